@@ -1,0 +1,22 @@
+//! The contract between guests, instrumenter and host.
+//!
+//! Three parties meet here and nowhere else: a guest's SDK declares the imports of [`guest`], the
+//! instrumenter turns them into the runtime imports of [`rt`], and the host implements those.
+//! `coyote.h` is generated from [`guest::IMPORTS`]. No dependencies, no `std`.
+#![no_std]
+
+pub mod guest;
+pub mod operation;
+pub mod rt;
+
+pub use operation::{OpKind, Order};
+
+/// Version of everything in this crate. A module instrumented under another version is refused.
+pub const VERSION: u32 = 1;
+
+/// A wasm value type, as far as the ABI uses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    I32,
+    I64,
+}

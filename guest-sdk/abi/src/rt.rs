@@ -1,0 +1,85 @@
+//! What an instrumented module imports from and exports to the host. Guests never see these names.
+//!
+//! An instrumented module is driven by one call of its export [`RUN`], which loops: it asks the
+//! host's [`NEXT`] which worker to run, puts that worker's saved frames and globals in place, runs it
+//! until it ends or unwinds, and asks again.
+//!
+//! # Suspending imports
+//! A call of a suspending import announces an operation. In the module before the suspend pass such
+//! an import has its plain type `(params.., site: i32) -> results`. The suspend pass appends one more
+//! result, the *unwind flag*: 0 means that the operation was executed and the results hold; 1 means
+//! that the worker must unwind. The import is not called again when the worker is resumed: its
+//! result (at most one, i32 or i64) then arrives in `NEXT`'s `result`.
+//!
+//! # `next(frames_end: i32) -> (action, frames_end, result: i64, entry, a, b)`
+//! Called with the end of the running worker's saved bytes in the frame memory, or 0 when that
+//! worker has ended (or none ran yet). The saved bytes are `[0, frames_end)`: first the per-worker
+//! globals, then frames, innermost first. The host copies them out, copies the next worker's in and
+//! returns what to do: see [`Action`].
+//!
+//! # Frames
+//! A frame is its function's slots followed by a u32, the suspension site; the last word before
+//! `frames_end` is the site of the outermost frame. The frame table gives each site's frame size, so
+//! that a stack can be walked from its end to its beginning.
+
+/// The module name of all runtime imports.
+pub const MODULE: &str = "coyote_rt";
+
+/// `point(site, address)`: a memory access of one range. Suspending.
+pub const POINT: &str = "point";
+/// `point_bulk(site, destination, source, length)`: a bulk memory operation. Suspending.
+pub const POINT_BULK: &str = "point_bulk";
+/// `tick(site)`: the countdown came to zero. Suspending.
+pub const TICK: &str = "tick";
+/// `atomic_enter()`: until the matching exit, announced memory accesses are not scheduling points.
+pub const ATOMIC_ENTER: &str = "atomic_enter";
+/// `atomic_exit()`.
+pub const ATOMIC_EXIT: &str = "atomic_exit";
+/// `stack_overflow()`: the stack pointer fell below the worker's bound. Does not return.
+pub const STACK_OVERFLOW: &str = "stack_overflow";
+/// `frames_overflow()`: the frame memory is full. Does not return.
+pub const FRAMES_OVERFLOW: &str = "frames_overflow";
+/// See the module's documentation.
+pub const NEXT: &str = "next";
+
+/// What `next` tells `run` to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Action {
+    /// Return to the host.
+    Leave = 0,
+    /// Load the worker globals and call entry number `entry` with `a` and `b`.
+    Start = 1,
+    /// Load the worker globals and call the same entry again, rewinding.
+    Resume = 2,
+}
+
+/// `run()`.
+pub const RUN: &str = "__cy_run";
+/// The guest's memory, whatever the guest itself called it.
+pub const MEMORY: &str = "__cy_memory";
+/// The frame memory: the running worker's saved bytes while it unwinds and rewinds.
+pub const FRAMES: &str = "__cy_frames";
+/// One byte for each chunk of guest memory, 1 if the chunk was written since the host last cleared it.
+pub const DIRTY: &str = "__cy_dirty";
+/// `save_globals()`: writes the shared mutable globals to the frame memory from offset 0, 16 bytes each.
+pub const SAVE_GLOBALS: &str = "__cy_save_globals";
+/// `load_globals()`: the inverse.
+pub const LOAD_GLOBALS: &str = "__cy_load_globals";
+/// A mutable i32 global that the module sets to 1 when it changes a table or a reference-typed global.
+pub const TABLES_CHANGED: &str = "__cy_tables_changed";
+/// A mutable i32 global: the lowest address of the running worker's stack, or 0 if unknown.
+pub const STACK_LOW: &str = "__cy_stack_low";
+
+/// Size of a chunk of guest memory in bytes. A store marks the chunk of its first byte only; it may
+/// reach at most 15 bytes into the next one.
+pub const CHUNK: usize = 1024;
+/// Loop rounds or recursive calls without a scheduling point before one is forced.
+pub const COUNTDOWN: i32 = 1000;
+/// Bytes of one saved global, whatever its type.
+pub const GLOBAL_BYTES: usize = 16;
+/// Size of the frame memory in wasm pages of 64 KiB.
+pub const FRAME_PAGES: u64 = 1024;
+
+/// The custom section that holds the site table.
+pub const SITES_SECTION: &str = "coyote.sites";

@@ -1,0 +1,31 @@
+//! Why a module could not be instrumented. None of these is a verdict on the guest.
+
+use crate::Location;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The bytes are not a core wasm module that validates.
+    #[error("not a valid wasm module: {message} (at offset {offset:#x})")]
+    Invalid { message: String, offset: usize },
+    /// A component, not a core module.
+    #[error("this is a component, not a core module; instrument the core module it was made from")]
+    Component,
+    /// Already instrumented.
+    #[error("the module is already instrumented; give the original module instead")]
+    Instrumented,
+    /// A feature that cannot be supported. `what` ends with what to do about it.
+    #[error("{what} (in {function}, at offset {:#x}); this is no verdict on the guest", .location.offset)]
+    Unsupported { what: String, function: String, location: Location },
+    /// As `Unsupported`, where no single instruction is at fault.
+    #[error("{0}; this is no verdict on the guest")]
+    UnsupportedModule(String),
+    /// An import that is neither coyote's, WASI's nor declared.
+    #[error("{0}")]
+    Import(String),
+    /// The site table of an instrumented module cannot be read.
+    #[error("the site table cannot be read: {0}")]
+    SiteTable(String),
+    /// We are wrong: the output does not validate.
+    #[error("this is a bug in coyote-wasm: the instrumented module does not validate: {message}")]
+    Output { message: String, wasm: Vec<u8> },
+}

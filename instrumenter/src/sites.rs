@@ -1,0 +1,136 @@
+//! The site table: what the host must know about an instrumented module.
+//!
+//! It connects three numberings: sites (announced operations), suspension sites (calls at which a
+//! worker's frame can be saved) and byte offsets of the original and of the instrumented module.
+//! Everything that a user sees speaks of the original module.
+
+use crate::Error;
+use coyote_abi::OpKind;
+use serde::{Deserialize, Serialize};
+
+/// A place in the original module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Location {
+    /// Index in the original function index space (imports first).
+    pub function: u32,
+    /// Byte offset from the beginning of the original module.
+    pub offset: u32,
+}
+
+/// A scheduling point: its index in [`SiteTable::sites`] is the `site` argument of runtime imports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    pub location: Location,
+    /// [`OpKind`] as a number.
+    pub kind: u8,
+    /// Bytes accessed; 0 where the operation has no fixed size.
+    pub size: u8,
+    /// The instruction's constant offset: what is announced is the address without it.
+    pub memory_offset: u64,
+}
+
+impl Site {
+    /// The operation that is announced here.
+    pub fn kind(&self) -> OpKind {
+        OpKind::from_u8(self.kind).expect("checked when the table was read")
+    }
+}
+
+/// A call at which a worker can be suspended. Its index in [`SiteTable::frames`] ends the saved frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameSite {
+    /// The call that was suspended.
+    pub location: Location,
+    /// Size of the saved frame in bytes, its last word (the site) included.
+    pub size: u32,
+    /// Ranges `(start, length)` of the frame that hold dead values or padding: equal states may
+    /// differ there, so a fingerprint leaves them out.
+    pub dead: Vec<(u32, u32)>,
+}
+
+/// A function of the original module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Function {
+    /// From the name section, the import or the export; empty if it has none.
+    pub name: String,
+    /// Offsets of its body in the original module, end exclusive; (0, 0) for an import.
+    pub start: u32,
+    pub end: u32,
+}
+
+/// What `run` can start, in the order of the numbers that `next` returns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// `a` is an index into table 0 of a function of type `(i32) -> ()`, `b` its argument.
+    Table,
+    /// `wasi_thread_start(a, b)`.
+    WasiThread,
+    /// The export of this name, of type `() -> ()`.
+    Export(String),
+}
+
+/// A mutable global of which each worker has its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerGlobal {
+    pub name: String,
+    /// The value a new instance gives it, zero-extended.
+    pub initial: u128,
+    /// Whether this is the shadow stack pointer.
+    pub stack_pointer: bool,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteTable {
+    /// [`coyote_abi::VERSION`] of the instrumenter that wrote it.
+    pub abi: u32,
+    pub sites: Vec<Site>,
+    pub frames: Vec<FrameSite>,
+    /// All functions of the original module, imports first.
+    pub functions: Vec<Function>,
+    pub entries: Vec<Entry>,
+    /// In the order of their 16-byte slots at the start of a worker's saved bytes.
+    pub worker_globals: Vec<WorkerGlobal>,
+    /// How many shared mutable globals `save_globals` writes.
+    pub shared_globals: u32,
+    /// Whether the module imports `wasi.thread-spawn`.
+    pub wasi_threads: bool,
+    /// Whether an instruction can change a table or a reference-typed global: its state is then
+    /// outside of snapshots, and every iteration that did so takes a fresh instance.
+    pub changes_tables: bool,
+    /// Offsets in the instrumented module and in the original one, ascending by the first.
+    pub code: Vec<(u32, u32)>,
+}
+
+impl SiteTable {
+    /// The place in the original module of an offset in the instrumented one: that of the closest
+    /// original instruction at or before it. `None` inside of injected functions.
+    pub fn original(&self, instrumented_offset: u32) -> Option<Location> {
+        let next = self.code.partition_point(|(at, _)| *at <= instrumented_offset);
+        let offset = self.code.get(next.checked_sub(1)?)?.1;
+        let function = self.functions.iter().position(|f| (f.start..f.end).contains(&offset))? as u32;
+        Some(Location { function, offset })
+    }
+
+    /// The table's bytes, as they stand in the custom section [`coyote_abi::rt::SITES_SECTION`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("plain data serialises")
+    }
+
+    /// Reads a table; fails on other versions and on damaged bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<SiteTable, Error> {
+        let table: SiteTable =
+            postcard::from_bytes(bytes).map_err(|e| Error::SiteTable(e.to_string()))?;
+        if table.abi != coyote_abi::VERSION {
+            return Err(Error::SiteTable(format!(
+                "it has version {}, this tool reads version {}",
+                table.abi,
+                coyote_abi::VERSION
+            )));
+        }
+        match table.sites.iter().find(|s| OpKind::from_u8(s.kind).is_none()) {
+            Some(s) => Err(Error::SiteTable(format!("unknown operation kind {}", s.kind))),
+            None => Ok(table),
+        }
+    }
+}

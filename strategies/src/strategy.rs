@@ -1,0 +1,68 @@
+//! The trait of strategies that are asked at every choice.
+
+use crate::{Pick, View, WorkerId};
+
+/// The iteration that is about to begin. Together with the strategy's own options this determines
+/// every choice of a strategy that does not learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iteration {
+    /// Seed of the whole run.
+    pub seed: u64,
+    /// Number of the iteration, from 0.
+    pub index: u64,
+}
+
+/// Something a strategy may want to know between choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// `parent` created `child`, whose first step is now pending.
+    Spawned { parent: WorkerId, child: WorkerId },
+    /// A step of `by` made the blocked `worker` able to go on: the receiver of a message, the
+    /// continuation of what was awaited.
+    Woken { by: WorkerId, worker: WorkerId },
+    /// The worker has ended.
+    Ended(WorkerId),
+    /// A hint that the guest gives to its own explorer.
+    Hint { worker: WorkerId, value: u64 },
+}
+
+/// How an iteration went, for strategies that learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub steps: u64,
+    pub buggy: bool,
+}
+
+/// Chooses, at every choice of an execution, what happens next.
+///
+/// A strategy must answer from what it is given alone: same iteration, same views, same answers.
+pub trait Strategy: Send {
+    /// The name and parameters under which a user selects it, such as `random` or `pct:3`.
+    fn name(&self) -> String;
+
+    /// Whether every worker that stays enabled is eventually picked, with probability one. Fair
+    /// executions may run longer and may be blamed for not ending.
+    fn fair(&self) -> bool;
+
+    /// Whether iterations are independent of each other, so that they can run in any order and in
+    /// several processes.
+    fn independent(&self) -> bool {
+        true
+    }
+
+    /// Called before each iteration.
+    fn begin(&mut self, iteration: Iteration);
+
+    /// Picks among [`View::enabled`] and [`View::timeout`]; at least one pick is possible. `None`
+    /// gives the iteration up without a verdict.
+    fn pick(&mut self, view: &View) -> Option<Pick>;
+
+    /// Picks a data value below `bound`, which is at least 1. `None` gives the iteration up.
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64>;
+
+    /// Called for every event.
+    fn observe(&mut self, _event: Event) {}
+
+    /// Called after each iteration.
+    fn end(&mut self, _summary: Summary) {}
+}

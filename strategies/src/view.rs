@@ -1,0 +1,116 @@
+//! What can be known at a choice.
+
+use coyote_abi::OpKind;
+
+/// A worker's number within one execution, in the order of creation. Not stable across schedules;
+/// see [`crate::WorkerPath`] for what is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkerId(pub u32);
+
+impl WorkerId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a worker is about to do. Announced before it is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operation {
+    pub kind: OpKind,
+    /// Number of the place in the guest's code; [`Operation::NO_SITE`] for a step that has none,
+    /// such as a worker's first.
+    pub site: u32,
+    /// What it is done to: an address for memory and sync objects, a worker for spawn and join.
+    pub object: u64,
+    /// Bytes accessed from `object` on; 0 where that has no meaning.
+    pub size: u32,
+}
+
+impl Operation {
+    /// The site of an operation that no instruction of the guest announced.
+    pub const NO_SITE: u32 = u32::MAX;
+
+    /// The first step of a worker.
+    pub const START: Operation =
+        Operation { kind: OpKind::Start, site: Operation::NO_SITE, object: 0, size: 0 };
+
+    /// Whether two announced operations of different workers may not commute, as far as their
+    /// announcements tell. Over-approximates for sync objects: same object means dependent.
+    pub fn dependent(&self, other: &Operation) -> bool {
+        match (self.kind.accesses_memory(), other.kind.accesses_memory()) {
+            (true, true) => {
+                let overlap = self.object < other.object + u64::from(other.size.max(1))
+                    && other.object < self.object + u64::from(self.size.max(1));
+                overlap && (self.kind.writes() || other.kind.writes())
+            }
+            (false, false) => {
+                self.object == other.object && self.object != 0 && self.class() == other.class()
+            }
+            _ => false,
+        }
+    }
+
+    /// Sync objects of different classes may share an address.
+    fn class(&self) -> u8 {
+        match self.kind {
+            OpKind::Lock | OpKind::TryLock | OpKind::Unlock | OpKind::Relock => 1,
+            OpKind::Wait | OpKind::Signal | OpKind::Broadcast => 2,
+            OpKind::FutexNotify => 3,
+            _ => 0,
+        }
+    }
+}
+
+/// Whether a worker can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// Its pending operation can be executed now.
+    Enabled,
+    /// Its pending operation has to wait for another worker or for a timeout.
+    Blocked,
+    /// It has ended.
+    Ended,
+}
+
+/// A worker at a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pending {
+    pub operation: Operation,
+    pub standing: Standing,
+}
+
+/// A scheduling decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pick {
+    /// The worker executes its pending operation.
+    Step(WorkerId),
+    /// The worker's pending timeout fires. That wakes it; it is not yet a step of the worker.
+    Timeout(WorkerId),
+}
+
+/// All that a strategy may look at when it makes a choice.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Workers whose pending operation can be executed now, ascending.
+    pub enabled: &'a [WorkerId],
+    /// The worker whose timeout is the earliest of all pending ones and so may fire now.
+    pub timeout: Option<WorkerId>,
+    /// Every worker of the execution, by [`WorkerId::index`].
+    pub workers: &'a [Pending],
+    /// Who executed the last step, if it has not ended.
+    pub current: Option<WorkerId>,
+    /// Steps executed so far.
+    pub step: u64,
+}
+
+impl View<'_> {
+    /// How many picks are possible.
+    pub fn choices(&self) -> usize {
+        self.enabled.len() + usize::from(self.timeout.is_some())
+    }
+
+    /// Whether the last worker could go on.
+    pub fn current_enabled(&self) -> bool {
+        self.current.is_some_and(|w| self.workers[w.index()].standing == Standing::Enabled)
+    }
+}
