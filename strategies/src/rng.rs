@@ -41,7 +41,8 @@ mod tests {
         assert_eq!(first, PINNED);
     }
 
-    const PINNED: [u64; 6] = [0; 6];
+    /// Computed by an independent implementation of splitmix64 and xoshiro256++.
+    const PINNED: [u64; 6] = [754, 891, 232, 847, 389, 740];
 
     #[test]
     fn every_value_below_the_bound_comes_up() {
