@@ -1,0 +1,367 @@
+//! What the iterations of a run were like, added up and printed at its end.
+//!
+//! Laid out as Coyote's test report is, so that its users find what they know. All numbers follow
+//! from the records alone: two runs with the same seed print the same text, whatever the number of
+//! jobs. Times stand on one line of their own, [`Statistics::elapsed`], which is not part of that text.
+
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+
+/// One iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IterationRecord {
+    /// Whether its strategy was fair.
+    pub fair: bool,
+    /// Operations executed.
+    pub steps: u64,
+    /// Choices among more than one possibility.
+    pub decisions: u64,
+    /// Most workers that were enabled at once.
+    pub concurrency: u32,
+    /// Workers that existed.
+    pub workers: u32,
+    pub hit_max_steps: bool,
+    pub buggy: bool,
+    /// Given up without a verdict for another reason than max-steps, such as a failed assumption.
+    pub abandoned: bool,
+}
+
+/// Bounds on the steps of one iteration, as the user gave them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StepsMax {
+    pub unfair: u64,
+    pub fair: u64,
+}
+
+/// Smallest, mean and largest of some numbers. Exact: the mean is not stored but divided at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    pub min: u64,
+    pub max: u64,
+    pub total: u64,
+    /// At least 1.
+    pub count: u64,
+}
+
+/// The iterations of one kind of strategy. A terminating one ended by itself: it passed or has a bug.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Schedules {
+    pub explored: u64,
+    pub hit_max_steps: u64,
+    pub abandoned: u64,
+    /// Of terminating schedules; `None` if there were none.
+    pub steps: Option<Spread>,
+    /// Of terminating schedules.
+    pub decisions: Option<Spread>,
+}
+
+/// The sum of [`IterationRecord`]s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Statistics {
+    pub steps_max: StepsMax,
+    /// Iterations with a bug.
+    pub buggy: u64,
+    /// How many different bugs these are, from whoever compares them. `None`: counted as different.
+    pub distinct_bugs: Option<u64>,
+    pub fair: Schedules,
+    pub unfair: Schedules,
+    pub workers: Option<Spread>,
+    pub concurrency: Option<Spread>,
+}
+
+impl Statistics {
+    pub fn new(steps_max: StepsMax) -> Statistics {
+        Statistics {
+            steps_max,
+            buggy: 0,
+            distinct_bugs: None,
+            fair: Schedules::default(),
+            unfair: Schedules::default(),
+            workers: None,
+            concurrency: None,
+        }
+    }
+
+    pub fn add(&mut self, record: &IterationRecord) {
+        let schedules = if record.fair { &mut self.fair } else { &mut self.unfair };
+        schedules.explored += 1;
+        schedules.hit_max_steps += u64::from(record.hit_max_steps);
+        schedules.abandoned += u64::from(record.abandoned);
+        if !record.hit_max_steps && !record.abandoned {
+            Spread::add(&mut schedules.steps, record.steps);
+            Spread::add(&mut schedules.decisions, record.decisions);
+        }
+        self.buggy += u64::from(record.buggy);
+        Spread::add(&mut self.workers, record.workers.into());
+        Spread::add(&mut self.concurrency, record.concurrency.into());
+    }
+
+    pub fn iterations(&self) -> u64 {
+        self.fair.explored + self.unfair.explored
+    }
+
+    /// The line with times, to print below the statistics.
+    pub fn elapsed(&self, elapsed: Duration) -> String {
+        let seconds = elapsed.as_secs_f64();
+        let schedules = self.iterations();
+        match schedules as f64 / seconds {
+            rate if rate.is_finite() => format!("... Elapsed {seconds:.3} s: {rate:.0} schedules/s."),
+            _ => format!("... Elapsed {seconds:.3} s."),
+        }
+    }
+
+    /// Which `--max-steps` to try after some of these schedules hit their bound: twice as many
+    /// steps, or ten times where most schedules did not end and so doubling would take many runs.
+    fn try_next(&self, schedules: &Schedules) -> String {
+        let factor = if schedules.hit_max_steps * 2 > schedules.explored { 10 } else { 2 };
+        let StepsMax { unfair, fair } = self.steps_max;
+        let (next_unfair, next_fair) = (unfair.saturating_mul(factor), fair.saturating_mul(factor));
+        // One number stands for an unfair bound and a fair one ten times as large.
+        match fair == unfair.saturating_mul(10) {
+            true => format!("--max-steps {next_unfair}"),
+            false => format!("--max-steps {next_unfair} {next_fair}"),
+        }
+    }
+
+    fn write_schedules(
+        &self,
+        f: &mut fmt::Formatter,
+        fairness: &str,
+        schedules: &Schedules,
+        bound: u64,
+    ) -> fmt::Result {
+        if let Some(steps) = schedules.steps {
+            writeln!(f, "..... Steps in {fairness} terminating schedules: {steps}.")?;
+        }
+        if let Some(decisions) = schedules.decisions {
+            writeln!(f, "..... Scheduling decisions in {fairness} terminating schedules: {decisions}.")?;
+        }
+        if schedules.hit_max_steps > 0 {
+            let percent = percent(schedules.hit_max_steps, schedules.explored);
+            let next = self.try_next(schedules);
+            writeln!(
+                f,
+                "..... Hit the max-steps bound of {bound} in {percent} of the {fairness} schedules: \
+                 if they should end, try {next}."
+            )?;
+        }
+        if schedules.abandoned > 0 {
+            let percent = percent(schedules.abandoned, schedules.explored);
+            writeln!(f, "..... Gave up {percent} of the {fairness} schedules without a verdict.")?;
+        }
+        Ok(())
+    }
+}
+
+/// Lines that end in a line feed each; no times.
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (explored, fair, unfair) = (self.iterations(), self.fair.explored, self.unfair.explored);
+        writeln!(f, "... Testing statistics:")?;
+        writeln!(f, "..... Found {}.", counted(self.distinct_bugs.unwrap_or(self.buggy), "bug"))?;
+        writeln!(f, "... Exploration statistics:")?;
+        writeln!(f, "..... Explored {}: {fair} fair and {unfair} unfair.", counted(explored, "schedule"))?;
+        if self.buggy > 0 {
+            writeln!(f, "..... Found {} buggy schedules.", percent(self.buggy, explored))?;
+        }
+        if let Some(workers) = self.workers {
+            writeln!(f, "..... Controlled {}: {workers}.", counted(workers.total, "worker"))?;
+        }
+        if let Some(concurrency) = self.concurrency {
+            writeln!(f, "..... Degree of concurrency: {concurrency}.")?;
+        }
+        self.write_schedules(f, "fair", &self.fair, self.steps_max.fair)?;
+        self.write_schedules(f, "unfair", &self.unfair, self.steps_max.unfair)
+    }
+}
+
+impl Spread {
+    fn add(spread: &mut Option<Spread>, value: u64) {
+        let so_far = spread.unwrap_or(Spread { min: value, max: value, total: 0, count: 0 });
+        *spread = Some(Spread {
+            min: so_far.min.min(value),
+            max: so_far.max.max(value),
+            total: so_far.total + value,
+            count: so_far.count + 1,
+        });
+    }
+
+    /// Rounded to the nearest.
+    pub fn avg(&self) -> u64 {
+        (self.total + self.count / 2) / self.count
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} (min), {} (avg), {} (max)", self.min, self.avg(), self.max)
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// With two digits. Never rounds some to none or some to all: one bug in a million schedules is not
+/// 0.00%, and it is the one that matters.
+fn percent(part: u64, whole: u64) -> String {
+    let percent = part as f64 * 100.0 / whole as f64;
+    match percent {
+        p if part > 0 && p < 0.01 => "less than 0.01%".to_owned(),
+        p if part < whole && p > 99.99 => "more than 99.99%".to_owned(),
+        p => format!("{p:.2}%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEFAULT: StepsMax = StepsMax { unfair: 10_000, fair: 100_000 };
+
+    const FAIR: IterationRecord = IterationRecord {
+        fair: true,
+        steps: 100,
+        decisions: 40,
+        concurrency: 3,
+        workers: 4,
+        hit_max_steps: false,
+        buggy: false,
+        abandoned: false,
+    };
+
+    #[track_caller]
+    fn check(steps_max: StepsMax, records: &[IterationRecord], expected: &str) {
+        let mut statistics = Statistics::new(steps_max);
+        records.iter().for_each(|r| statistics.add(r));
+        assert_eq!(statistics.to_string(), expected);
+    }
+
+    #[test]
+    fn no_iterations() {
+        check(
+            DEFAULT,
+            &[],
+            "... Testing statistics:\n\
+             ..... Found 0 bugs.\n\
+             ... Exploration statistics:\n\
+             ..... Explored 0 schedules: 0 fair and 0 unfair.\n",
+        );
+    }
+
+    #[test]
+    fn one_fair_iteration_with_a_bug() {
+        check(
+            DEFAULT,
+            &[IterationRecord { buggy: true, workers: 1, concurrency: 1, ..FAIR }],
+            "... Testing statistics:\n\
+             ..... Found 1 bug.\n\
+             ... Exploration statistics:\n\
+             ..... Explored 1 schedule: 1 fair and 0 unfair.\n\
+             ..... Found 100.00% buggy schedules.\n\
+             ..... Controlled 1 worker: 1 (min), 1 (avg), 1 (max).\n\
+             ..... Degree of concurrency: 1 (min), 1 (avg), 1 (max).\n\
+             ..... Steps in fair terminating schedules: 100 (min), 100 (avg), 100 (max).\n\
+             ..... Scheduling decisions in fair terminating schedules: 40 (min), 40 (avg), 40 (max).\n",
+        );
+    }
+
+    #[test]
+    fn fair_and_unfair_with_bounds_hit() {
+        let unfair = IterationRecord { fair: false, steps: 9_000, decisions: 17, concurrency: 2, ..FAIR };
+        check(
+            DEFAULT,
+            &[
+                FAIR,
+                // Rounds up: 503 steps in 2 schedules.
+                IterationRecord { steps: 403, decisions: 62, concurrency: 4, workers: 6, ..FAIR },
+                // Neither of these two ended by itself: their steps say nothing.
+                IterationRecord { steps: 100_000, hit_max_steps: true, ..FAIR },
+                IterationRecord { steps: 3, abandoned: true, concurrency: 1, workers: 1, ..FAIR },
+                unfair,
+                IterationRecord { buggy: true, ..unfair },
+                IterationRecord { steps: 10_000, hit_max_steps: true, ..unfair },
+            ],
+            "... Testing statistics:\n\
+             ..... Found 1 bug.\n\
+             ... Exploration statistics:\n\
+             ..... Explored 7 schedules: 4 fair and 3 unfair.\n\
+             ..... Found 14.29% buggy schedules.\n\
+             ..... Controlled 27 workers: 1 (min), 4 (avg), 6 (max).\n\
+             ..... Degree of concurrency: 1 (min), 2 (avg), 4 (max).\n\
+             ..... Steps in fair terminating schedules: 100 (min), 252 (avg), 403 (max).\n\
+             ..... Scheduling decisions in fair terminating schedules: 40 (min), 51 (avg), 62 (max).\n\
+             ..... Hit the max-steps bound of 100000 in 25.00% of the fair schedules: \
+             if they should end, try --max-steps 20000.\n\
+             ..... Gave up 25.00% of the fair schedules without a verdict.\n\
+             ..... Steps in unfair terminating schedules: 9000 (min), 9000 (avg), 9000 (max).\n\
+             ..... Scheduling decisions in unfair terminating schedules: 17 (min), 17 (avg), 17 (max).\n\
+             ..... Hit the max-steps bound of 10000 in 33.33% of the unfair schedules: \
+             if they should end, try --max-steps 20000.\n",
+        );
+    }
+
+    #[test]
+    fn where_nothing_ends_the_next_bound_is_far() {
+        check(
+            StepsMax { unfair: 50, fair: 200 },
+            &[IterationRecord { hit_max_steps: true, steps: 200, ..FAIR }],
+            "... Testing statistics:\n\
+             ..... Found 0 bugs.\n\
+             ... Exploration statistics:\n\
+             ..... Explored 1 schedule: 1 fair and 0 unfair.\n\
+             ..... Controlled 4 workers: 4 (min), 4 (avg), 4 (max).\n\
+             ..... Degree of concurrency: 3 (min), 3 (avg), 3 (max).\n\
+             ..... Hit the max-steps bound of 200 in 100.00% of the fair schedules: \
+             if they should end, try --max-steps 500 2000.\n",
+        );
+    }
+
+    #[test]
+    fn equal_bugs_can_count_once() {
+        let mut statistics = Statistics::new(DEFAULT);
+        (0..3).for_each(|_| statistics.add(&IterationRecord { buggy: true, ..FAIR }));
+        assert!(statistics.to_string().contains("Found 3 bugs.\n"));
+        statistics.distinct_bugs = Some(1);
+        assert!(statistics.to_string().contains("Found 1 bug.\n"));
+        assert!(statistics.to_string().contains("Found 100.00% buggy schedules.\n"));
+    }
+
+    #[test]
+    fn rare_is_not_never_and_frequent_is_not_always() {
+        assert_eq!(percent(0, 7), "0.00%");
+        assert_eq!(percent(1, 1_000_000), "less than 0.01%");
+        assert_eq!(percent(1, 10_000), "0.01%");
+        assert_eq!(percent(2, 3), "66.67%");
+        assert_eq!(percent(999_999, 1_000_000), "more than 99.99%");
+        assert_eq!(percent(7, 7), "100.00%");
+    }
+
+    #[test]
+    fn times_stand_on_their_own_line() {
+        let mut statistics = Statistics::new(DEFAULT);
+        statistics.add(&FAIR);
+        statistics.add(&FAIR);
+        assert_eq!(statistics.elapsed(Duration::from_millis(1_250)), "... Elapsed 1.250 s: 2 schedules/s.");
+        assert_eq!(statistics.elapsed(Duration::ZERO), "... Elapsed 0.000 s.");
+    }
+
+    #[test]
+    fn as_json() {
+        let mut statistics = Statistics::new(DEFAULT);
+        statistics.add(&FAIR);
+        assert_eq!(
+            serde_json::to_string(&statistics).unwrap(),
+            concat!(
+                r#"{"steps_max":{"unfair":10000,"fair":100000},"buggy":0,"distinct_bugs":null,"#,
+                r#""fair":{"explored":1,"hit_max_steps":0,"abandoned":0,"#,
+                r#""steps":{"min":100,"max":100,"total":100,"count":1},"#,
+                r#""decisions":{"min":40,"max":40,"total":40,"count":1}},"#,
+                r#""unfair":{"explored":0,"hit_max_steps":0,"abandoned":0,"steps":null,"decisions":null},"#,
+                r#""workers":{"min":4,"max":4,"total":4,"count":1},"#,
+                r#""concurrency":{"min":3,"max":3,"total":3,"count":1}}"#
+            )
+        );
+    }
+}

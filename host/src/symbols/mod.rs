@@ -1,0 +1,126 @@
+//! From a place in the guest to its functions, files and lines.
+//!
+//! Everything is read from the ORIGINAL module: instrumentation does not carry debug information
+//! over, and users know their own code only. Three sources, each optional: DWARF in the module's
+//! `.debug_*` sections, its name section, its imports and exports. A missing or damaged source makes
+//! the answer poorer and never an error, since a verdict must not depend on debug information.
+//!
+//! Not read: split DWARF (`-gsplit-dwarf`), separate files (`external_debug_info`), source maps.
+//!
+//! - [`module`]: what is taken from the module's bytes.
+//! - [`demangle`]: names as programmers write them.
+
+mod demangle;
+mod module;
+#[cfg(test)]
+mod tests;
+
+use coyote_instrumenter::Location;
+use demangle::demangle;
+use gimli::{EndianArcSlice, LittleEndian};
+use module::Module;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A function that was executing at a place, and where in its source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+pub struct SourceFrame {
+    /// Demangled; never empty.
+    pub function: String,
+    /// Relative to the current directory if it is below it.
+    pub file: Option<String>,
+    /// From 1. `None` also for code that belongs to no line.
+    pub line: Option<u32>,
+    /// From 1.
+    pub column: Option<u32>,
+}
+
+/// `function at file:line:column`, as far as known: editors and terminals link that.
+impl fmt::Display for SourceFrame {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.function)?;
+        let Some(file) = &self.file else { return Ok(()) };
+        write!(f, " at {file}")?;
+        let Some(line) = self.line else { return Ok(()) };
+        write!(f, ":{line}")?;
+        self.column.map_or(Ok(()), |column| write!(f, ":{column}"))
+    }
+}
+
+/// See the module's documentation. Owns all that it needs. Units are parsed when first asked for.
+pub struct Symbols {
+    /// By index in the original function index space; demangled, empty if unknown.
+    names: Vec<String>,
+    /// Where the contents of the code section begin: DWARF counts from there.
+    code_start: u32,
+    /// `None` without usable DWARF.
+    dwarf: Option<addr2line::Context<EndianArcSlice<LittleEndian>>>,
+    base: PathBuf,
+}
+
+impl Symbols {
+    /// Reads the original module. Never fails.
+    pub fn new(original_wasm: &[u8]) -> Symbols {
+        Symbols::relative_to(original_wasm, &std::env::current_dir().unwrap_or_default())
+    }
+
+    /// As [`Symbols::new`], with paths shown relative to the given directory.
+    pub fn relative_to(original_wasm: &[u8], base: &Path) -> Symbols {
+        let module = Module::read(original_wasm);
+        let dwarf = module.dwarf().and_then(|dwarf| addr2line::Context::from_dwarf(dwarf).ok());
+        Symbols {
+            names: module.names.iter().map(|name| demangle(name)).collect(),
+            code_start: module.code_start,
+            dwarf,
+            base: base.to_owned(),
+        }
+    }
+
+    /// The functions at the place, the innermost inlined one first, the wasm function last. At least
+    /// one: without DWARF, the function's name alone.
+    pub fn frames(&self, location: Location) -> Vec<SourceFrame> {
+        match self.dwarf_frames(location) {
+            Some(frames) if !frames.is_empty() => frames,
+            _ => {
+                let function = self.function_name(location.function);
+                vec![SourceFrame { function, file: None, line: None, column: None }]
+            }
+        }
+    }
+
+    /// The demangled name of a function of the original module; `f12` if it has none.
+    pub fn function_name(&self, index: u32) -> String {
+        match self.names.get(index as usize) {
+            Some(name) if !name.is_empty() => name.clone(),
+            _ => format!("f{index}"),
+        }
+    }
+
+    fn dwarf_frames(&self, location: Location) -> Option<Vec<SourceFrame>> {
+        let address = location.offset.checked_sub(self.code_start)?;
+        let mut found = self.dwarf.as_ref()?.find_frames(address.into()).skip_all_loads().ok()?;
+        let mut frames = Vec::new();
+        while let Some(frame) = found.next().ok()? {
+            let name = frame.function.as_ref().and_then(|f| Some(demangle(&f.raw_name().ok()?)));
+            let place = frame.location.as_ref();
+            frames.push(SourceFrame {
+                function: name
+                    .filter(|name| !name.is_empty())
+                    .unwrap_or_else(|| self.function_name(location.function)),
+                file: place.and_then(|p| Some(self.shown(p.file?))),
+                // DWARF writes 0 where it has none.
+                line: place.and_then(|p| p.line).filter(|line| *line != 0),
+                column: place.and_then(|p| p.column).filter(|column| *column != 0),
+            });
+        }
+        Some(frames)
+    }
+
+    fn shown(&self, file: &str) -> String {
+        let path = Path::new(file);
+        // An empty base is a prefix of every path and changes none.
+        let path = path.strip_prefix(&self.base).unwrap_or(path);
+        let path = path.strip_prefix(".").unwrap_or(path);
+        path.to_string_lossy().into_owned()
+    }
+}

@@ -1,0 +1,45 @@
+//! Traces on disk, whole or not at all.
+
+use super::{Trace, TraceError};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+impl Trace {
+    /// Reads a trace file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Trace, TraceError> {
+        let path = path.as_ref();
+        let bytes = fs::read(path).map_err(|source| TraceError::Read { path: path.to_owned(), source })?;
+        Trace::parse(&bytes)
+    }
+
+    /// Writes the trace so that at no time, not even after a power failure, anything but the old or
+    /// the whole new file stands at `path`. The directory must exist.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), TraceError> {
+        let path = path.as_ref();
+        replace(path, self.to_text().as_bytes())
+            .map_err(|source| TraceError::Write { path: path.to_owned(), source })
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // In the same directory, since a rename does not cross file systems.
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".trace-").suffix(".partial");
+    // Others may read a trace, as any file that a test run leaves; the umask still applies.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    // The rename itself is durable only with its directory; elsewhere directories cannot be opened.
+    if cfg!(unix) {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! A trace as text, version 1.
+//!
+//! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` mean nothing and may stand
+//! anywhere after the first. `TEXT` is text with the escapes of [`super::escape`], `N` a decimal
+//! number below 2^64, `HEX` lower-case hex digits. `docs/trace-format.md` says the same to people who
+//! read traces with other tools, and a test holds its example against the committed sample.
+//!
+//! ```text
+//! trace     = "coyote-wasm trace 1" header* "schedule" decision* "end" count [checksum]
+//! header    = "tool" TEXT | "module" TEXT | "test" TEXT | "strategy" TEXT | "seed" N
+//!           | "iteration" N | "option" NAME "=" TEXT | "outcome" TEXT | "message" TEXT
+//!           | "fingerprint" HEX*32
+//! decision  = worker KIND [place] | worker "timeout" | "value" N "of" N
+//! worker    = "0" ("." N)*                     below 2^32; the creation path
+//! place     = "f" N "@0x" HEX                  below 2^32; function index, offset in the file
+//! count     = N                                of decisions
+//! checksum  = HEX*16                           of all lines before this one that mean something
+//! ```
+//!
+//! Each header key stands exactly once, except that there are any number of options and at most one
+//! fingerprint. The offset after `@` counts from the beginning of the module, as tools such as
+//! `wasm-objdump` print it, not from that of the function.
+//!
+//! The end line is there so that no cut goes unnoticed, and the checksum so that no damage does: the
+//! first 64 bits of the blake3 of the lines, each with its `\n`. Whoever edits a trace deletes it.
+//!
+//! A change of what a line means, or a new line that a reader must not ignore, is a new version.
+//! Readers of version 1 refuse what they do not know: a schedule half understood is another schedule.
+
+use super::escape::escape;
+use super::{Decision, Header, Trace};
+use std::fmt::{self, Write};
+
+/// How every trace begins, before its version.
+pub const MAGIC: &str = "coyote-wasm trace";
+
+/// The version that is written and read.
+pub const VERSION: u32 = 1;
+
+/// The line between header and decisions.
+pub(super) const SCHEDULE: &str = "schedule";
+
+impl Trace {
+    /// The whole file.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{MAGIC} {VERSION}\n");
+        write_header(&self.header, &mut text).expect("a String takes all");
+        text.push_str(SCHEDULE);
+        text.push('\n');
+        for decision in &self.decisions {
+            writeln!(text, "{decision}").expect("a String takes all");
+        }
+        let checksum = checksum(blake3::hash(text.as_bytes()));
+        writeln!(text, "end {} {checksum}", self.decisions.len()).expect("a String takes all");
+        text
+    }
+}
+
+/// What stands behind the count: the first 64 bits in hex.
+pub(super) fn checksum(hash: blake3::Hash) -> String {
+    hash.to_hex()[..16].to_owned()
+}
+
+fn write_header(header: &Header, text: &mut String) -> fmt::Result {
+    let Header { tool, module, test, strategy, seed, iteration, options, outcome, message, fingerprint } =
+        header;
+    for (key, value) in [("tool", tool), ("module", module), ("test", test), ("strategy", strategy)] {
+        write_text(key, value, text);
+    }
+    writeln!(text, "seed {seed}\niteration {iteration}")?;
+    for (name, value) in options {
+        text.push_str("option ");
+        escape(name, "=", text);
+        text.push('=');
+        escape(value, "", text);
+        text.push('\n');
+    }
+    for (key, value) in [("outcome", outcome), ("message", message)] {
+        write_text(key, value, text);
+    }
+    match fingerprint {
+        Some(fingerprint) => writeln!(text, "fingerprint {fingerprint:032x}"),
+        None => Ok(()),
+    }
+}
+
+/// An empty value leaves no space at the end of its line, which editors strip.
+fn write_text(key: &str, value: &str, text: &mut String) {
+    text.push_str(key);
+    if !value.is_empty() {
+        text.push(' ');
+        escape(value, "", text);
+    }
+    text.push('\n');
+}
+
+/// The decision's line.
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Decision::Step { worker, kind, site } => {
+                write!(f, "{worker} {}", kind.name())?;
+                match site {
+                    Some(place) => write!(f, " f{}@{:#x}", place.function, place.offset),
+                    None => Ok(()),
+                }
+            }
+            Decision::Timeout { worker } => write!(f, "{worker} timeout"),
+            Decision::Value { value, bound } => write!(f, "value {value} of {bound}"),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A stored schedule: what a user keeps, sends and replays.
+//!
+//! In the order of the data:
+//! - [`format`](self::format): a trace to text; the specification of the format.
+//! - [`read`]: text to a trace; every way in which a file can be wrong.
+//! - [`escape`]: any text on one line, and back.
+//! - [`file`]: traces on disk, whole or not at all.
+//! - [`error`]: why a trace could not be read or written.
+
+pub mod error;
+mod escape;
+mod file;
+pub mod format;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use coyote_strategies::WorkerPath;
+pub use error::{Problem, TraceError};
+
+use coyote_abi::OpKind;
+use coyote_instrumenter::Location;
+
+/// One schedule of one test. [`Trace::to_text`] and [`Trace::parse`] are inverses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    pub header: Header,
+    pub decisions: Vec<Decision>,
+}
+
+/// What the schedule belongs to, and how it ended. All texts may contain any characters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// Version of the tool that wrote the trace.
+    pub tool: String,
+    /// blake3 of the original module without its custom sections, in hex: adding or stripping debug
+    /// information keeps it.
+    pub module: String,
+    pub test: String,
+    /// The strategy's name with its parameters.
+    pub strategy: String,
+    /// Seed of the run; with `iteration` it makes the same schedule again without the decisions.
+    pub seed: u64,
+    pub iteration: u64,
+    /// Instrumentation and execution options that change what the decisions mean, in order.
+    pub options: Vec<(String, String)>,
+    /// The outcome's kind in one word, such as `deadlock`.
+    pub outcome: String,
+    /// The verdict that a report shows.
+    pub message: String,
+    /// Of the final state. `None` where it cannot be taken.
+    pub fingerprint: Option<u128>,
+}
+
+/// One choice of the schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// The worker executes its pending operation. Kind and place are redundant: by them a replay
+    /// notices where the program is another one.
+    Step {
+        worker: WorkerPath,
+        kind: OpKind,
+        /// Where the operation was announced; `None` for one without a place, such as `start`.
+        site: Option<Location>,
+    },
+    /// The worker's pending timeout fires.
+    Timeout { worker: WorkerPath },
+    /// The data value that the last step asked for; `value` is below `bound`.
+    Value { value: u64, bound: u64 },
+}

@@ -1,0 +1,216 @@
+//! Text to a trace. See [`super::format`] for what is read.
+
+use super::escape::unescape;
+use super::format::{MAGIC, SCHEDULE, VERSION, checksum};
+use super::{Decision, Header, Problem, Trace, TraceError, WorkerPath};
+use coyote_abi::OpKind;
+use coyote_instrumenter::Location;
+
+impl Trace {
+    /// Reads the bytes of a trace file. Says of the first line that is wrong what is wrong with it;
+    /// a file that was cut off or whose bits were flipped is refused or reads as the same trace.
+    pub fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
+        // Before all else, so that another kind of file is not called damaged.
+        if !bytes.starts_with(MAGIC.as_bytes()) {
+            return Err(TraceError::Format { line: 1, problem: Problem::Magic });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|e| {
+            let before = &bytes[..e.valid_up_to()];
+            let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+            TraceError::Format { line, problem: Problem::NotUtf8 }
+        })?;
+        let mut lines = Lines { rest: text, number: 0, hasher: blake3::Hasher::new() };
+        read(&mut lines).map_err(|problem| TraceError::Format { line: lines.number, problem })
+    }
+}
+
+/// The lines that mean something, and the number of the one that was read last.
+struct Lines<'a> {
+    rest: &'a str,
+    number: usize,
+    hasher: blake3::Hasher,
+}
+
+impl<'a> Lines<'a> {
+    /// The next line without its end, which may be that of Windows.
+    fn next(&mut self) -> Result<&'a str, Problem> {
+        loop {
+            let (line, rest) = self.rest.split_once('\n').ok_or_else(|| {
+                self.number += 1;
+                Problem::CutOff
+            })?;
+            self.rest = rest;
+            self.number += 1;
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            if !line.is_empty() && !line.starts_with('#') {
+                return Ok(line);
+            }
+        }
+    }
+
+    fn hash(&mut self, line: &str) {
+        self.hasher.update(line.as_bytes()).update(b"\n");
+    }
+}
+
+fn read(lines: &mut Lines) -> Result<Trace, Problem> {
+    let first = lines.next()?;
+    let version = first.strip_prefix(MAGIC).and_then(|v| v.strip_prefix(' ')).ok_or(Problem::Magic)?;
+    if version != VERSION.to_string() {
+        return Err(Problem::Version(version.to_owned()));
+    }
+    lines.hash(first);
+    let header = read_header(lines)?;
+    let mut decisions = Vec::new();
+    loop {
+        let line = lines.next()?;
+        if let Some(end) = line.strip_prefix("end ") {
+            check_end(end, decisions.len(), lines)?;
+            return Ok(Trace { header, decisions });
+        }
+        lines.hash(line);
+        decisions.push(read_decision(line)?);
+    }
+}
+
+fn read_header(lines: &mut Lines) -> Result<Header, Problem> {
+    let (mut tool, mut module, mut test, mut strategy) = (None, None, None, None);
+    let (mut seed, mut iteration, mut outcome, mut message) = (None, None, None, None);
+    let (mut options, mut fingerprint) = (Vec::new(), None);
+    loop {
+        let line = lines.next()?;
+        lines.hash(line);
+        let (key, value) = line.split_once(' ').unwrap_or((line, ""));
+        match key {
+            SCHEDULE if value.is_empty() => break,
+            "tool" => set(&mut tool, "tool", read_text(value)?)?,
+            "module" => set(&mut module, "module", read_text(value)?)?,
+            "test" => set(&mut test, "test", read_text(value)?)?,
+            "strategy" => set(&mut strategy, "strategy", read_text(value)?)?,
+            "seed" => set(&mut seed, "seed", read_number(value)?)?,
+            "iteration" => set(&mut iteration, "iteration", read_number(value)?)?,
+            "option" => {
+                let (name, value) =
+                    value.split_once('=').ok_or_else(|| malformed("an option NAME=VALUE", value))?;
+                options.push((read_text(name)?, read_text(value)?));
+            }
+            "outcome" => set(&mut outcome, "outcome", read_text(value)?)?,
+            "message" => set(&mut message, "message", read_text(value)?)?,
+            "fingerprint" => set(&mut fingerprint, "fingerprint", read_fingerprint(value)?)?,
+            _ => return Err(Problem::UnknownKey(key.to_owned())),
+        }
+    }
+    Ok(Header {
+        tool: tool.ok_or(Problem::MissingKey("tool"))?,
+        module: module.ok_or(Problem::MissingKey("module"))?,
+        test: test.ok_or(Problem::MissingKey("test"))?,
+        strategy: strategy.ok_or(Problem::MissingKey("strategy"))?,
+        seed: seed.ok_or(Problem::MissingKey("seed"))?,
+        iteration: iteration.ok_or(Problem::MissingKey("iteration"))?,
+        options,
+        outcome: outcome.ok_or(Problem::MissingKey("outcome"))?,
+        message: message.ok_or(Problem::MissingKey("message"))?,
+        fingerprint,
+    })
+}
+
+fn set<T>(slot: &mut Option<T>, key: &'static str, value: T) -> Result<(), Problem> {
+    match slot.replace(value) {
+        Some(_) => Err(Problem::RepeatedKey(key)),
+        None => Ok(()),
+    }
+}
+
+fn check_end(end: &str, found: usize, lines: &mut Lines) -> Result<(), Problem> {
+    let (count, stated_sum) = match end.split_once(' ') {
+        Some((count, sum)) => (count, Some(sum)),
+        None => (end, None),
+    };
+    let stated = read_number(count)?;
+    if stated != found as u64 {
+        return Err(Problem::Count { found, stated });
+    }
+    if stated_sum.is_some_and(|sum| sum != checksum(lines.hasher.finalize())) {
+        return Err(Problem::Checksum);
+    }
+    let rest = lines.rest;
+    for line in rest.lines() {
+        lines.number += 1;
+        if !line.is_empty() && !line.starts_with('#') {
+            return Err(Problem::AfterEnd);
+        }
+    }
+    Ok(())
+}
+
+fn read_decision(line: &str) -> Result<Decision, Problem> {
+    const EXPECTED: &str = "a decision, `WORKER KIND [PLACE]`, `WORKER timeout` or `value N of N`";
+    let (first, rest) = line.split_once(' ').ok_or_else(|| malformed(EXPECTED, line))?;
+    if first == "value" {
+        let (value, bound) = rest.split_once(" of ").ok_or_else(|| malformed(EXPECTED, line))?;
+        let (value, bound) = (read_number(value)?, read_number(bound)?);
+        return match value < bound {
+            true => Ok(Decision::Value { value, bound }),
+            false => Err(Problem::ValueOutOfBound { value, bound }),
+        };
+    }
+    let worker = read_worker(first).ok_or_else(|| malformed(EXPECTED, line))?;
+    if rest == "timeout" {
+        return Ok(Decision::Timeout { worker });
+    }
+    let (kind, site) = match rest.split_once(' ') {
+        Some((kind, place)) => {
+            (kind, Some(read_place(place).ok_or_else(|| malformed("a place such as `f12@0x3a4`", place))?))
+        }
+        None => (rest, None),
+    };
+    let kind = OpKind::from_name(kind).ok_or_else(|| Problem::UnknownKind(kind.to_owned()))?;
+    Ok(Decision::Step { worker, kind, site })
+}
+
+fn read_worker(text: &str) -> Option<WorkerPath> {
+    // Paths are short and most are that of the first worker: no allocation for that one.
+    let mut children = text.strip_prefix('0')?;
+    let mut path = Vec::new();
+    while !children.is_empty() {
+        let rest = children.strip_prefix('.')?;
+        let end = rest.find('.').unwrap_or(rest.len());
+        path.push(digits(&rest[..end])?.try_into().ok()?);
+        children = &rest[end..];
+    }
+    Some(WorkerPath(path))
+}
+
+fn read_place(text: &str) -> Option<Location> {
+    let (function, offset) = text.strip_prefix('f')?.split_once("@0x")?;
+    Some(Location { function: digits(function)?.try_into().ok()?, offset: hex(offset)?.try_into().ok()? })
+}
+
+fn read_text(line: &str) -> Result<String, Problem> {
+    unescape(line).ok_or_else(|| malformed("text with the escapes \\\\ \\n \\r \\t \\u{HEX}", line))
+}
+
+fn read_number(text: &str) -> Result<u64, Problem> {
+    digits(text).ok_or_else(|| malformed("a decimal number below 2^64", text))
+}
+
+fn read_fingerprint(text: &str) -> Result<u128, Problem> {
+    let value = (text.len() == 32).then(|| hex(text)).flatten();
+    value.ok_or_else(|| malformed("a fingerprint of 32 hex digits", text))
+}
+
+/// Unlike `from_str`, refuses a plus sign.
+fn digits(text: &str) -> Option<u64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// Unlike `from_str_radix`, refuses a plus sign and upper case: one value, one spelling.
+fn hex(text: &str) -> Option<u128> {
+    let lower = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    lower.then(|| u128::from_str_radix(text, 16).ok())?
+}
+
+/// Shows at most 60 characters of what was found: the line may be damaged and of any length.
+fn malformed(expected: &'static str, found: &str) -> Problem {
+    Problem::Malformed { expected, found: found.escape_debug().take(60).collect() }
+}

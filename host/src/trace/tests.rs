@@ -1,0 +1,356 @@
+//! The format is pinned by a sample that must stay readable for ever.
+
+use super::*;
+use coyote_strategies::Iteration;
+use coyote_strategies::rng::ChoiceRng;
+
+const SAMPLE: &str = include_str!("../../tests/trace_samples/v1.trace");
+
+fn step(worker: &[u32], kind: OpKind, place: Option<(u32, u32)>) -> Decision {
+    let site = place.map(|(function, offset)| Location { function, offset });
+    Decision::Step { worker: WorkerPath(worker.to_vec()), kind, site }
+}
+
+/// What the sample says.
+fn sample() -> Trace {
+    Trace {
+        header: Header {
+            tool: "0.1.0".into(),
+            module: "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262".into(),
+            test: "two_accounts".into(),
+            strategy: "pct:3".into(),
+            seed: 18446744073709551615,
+            iteration: 7,
+            options: vec![("points".into(), "all".into()), ("max-steps".into(), "10000 100000".into())],
+            outcome: "deadlock".into(),
+            message: "worker 0.0 waits for mutex 0x1040\nworker 0.1 waits for mutex 0x1048".into(),
+            fingerprint: Some(0x0123456789abcdef_fedcba9876543210),
+        },
+        decisions: vec![
+            step(&[], OpKind::Start, None),
+            step(&[], OpKind::Spawn, Some((12, 0x3a4))),
+            step(&[], OpKind::Spawn, Some((12, 0x3b0))),
+            step(&[0], OpKind::Start, None),
+            step(&[0], OpKind::ChooseInt, Some((9, 0x2ff))),
+            Decision::Value { value: 2, bound: 3 },
+            step(&[1], OpKind::Start, None),
+            Decision::Timeout { worker: WorkerPath(vec![1]) },
+            step(&[1], OpKind::Lock, Some((10, 0x310))),
+            step(&[0], OpKind::Lock, Some((9, 0x2f0))),
+            step(&[0, 4294967295], OpKind::AtomicLoad, Some((4294967295, 4294967295))),
+        ],
+    }
+}
+
+#[test]
+fn the_sample_of_version_1_reads() {
+    assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), sample());
+}
+
+#[test]
+fn the_sample_without_its_comments_is_what_is_written() {
+    let lines = SAMPLE.lines().filter(|l| !l.starts_with('#') && !l.is_empty());
+    assert_eq!(sample().to_text(), lines.map(|l| format!("{l}\n")).collect::<String>());
+}
+
+#[test]
+fn the_documentation_shows_the_sample() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/trace-format.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(&format!("```text\n{SAMPLE}```\n")), "docs/trace-format.md shows another example");
+}
+
+/// The sample with one edit, and the whole error that it gives.
+#[track_caller]
+fn check(from: &str, to: &str, error: &str) {
+    assert!(SAMPLE.contains(from), "the sample has no {from:?}");
+    let edited = SAMPLE.replacen(from, to, 1);
+    assert_eq!(Trace::parse(edited.as_bytes()).unwrap_err().to_string(), error);
+}
+
+#[test]
+fn each_mistake_has_one_clear_error() {
+    let no_trace = "line 1 of the trace: not a trace: it should be `coyote-wasm trace 1`; \
+                    give a file that `coyote-wasm test` wrote";
+    check("coyote-wasm trace 1", "coyote-wasm tracks 1", no_trace);
+    check("coyote-wasm trace 1", "coyote-wasm trace", no_trace);
+    check("coyote-wasm trace 1", "\0asm", no_trace);
+    check(
+        "trace 1",
+        "trace 12",
+        "line 1 of the trace: the trace has format version 12, this tool reads version 1; \
+         replay it with the version of coyote-wasm that its `tool` line names",
+    );
+    check(
+        "seed 1",
+        "sead 1",
+        "line 8 of the trace: unknown header key `sead`; \
+         replay the trace with the version of coyote-wasm that its `tool` line names",
+    );
+    check(
+        "seed 1",
+        "iteration 7\nseed 1",
+        "line 10 of the trace: the header key `iteration` is given twice; delete one of its lines",
+    );
+    check(
+        "iteration 7\n",
+        "",
+        "line 14 of the trace: the header ends without its `iteration` line; add it or record the trace again",
+    );
+    for (found, shown) in
+        [("18446744073709551616", "18446744073709551616"), ("+1", "+1"), ("", ""), ("1\u{7}", "1\\u{7}")]
+    {
+        check(
+            "18446744073709551615",
+            found,
+            &format!(
+                "line 8 of the trace: `{shown}` is not a decimal number below 2^64; \
+                 undo the edit or record the trace again"
+            ),
+        );
+    }
+    check(
+        "0123456789abcdef",
+        "",
+        "line 14 of the trace: `fedcba9876543210` is not a fingerprint of 32 hex digits; \
+         undo the edit or record the trace again",
+    );
+    check(
+        "option points=",
+        "option points ",
+        "line 10 of the trace: `points all` is not an option NAME=VALUE; \
+         undo the edit or record the trace again",
+    );
+    check(
+        "\\nworker",
+        "\\qworker",
+        "line 13 of the trace: `worker 0.0 waits for mutex 0x1040\\\\qworker 0.1 waits for mut` is not \
+         text with the escapes \\\\ \\n \\r \\t \\u{HEX}; undo the edit or record the trace again",
+    );
+    for line in ["0.0", "1 start", "0.x start", "0. start", "0.+1 start", "0.4294967296 start", "value 1"] {
+        check(
+            "0.0 start",
+            line,
+            &format!(
+                "line 20 of the trace: `{line}` is not a decision, `WORKER KIND [PLACE]`, \
+                 `WORKER timeout` or `value N of N`; undo the edit or record the trace again"
+            ),
+        );
+    }
+    check(
+        "choose-int",
+        "choose-float",
+        "line 21 of the trace: unknown operation kind `choose-float`; \
+         replay the trace with the version of coyote-wasm that wrote it",
+    );
+    for place in ["9@0x2ff", "f9+0x2ff", "f9@0x2FF", "f@0x2ff", "f4294967296@0x2ff", "f9@0x100000000"] {
+        check(
+            "f9@0x2ff",
+            place,
+            &format!(
+                "line 21 of the trace: `{place}` is not a place such as `f12@0x3a4`; \
+                 undo the edit or record the trace again"
+            ),
+        );
+    }
+    check(
+        "value 2 of 3",
+        "value 3 of 3",
+        "line 22 of the trace: the value 3 is not below its bound 3; undo the edit or record the trace again",
+    );
+    check(
+        "0.1 timeout\n",
+        "",
+        "line 27 of the trace: the trace has 10 decisions and its end line says 11: lines were lost or added; \
+         copy it again from where it was written or record it again",
+    );
+    check(
+        "0.0 lock f9@0x2f0",
+        "0.0 lock f9@0x2f1",
+        "line 28 of the trace: the checksum does not match, so the trace was damaged or edited; \
+         if you edited it, delete the checksum, the last word of this line",
+    );
+    let whole = SAMPLE.to_owned() + "0 exit\n";
+    assert_eq!(
+        Trace::parse(whole.as_bytes()).unwrap_err().to_string(),
+        "line 29 of the trace: the trace goes on after its end line; delete what follows it"
+    );
+    let mut bytes = SAMPLE.as_bytes().to_vec();
+    bytes[SAMPLE.find("deadlock").unwrap()] = 0xff;
+    assert_eq!(
+        Trace::parse(&bytes).unwrap_err().to_string(),
+        "line 12 of the trace: not UTF-8, so the file is damaged; copy it again from where it was written"
+    );
+}
+
+#[test]
+fn what_people_do_to_text_files_is_no_mistake() {
+    let edits = [
+        SAMPLE.replace('\n', "\r\n"),
+        SAMPLE.replace('\n', "\n\n# a remark\n"),
+        SAMPLE.lines().map(|l| l.trim_end().to_owned() + "\n").collect(),
+    ];
+    for edited in edits {
+        assert_eq!(Trace::parse(edited.as_bytes()).unwrap(), sample());
+    }
+    // Whoever edits a decision deletes the checksum.
+    let end = SAMPLE.find("end 11").unwrap() + "end 11".len();
+    let edited = SAMPLE[..end].replace("value 2", "value 1") + "\n";
+    let decisions = Trace::parse(edited.as_bytes()).unwrap().decisions;
+    assert_eq!(decisions[5], Decision::Value { value: 1, bound: 3 });
+}
+
+#[test]
+fn every_truncation_is_noticed() {
+    for length in 0..SAMPLE.len() {
+        let error = Trace::parse(&SAMPLE.as_bytes()[..length]).unwrap_err();
+        let TraceError::Format { problem, .. } = error else { panic!("{error}") };
+        let expected = if length < format::MAGIC.len() { Problem::Magic } else { Problem::CutOff };
+        assert_eq!(problem, expected, "at {length}");
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed_or_harmless() {
+    let trace = sample();
+    let mut harmless = 0;
+    for bit in 0..SAMPLE.len() * 8 {
+        let mut bytes = SAMPLE.as_bytes().to_vec();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        match Trace::parse(&bytes) {
+            Ok(read) => {
+                assert_eq!(read, trace, "bit {bit}");
+                harmless += 1;
+            }
+            Err(error) => drop(error.to_string()),
+        }
+    }
+    let comments: usize = SAMPLE.lines().filter(|l| l.starts_with('#')).map(|l| l.len() * 8).sum();
+    assert!(harmless <= comments, "{harmless} flips outside of comments went unnoticed");
+}
+
+/// Several flips at once, with the checksum removed so that they reach the reader of decisions.
+#[test]
+fn ten_thousand_damaged_traces_never_panic() {
+    let end = SAMPLE.find("end 11").unwrap() + "end 11".len();
+    let unchecked = SAMPLE[..end].to_owned() + "\n";
+    let (mut read, mut refused) = (0, 0);
+    for index in 0..10_000 {
+        let mut rng = ChoiceRng::new(Iteration { seed: 1, index });
+        let mut bytes = unchecked.as_bytes().to_vec();
+        for _ in 0..=rng.below(4) {
+            let at = rng.below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << rng.below(8);
+        }
+        match Trace::parse(&bytes) {
+            // What is read, whatever it is, can be written again.
+            Ok(trace) => {
+                assert_eq!(Trace::parse(trace.to_text().as_bytes()).unwrap(), trace, "index {index}");
+                read += 1;
+            }
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                refused += 1;
+            }
+        }
+    }
+    assert!(read > 100 && refused > 100, "{read} read, {refused} refused: the test lost its point");
+}
+
+#[test]
+fn a_round_trip_is_exact() {
+    for index in 0..2_000 {
+        let trace = any_trace(&mut ChoiceRng::new(Iteration { seed: 2, index }));
+        let text = trace.to_text();
+        assert_eq!(Trace::parse(text.as_bytes()).unwrap(), trace, "index {index}:\n{text}");
+        // An editor that strips white space from the ends of lines does no damage.
+        assert!(text.lines().all(|l| l == l.trim()), "index {index}:\n{text}");
+    }
+}
+
+#[test]
+fn no_operation_kind_is_taken_for_another_decision() {
+    assert!(OpKind::ALL.iter().all(|k| k.name() != "timeout" && !k.name().contains(' ')));
+}
+
+#[test]
+fn a_file_is_replaced_as_a_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bug.trace");
+    std::fs::write(&path, "another file").unwrap();
+    sample().write(&path).unwrap();
+    assert_eq!(Trace::read(&path).unwrap(), sample());
+    let names: Vec<_> = std::fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["bug.trace"], "a partial file is left");
+}
+
+#[test]
+fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    // A directory cannot be replaced by a file: the rename fails after all else went well.
+    let path = directory.path().join("bug.trace");
+    std::fs::create_dir(&path).unwrap();
+    let error = sample().write(&path).unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot write the trace {}", path.display()));
+    assert!(path.is_dir());
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "a partial file is left");
+    let missing = directory.path().join("none").join("bug.trace");
+    assert!(matches!(sample().write(&missing), Err(TraceError::Write { .. })));
+    assert!(matches!(Trace::read(&missing), Err(TraceError::Read { .. })));
+}
+
+fn any_trace(rng: &mut ChoiceRng) -> Trace {
+    let options = (0..rng.below(4)).map(|_| (any_text(rng), any_text(rng))).collect();
+    Trace {
+        header: Header {
+            tool: any_text(rng),
+            module: any_text(rng),
+            test: any_text(rng),
+            strategy: any_text(rng),
+            seed: any_number(rng),
+            iteration: any_number(rng),
+            options,
+            outcome: any_text(rng),
+            message: any_text(rng),
+            fingerprint: rng
+                .one_in(2)
+                .then(|| u128::from(any_number(rng)) << 64 | u128::from(any_number(rng))),
+        },
+        decisions: (0..rng.below(40)).map(|_| any_decision(rng)).collect(),
+    }
+}
+
+fn any_decision(rng: &mut ChoiceRng) -> Decision {
+    let depth = rng.below(4);
+    let worker = WorkerPath((0..depth).map(|_| any_number(rng) as u32).collect());
+    match rng.below(4) {
+        0 => Decision::Timeout { worker },
+        1 => {
+            let bound = any_number(rng).max(1);
+            Decision::Value { value: rng.below(bound), bound }
+        }
+        _ => {
+            let kind = OpKind::ALL[rng.below(OpKind::ALL.len() as u64) as usize];
+            let place = Location { function: any_number(rng) as u32, offset: any_number(rng) as u32 };
+            Decision::Step { worker, kind, site: rng.one_in(2).then_some(place) }
+        }
+    }
+}
+
+/// Of any magnitude, extremes included.
+fn any_number(rng: &mut ChoiceRng) -> u64 {
+    match rng.below(66) {
+        64 => 0,
+        65 => u64::MAX,
+        bits => rng.below(u64::MAX) >> bits,
+    }
+}
+
+/// Mostly characters that mean something to the format.
+fn any_text(rng: &mut ChoiceRng) -> String {
+    const CHARS: &[char] = &[
+        ' ', ' ', '\n', '\r', '\t', '\\', 'u', '{', '}', 'n', '=', '#', '\0', '\u{7f}', '\u{85}', '\u{a0}',
+        '\u{2028}', '\u{feff}', 'é', '🦊', 'a', '0', '"',
+    ];
+    (0..rng.below(12)).map(|_| CHARS[rng.below(CHARS.len() as u64) as usize]).collect()
+}
