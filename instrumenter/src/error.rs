@@ -22,6 +22,9 @@ pub enum Error {
     /// An import that is neither coyote's, WASI's nor declared.
     #[error("{0}")]
     Import(String),
+    /// A pattern or a function name that the user gave is wrong.
+    #[error("{0}")]
+    Option(String),
     /// The site table of an instrumented module cannot be read.
     #[error("the site table cannot be read: {0}")]
     SiteTable(String),

@@ -35,6 +35,21 @@ pub const TICK: &str = "tick";
 pub const ATOMIC_ENTER: &str = "atomic_enter";
 /// `atomic_exit()`.
 pub const ATOMIC_EXIT: &str = "atomic_exit";
+/// `futex_wait(address, expected, timeout: i64, site) -> i32`: also what `memory.atomic.wait32`
+/// becomes. Traps where that does: on an address that is misaligned or out of bounds. Suspending.
+pub const FUTEX_WAIT: &str = "futex_wait";
+/// `futex_wait64(address, expected: i64, timeout: i64, site) -> i32`. Suspending.
+pub const FUTEX_WAIT64: &str = "futex_wait64";
+/// `futex_notify(address, count, site) -> i32`. Suspending.
+pub const FUTEX_NOTIFY: &str = "futex_notify";
+/// `thread_spawn(start_argument, site) -> i32`: what `wasi.thread-spawn` becomes. Suspending.
+pub const THREAD_SPAWN: &str = "thread_spawn";
+/// `wasi_sched_yield(site) -> i32`. Suspending.
+pub const WASI_SCHED_YIELD: &str = "wasi_sched_yield";
+/// `wasi_poll_oneoff(in, out, subscriptions, events, site) -> i32`. Suspending.
+pub const WASI_POLL_ONEOFF: &str = "wasi_poll_oneoff";
+/// `wasi_proc_exit(code, site)`. Does not return. Suspending.
+pub const WASI_PROC_EXIT: &str = "wasi_proc_exit";
 /// `stack_overflow()`: the stack pointer fell below the worker's bound. Does not return.
 pub const STACK_OVERFLOW: &str = "stack_overflow";
 /// `frames_overflow()`: the frame memory is full. Does not return.
@@ -62,14 +77,27 @@ pub const MEMORY: &str = "__cy_memory";
 pub const FRAMES: &str = "__cy_frames";
 /// One byte for each chunk of guest memory, 1 if the chunk was written since the host last cleared it.
 pub const DIRTY: &str = "__cy_dirty";
-/// `save_globals()`: writes the shared mutable globals to the frame memory from offset 0, 16 bytes each.
+/// The memory through which the shared mutable globals are read and written. Exported, with
+/// [`SAVE_GLOBALS`] and [`LOAD_GLOBALS`], only if there is such a global.
+pub const GLOBALS: &str = "__cy_globals";
+/// `save_globals()`: writes the shared mutable globals to [`GLOBALS`] from offset 0, each
+/// zero-extended to [`GLOBAL_BYTES`].
 pub const SAVE_GLOBALS: &str = "__cy_save_globals";
 /// `load_globals()`: the inverse.
 pub const LOAD_GLOBALS: &str = "__cy_load_globals";
 /// A mutable i32 global that the module sets to 1 when it changes a table or a reference-typed global.
 pub const TABLES_CHANGED: &str = "__cy_tables_changed";
-/// A mutable i32 global: the lowest address of the running worker's stack, or 0 if unknown.
+/// A mutable i32 global: the lowest address of the running worker's stack, or 0 if unknown. It is a
+/// worker global of the same name, so the host sets it in a worker's saved bytes. Only in modules
+/// with a stack pointer.
 pub const STACK_LOW: &str = "__cy_stack_low";
+/// The name of a worker global: rounds left of [`COUNTDOWN`].
+pub const BUDGET: &str = "__cy_budget";
+/// Worker global number `n` is exported as `__cy_worker_global_n`: a start function may have changed
+/// its initial value for the worker that a test starts in.
+pub const WORKER_GLOBAL_PREFIX: &str = "__cy_worker_global_";
+/// Exports with this prefix are ours.
+pub const EXPORT_PREFIX: &str = "__cy_";
 
 /// Size of a chunk of guest memory in bytes. A store marks the chunk of its first byte only; it may
 /// reach at most 15 bytes into the next one.

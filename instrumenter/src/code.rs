@@ -1,0 +1,119 @@
+//! Writing instructions in a row.
+
+use walrus::ir::*;
+use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId};
+
+/// A sequence under construction. What is added here has no place in the original module unless it
+/// is pushed together with one.
+#[derive(Debug, Default)]
+pub struct Code(Vec<(Instr, InstrLocId)>);
+
+impl From<Code> for Vec<(Instr, InstrLocId)> {
+    fn from(code: Code) -> Self {
+        code.0
+    }
+}
+
+impl Code {
+    pub fn with_capacity(instrs: usize) -> Code {
+        Code(Vec::with_capacity(instrs))
+    }
+
+    /// Adds an instruction at a place.
+    pub fn push(&mut self, instr: impl Into<Instr>, at: InstrLocId) -> &mut Code {
+        self.0.push((instr.into(), at));
+        self
+    }
+
+    pub fn add(&mut self, instr: impl Into<Instr>) -> &mut Code {
+        self.push(instr, InstrLocId::default())
+    }
+
+    pub fn get(&mut self, local: LocalId) -> &mut Code {
+        self.add(LocalGet { local })
+    }
+
+    pub fn set(&mut self, local: LocalId) -> &mut Code {
+        self.add(LocalSet { local })
+    }
+
+    pub fn tee(&mut self, local: LocalId) -> &mut Code {
+        self.add(LocalTee { local })
+    }
+
+    pub fn global_get(&mut self, global: GlobalId) -> &mut Code {
+        self.add(GlobalGet { global })
+    }
+
+    pub fn global_set(&mut self, global: GlobalId) -> &mut Code {
+        self.add(GlobalSet { global })
+    }
+
+    pub fn i32(&mut self, value: i32) -> &mut Code {
+        self.add(Const { value: Value::I32(value) })
+    }
+
+    pub fn i64(&mut self, value: i64) -> &mut Code {
+        self.add(Const { value: Value::I64(value) })
+    }
+
+    pub fn binary(&mut self, op: BinaryOp) -> &mut Code {
+        self.add(Binop { op })
+    }
+
+    pub fn unary(&mut self, op: UnaryOp) -> &mut Code {
+        self.add(Unop { op })
+    }
+
+    pub fn call(&mut self, func: FunctionId) -> &mut Code {
+        self.add(Call { func })
+    }
+
+    pub fn store8(&mut self, memory: MemoryId) -> &mut Code {
+        let arg = MemArg { align: 1, offset: 0 };
+        self.add(Store { memory, kind: StoreKind::I32_8 { atomic: false }, arg })
+    }
+
+    /// `if .. end`, taking its condition from the stack.
+    pub fn if_then(&mut self, function: &mut LocalFunction, then: impl FnOnce(&mut Code)) -> &mut Code {
+        let consequent = function.builder_mut().dangling_instr_seq(None).id();
+        let alternative = function.builder_mut().dangling_instr_seq(None).id();
+        let mut code = Code::default();
+        then(&mut code);
+        function.block_mut(consequent).instrs = code.0;
+        self.add(IfElse { consequent, alternative })
+    }
+
+    /// Index of the first of the last `count` instructions if all of them only push a local or a
+    /// constant: then what they push can be pushed again, and code can be put before them. A
+    /// `local.tee` in the first place is split into `local.set` and `local.get`.
+    pub fn simple_operands(&mut self, count: usize) -> Option<usize> {
+        let first = self.0.len().checked_sub(count)?;
+        let simple = |i: &Instr| matches!(i, Instr::LocalGet(_) | Instr::Const(_));
+        if !self.0.get(first + 1..)?.iter().all(|(i, _)| simple(i)) {
+            return None;
+        }
+        let (instr, at) = self.0.get(first)?.clone();
+        if let Instr::LocalTee(LocalTee { local }) = instr {
+            self.0[first] = (LocalSet { local }.into(), at);
+            self.0.insert(first + 1, (LocalGet { local }.into(), InstrLocId::default()));
+            return Some(first + 1);
+        }
+        simple(&instr).then_some(first)
+    }
+
+    /// The instruction at an index.
+    pub fn at(&self, index: usize) -> Instr {
+        self.0[index].0.clone()
+    }
+
+    /// Removes the instructions from an index on.
+    pub fn split_off(&mut self, index: usize) -> Code {
+        Code(self.0.split_off(index))
+    }
+
+    pub fn append(&mut self, mut other: Code) -> &mut Code {
+        self.0.append(&mut other.0);
+        self
+    }
+}

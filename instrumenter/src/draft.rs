@@ -1,0 +1,284 @@
+//! The module on its way through the passes, and what they tell each other.
+
+use crate::{Error, Location, Options, Site, check::Original};
+use coyote_abi::{OpKind, rt};
+use std::collections::BTreeMap;
+use walrus::ir::{Instr, InstrLocId, InstrSeqId};
+use walrus::{
+    ConstExpr, FunctionId, FunctionKind, GlobalId, ImportKind, LocalFunction, LocalId, MemoryId,
+    Module, ModuleConfig, ValType, ir::Value,
+};
+
+/// Locations from here on are not offsets: they carry a site's number, for calls that a pass added.
+const SITE_LOCATIONS: u32 = 1 << 31;
+
+/// The location of an added call that announces a site. Each site has at most one such call, since
+/// walrus keeps one output offset for each location.
+pub fn site_location(site: u32) -> InstrLocId {
+    InstrLocId::new(SITE_LOCATIONS | site)
+}
+
+/// The inverse of [`site_location`]; `Err` is an offset in the original module.
+pub fn site_of_location(location: u32) -> Result<u32, u32> {
+    if location & SITE_LOCATIONS != 0 { Ok(location & !SITE_LOCATIONS) } else { Err(location) }
+}
+
+/// How a function's own memory accesses are treated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Treatment {
+    /// They are scheduling points.
+    #[default]
+    Points,
+    /// The function is atomic, by this pattern.
+    Atomic(String),
+    /// Every way to the function leads through an atomic one.
+    OnlyFromAtomic,
+    /// Left out by this pattern of `--no-points-in`.
+    Excluded(String),
+    /// Not among `--points-only-in`.
+    NotIncluded,
+}
+
+/// A global of which each worker has its own.
+#[derive(Debug)]
+pub struct OwnGlobal {
+    pub id: GlobalId,
+    pub name: String,
+    pub stack_pointer: bool,
+}
+
+/// A module on its way through the passes.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    pub module: Module,
+    pub options: &'a Options,
+    pub original: &'a Original,
+    /// Sites so far; a site's index is what is passed to the host.
+    pub sites: Vec<Site>,
+    /// The guest's memory. A guest without one gets an empty one.
+    pub memory: MemoryId,
+    /// Rounds left until the countdown forces a scheduling point.
+    pub budget: GlobalId,
+    /// The shadow stack pointer.
+    pub stack_pointer: Option<GlobalId>,
+    /// Globals that a worker saves with its frames.
+    pub own_globals: Vec<OwnGlobal>,
+    /// Mutable globals that all workers share.
+    pub shared_globals: Vec<GlobalId>,
+    /// Whether some instruction changes a table or a reference-typed global.
+    pub changes_tables: bool,
+    /// Treatment of original functions, by index.
+    pub treatments: Vec<Treatment>,
+    /// Number of accesses that are no points since only the function's own frame is touched.
+    pub private_accesses: BTreeMap<u32, u32>,
+    /// Index in the original module of functions that came from it.
+    origin: BTreeMap<FunctionId, u32>,
+    /// Runtime imports so far, by name.
+    imports: BTreeMap<&'static str, (FunctionId, bool)>,
+}
+
+impl<'a> Draft<'a> {
+    /// Reads the original into walrus' form.
+    pub fn new(wasm: &[u8], original: &'a Original, options: &'a Options) -> Result<Draft<'a>, Error> {
+        let mut config = ModuleConfig::new();
+        config.preserve_code_transform(true).generate_producers_section(false).legacy_exceptions(false);
+        let mut module = config.parse(&original.without_debug(wasm)?).map_err(|e| {
+            Error::UnsupportedModule(format!("the module cannot be read: {e:#}: build without what it names"))
+        })?;
+        for id in module.customs.iter().map(|(id, _)| id).collect::<Vec<_>>() {
+            module.customs.delete(id);
+        }
+        let memory = module.memories.iter().next().map(|memory| memory.id());
+        let memory = memory.unwrap_or_else(|| module.memories.add_local(false, false, 0, Some(0), None));
+        let budget = module.globals.add_local(
+            ValType::I32,
+            true,
+            false,
+            ConstExpr::Value(Value::I32(rt::COUNTDOWN)),
+        );
+        module.globals.get_mut(budget).name = Some(rt::BUDGET.to_string());
+        // Arena order is index order: imports first, as in the module.
+        let origin = module.funcs.iter().enumerate().map(|(i, f)| (f.id(), i as u32)).collect();
+        let stack_pointer = original
+            .stack_pointer
+            .and_then(|index| module.globals.iter().nth(index as usize))
+            .map(|global| global.id());
+        Ok(Draft {
+            module,
+            options,
+            original,
+            sites: Vec::new(),
+            memory,
+            budget,
+            stack_pointer,
+            own_globals: Vec::new(),
+            shared_globals: Vec::new(),
+            changes_tables: false,
+            treatments: vec![Treatment::default(); original.functions.len()],
+            private_accesses: BTreeMap::new(),
+            origin,
+            imports: BTreeMap::new(),
+        })
+    }
+
+    /// Index in the original module of the function that this one came from.
+    pub fn origin(&self, id: FunctionId) -> Option<u32> {
+        self.origin.get(&id).copied()
+    }
+
+    /// Functions with a body that came from the original module, in its order.
+    pub fn guest_functions(&self) -> Vec<FunctionId> {
+        let mut ids: Vec<(u32, FunctionId)> = self
+            .module
+            .funcs
+            .iter_local()
+            .filter_map(|(id, _)| self.origin(id).map(|index| (index, id)))
+            .collect();
+        ids.sort();
+        ids.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// A runtime import of plain type; the same one each time.
+    pub fn import(&mut self, name: &'static str, params: &[ValType], results: &[ValType]) -> FunctionId {
+        self.add_import(name, params, results, false)
+    }
+
+    /// A suspending runtime import; one of its parameters is the site.
+    pub fn suspending(&mut self, name: &'static str, params: &[ValType], results: &[ValType]) -> FunctionId {
+        self.add_import(name, params, results, true)
+    }
+
+    fn add_import(
+        &mut self,
+        name: &'static str,
+        params: &[ValType],
+        results: &[ValType],
+        suspending: bool,
+    ) -> FunctionId {
+        if let Some((id, _)) = self.imports.get(name) {
+            return *id;
+        }
+        let ty = self.module.types.add(params, results);
+        let (id, _) = self.module.add_import_func(rt::MODULE, name, ty);
+        self.module.funcs.get_mut(id).name = Some(format!("{}.{name}", rt::MODULE));
+        self.imports.insert(name, (id, suspending));
+        id
+    }
+
+    /// The suspending runtime imports so far.
+    pub fn suspending_imports(&self) -> impl Iterator<Item = FunctionId> {
+        self.imports.values().filter(|(_, suspending)| *suspending).map(|(id, _)| *id)
+    }
+
+    /// The place of an instruction of a function that came from the original module. An instruction
+    /// that a pass added counts as the function's beginning.
+    pub fn location(&self, function: u32, at: InstrLocId) -> Location {
+        let offset = if at.is_default() { None } else { site_of_location(at.data()).err() };
+        let start = self.original.functions[function as usize].start;
+        Location { function, offset: offset.unwrap_or(start) }
+    }
+
+    /// Registers a scheduling point and returns its number.
+    pub fn site(&mut self, location: Location, kind: OpKind, size: u8, memory_offset: u64) -> u32 {
+        self.sites.push(Site { location, kind: kind as u8, size, memory_offset });
+        self.sites.len() as u32 - 1
+    }
+
+    /// Lets `edit` change a function's body while it has the whole draft at hand.
+    pub fn edit<T>(
+        &mut self,
+        id: FunctionId,
+        edit: impl FnOnce(&mut Draft<'a>, &mut LocalFunction) -> T,
+    ) -> T {
+        let function = self.module.funcs.get_mut(id);
+        let placeholder = FunctionKind::Uninitialized(function.ty());
+        let FunctionKind::Local(mut body) = std::mem::replace(&mut function.kind, placeholder) else {
+            panic!("this is a bug in coyote-wasm: an import has no body")
+        };
+        let result = edit(self, &mut body);
+        self.module.funcs.get_mut(id).kind = FunctionKind::Local(body);
+        result
+    }
+
+    /// Adds a function that is not the guest's.
+    pub fn add_function(
+        &mut self,
+        name: &str,
+        params: &[LocalId],
+        results: &[ValType],
+        code: impl FnOnce(&mut LocalFunction) -> crate::code::Code,
+    ) -> FunctionId {
+        let types: Vec<ValType> = params.iter().map(|l| self.module.locals.get(*l).ty()).collect();
+        let builder = walrus::FunctionBuilder::new(&mut self.module.types, &types, results);
+        let mut function = builder.local_func(params.to_vec());
+        let entry = function.entry_block();
+        let code = code(&mut function);
+        function.block_mut(entry).instrs = code.into();
+        let id = self.module.funcs.add_local(function);
+        self.module.funcs.get_mut(id).name = Some(name.to_string());
+        id
+    }
+
+    /// Puts `wrapper` in the place of a function: all references now mean the wrapper. Returns the
+    /// function's own code under a new identity, which still counts as the original function.
+    pub fn wrap(
+        &mut self,
+        id: FunctionId,
+        suffix: &str,
+        wrapper: impl FnOnce(&mut Draft<'a>, FunctionId) -> LocalFunction,
+    ) -> FunctionId {
+        let function = self.module.funcs.get_mut(id);
+        let placeholder = FunctionKind::Uninitialized(function.ty());
+        let FunctionKind::Local(body) = std::mem::replace(&mut function.kind, placeholder) else {
+            panic!("this is a bug in coyote-wasm: an import is not wrapped")
+        };
+        let name = function.name.as_ref().map(|name| format!("{name}{suffix}"));
+        let inner = self.module.funcs.add_local(body);
+        self.module.funcs.get_mut(inner).name = name;
+        if let Some(origin) = self.origin(id) {
+            self.origin.insert(inner, origin);
+        }
+        let wrapper = wrapper(self, inner);
+        self.module.funcs.get_mut(id).kind = FunctionKind::Local(wrapper);
+        inner
+    }
+
+    /// Turns an import into a function with a body; all references to it stay.
+    pub fn implement_import(&mut self, id: FunctionId, body: LocalFunction) {
+        self.delete_import_entry(id);
+        self.module.funcs.get_mut(id).kind = FunctionKind::Local(body);
+    }
+
+    /// Removes an import that nothing refers to any more.
+    pub fn delete_import(&mut self, id: FunctionId) {
+        self.delete_import_entry(id);
+        self.module.funcs.delete(id);
+    }
+
+    fn delete_import_entry(&mut self, id: FunctionId) {
+        let entry = self.module.imports.iter().find(|i| i.kind == ImportKind::Function(id)).map(|i| i.id());
+        if let Some(entry) = entry {
+            self.module.imports.delete(entry);
+        }
+    }
+}
+
+/// The instruction sequences of a function that execution can come to, outermost first.
+pub fn sequences(function: &LocalFunction) -> Vec<InstrSeqId> {
+    let mut found = vec![function.entry_block()];
+    let mut next = 0;
+    while next < found.len() {
+        let sequence = found[next];
+        for (instr, _) in &function.block(sequence).instrs {
+            match instr {
+                Instr::Block(i) => found.push(i.seq),
+                Instr::Loop(i) => found.push(i.seq),
+                Instr::IfElse(i) => found.extend([i.consequent, i.alternative]),
+                Instr::TryTable(i) => found.push(i.seq),
+                _ => {}
+            }
+        }
+        next += 1;
+    }
+    found
+}

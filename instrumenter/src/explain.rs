@@ -1,0 +1,80 @@
+//! Why each function was, or was not, changed.
+
+use crate::calls::Calls;
+use crate::draft::Treatment;
+use crate::{Draft, Error, Options, check, prepare};
+use coyote_abi::OpKind;
+use std::collections::{BTreeMap, BTreeSet};
+use walrus::FunctionId;
+
+/// What was done to a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The function's name, or its number where it has none.
+    pub function: String,
+    pub reason: String,
+}
+
+/// One explanation for each function with a body, in the order of the original module.
+pub fn explain(wasm: &[u8], options: &Options) -> Result<Vec<Explanation>, Error> {
+    let original = check::check(wasm, options)?;
+    let draft = prepare(wasm, &original, options, &[])?;
+    let suspending: BTreeSet<FunctionId> = draft.suspending_imports().collect();
+    let leading = Calls::new(&draft.module).leading_to(&suspending);
+    let mut next_of: BTreeMap<u32, Vec<FunctionId>> = BTreeMap::new();
+    for (from, to) in &leading {
+        if let Some(origin) = draft.origin(*from) {
+            next_of.entry(origin).or_default().push(*to);
+        }
+    }
+    let explanations = original.functions.iter().enumerate().filter(|(_, f)| f.start != 0).map(|(index, _)| {
+        let index = index as u32;
+        let next = next_of.get(&index).map(Vec::as_slice).unwrap_or_default();
+        Explanation { function: original.display_name(index), reason: reason(&draft, index, next, &suspending) }
+    });
+    Ok(explanations.collect())
+}
+
+fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<FunctionId>) -> String {
+    let mut parts = Vec::new();
+    match &draft.treatments[index as usize] {
+        Treatment::Points => {}
+        Treatment::Atomic(pattern) => parts.push(format!("atomic: matches `{pattern}`")),
+        Treatment::OnlyFromAtomic => parts.push("no points at accesses: only atomic functions call it".into()),
+        Treatment::Excluded(pattern) => {
+            parts.push(format!("no points at accesses: excluded by `{pattern}`"));
+        }
+        Treatment::NotIncluded => parts.push("no points at accesses: not included".into()),
+    }
+    let (mut accesses, mut ticks, mut calls) = (0, 0, 0);
+    for site in draft.sites.iter().filter(|s| s.location.function == index) {
+        match site.kind() {
+            OpKind::Loop => ticks += 1,
+            OpKind::FutexWait | OpKind::FutexNotify => calls += 1,
+            kind if kind.accesses_memory() || kind == OpKind::Fence => accesses += 1,
+            _ => calls += 1,
+        }
+    }
+    let mut count = |n: usize, one: &str, more: &str| match n {
+        0 => {}
+        1 => parts.push(format!("1 {one}")),
+        _ => parts.push(format!("{n} {more}")),
+    };
+    count(accesses, "memory access is a point", "memory accesses are points");
+    count(calls, "synchronisation call", "synchronisation calls");
+    count(ticks, "countdown", "countdowns");
+    count(
+        draft.private_accesses.get(&index).copied().unwrap_or(0) as usize,
+        "access to its own frame is left out",
+        "accesses to its own frame are left out",
+    );
+    match next.iter().find(|f| !suspending.contains(f)) {
+        Some(callee) if accesses + calls + ticks == 0 => {
+            let name = draft.module.funcs.get(*callee).name.clone().unwrap_or_default();
+            parts.push(format!("may suspend because it calls {name}"));
+        }
+        None if next.is_empty() => parts.push("cannot suspend".into()),
+        _ => {}
+    }
+    parts.join("; ")
+}

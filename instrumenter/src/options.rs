@@ -1,0 +1,93 @@
+//! What the user can choose. Part of cache keys and of traces, so it is plain data.
+
+use serde::{Deserialize, Serialize};
+
+/// Which operations are scheduling points. Each level contains the ones before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Points {
+    /// Calls of synchronisation imports, futexes and thread creation. Unsound for programs that
+    /// synchronise through atomics or have data races.
+    Sync,
+    /// Also atomic memory accesses. Unsound for programs that have data races.
+    Atomic,
+    /// Also plain memory accesses.
+    #[default]
+    Heap,
+}
+
+/// How to instrument a module. Patterns are globs on function names, mangled or demangled.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    pub points: Points,
+    /// Functions that run without a scheduling point at memory accesses, they and what they call.
+    pub atomic_fns: Vec<String>,
+    /// Whether the allocators and the single-threaded stdio in [`ALLOCATORS`] and [`STDIO`] are
+    /// atomic too.
+    pub atomic_defaults: bool,
+    /// Functions whose own memory accesses are no scheduling points.
+    pub no_points_in: Vec<String>,
+    /// If not empty: only these functions' own memory accesses are scheduling points.
+    pub points_only_in: Vec<String>,
+    /// Imports `module.name` that neither coyote nor WASI provides and that the host will stub.
+    pub stubs: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            points: Points::default(),
+            atomic_fns: Vec::new(),
+            atomic_defaults: true,
+            no_points_in: Vec::new(),
+            points_only_in: Vec::new(),
+            stubs: Vec::new(),
+        }
+    }
+}
+
+/// Allocators. The one of a single-threaded libc breaks when two workers are in it; the one of a
+/// multi-threaded libc takes a spin lock, whose rounds say nothing about the program under test.
+pub const ALLOCATORS: &[&str] = &[
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "free",
+    "posix_memalign",
+    "aligned_alloc",
+    "memalign",
+    "malloc_usable_size",
+    "__libc_{malloc,calloc,realloc,free,memalign}",
+    "dl{malloc,calloc,realloc,free,memalign,posix_memalign,malloc_usable_size}",
+    "internal_memalign",
+    // Rust: mangled with and without a crate path, and the default allocator behind them.
+    "{__rustc::,}__rust_{alloc,alloc_zeroed,dealloc,realloc}",
+    "{__rustc::,}__rdl_{alloc,alloc_zeroed,dealloc,realloc}",
+    "dlmalloc::*",
+    "<dlmalloc::*",
+];
+
+/// Stdio and exit handlers of a libc that was built without threads. Not applied to a module that
+/// imports `wasi.thread-spawn`: its libc locks, and the locks may block.
+pub const STDIO: &[&str] = &[
+    "{,v}{,i,small_,__small_}printf",
+    "{,v}f{,i}printf",
+    "{,v}s{,n}{,i}printf",
+    "{,v}{si,fi,sni}printf",
+    "{,v}asprintf",
+    "{,v}dprintf",
+    "__small_{,v}{f,s,sn}printf",
+    "{,f,s}scanf",
+    "v{,f,s}scanf",
+    "{put,get}{c,char,s}{,_unlocked}",
+    "f{put,get}{c,s}{,_unlocked}",
+    "ungetc",
+    "perror",
+    "f{open,close,reopen,read,write,flush,seek,tell,eof,error}{,_unlocked}",
+    "f{seeko,tello,ileno,dopen,purge}",
+    "{setvbuf,setbuf,setlinebuf,rewind,clearerr,getline,getdelim}",
+    "__{fwritex,stdio_exit,stdio_read,stdio_write,stdio_seek,stdio_close,stdout_write}",
+    "__{overflow,uflow,towrite,toread,ofl_add,ofl_lock,ofl_unlock}",
+];
