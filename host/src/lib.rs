@@ -1,1 +1,34 @@
+//! coyote-wasm: finds the schedule that breaks a concurrent test and replays it for ever.
+//!
+//! In the order of the data:
+//! - [`artifact`]: a module, instrumented and compiled.
+//! - [`machine`]: the guest under control: workers suspended as bytes, snapshots.
+//! - [`runtime`]: what operations mean: blocking, waking, time.
+//! - [`execution`]: one test, executed under a strategy or step by step.
+//! - [`explore`]: many iterations on all cores.
+//! - [`outcome`]: how an iteration ended.
+//! - [`record`]: an iteration as a trace, a trace as a schedule.
+//! - [`trace`]: schedules on disk.
+//! - [`replay`]: a stored schedule, executed again.
+//! - [`symbols`]: places as functions and source lines.
+//! - [`statistics`], [`report`]: what the user is told.
+//! - [`cache`]: instrumented modules on disk.
+//! - [`cli`]: the command line.
 
+pub mod artifact;
+pub mod cache;
+pub mod cli;
+pub mod execution;
+pub mod explore;
+pub mod machine;
+pub mod outcome;
+pub mod record;
+pub mod replay;
+pub mod report;
+pub mod runtime;
+pub mod statistics;
+pub mod symbols;
+pub mod trace;
+
+pub use coyote_instrumenter as instrumenter;
+pub use coyote_strategies as strategies;

@@ -26,6 +26,6 @@ pub mod view;
 pub use coyote_abi::OpKind;
 pub use random::RandomWalk;
 pub use replay::{Divergence, Recorded, Replay, WorkerPath};
-pub use strategy::{Event, Iteration, Strategy, Summary};
+pub use strategy::{Event, Iteration, Strategy, Summary, by_name};
 pub use system::{Access, Status, System};
 pub use view::{Operation, Pending, Pick, Standing, View, WorkerId};

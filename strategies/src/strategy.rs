@@ -66,3 +66,11 @@ pub trait Strategy: Send {
     /// Called after each iteration.
     fn end(&mut self, _summary: Summary) {}
 }
+
+/// The strategy that a user selects by this name. The error lists what there is.
+pub fn by_name(name: &str) -> Result<Box<dyn Strategy>, String> {
+    match name {
+        "random" => Ok(Box::new(crate::RandomWalk::default())),
+        _ => Err(format!("there is no strategy {name}; there is: random")),
+    }
+}

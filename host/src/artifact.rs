@@ -1,0 +1,138 @@
+//! A guest that is ready to run: instrumented, compiled, with its site table.
+
+use anyhow::{Result, anyhow, bail};
+use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable};
+use std::sync::Arc;
+use wasmtime::{Config, Engine, Linker, Module, Trap};
+
+/// Native stack for guest code. The rest of the engine thread's stack is for the host.
+pub const WASM_STACK_BYTES: usize = 32 << 20;
+/// Stack of a thread that runs guests.
+pub const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (4 << 20);
+
+/// See the module's documentation.
+pub struct Artifact {
+    module: Module,
+    pub table: Arc<SiteTable>,
+    /// The options it was instrumented with.
+    pub options: Options,
+    /// The original bytes: reports speak of these.
+    pub original: Arc<[u8]>,
+    /// Identifies the original code: a hash that leaves custom sections out.
+    pub identity: String,
+    data_ends: Vec<u32>,
+}
+
+/// A wasmtime engine for instrumented modules, caching native code if a cache is given.
+pub fn engine(cache: Option<wasmtime::Cache>) -> Result<Engine> {
+    let mut config = Config::new();
+    config
+        .wasm_multi_memory(true)
+        .wasm_threads(true)
+        .wasm_tail_call(true)
+        .wasm_simd(true)
+        .wasm_relaxed_simd(true)
+        .relaxed_simd_deterministic(true)
+        .cranelift_nan_canonicalization(true)
+        .wasm_function_references(true)
+        .wasm_gc(true)
+        .wasm_exceptions(true)
+        .wasm_extended_const(true)
+        .max_wasm_stack(WASM_STACK_BYTES)
+        // Not used, but checked against the other.
+        .async_stack_size(WASM_STACK_BYTES)
+        .cache(cache);
+    Engine::new(&config).map_err(|e| anyhow!("the wasm engine cannot be set up: {e:#}"))
+}
+
+impl Artifact {
+    /// Compiles an instrumented module.
+    pub fn compile(
+        engine: &Engine,
+        original: Arc<[u8]>,
+        instrumented: Instrumented,
+        options: Options,
+    ) -> Result<Artifact> {
+        let module = Module::new(engine, &instrumented.wasm)
+            .map_err(|e| anyhow!("the instrumented module cannot be compiled: {e:#}"))?;
+        let unknown = module
+            .imports()
+            .find(|i| i.module() == crate::machine::wasi::MODULE && !crate::machine::wasi::knows(i.name()));
+        if let Some(import) = unknown {
+            bail!("WASI preview 1 has no function {}: the module cannot be linked", import.name());
+        }
+        Ok(Artifact {
+            module,
+            table: Arc::new(instrumented.table),
+            options,
+            identity: identity(&original),
+            data_ends: data_ends(&original),
+            original,
+        })
+    }
+
+    pub fn engine(&self) -> &Engine {
+        self.module.engine()
+    }
+
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// Where active data segments end, in guest memory.
+    pub fn data_ends(&self) -> &[u32] {
+        &self.data_ends
+    }
+
+    /// The number of the entry that is the export of this name.
+    pub fn entry(&self, export: &str) -> Option<u32> {
+        let is = |e: &Entry| matches!(e, Entry::Export(name) if name == export);
+        self.table.entries.iter().position(is).map(|i| i as u32)
+    }
+
+    /// Defines the imports that the user declared with `--stub`: calling one is a trap.
+    pub fn define_stubs<T: 'static>(&self, linker: &mut Linker<T>) -> wasmtime::Result<()> {
+        for import in self.module.imports() {
+            let name = format!("{}.{}", import.module(), import.name());
+            if !self.options.stubs.contains(&name) {
+                continue;
+            }
+            if let Some(ty) = import.ty().func() {
+                linker.func_new(import.module(), import.name(), ty.clone(), |_, _, _| {
+                    Err(Trap::UnreachableCodeReached.into())
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A hash of a module without its custom sections, in hexadecimal.
+pub fn identity(wasm: &[u8]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for payload in wasmparser::Parser::new(0).parse_all(wasm).map_while(Result::ok) {
+        if let Some((id, range)) = payload.as_section()
+            && !matches!(payload, wasmparser::Payload::CustomSection(_))
+        {
+            hasher.update(&[id]);
+            hasher.update(&wasm[range]);
+        }
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+fn data_ends(wasm: &[u8]) -> Vec<u32> {
+    let mut ends = Vec::new();
+    for payload in wasmparser::Parser::new(0).parse_all(wasm).map_while(Result::ok) {
+        let wasmparser::Payload::DataSection(section) = payload else { continue };
+        for data in section.into_iter().map_while(Result::ok) {
+            if let wasmparser::DataKind::Active { offset_expr, .. } = data.kind {
+                let mut reader = offset_expr.get_operators_reader();
+                if let Ok(wasmparser::Operator::I32Const { value }) = reader.read() {
+                    ends.push((value as u32).saturating_add(data.data.len() as u32));
+                }
+            }
+        }
+    }
+    ends
+}

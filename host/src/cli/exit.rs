@@ -1,0 +1,23 @@
+//! Exit codes: part of the interface.
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    NoBug = 0,
+    BadInput = 1,
+    BugFound = 2,
+    InternalError = 3,
+    ReplayDiverged = 4,
+    NothingTested = 5,
+}
+
+/// For the help text.
+pub const HELP: &str = "Exit codes: 0 no bug found, 1 bad input or environment, 2 bug found, \
+3 internal error, 4 replay diverged, 5 nothing was tested.";
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        std::process::ExitCode::from(exit as u8)
+    }
+}

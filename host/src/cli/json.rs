@@ -1,0 +1,106 @@
+//! The result of a run for programs. Field names are part of the interface.
+
+use crate::explore::{Exploration, Found, Stop};
+use crate::outcome::BugKind;
+use crate::statistics::Statistics;
+use crate::symbols::{SourceFrame, Symbols};
+use serde::Serialize;
+
+/// The whole run.
+#[derive(Serialize)]
+pub struct Run {
+    pub version: &'static str,
+    pub module: String,
+    pub seed: u64,
+    pub strategy: String,
+    pub tests: Vec<Test>,
+    pub exit_code: u8,
+}
+
+#[derive(Serialize)]
+pub struct Test {
+    pub name: String,
+    pub verdict: &'static str,
+    pub stopped_by: &'static str,
+    pub statistics: Statistics,
+    pub notes: Vec<String>,
+    pub elapsed_seconds: f64,
+    pub bugs: Vec<Bug>,
+}
+
+#[derive(Serialize)]
+pub struct Bug {
+    pub kind: BugKind,
+    pub message: String,
+    pub iteration: u64,
+    pub count: u64,
+    pub steps: usize,
+    pub trace: String,
+    pub replay_command: String,
+    pub workers: Vec<Worker>,
+    pub output: Vec<Line>,
+}
+
+#[derive(Serialize)]
+pub struct Worker {
+    pub title: String,
+    pub culprit: bool,
+    pub doing: String,
+    pub stack: Vec<SourceFrame>,
+}
+
+#[derive(Serialize)]
+pub struct Line {
+    pub worker: String,
+    pub step: u64,
+    pub text: String,
+}
+
+pub fn test(
+    name: &str,
+    verdict: &'static str,
+    exploration: &Exploration,
+    notes: Vec<String>,
+    symbols: &Symbols,
+    replay_command: &dyn Fn(&Found) -> String,
+) -> Test {
+    Test {
+        name: name.into(),
+        verdict,
+        stopped_by: match exploration.stop {
+            Stop::Bug => "bug",
+            Stop::Iterations => "iterations",
+            Stop::Timeout => "timeout",
+            Stop::Interrupted => "interrupt",
+        },
+        statistics: exploration.statistics,
+        notes,
+        elapsed_seconds: exploration.elapsed.as_secs_f64(),
+        bugs: exploration.found.iter().map(|f| bug(f, symbols, replay_command(f))).collect(),
+    }
+}
+
+fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
+    let workers = found.findings.workers.iter().map(|worker| Worker {
+        title: worker.title.clone(),
+        culprit: found.findings.culprit == Some(worker.id),
+        doing: worker.doing.clone(),
+        stack: worker.stack.iter().flat_map(|l| symbols.frames(*l)).collect(),
+    });
+    let lines = found.findings.output.iter().map(|line| Line {
+        worker: line.worker.clone(),
+        step: line.step,
+        text: line.text.clone(),
+    });
+    Bug {
+        kind: found.bug.kind,
+        message: found.bug.message.clone(),
+        iteration: found.iteration,
+        count: found.count,
+        steps: found.trace.decisions.len(),
+        trace: found.path.display().to_string(),
+        replay_command,
+        workers: workers.collect(),
+        output: lines.collect(),
+    }
+}

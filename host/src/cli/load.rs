@@ -1,0 +1,189 @@
+//! From a file name to something that runs: options that several subcommands share.
+
+use crate::artifact::{self, Artifact};
+use crate::cache::Cache;
+use crate::execution::{Settings, Test};
+use crate::machine::conductor::Limits;
+use crate::machine::host::World;
+use crate::runtime::AtExit;
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use coyote_instrumenter::{Instrumented, Options, Points};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Which operations are scheduling points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PointsArg {
+    /// Calls of sync functions alone. Unsound: misses races, and bugs in lock-free code
+    Sync,
+    /// Atomic memory accesses as well. Unsound: misses races on plain memory
+    Atomic,
+    /// Every memory access
+    Heap,
+}
+
+/// How a module is instrumented.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Instrumentation")]
+pub struct InstrumentArgs {
+    /// Which operations are scheduling points
+    #[arg(long, value_enum, default_value = "heap", value_name = "LEVEL")]
+    pub points: PointsArg,
+    /// Run these functions without scheduling points, and all they call. Unsound unless they are
+    /// atomic in truth [glob; can be repeated]
+    #[arg(long = "atomic-fn", value_name = "GLOB")]
+    pub atomic_fns: Vec<String>,
+    /// Treat allocators and stdio as any other function
+    #[arg(long)]
+    pub no_default_atomics: bool,
+    /// No scheduling points at memory accesses of these functions. Unsound [glob; can be repeated]
+    #[arg(long, value_name = "GLOB")]
+    pub no_points_in: Vec<String>,
+    /// Scheduling points only at memory accesses of these functions. Unsound [glob; can be repeated]
+    #[arg(long, value_name = "GLOB")]
+    pub points_only_in: Vec<String>,
+    /// Declare an import that nobody provides: calling it is a bug [can be repeated]
+    #[arg(long = "stub", value_name = "MODULE.NAME")]
+    pub stubs: Vec<String>,
+}
+
+impl InstrumentArgs {
+    pub fn options(&self) -> Options {
+        Options {
+            points: match self.points {
+                PointsArg::Sync => Points::Sync,
+                PointsArg::Atomic => Points::Atomic,
+                PointsArg::Heap => Points::Heap,
+            },
+            atomic_fns: self.atomic_fns.clone(),
+            atomic_defaults: !self.no_default_atomics,
+            no_points_in: self.no_points_in.clone(),
+            points_only_in: self.points_only_in.clone(),
+            stubs: self.stubs.clone(),
+        }
+    }
+}
+
+/// How tests are executed.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Execution")]
+pub struct ExecuteArgs {
+    /// Bound on the steps of an iteration: N for unfair strategies, M (default 10 N) for fair ones
+    #[arg(long, visible_alias = "ms", num_args = 1..=2, value_names = ["N", "M"],
+          default_value = "10000", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_steps: Vec<u64>,
+    /// Reaching the bound on steps is a bug
+    #[arg(long)]
+    pub fail_on_max_steps: bool,
+    /// What happens to other workers when the first one has ended
+    #[arg(long, value_enum, default_value = "wait", value_name = "RULE")]
+    pub at_exit: AtExit,
+    /// Memory that a guest may have, in MiB
+    #[arg(long, value_name = "MIB", default_value = "512", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub max_memory: u64,
+    /// Environment variable of the guest [can be repeated]
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// Do not use the artifact cache
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+impl ExecuteArgs {
+    pub fn settings(&self, arguments: Vec<String>) -> Result<Settings> {
+        if let Some(wrong) = self.env.iter().find(|e| !e.contains('=')) {
+            bail!("--env {wrong}: give NAME=VALUE");
+        }
+        let unfair = self.max_steps[0];
+        let fair = self.max_steps.get(1).copied().unwrap_or(unfair.saturating_mul(10));
+        if fair < unfair {
+            bail!("--max-steps {unfair} {fair}: the bound of fair strategies must not be the smaller one");
+        }
+        Ok(Settings {
+            limits: Limits {
+                unfair_steps_max: unfair,
+                fair_steps_max: fair,
+                fail_on_steps_max: self.fail_on_max_steps,
+            },
+            at_exit: self.at_exit,
+            memory_bytes_max: (self.max_memory as usize) << 20,
+            world: Arc::new(World { arguments, environment: self.env.clone() }),
+        })
+    }
+}
+
+/// Reads, instruments and compiles a module.
+pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artifact>> {
+    let original: Arc<[u8]> = read(path)?.into();
+    let cache = if cache { Cache::of_user() } else { None };
+    let native = cache.as_ref().map(Cache::native).transpose()?;
+    let engine = artifact::engine(native)?;
+    let cached = cache.as_ref().and_then(|c| c.get(&original, options));
+    let instrumented = match cached {
+        Some(instrumented) => instrumented,
+        None => {
+            let instrumented = instrument(path, &original, options)?;
+            if let Some(cache) = &cache {
+                cache.put(&original, options, &instrumented);
+            }
+            instrumented
+        }
+    };
+    let artifact = Artifact::compile(&engine, original, instrumented, options.clone())
+        .with_context(|| path.display().to_string())?;
+    Ok(Arc::new(artifact))
+}
+
+/// Reads a file; a text module is translated.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if path.extension().is_some_and(|e| e == "wat") {
+        let parsed = wat::parse_bytes(&bytes);
+        return Ok(parsed.with_context(|| path.display().to_string())?.into_owned());
+    }
+    Ok(bytes)
+}
+
+/// Instruments a module; an output that does not validate is kept for a bug report.
+pub fn instrument(path: &Path, original: &[u8], options: &Options) -> Result<Instrumented> {
+    let result = coyote_instrumenter::instrument(original, options);
+    if let Err(coyote_instrumenter::Error::Output { wasm, .. }) = &result {
+        let kept = PathBuf::from(format!("{}.invalid.wasm", path.display()));
+        let _ = std::fs::write(&kept, wasm);
+        return result.with_context(|| format!("{} (please report it with {})", path.display(), kept.display()));
+    }
+    result.with_context(|| path.display().to_string())
+}
+
+/// The tests of a module that match the given names or globs; all if none are given.
+pub fn select(artifact: &Artifact, path: &Path, patterns: &[String]) -> Result<Vec<Test>> {
+    let all = Test::all(&artifact.table);
+    if all.is_empty() {
+        bail!(
+            "{} has no test: export a function with COYOTE_TEST or #[coyote::test], or build a program \
+             with _start",
+            path.display()
+        );
+    }
+    if patterns.is_empty() {
+        return Ok(all);
+    }
+    let mut selected = Vec::new();
+    for pattern in patterns {
+        let glob = globset::Glob::new(pattern).with_context(|| format!("--test {pattern}"))?.compile_matcher();
+        let before = selected.len();
+        for test in &all {
+            if (test.name == *pattern || glob.is_match(&test.name)) && !selected.contains(test) {
+                selected.push(test.clone());
+            }
+        }
+        let known = selected[..before].iter().any(|t: &Test| glob.is_match(&t.name));
+        if selected.len() == before && !known {
+            let names: Vec<&str> = all.iter().map(|t| t.name.as_str()).collect();
+            bail!("--test {pattern}: {} has no such test; it has {}", path.display(), names.join(", "));
+        }
+    }
+    selected.sort_by_key(|t| all.iter().position(|a| a == t));
+    Ok(selected)
+}

@@ -1,0 +1,121 @@
+//! `coyote-wasm replay`: reproduce a bug from its trace.
+
+use super::exit::Exit;
+use super::test::{on_engine_thread, outcome_line};
+use super::{load, trace_options};
+use crate::execution::{Execution, Test};
+use crate::explore::Found;
+use crate::machine::MachineError;
+use crate::outcome::Outcome;
+use crate::record::{self, Origin};
+use crate::replay::{Replayed, replay};
+use crate::report::{self, Findings};
+use crate::symbols::Symbols;
+use crate::trace::Trace;
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The module that the trace was found in
+    module: PathBuf,
+    /// The trace
+    trace: PathBuf,
+    /// Follow the trace as far as an edited or rebuilt module allows, and say where it was left
+    #[arg(long)]
+    lenient: bool,
+    /// Print the whole log of the iteration
+    #[arg(short, long)]
+    verbose: bool,
+    /// Do not use the artifact cache
+    #[arg(long)]
+    no_cache: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<Exit> {
+    let trace = Trace::read(&args.trace)?;
+    let header = &trace.header;
+    let (options, settings) = trace_options::read(&header.options)?;
+    let artifact = load::artifact(&args.module, &options, !args.no_cache)?;
+    if artifact.identity != header.module && !args.lenient {
+        bail!(
+            "{} is not the module that {} was found in; give that module, or --lenient to follow the trace \
+             as far as this one allows",
+            args.module.display(),
+            args.trace.display()
+        );
+    }
+    let tests = Test::all(&artifact.table);
+    let Some(test) = tests.iter().find(|t| t.name == header.test) else {
+        let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
+        bail!(
+            "{} has no test {}, which the trace is of; it has {}",
+            args.module.display(),
+            header.test,
+            names.join(", ")
+        );
+    };
+    println!(
+        ". Replaying {}: test {}, {} choices, {} of seed {}",
+        args.trace.display(),
+        test.name,
+        trace.decisions.len(),
+        format_args!("iteration {}", header.iteration),
+        header.seed
+    );
+    let (replayed, found) = on_engine_thread(|| -> Result<_, MachineError> {
+        let mut execution = Execution::new(&artifact, test, &settings)?;
+        let replayed = replay(&mut execution, &trace, args.lenient)?;
+        let found = found(&execution, &replayed, &trace, args);
+        Ok((replayed, found))
+    })?;
+    let symbols = Symbols::new(&artifact.original);
+    match &found {
+        Some(found) => {
+            println!("{}", report::text::verdict(&test.name, found));
+            print!("{}", report::text::details(found, &symbols));
+            if args.verbose {
+                print!("{}", report::log::log(&test.name, found, &symbols));
+            }
+        }
+        None => println!("{}", outcome_line(&test.name, &replayed.outcome)),
+    }
+    Ok(conclude(&replayed, &trace, args.lenient))
+}
+
+/// The replayed bug in the form in which reports show bugs.
+fn found(execution: &Execution, replayed: &Replayed, trace: &Trace, args: &Args) -> Option<Found> {
+    let Outcome::Bug(bug) = &replayed.outcome else { return None };
+    let origin = Origin {
+        strategy: "replay".into(),
+        seed: trace.header.seed,
+        iteration: trace.header.iteration,
+        options: trace.header.options.clone(),
+    };
+    Some(Found {
+        bug: bug.clone(),
+        iteration: trace.header.iteration,
+        trace: record::trace(execution, &replayed.outcome, origin),
+        path: args.trace.clone(),
+        findings: Findings::of(execution, bug),
+        count: 1,
+    })
+}
+
+fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool) -> Exit {
+    let header = &trace.header;
+    if let Some(divergence) = &replayed.divergence {
+        let (at, reason) = (divergence.at + 1, &divergence.reason);
+        println!("... The execution left the trace at choice {at}: {reason}");
+    }
+    if replayed.reproduces(trace) {
+        println!(". Reproduced: {}", header.outcome);
+    } else if lenient && replayed.outcome.is_bug() {
+        println!(". A bug was found on the way (the trace ended with {}: {})", header.outcome, header.message);
+    } else {
+        println!(". Not reproduced: the trace ended with {}: {}", header.outcome, header.message);
+        return if lenient { Exit::NoBug } else { Exit::ReplayDiverged };
+    }
+    if replayed.outcome.is_bug() { Exit::BugFound } else { Exit::NoBug }
+}

@@ -1,0 +1,409 @@
+//! `coyote-wasm test`: explore the schedules of a module's tests.
+
+use super::exit::Exit;
+use super::load::{self, ExecuteArgs, InstrumentArgs};
+use super::progress::Progress;
+use super::{json, trace_options};
+use crate::artifact::{Artifact, THREAD_STACK_BYTES};
+use crate::execution::{Execution, Settings, Test};
+use crate::explore::{Budget, Exploration, Found, Plan, Stop, explore};
+use crate::outcome::Outcome;
+use crate::replay::replay;
+use crate::report;
+use crate::symbols::Symbols;
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use coyote_strategies::{Strategy, by_name};
+use rand::TryRng;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Defaults of the budget: whichever comes first.
+const ITERATIONS: u64 = 10_000;
+const TIMEOUT_SECONDS: f64 = 10.0;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The module, as the guest's compiler wrote it (.wasm or .wat)
+    module: PathBuf,
+    /// Arguments of the guest
+    #[arg(last = true)]
+    arguments: Vec<String>,
+    /// Run only these tests [name or glob; can be repeated]
+    #[arg(long, value_name = "NAME")]
+    test: Vec<String>,
+    /// List the tests and stop
+    #[arg(long)]
+    list: bool,
+    /// Iterations of each test [default: 10000, or no bound if --timeout is given]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: Option<u64>,
+    /// Seconds for each test [default: 10, or no bound if --iterations is given]
+    #[arg(short, long, value_name = "SECONDS")]
+    timeout: Option<f64>,
+    /// How schedules are chosen
+    #[arg(short, long, default_value = "random", value_name = "NAME")]
+    strategy: String,
+    /// Seed of all choices [default: random, or 0 if the environment says CI=true]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Run this iteration alone: reproduces it without a trace
+    #[arg(long, value_name = "K", conflicts_with = "iterations")]
+    iteration: Option<u64>,
+    /// Go on after a bug, group equal bugs and keep the shortest trace of each
+    #[arg(long)]
+    explore: bool,
+    /// Parallel jobs; results do not depend on their number [default: all cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    jobs: Option<u64>,
+    /// Where traces and logs are written
+    #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
+    outdir: PathBuf,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    format: Format,
+    /// Print the whole log of a failing iteration
+    #[arg(short, long)]
+    verbose: bool,
+    #[command(flatten)]
+    instrument: InstrumentArgs,
+    #[command(flatten)]
+    execute: ExecuteArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For reading
+    Text,
+    /// One JSON document at the end
+    Json,
+}
+
+/// What all tests of a run have in common.
+struct Session<'a> {
+    args: &'a Args,
+    artifact: Arc<Artifact>,
+    settings: Settings,
+    symbols: Symbols,
+    seed: u64,
+    budget: Budget,
+    options: Vec<(String, String)>,
+    interrupted: Arc<AtomicBool>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<Exit> {
+    let options = args.instrument.options();
+    let artifact = load::artifact(&args.module, &options, !args.execute.no_cache)?;
+    let tests = load::select(&artifact, &args.module, &args.test)?;
+    if args.list {
+        tests.iter().for_each(|t| println!("{}", t.name));
+        return Ok(Exit::NoBug);
+    }
+    by_name(&args.strategy).map_err(anyhow::Error::msg)?;
+    let mut arguments = vec![file_stem(&args.module)];
+    arguments.extend(args.arguments.iter().cloned());
+    let settings = args.execute.settings(arguments)?;
+    let session = Session {
+        seed: seed(args),
+        budget: budget(args)?,
+        options: trace_options::write(&options, &settings),
+        symbols: Symbols::new(&artifact.original),
+        interrupted: interruptible()?,
+        artifact,
+        settings,
+        args,
+    };
+    session.headline(&tests);
+    let mut exit = Exit::NoBug;
+    let mut any_choice = false;
+    let mut results = Vec::new();
+    for test in &tests {
+        let exploration = session.explore(test)?;
+        any_choice |= exploration.any_choice;
+        let replays = session.confirm(test, &exploration)?;
+        let buggy = !exploration.found.is_empty();
+        exit = exit.max(if buggy { Exit::BugFound } else { Exit::NoBug });
+        let interrupted = exploration.stop == Stop::Interrupted;
+        results.push(session.report(test, &exploration)?);
+        if let Some(diverged) = replays {
+            bail!(InternalError(diverged));
+        }
+        if interrupted {
+            break;
+        }
+    }
+    if exit == Exit::NoBug && !any_choice {
+        exit = Exit::NothingTested;
+    }
+    session.conclude(exit, results)?;
+    Ok(exit)
+}
+
+/// We are wrong, not the user.
+#[derive(Debug, thiserror::Error)]
+#[error("this is a bug in coyote-wasm: {0}")]
+pub struct InternalError(pub String);
+
+fn file_stem(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "module".into(), |s| s.to_string_lossy().into_owned())
+}
+
+/// The seed: given, fixed under CI, else random.
+fn seed(args: &Args) -> u64 {
+    match args.seed {
+        Some(seed) => seed,
+        None if std::env::var_os("CI").is_some_and(|v| v == "true") => 0,
+        None => u64::from(rand::rngs::SysRng.try_next_u32().unwrap_or(0)),
+    }
+}
+
+fn budget(args: &Args) -> Result<Budget> {
+    let timeout = match (args.timeout, args.iterations.or(args.iteration)) {
+        (Some(seconds), _) if seconds > 0.0 && seconds.is_finite() && seconds < 1e9 => Some(seconds),
+        (Some(seconds), _) => bail!("--timeout {seconds}: give a positive number of seconds"),
+        (None, Some(_)) => None,
+        (None, None) => Some(TIMEOUT_SECONDS),
+    };
+    let iterations_max = match (args.iterations, args.iteration, args.timeout) {
+        (Some(n), _, _) => n,
+        (None, Some(_), _) => 1,
+        (None, None, Some(_)) => u64::MAX,
+        (None, None, None) => ITERATIONS,
+    };
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    Ok(Budget {
+        iterations_max,
+        first: args.iteration.unwrap_or(0),
+        timeout: timeout.map(Duration::from_secs_f64),
+        explore: args.explore,
+        jobs: args.jobs.map_or(cores, |j| j as usize),
+    })
+}
+
+/// A flag that Ctrl-C raises; a second one ends the process.
+fn interruptible() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let raised = flag.clone();
+    ctrlc::set_handler(move || {
+        if raised.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(flag)
+}
+
+impl Session<'_> {
+    fn is_text(&self) -> bool {
+        self.args.format == Format::Text
+    }
+
+    fn headline(&self, tests: &[Test]) {
+        if !self.is_text() {
+            return;
+        }
+        let Budget { iterations_max, timeout, .. } = self.budget;
+        let mut bounds = Vec::new();
+        if iterations_max != u64::MAX {
+            let plural = if iterations_max == 1 { "iteration" } else { "iterations" };
+            bounds.push(format!("{iterations_max} {plural}"));
+        }
+        if let Some(timeout) = timeout {
+            bounds.push(format!("{} s", timeout.as_secs_f64()));
+        }
+        println!(
+            ". Testing {}: {} {}, strategy {}, seed {}, at most {} each",
+            self.args.module.display(),
+            tests.len(),
+            if tests.len() == 1 { "test" } else { "tests" },
+            self.args.strategy,
+            self.seed,
+            bounds.join(" or "),
+        );
+    }
+
+    fn trace_stem(&self, test: &Test) -> PathBuf {
+        let safe: String =
+            test.name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+        self.args.outdir.join(format!("{}-{safe}", file_stem(&self.args.module)))
+    }
+
+    fn explore(&self, test: &Test) -> Result<Exploration> {
+        std::fs::create_dir_all(&self.args.outdir)
+            .with_context(|| format!("cannot create the directory {}", self.args.outdir.display()))?;
+        if self.is_text() {
+            println!("... Test {}", test.name);
+        }
+        let strategy = || -> Box<dyn Strategy> { by_name(&self.args.strategy).expect("checked before") };
+        let plan = Plan {
+            artifact: &self.artifact,
+            test,
+            settings: &self.settings,
+            seed: self.seed,
+            strategy: &strategy,
+            budget: self.budget.clone(),
+            options: self.options.clone(),
+            trace_stem: self.trace_stem(test),
+        };
+        let progress = Progress::new(&test.name, self.budget.iterations_max, !self.is_text());
+        let exploration = explore(&plan, &self.interrupted, &progress);
+        progress.finish();
+        Ok(exploration?)
+    }
+
+    /// Replays every bug that was found. What does not replay is our bug, not the guest's.
+    fn confirm(&self, test: &Test, exploration: &Exploration) -> Result<Option<String>> {
+        for found in &exploration.found {
+            let trace = &found.trace;
+            let (artifact, settings) = (&self.artifact, &self.settings);
+            let replayed = on_engine_thread(|| {
+                let mut execution = Execution::new(artifact, test, settings)?;
+                replay(&mut execution, trace, false)
+            })?;
+            if !replayed.reproduces(trace) {
+                let how = match replayed.divergence {
+                    Some(divergence) => format!("at choice {}: {}", divergence.at, divergence.reason),
+                    None => format!("it ended with {:?}", replayed.outcome),
+                };
+                return Ok(Some(format!(
+                    "the bug of iteration {} does not replay from {} {how}",
+                    found.iteration,
+                    found.path.display()
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    fn replay_command(&self, found: &Found) -> String {
+        format!("coyote-wasm replay {} {}", shell(&self.args.module), shell(&found.path))
+    }
+
+    /// Prints, or collects, what was found.
+    fn report(&self, test: &Test, exploration: &Exploration) -> Result<json::Test> {
+        for found in &exploration.found {
+            let log = report::log::log(&test.name, found, &self.symbols);
+            let path = found.path.with_extension("log");
+            std::fs::write(&path, &log).with_context(|| format!("cannot write {}", path.display()))?;
+            if self.is_text() {
+                println!("{}", report::text::verdict(&test.name, found));
+                print!("{}", report::text::details(found, &self.symbols));
+                println!("  found in iteration {}, {} choices", found.iteration, found.trace.decisions.len());
+                if self.args.explore {
+                    println!("  in {} of all iterations", found.count);
+                }
+                println!("  trace:  {}", found.path.display());
+                println!("  log:    {} (--verbose prints it)", path.display());
+                println!("  replay: {}", self.replay_command(found));
+                if self.args.verbose {
+                    print!("{log}");
+                }
+            }
+        }
+        let notes = notes(exploration);
+        if self.is_text() {
+            print!("{}", exploration.statistics);
+            println!("{}", exploration.statistics.elapsed(exploration.elapsed));
+            notes.iter().for_each(|note| println!("... {note}"));
+        }
+        let verdict = verdict(exploration);
+        let command = |found: &Found| self.replay_command(found);
+        Ok(json::test(&test.name, verdict, exploration, notes, &self.symbols, &command))
+    }
+
+    fn conclude(&self, exit: Exit, tests: Vec<json::Test>) -> Result<()> {
+        if self.is_text() {
+            let buggy: Vec<&str> =
+                tests.iter().filter(|t| !t.bugs.is_empty()).map(|t| t.name.as_str()).collect();
+            match exit {
+                Exit::NothingTested => println!(
+                    ". Nothing was tested: no test met a choice, neither of workers nor of values. Does the \
+                     guest start workers? Do its scheduling points lie within --points and the filters?"
+                ),
+                Exit::BugFound => {
+                    println!(". Found bugs in {} of {} tests: {}", buggy.len(), tests.len(), buggy.join(", "));
+                }
+                _ => println!(". No bug found in {} (sequential consistency, virtual time)", count(tests.len())),
+            }
+            return Ok(());
+        }
+        let run = json::Run {
+            version: env!("CARGO_PKG_VERSION"),
+            module: self.args.module.display().to_string(),
+            seed: self.seed,
+            strategy: self.args.strategy.clone(),
+            tests,
+            exit_code: exit as u8,
+        };
+        println!("{}", serde_json::to_string_pretty(&run)?);
+        Ok(())
+    }
+}
+
+fn count(tests: usize) -> String {
+    if tests == 1 { "1 test".into() } else { format!("{tests} tests") }
+}
+
+fn verdict(exploration: &Exploration) -> &'static str {
+    match () {
+        () if !exploration.found.is_empty() => "bug",
+        () if !exploration.any_choice => "no choice",
+        () => "no bug found",
+    }
+}
+
+/// What a verdict does not say by itself.
+fn notes(exploration: &Exploration) -> Vec<String> {
+    let mut notes = Vec::new();
+    if exploration.found.is_empty() && !exploration.any_choice {
+        notes.push(match exploration.workers_max {
+            0 | 1 => "This test met no choice: it has one worker and asks for no value.".into(),
+            n => format!("This test met no choice, though it has {n} workers."),
+        });
+    }
+    if exploration.memory_refused {
+        notes.push("The guest was refused memory in some iteration: raise --max-memory.".into());
+    }
+    if let Some(advice) = &exploration.bound {
+        notes.push(format!("In some iteration {advice}."));
+    }
+    if !exploration.left_blocked.is_empty() {
+        notes.push(format!(
+            "Blocked for ever when a test had ended: {}. This is no bug for detached workers.",
+            exploration.left_blocked.join(", ")
+        ));
+    }
+    notes
+}
+
+/// A path as a shell takes it.
+pub fn shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// Runs something on a thread with enough native stack for a guest.
+pub fn on_engine_thread<R: Send>(function: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .stack_size(THREAD_STACK_BYTES)
+            .spawn_scoped(scope, function)
+            .expect("threads can be started")
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// For the replay subcommand: the outcome as the test command would say it.
+pub fn outcome_line(test: &str, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Passed => format!("test {test} passes"),
+        Outcome::Bug(bug) => format!("bug in test {test}: {}: {}", bug.kind.name(), bug.message),
+        Outcome::Bound(bound) => format!("no verdict on test {test}: {}", bound.advice()),
+        Outcome::Abandoned => format!("no verdict on test {test}: the iteration was given up"),
+    }
+}

@@ -1,0 +1,263 @@
+//! One test of a guest, ready to be executed again and again.
+//!
+//! [`Execution::run`] executes an iteration under a strategy. As a [`System`] the same execution is
+//! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
+
+use crate::artifact::Artifact;
+use crate::machine::conductor::{Choice, Conductor, Limits};
+use crate::machine::host::World;
+use crate::machine::{Machine, MachineError, Snapshot};
+use crate::outcome::{Bound, Outcome};
+use crate::runtime::{AtExit, Runtime, Start};
+use crate::statistics::IterationRecord;
+use coyote_abi::guest;
+use coyote_instrumenter::{Entry, SiteTable};
+use coyote_strategies::{
+    Access, Iteration, OpKind, Operation, Pick, RandomWalk, Status, Strategy, Summary, System, View,
+    WorkerId,
+};
+use std::sync::Arc;
+
+/// A test of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Test {
+    /// As the user names it.
+    pub name: String,
+    /// The export that is called.
+    pub export: String,
+}
+
+/// The name of the test that a plain program is.
+const PROGRAM: &str = "main";
+
+impl Test {
+    /// The tests of a module in the order of their exports; a program with `_start` is one test.
+    pub fn all(table: &SiteTable) -> Vec<Test> {
+        let exports = table.entries.iter().filter_map(|e| match e {
+            Entry::Export(name) => Some(name),
+            _ => None,
+        });
+        exports
+            .filter_map(|export| {
+                let name = match export.strip_prefix(guest::TEST_PREFIX) {
+                    Some(name) => name,
+                    None if export == "_start" => PROGRAM,
+                    None => return None,
+                };
+                Some(Test { name: name.into(), export: export.clone() })
+            })
+            .collect()
+    }
+}
+
+/// How tests are executed, whatever explores them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub limits: Limits,
+    pub at_exit: AtExit,
+    pub memory_bytes_max: usize,
+    pub world: Arc<World>,
+}
+
+/// See the module's documentation.
+pub struct Execution {
+    machine: Machine,
+    test: Test,
+    /// What the last step from outside touched.
+    footprint: Vec<Access>,
+    /// Set once an iteration cannot go on for a reason of ours.
+    error: Option<MachineError>,
+}
+
+impl Execution {
+    /// Instantiates the module, runs its initialisation and setup, and takes the start snapshot.
+    pub fn new(artifact: &Arc<Artifact>, test: &Test, settings: &Settings) -> Result<Execution, MachineError> {
+        let conductor = Conductor::new(settings.limits);
+        let world = settings.world.clone();
+        let mut machine = Machine::new(artifact.clone(), conductor, world, settings.memory_bytes_max)?;
+        let knows_joins = !artifact.table.wasi_threads;
+        let begin = |entry| {
+            Runtime::new(Start { entry, a: 0, b: 0, stack: None }, settings.at_exit, knows_joins)
+        };
+        // A program initialises itself.
+        let initialisers: &[&str] = match test.export.as_str() {
+            "_start" => &[guest::SETUP],
+            _ => &["_initialize", "__wasm_call_ctors", guest::SETUP],
+        };
+        for export in initialisers {
+            let Some(entry) = artifact.entry(export) else { continue };
+            machine.set_start(begin(entry));
+            let mut execution = Execution { machine, test: test.clone(), footprint: Vec::new(), error: None };
+            let walk = Box::new(RandomWalk::default());
+            let (outcome, _) = execution.run(walk, Iteration { seed: 0, index: 0 })?;
+            if outcome != Outcome::Passed {
+                return Err(MachineError::Initialise(format!("{export}: {outcome:?}")));
+            }
+            machine = execution.machine;
+        }
+        let entry = artifact.entry(&test.export).expect("a test is an entry");
+        machine.set_start(begin(entry));
+        Ok(Execution { machine, test: test.clone(), footprint: Vec::new(), error: None })
+    }
+
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    pub fn test(&self) -> &Test {
+        &self.test
+    }
+
+    pub fn runtime(&self) -> &Runtime {
+        &self.machine.conductor().runtime
+    }
+
+    /// The choices of the present iteration.
+    pub fn choices(&self) -> &[Choice] {
+        &self.machine.conductor().choices
+    }
+
+    /// Executes one iteration from the start snapshot. The strategy comes back with its state.
+    pub fn run(
+        &mut self,
+        mut strategy: Box<dyn Strategy>,
+        iteration: Iteration,
+    ) -> Result<(Outcome, Box<dyn Strategy>), MachineError> {
+        self.machine.begin()?;
+        strategy.begin(iteration);
+        let conductor = self.machine.conductor_mut();
+        conductor.fair = strategy.fair();
+        conductor.strategy = Some(strategy);
+        let result = self.machine.run();
+        let conductor = self.machine.conductor_mut();
+        let mut strategy = conductor.strategy.take().expect("nobody else takes it");
+        result?;
+        let outcome = conductor.outcome.clone().ok_or_else(|| {
+            MachineError::Internal("the guest left without an outcome".into())
+        })?;
+        strategy.end(Summary { steps: conductor.runtime.steps(), buggy: outcome.is_bug() });
+        Ok((outcome, strategy))
+    }
+
+    /// What statistics want to know of the iteration that just ended.
+    pub fn record(&self, fair: bool) -> IterationRecord {
+        let conductor = self.machine.conductor();
+        IterationRecord {
+            fair,
+            steps: conductor.runtime.steps(),
+            decisions: conductor.decisions,
+            concurrency: conductor.concurrency,
+            workers: conductor.runtime.workers().len() as u32,
+            hit_max_steps: matches!(conductor.outcome, Some(Outcome::Bound(Bound::Steps(_)))),
+            buggy: conductor.outcome.as_ref().is_some_and(Outcome::is_bug),
+            abandoned: matches!(conductor.outcome, Some(Outcome::Abandoned)),
+        }
+    }
+
+    /// Goes back to the start snapshot, to be driven as a [`System`] from there.
+    pub fn begin(&mut self) -> Result<(), MachineError> {
+        self.machine.begin()?;
+        self.machine.conductor_mut().strategy = None;
+        self.machine.conductor_mut().settle();
+        Ok(())
+    }
+
+    /// Drives an iteration step by step under a strategy: the same schedule as [`Execution::run`], but
+    /// every worker unwinds at every scheduling point. `each` sees every state.
+    pub fn run_stepwise(
+        &mut self,
+        strategy: &mut dyn Strategy,
+        iteration: Iteration,
+        each: &mut dyn FnMut(&mut Execution),
+    ) -> Result<Outcome, MachineError> {
+        self.machine.conductor_mut().fair = strategy.fair();
+        self.begin()?;
+        strategy.begin(iteration);
+        loop {
+            for event in std::mem::take(&mut self.machine.conductor_mut().runtime.events) {
+                strategy.observe(event);
+            }
+            let status = self.status();
+            let answered = match status {
+                Status::Ready => strategy.pick(&self.view()).map(|pick| self.step(pick)),
+                Status::Choosing { bound } => {
+                    strategy.value(bound, &self.view()).map(|value| self.choose(value))
+                }
+                _ => Some(()),
+            };
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            if answered.is_none() {
+                self.machine.conductor_mut().outcome = Some(Outcome::Abandoned);
+            }
+            each(self);
+            if status.is_final() || answered.is_none() {
+                let outcome = self.machine.conductor().outcome.clone();
+                return outcome.ok_or_else(|| MachineError::Internal("no outcome at the end".into()));
+            }
+        }
+    }
+}
+
+impl System for Execution {
+    type Snapshot = Snapshot;
+
+    fn status(&self) -> Status {
+        self.machine.conductor().status()
+    }
+
+    fn view(&self) -> View<'_> {
+        self.machine.conductor().runtime.view()
+    }
+
+    fn step(&mut self, pick: Pick) {
+        self.footprint.clear();
+        if let Pick::Step(worker) = pick {
+            self.footprint.push(access(worker, &self.runtime().pending(worker).operation));
+        }
+        self.error = self.machine.step(pick).err();
+    }
+
+    fn choose(&mut self, value: u64) {
+        self.error = self.machine.choose(value).err();
+    }
+
+    fn footprint(&self) -> &[Access] {
+        &self.footprint
+    }
+
+    fn can_snapshot(&self) -> bool {
+        self.machine.can_snapshot()
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        self.machine.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) {
+        self.error = self.machine.restore(snapshot).err();
+    }
+
+    fn fingerprint(&mut self) -> u128 {
+        self.machine.fingerprint()
+    }
+}
+
+/// The access that an operation stands for. With all accesses announced, a step is one operation and
+/// what the worker computes after it for itself.
+fn access(worker: WorkerId, operation: &Operation) -> Access {
+    const MEMORY: u8 = 0;
+    const WORKERS: u8 = 1;
+    const OBJECTS: u8 = 2;
+    let kind = operation.kind;
+    let (class, object) = match kind {
+        _ if kind.accesses_memory() => (MEMORY, operation.object),
+        OpKind::Join => (WORKERS, operation.object),
+        OpKind::Start | OpKind::Exit | OpKind::Spawn | OpKind::Yield | OpKind::Loop | OpKind::Sleep => {
+            (WORKERS, u64::from(worker.0))
+        }
+        _ => (OBJECTS, operation.object),
+    };
+    Access { class, write: kind.writes() || class == OBJECTS, object, size: operation.size.max(1) }
+}

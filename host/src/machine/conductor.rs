@@ -1,0 +1,366 @@
+//! Who runs next: the loop of choices between a worker's announcement and the next step.
+//!
+//! The guest calls in at every scheduling point. With a strategy in the conductor, the choice is made
+//! on the spot: if the announcing worker is picked, its operation is performed and it goes on without
+//! unwinding; else it unwinds and [`Conductor::next`] puts the picked one in its place. Without a
+//! strategy every worker unwinds at once, and whoever drives the execution picks from outside.
+//! Both ways perform the same steps: a schedule made by one replays under the other.
+
+use crate::outcome::{Bound, Bug, BugKind, Outcome};
+use crate::runtime::{Performed, Progress, Request, Runtime};
+use coyote_strategies::{OpKind, Operation, Pick, Status, Strategy, WorkerId};
+
+/// A choice as it was made. Compact: there are many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    Step { worker: WorkerId, kind: OpKind, site: u32 },
+    Timeout { worker: WorkerId },
+    Value { value: u32, bound: u32 },
+}
+
+/// Bounds of one iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub unfair_steps_max: u64,
+    pub fair_steps_max: u64,
+    /// Whether reaching the bound is a bug of the guest.
+    pub fail_on_steps_max: bool,
+}
+
+/// Forced points within one call of an atomic function before it has to let others run: it may wait
+/// for a worker that blocked inside of such a function.
+const ATOMIC_TICKS_MAX: u32 = 1_000;
+
+/// What a worker that announced an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Its call returns this.
+    Go(i64),
+    Unwind,
+}
+
+/// Reads guest memory: see [`Runtime::perform`].
+pub type Read<'a> = &'a mut dyn FnMut(u32, u8) -> Option<u64>;
+
+pub struct Conductor {
+    pub runtime: Runtime,
+    /// Makes the choices; `None` if they come from outside.
+    pub strategy: Option<Box<dyn Strategy>>,
+    pub limits: Limits,
+    /// Which of the bounds on steps holds.
+    pub fair: bool,
+    /// How the iteration ended, once it has.
+    pub outcome: Option<Outcome>,
+    /// Workers that were left blocked for ever by a test that passed.
+    pub left_blocked: Vec<WorkerId>,
+    pub choices: Vec<Choice>,
+    /// Choices with more than one possibility.
+    pub decisions: u64,
+    /// Most workers enabled at once.
+    pub concurrency: u32,
+    /// Who runs now.
+    pub running: Option<WorkerId>,
+    /// Picked by the strategy, not yet executed.
+    picked: Option<Pick>,
+    /// Executed from outside: who goes on and what its call returns.
+    planned: Option<(WorkerId, i64)>,
+    /// A step that needs a value from outside: the worker and the bound.
+    choosing: Option<(WorkerId, u64)>,
+    values: Vec<u64>,
+    atomic_ticks: u32,
+}
+
+impl Conductor {
+    pub fn new(limits: Limits) -> Conductor {
+        Conductor {
+            runtime: Runtime::default(),
+            strategy: None,
+            limits,
+            fair: true,
+            outcome: None,
+            left_blocked: Vec::new(),
+            choices: Vec::new(),
+            decisions: 0,
+            concurrency: 0,
+            running: None,
+            picked: None,
+            planned: None,
+            choosing: None,
+            values: Vec::new(),
+            atomic_ticks: 0,
+        }
+    }
+
+    /// Begins an iteration from a start state.
+    pub fn begin(&mut self, start: &Runtime) {
+        self.runtime.reset_to(start);
+        self.outcome = None;
+        self.left_blocked.clear();
+        self.choices.clear();
+        self.decisions = 0;
+        self.concurrency = 0;
+        self.running = None;
+        self.picked = None;
+        self.planned = None;
+        self.choosing = None;
+        self.values.clear();
+        self.atomic_ticks = 0;
+    }
+
+    /// The running worker is about to access memory or to go round a loop: nothing that blocks.
+    #[inline]
+    pub fn access(&mut self, operation: Operation) -> Answer {
+        // Before the first worker runs, the module initialises itself: nothing to schedule.
+        let Some(worker) = self.running else { return Answer::Go(0) };
+        if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(operation) {
+            return Answer::Go(0);
+        }
+        self.runtime.announce_access(worker, operation);
+        if self.strategy.is_none() {
+            return Answer::Unwind;
+        }
+        self.picked = self.pick();
+        if self.picked == Some(Pick::Step(worker)) {
+            self.picked = None;
+            self.runtime.perform(worker, &[], &mut |_, _| None);
+            return Answer::Go(0);
+        }
+        Answer::Unwind
+    }
+
+    /// Within an atomic function an access is no scheduling point; a loop becomes one in the end.
+    fn atomic_tick(&mut self, operation: Operation) -> bool {
+        self.atomic_ticks += u32::from(operation.kind == OpKind::Loop);
+        operation.kind == OpKind::Loop && self.atomic_ticks > ATOMIC_TICKS_MAX
+    }
+
+    pub fn atomic_enter(&mut self) {
+        if let Some(worker) = self.running {
+            self.runtime.atomic_enter(worker);
+            self.atomic_ticks = 0;
+        }
+    }
+
+    pub fn atomic_exit(&mut self) {
+        if let Some(worker) = self.running {
+            self.runtime.atomic_exit(worker);
+        }
+    }
+
+    /// The running worker is about to do something that may block or need a value.
+    pub fn announce(&mut self, operation: Operation, request: Request, read: Read) -> Answer {
+        let Some(worker) = self.running else { return Answer::Go(0) };
+        self.runtime.announce(worker, operation, request);
+        if self.strategy.is_none() {
+            return Answer::Unwind;
+        }
+        match self.advance(read) {
+            Some((next, result)) if next == worker => Answer::Go(result),
+            next => {
+                self.planned = next;
+                Answer::Unwind
+            }
+        }
+    }
+
+    /// The running worker's entry returned.
+    pub fn returned(&mut self) {
+        if let Some(worker) = self.running.take() {
+            self.runtime.end(worker);
+        }
+    }
+
+    /// Nobody runs: who goes on, and what does its call return? `None` leaves the guest.
+    pub fn next(&mut self, read: Read) -> Option<(WorkerId, i64)> {
+        let next = match self.planned.take() {
+            Some(planned) => Some(planned),
+            None if self.strategy.is_some() => self.advance(read),
+            None => None,
+        };
+        self.running = next.map(|n| n.0);
+        next
+    }
+
+    /// Picks and performs until a worker can go on, or the iteration has ended.
+    fn advance(&mut self, read: Read) -> Option<(WorkerId, i64)> {
+        loop {
+            let pick = match self.picked.take() {
+                Some(pick) => pick,
+                None => self.pick()?,
+            };
+            let next = self.execute(pick, read);
+            if next.is_some() || self.outcome.is_some() {
+                return next;
+            }
+        }
+    }
+
+    /// Asks the strategy. `None`: the iteration has ended.
+    #[inline]
+    fn pick(&mut self) -> Option<Pick> {
+        self.settle();
+        if self.outcome.is_some() {
+            return None;
+        }
+        let view = self.runtime.view();
+        let choices = view.choices();
+        self.decisions += u64::from(choices > 1);
+        self.concurrency = self.concurrency.max(view.enabled.len() as u32);
+        let strategy = self.strategy.as_mut()?;
+        let Some(pick) = strategy.pick(&view) else {
+            self.outcome = Some(Outcome::Abandoned);
+            return None;
+        };
+        self.record(pick);
+        Some(pick)
+    }
+
+    fn record(&mut self, pick: Pick) {
+        self.choices.push(match pick {
+            Pick::Step(worker) => {
+                let operation = &self.runtime.pending(worker).operation;
+                Choice::Step { worker, kind: operation.kind, site: operation.site }
+            }
+            Pick::Timeout(worker) => Choice::Timeout { worker },
+        });
+    }
+
+    /// Finds out whether the iteration has ended by now.
+    #[inline]
+    pub fn settle(&mut self) {
+        if !self.runtime.events.is_empty() && self.strategy.is_some() {
+            self.tell();
+        }
+        if self.outcome.is_some() {
+            return;
+        }
+        match self.runtime.progress() {
+            Progress::Ready => {}
+            Progress::Over { left_blocked } => {
+                self.left_blocked = left_blocked;
+                self.outcome = Some(Outcome::Passed);
+            }
+            Progress::Deadlock => self.outcome = Some(Outcome::Bug(self.deadlock())),
+        }
+        let steps_max = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
+        if self.runtime.steps() >= steps_max && self.outcome.is_none() {
+            self.outcome = Some(if self.limits.fail_on_steps_max {
+                let message = format!("the test did not end within {steps_max} steps");
+                Outcome::Bug(Bug { kind: BugKind::MaxSteps, message, worker: None })
+            } else {
+                Outcome::Bound(Bound::Steps(steps_max))
+            });
+        }
+    }
+
+    fn tell(&mut self) {
+        for event in self.runtime.events.drain(..) {
+            if let Some(strategy) = &mut self.strategy {
+                strategy.observe(event);
+            }
+        }
+    }
+
+    fn deadlock(&self) -> Bug {
+        let blocked = self
+            .runtime
+            .view()
+            .workers
+            .iter()
+            .filter(|p| p.standing == coyote_strategies::Standing::Blocked)
+            .count();
+        let message = match blocked {
+            1 => "1 worker is blocked and nobody is left to wake it".into(),
+            n => format!("{n} workers are blocked and nobody is left to wake them"),
+        };
+        Bug { kind: BugKind::Deadlock, message, worker: None }
+    }
+
+    /// Executes a pick. `Some` if a worker can go on; what its call returns.
+    fn execute(&mut self, pick: Pick, read: Read) -> Option<(WorkerId, i64)> {
+        match pick {
+            Pick::Timeout(worker) => {
+                self.runtime.fire(worker);
+                None
+            }
+            Pick::Step(worker) => {
+                self.values.clear();
+                self.perform(worker, read).map(|result| (worker, result))
+            }
+        }
+    }
+
+    fn perform(&mut self, worker: WorkerId, read: Read) -> Option<i64> {
+        loop {
+            match self.runtime.perform(worker, &self.values, read) {
+                Performed::Continue(result) => return Some(result),
+                Performed::Blocked => return None,
+                Performed::Ended => {
+                    self.runtime.end(worker);
+                    return None;
+                }
+                Performed::Exited => {
+                    self.outcome = Some(Outcome::Passed);
+                    return None;
+                }
+                Performed::Bug(bug) => {
+                    self.outcome = Some(Outcome::Bug(bug));
+                    return None;
+                }
+                Performed::NeedsValue(bound) => {
+                    let Some(strategy) = &mut self.strategy else {
+                        self.choosing = Some((worker, bound));
+                        return None;
+                    };
+                    match strategy.value(bound, &self.runtime.view()) {
+                        Some(value) => self.value(value, bound),
+                        None => {
+                            self.outcome = Some(Outcome::Abandoned);
+                            return None;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, value: u64, bound: u64) {
+        assert!(value < bound, "this is a bug in coyote-wasm: the value {value} is not below {bound}");
+        self.decisions += 1;
+        self.choices.push(Choice::Value { value: value as u32, bound: bound as u32 });
+        self.values.push(value);
+    }
+
+    // What follows is for an execution that is driven from outside.
+
+    /// What is asked of whoever drives the execution.
+    pub fn status(&self) -> Status {
+        if let Some((_, bound)) = self.choosing {
+            return Status::Choosing { bound };
+        }
+        match &self.outcome {
+            None => Status::Ready,
+            Some(Outcome::Passed) => Status::Passed,
+            Some(Outcome::Bug(_)) => Status::Bug,
+            Some(Outcome::Bound(_) | Outcome::Abandoned) => Status::Abandoned,
+        }
+    }
+
+    /// Executes a pick from outside. Whether a worker now waits to be put in place.
+    pub fn step(&mut self, pick: Pick, read: Read) -> bool {
+        let view = self.runtime.view();
+        self.decisions += u64::from(view.choices() > 1);
+        self.concurrency = self.concurrency.max(view.enabled.len() as u32);
+        self.record(pick);
+        self.planned = self.execute(pick, read);
+        self.planned.is_some()
+    }
+
+    /// Answers [`Status::Choosing`].
+    pub fn choose(&mut self, value: u64, read: Read) -> bool {
+        let (worker, bound) = self.choosing.take().expect("a value was asked for");
+        self.value(value, bound);
+        self.planned = self.perform(worker, read).map(|result| (worker, result));
+        self.planned.is_some()
+    }
+}

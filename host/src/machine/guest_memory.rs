@@ -1,0 +1,47 @@
+//! The only door to guest memory: every host access goes through here, so that none escapes the
+//! bookkeeping of changed chunks.
+
+use coyote_abi::rt::CHUNK;
+
+/// Guest memory during one host call.
+pub struct GuestMemory<'a> {
+    bytes: &'a mut [u8],
+    /// Chunks that the host wrote since this list was last collected.
+    written: &'a mut Vec<u32>,
+}
+
+/// The range does not lie within guest memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfBounds;
+
+impl<'a> GuestMemory<'a> {
+    pub fn new(bytes: &'a mut [u8], written: &'a mut Vec<u32>) -> GuestMemory<'a> {
+        GuestMemory { bytes, written }
+    }
+
+    pub fn read(&self, address: u32, length: u32) -> Result<&[u8], OutOfBounds> {
+        let start = address as usize;
+        self.bytes.get(start..start + length as usize).ok_or(OutOfBounds)
+    }
+
+    /// Up to 8 bytes as a little-endian number.
+    pub fn read_number(&self, address: u32, bytes: u8) -> Result<u64, OutOfBounds> {
+        let mut number = [0; 8];
+        number[..bytes as usize].copy_from_slice(self.read(address, u32::from(bytes))?);
+        Ok(u64::from_le_bytes(number))
+    }
+
+    pub fn read_u32(&self, address: u32) -> Result<u32, OutOfBounds> {
+        Ok(self.read_number(address, 4)? as u32)
+    }
+
+    pub fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), OutOfBounds> {
+        let start = address as usize;
+        let target = self.bytes.get_mut(start..start + bytes.len()).ok_or(OutOfBounds)?;
+        target.copy_from_slice(bytes);
+        if !bytes.is_empty() {
+            self.written.extend((start / CHUNK) as u32..=((start + bytes.len() - 1) / CHUNK) as u32);
+        }
+        Ok(())
+    }
+}

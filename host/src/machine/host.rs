@@ -1,0 +1,235 @@
+//! What the guest's imports work on: the data of the wasmtime store.
+
+use super::conductor::{Answer, Conductor};
+use super::guest_memory::GuestMemory;
+use super::tracker::Tracker;
+use crate::outcome::{Bug, BugKind, Outcome};
+use crate::runtime::Request;
+use coyote_abi::rt::{Action, GLOBAL_BYTES};
+use coyote_instrumenter::SiteTable;
+use coyote_strategies::{OpKind, Operation, WorkerId};
+use std::sync::Arc;
+use wasmtime::{Caller, Memory, ResourceLimiter};
+
+/// A suspended worker: its globals and frames, and whether it has run at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Image {
+    pub bytes: Vec<u8>,
+    pub started: bool,
+}
+
+/// What a test can be told about its world.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct World {
+    /// Arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// Environment variables as `NAME=VALUE`.
+    pub environment: Vec<String>,
+}
+
+/// What is known of a site on the hot path.
+#[derive(Clone, Copy)]
+pub struct HotSite {
+    kind: OpKind,
+    size: u32,
+    offset: u64,
+}
+
+pub struct Host {
+    pub conductor: Conductor,
+    pub tracker: Tracker,
+    pub images: Vec<Image>,
+    pub table: Arc<SiteTable>,
+    pub world: Arc<World>,
+    pub memory: Option<Memory>,
+    pub frames: Option<Memory>,
+    pub memory_bytes_max: usize,
+    /// Whether a growth of memory was refused in this iteration.
+    pub memory_refused: bool,
+    /// Bounds of the first worker's stack: see [`super::stack`].
+    pub main_stack: Option<(u32, u32)>,
+    hot: Vec<HotSite>,
+}
+
+/// The host function does not return to the guest: the reason stands in [`Conductor::outcome`].
+#[derive(Debug)]
+pub struct Stopped;
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("the iteration has ended")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+impl Host {
+    pub fn new(
+        conductor: Conductor,
+        table: Arc<SiteTable>,
+        world: Arc<World>,
+        memory_bytes_max: usize,
+    ) -> Host {
+        let hot = table
+            .sites
+            .iter()
+            .map(|s| HotSite { kind: s.kind(), size: s.size.into(), offset: s.memory_offset })
+            .collect();
+        Host {
+            conductor,
+            tracker: Tracker::new(Arc::from([])),
+            images: Vec::new(),
+            table,
+            world,
+            memory: None,
+            frames: None,
+            memory_bytes_max,
+            memory_refused: false,
+            main_stack: None,
+            hot,
+        }
+    }
+
+    /// The operation announced at a site. An unknown site cannot come from our instrumenter.
+    #[inline]
+    pub fn operation(&self, site: u32, object: u64) -> Operation {
+        let hot = &self.hot[site as usize];
+        Operation { kind: hot.kind, site, object: object + hot.offset, size: hot.size }
+    }
+
+    #[inline]
+    pub fn point(&mut self, site: u32, address: u32) -> i32 {
+        let operation = self.operation(site, u64::from(address));
+        i32::from(self.conductor.access(operation) == Answer::Unwind)
+    }
+
+    /// The guest reports that it is wrong.
+    pub fn stop(&mut self, kind: BugKind, message: String) -> Stopped {
+        let worker = self.conductor.running;
+        self.conductor.outcome.get_or_insert(Outcome::Bug(Bug { kind, message, worker }));
+        Stopped
+    }
+
+    /// The worker globals of a worker that starts.
+    fn fresh_globals(&self, worker: WorkerId) -> Vec<u8> {
+        let stack = match self.conductor.runtime.worker(worker).start.stack {
+            None if worker.0 == 0 => self.main_stack.map(|(low, _)| (low, None)),
+            stack => stack.map(|(low, high)| (low, Some(high))),
+        };
+        let mut bytes = vec![0; self.table.worker_globals.len() * GLOBAL_BYTES];
+        for (global, slot) in self.table.worker_globals.iter().zip(bytes.chunks_exact_mut(GLOBAL_BYTES)) {
+            let value = match stack {
+                Some((_, Some(high))) if global.stack_pointer => u128::from(high & !15),
+                Some((low, _)) if global.name == coyote_abi::rt::STACK_LOW => u128::from(low),
+                _ => global.initial,
+            };
+            slot.copy_from_slice(&value.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The value of a saved worker's stack pointer.
+    pub fn stack_pointer(&self, image: &Image) -> Option<u32> {
+        let slot = self.table.worker_globals.iter().position(|g| g.stack_pointer)?;
+        let bytes = image.bytes.get(slot * GLOBAL_BYTES..)?.get(..4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    pub fn image(&mut self, worker: WorkerId) -> &mut Image {
+        let needed = worker.index() + 1;
+        if self.images.len() < needed {
+            self.images.resize_with(needed, Image::default);
+        }
+        &mut self.images[worker.index()]
+    }
+}
+
+/// Guest memory and the rest of the host, side by side.
+pub fn split<'a>(caller: &'a mut Caller<'_, Host>) -> (&'a mut [u8], &'a mut Host) {
+    match caller.data().memory {
+        Some(memory) => memory.data_and_store_mut(caller),
+        None => (&mut [], caller.data_mut()),
+    }
+}
+
+/// Runs a host function on guest memory.
+pub fn with_memory<R>(
+    caller: &mut Caller<'_, Host>,
+    function: impl FnOnce(&mut GuestMemory, &mut Conductor, &World) -> R,
+) -> R {
+    let (bytes, host) = split(caller);
+    let mut memory = GuestMemory::new(bytes, &mut host.tracker.host_written);
+    function(&mut memory, &mut host.conductor, &host.world)
+}
+
+/// Reads numbers from guest memory, for [`crate::runtime::Runtime::perform`].
+pub fn reader(bytes: &mut [u8]) -> impl FnMut(u32, u8) -> Option<u64> + '_ {
+    |address, width| GuestMemory::new(bytes, &mut Vec::new()).read_number(address, width).ok()
+}
+
+/// Announces an operation of the running worker: `(result, unwind flag)`.
+pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: Request) -> (i32, i32) {
+    let (bytes, host) = split(caller);
+    let operation = host.operation(site as u32, object);
+    match host.conductor.announce(operation, request, &mut reader(bytes)) {
+        Answer::Go(result) => (result as i32, 0),
+        Answer::Unwind => (0, 1),
+    }
+}
+
+/// The results of `next`: see [`coyote_abi::rt`].
+pub type Next = (i32, i32, i64, i32, i32, i32);
+
+/// Saves the worker that just left and puts the next one in place.
+pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
+    let frames = caller.data().frames.expect("set before the guest runs");
+    if let Some(worker) = caller.data().conductor.running {
+        if frames_end == 0 {
+            caller.data_mut().conductor.returned();
+            caller.data_mut().image(worker).bytes.clear();
+        } else {
+            let (bytes, host) = frames.data_and_store_mut(&mut *caller);
+            let image = host.image(worker);
+            image.bytes.clear();
+            image.bytes.extend_from_slice(&bytes[..frames_end as usize]);
+        }
+    }
+    let (bytes, host) = split(caller);
+    let Some((worker, result)) = host.conductor.next(&mut reader(bytes)) else {
+        return (Action::Leave as i32, 0, 0, 0, 0, 0);
+    };
+    let start = host.conductor.runtime.worker(worker).start;
+    let action = if host.image(worker).started {
+        Action::Resume
+    } else {
+        let bytes = host.fresh_globals(worker);
+        *host.image(worker) = Image { bytes, started: true };
+        Action::Start
+    };
+    let a = match host.table.entries[start.entry as usize] {
+        coyote_instrumenter::Entry::WasiThread => worker.0 as i32,
+        _ => start.a,
+    };
+    let (bytes, host) = frames.data_and_store_mut(&mut *caller);
+    let image = &host.images[worker.index()].bytes;
+    bytes[..image.len()].copy_from_slice(image);
+    (action as i32, image.len() as i32, result, start.entry as i32, a, start.b)
+}
+
+impl ResourceLimiter for Host {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        // What a module has from the beginning is not growth.
+        let fits = current == 0 || desired <= self.memory_bytes_max;
+        self.memory_refused |= !fits;
+        Ok(fits)
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= 10_000_000)
+    }
+}

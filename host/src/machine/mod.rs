@@ -1,0 +1,430 @@
+//! A guest under control: one store, one instance, workers suspended as bytes.
+//!
+//! In the order of the data: the guest's calls arrive at [`imports`] and [`wasi`], which work on the
+//! [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is the door to memory and
+//! [`tracker`] knows what changed there; [`stack`] reads suspended stacks.
+
+pub mod conductor;
+pub mod guest_memory;
+pub mod host;
+mod imports;
+pub mod stack;
+pub mod tracker;
+pub mod wasi;
+
+use crate::artifact::Artifact;
+use crate::outcome::{Bound, Bug, BugKind, Outcome};
+use crate::runtime::Runtime;
+use conductor::{Conductor, Read};
+use coyote_abi::rt;
+use coyote_instrumenter::Location;
+use coyote_strategies::Pick;
+use host::{Host, Image, Stopped, World};
+use std::ops::Range;
+use std::sync::Arc;
+use tracker::{Chunks, Tracker};
+use wasmtime::{Instance, Linker, Memory, Store, Trap, TypedFunc, WasmBacktrace};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+/// The state of a guest at a moment when all of its workers are suspended.
+#[derive(Clone)]
+pub struct Snapshot {
+    chunks: Chunks,
+    memory_bytes: usize,
+    globals: Arc<[u8]>,
+    images: Vec<Image>,
+    runtime: Runtime,
+}
+
+/// The exports that the host drives, and where the shared globals are exchanged.
+struct Ports {
+    instance: Instance,
+    run: TypedFunc<(), ()>,
+    memory: Option<Memory>,
+    dirty: Option<Memory>,
+    globals: Option<GlobalsPort>,
+}
+
+struct GlobalsPort {
+    memory: Memory,
+    save: TypedFunc<(), ()>,
+    load: TypedFunc<(), ()>,
+    bytes: usize,
+}
+
+/// See the module's documentation.
+pub struct Machine {
+    artifact: Arc<Artifact>,
+    store: Store<Host>,
+    ports: Ports,
+    /// The state in which every iteration starts.
+    start: Snapshot,
+    /// Whether table state has to be assumed changed: the next start takes a fresh instance.
+    tables_changed: bool,
+    /// Where the guest stopped, innermost first, if it stopped by a trap or a report of its own.
+    stopped_at: Vec<Location>,
+}
+
+/// An error of the environment or of ours while setting up a guest.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    #[error("the module cannot be instantiated: {0}")]
+    Instantiate(String),
+    #[error("the module's initialisation failed: {0}")]
+    Initialise(String),
+    #[error("this is a bug in coyote-wasm: {0}")]
+    Internal(String),
+}
+
+impl Machine {
+    /// A fresh instance, before any of its code but the start function has run. Its state is the
+    /// start snapshot until [`Machine::set_start`] says otherwise.
+    pub fn new(
+        artifact: Arc<Artifact>,
+        conductor: Conductor,
+        world: Arc<World>,
+        memory_bytes_max: usize,
+    ) -> Result<Machine, MachineError> {
+        let mut host = Host::new(conductor, artifact.table.clone(), world, memory_bytes_max);
+        host.main_stack = stack::main_stack(&artifact);
+        let (store, ports) = instantiate(&artifact, host)?;
+        let start = Snapshot {
+            chunks: Chunks::default(),
+            memory_bytes: 0,
+            globals: Arc::from([]),
+            images: Vec::new(),
+            runtime: Runtime::default(),
+        };
+        let mut machine =
+            Machine { artifact, store, ports, start, tables_changed: false, stopped_at: Vec::new() };
+        machine.set_start(Runtime::default());
+        Ok(machine)
+    }
+
+    pub fn artifact(&self) -> &Arc<Artifact> {
+        &self.artifact
+    }
+
+    pub fn conductor(&self) -> &Conductor {
+        &self.store.data().conductor
+    }
+
+    pub fn conductor_mut(&mut self) -> &mut Conductor {
+        &mut self.store.data_mut().conductor
+    }
+
+    /// Whether the guest was refused memory in this iteration.
+    pub fn memory_refused(&self) -> bool {
+        self.store.data().memory_refused
+    }
+
+    /// Whether snapshots and fingerprints hold all of the guest's state: not if it can change tables.
+    pub fn can_snapshot(&self) -> bool {
+        !self.artifact.table.changes_tables
+    }
+
+    /// Makes the present memory and globals, with this runtime, the state in which iterations start.
+    pub fn set_start(&mut self, runtime: Runtime) {
+        let base: Arc<[u8]> = match self.ports.memory {
+            Some(memory) => Arc::from(memory.data(&self.store)),
+            None => Arc::from([]),
+        };
+        self.collect_marks();
+        let memory_bytes = base.len();
+        self.store.data_mut().tracker = Tracker::new(base);
+        let globals = self.save_globals();
+        self.start = Snapshot { chunks: Chunks::default(), memory_bytes, globals, images: Vec::new(), runtime };
+    }
+
+    /// Goes back to the start snapshot.
+    pub fn begin(&mut self) -> Result<(), MachineError> {
+        self.stopped_at.clear();
+        if self.tables_changed || self.memory_bytes() != self.start.memory_bytes {
+            self.rebuild()?;
+        } else {
+            self.restore_memory(&self.start.chunks.clone())?;
+            self.load_globals(&self.start.globals.clone())?;
+        }
+        let host = self.store.data_mut();
+        host.memory_refused = false;
+        for image in &mut host.images {
+            image.started = false;
+            image.bytes.clear();
+        }
+        host.conductor.begin(&self.start.runtime);
+        Ok(())
+    }
+
+    /// Lets the guest run until it leaves: because the iteration ended or, without a strategy, because
+    /// a choice is due. What happened stands in the conductor.
+    pub fn run(&mut self) -> Result<(), MachineError> {
+        let result = self.ports.run.clone().call(&mut self.store, ());
+        if self.artifact.table.changes_tables {
+            self.tables_changed = self.read_tables_changed();
+        }
+        let Err(error) = result else { return Ok(()) };
+        if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
+            let table = &self.artifact.table;
+            let offsets = backtrace.frames().iter().filter_map(|f| f.module_offset());
+            self.stopped_at = offsets.filter_map(|o| table.original(o as u32)).collect();
+        }
+        if error.is::<Stopped>() || self.conductor().outcome.is_some() {
+            return Ok(());
+        }
+        let Some(trap) = error.downcast_ref::<Trap>() else {
+            return Err(MachineError::Internal(format!("{error:?}")));
+        };
+        let outcome = self.trapped(*trap);
+        self.conductor_mut().outcome = Some(outcome);
+        Ok(())
+    }
+
+    /// Executes a pick from outside, up to the next scheduling point.
+    pub fn step(&mut self, pick: Pick) -> Result<(), MachineError> {
+        let goes_on = self.with_reader(|conductor, read| conductor.step(pick, read));
+        self.go_on(goes_on)
+    }
+
+    /// Gives the value that a step from outside needs, and completes it.
+    pub fn choose(&mut self, value: u64) -> Result<(), MachineError> {
+        let goes_on = self.with_reader(|conductor, read| conductor.choose(value, read));
+        self.go_on(goes_on)
+    }
+
+    fn go_on(&mut self, goes_on: bool) -> Result<(), MachineError> {
+        if goes_on {
+            self.run()?;
+        }
+        self.conductor_mut().settle();
+        Ok(())
+    }
+
+    fn with_reader(&mut self, function: impl FnOnce(&mut Conductor, Read) -> bool) -> bool {
+        match self.ports.memory {
+            Some(memory) => {
+                let (bytes, host) = memory.data_and_store_mut(&mut self.store);
+                function(&mut host.conductor, &mut host::reader(bytes))
+            }
+            None => function(&mut self.store.data_mut().conductor, &mut |_, _| None),
+        }
+    }
+
+    /// What a trap means.
+    fn trapped(&mut self, trap: Trap) -> Outcome {
+        let worker = self.conductor().running;
+        let message = match trap {
+            Trap::StackOverflow => return Outcome::Bound(Bound::NativeStack),
+            Trap::MemoryOutOfBounds if self.below_stack() => {
+                let message = "the worker's stack is too small".into();
+                return Outcome::Bug(Bug { kind: BugKind::StackOverflow, message, worker });
+            }
+            Trap::UnreachableCodeReached => "the guest aborted (unreachable code was reached)".into(),
+            Trap::MemoryOutOfBounds => "access outside of memory".into(),
+            Trap::TableOutOfBounds => "access outside of a table".into(),
+            Trap::HeapMisaligned => "misaligned atomic access".into(),
+            Trap::IndirectCallToNull => "call through a null function pointer".into(),
+            Trap::BadSignature => "call through a function pointer of another type".into(),
+            Trap::IntegerDivisionByZero => "integer division by zero".into(),
+            Trap::IntegerOverflow => "integer overflow".into(),
+            Trap::BadConversionToInteger => "conversion of a float that no integer can hold".into(),
+            other => format!("{other}"),
+        };
+        Outcome::Bug(Bug { kind: BugKind::Trap, message, worker })
+    }
+
+    /// Whether the running worker's stack pointer has wrapped around below zero: a linker that puts
+    /// the stack first makes an overflow look like an access outside of memory.
+    fn below_stack(&mut self) -> bool {
+        let name = stack::POINTER;
+        let Some(global) = self.ports.instance.get_global(&mut self.store, name) else { return false };
+        let high = self.store.data().main_stack.map(|s| s.1);
+        global.get(&mut self.store).i32().is_some_and(|sp| high.is_some_and(|high| sp as u32 > high && sp < 0))
+    }
+
+    /// Where a worker is, innermost first: from its saved frames, or from where the guest stopped.
+    pub fn stack(&self, worker: coyote_strategies::WorkerId) -> Vec<Location> {
+        let host = self.store.data();
+        if host.conductor.running == Some(worker) && !self.stopped_at.is_empty() {
+            return self.stopped_at.clone();
+        }
+        host.images.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
+    }
+
+    /// Saves the state. Every worker must be suspended.
+    pub fn snapshot(&mut self) -> Snapshot {
+        assert!(self.can_snapshot(), "asked for a snapshot that cannot be complete");
+        self.collect_marks();
+        let globals = self.save_globals();
+        let memory_bytes = self.memory_bytes();
+        let memory = self.ports.memory;
+        let chunks = match memory {
+            Some(memory) => {
+                let (bytes, host) = memory.data_and_store_mut(&mut self.store);
+                host.tracker.snapshot(bytes)
+            }
+            None => Chunks::default(),
+        };
+        let host = self.store.data();
+        let workers = host.conductor.runtime.workers().len().min(host.images.len());
+        let images = host.images[..workers].to_vec();
+        Snapshot { chunks, memory_bytes, globals, images, runtime: host.conductor.runtime.clone() }
+    }
+
+    /// Returns to a saved state.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MachineError> {
+        self.stopped_at.clear();
+        if self.memory_bytes() > snapshot.memory_bytes {
+            // An access beyond the smaller size must trap again.
+            self.rebuild()?;
+        }
+        let missing = snapshot.memory_bytes - self.memory_bytes();
+        if let Some(memory) = self.ports.memory
+            && missing > 0
+        {
+            memory
+                .grow(&mut self.store, missing as u64 / 65536)
+                .map_err(|e| MachineError::Internal(e.to_string()))?;
+        }
+        self.restore_memory(&snapshot.chunks)?;
+        self.load_globals(&snapshot.globals)?;
+        let host = self.store.data_mut();
+        host.images.clear();
+        host.images.extend_from_slice(&snapshot.images);
+        host.conductor.begin(&snapshot.runtime);
+        host.conductor.settle();
+        Ok(())
+    }
+
+    /// A hash of everything that decides how the guest goes on. Every worker must be suspended.
+    pub fn fingerprint(&mut self) -> u128 {
+        self.collect_marks();
+        let globals = self.save_globals();
+        let dead = stack::dead_ranges(self.store.data());
+        let memory = match self.ports.memory {
+            Some(memory) => {
+                let (bytes, host) = memory.data_and_store_mut(&mut self.store);
+                host.tracker.hash(bytes, dead)
+            }
+            None => 0,
+        };
+        let host = self.store.data();
+        let mut print = memory
+            .wrapping_add(host.conductor.runtime.digest())
+            .wrapping_add(xxh3_128_with_seed(&globals, 1));
+        for (worker, image) in host.conductor.runtime.workers().iter().zip(&host.images) {
+            let bytes = stack::canonical(&host.table, &image.bytes);
+            let seed = worker.key.wrapping_add(u64::from(image.started));
+            print = print.wrapping_add(xxh3_128_with_seed(&bytes, seed));
+        }
+        print
+    }
+
+    /// Guest memory as it is, for tests and reports.
+    pub fn memory(&self) -> &[u8] {
+        self.ports.memory.map_or(&[], |m| m.data(&self.store))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.ports.memory.map_or(0, |m| m.data_size(&self.store))
+    }
+
+    /// Hands the guest's marks over to the tracker.
+    fn collect_marks(&mut self) {
+        let chunks = self.memory_bytes().div_ceil(rt::CHUNK).next_multiple_of(8);
+        if let Some(dirty) = self.ports.dirty {
+            let (marks, host) = dirty.data_and_store_mut(&mut self.store);
+            let chunks = chunks.min(marks.len());
+            host.tracker.collect(&mut marks[..chunks]);
+        }
+    }
+
+    fn restore_memory(&mut self, target: &Chunks) -> Result<(), MachineError> {
+        self.collect_marks();
+        if let Some(memory) = self.ports.memory {
+            let (bytes, host) = memory.data_and_store_mut(&mut self.store);
+            host.tracker.restore(bytes, target);
+        }
+        Ok(())
+    }
+
+    fn save_globals(&mut self) -> Arc<[u8]> {
+        let Some(port) = &self.ports.globals else { return Arc::from([]) };
+        port.save.clone().call(&mut self.store, ()).expect("saving globals cannot trap");
+        Arc::from(&port.memory.data(&self.store)[..port.bytes])
+    }
+
+    fn load_globals(&mut self, globals: &[u8]) -> Result<(), MachineError> {
+        let Some(port) = &self.ports.globals else { return Ok(()) };
+        port.memory.data_mut(&mut self.store)[..globals.len()].copy_from_slice(globals);
+        port.load.clone().call(&mut self.store, ()).map_err(|e| MachineError::Internal(e.to_string()))
+    }
+
+    fn read_tables_changed(&mut self) -> bool {
+        let global = self.ports.instance.get_global(&mut self.store, rt::TABLES_CHANGED);
+        global.is_none_or(|g| g.get(&mut self.store).i32() != Some(0))
+    }
+
+    /// Replaces the instance by a fresh one in the start state. Takes some 50 us: needed only where a
+    /// restore cannot undo what the guest did.
+    fn rebuild(&mut self) -> Result<(), MachineError> {
+        let placeholder = Host::new(
+            Conductor::new(self.conductor().limits),
+            self.artifact.table.clone(),
+            self.store.data().world.clone(),
+            0,
+        );
+        let old = std::mem::replace(&mut self.store, Store::new(self.artifact.engine(), placeholder));
+        let mut host = old.into_data();
+        host.conductor.running = None;
+        let (store, ports) = instantiate(&self.artifact, host)?;
+        self.store = store;
+        self.ports = ports;
+        self.tables_changed = false;
+        let base = self.store.data().tracker.base().clone();
+        if let Some(memory) = self.ports.memory {
+            let missing = base.len().saturating_sub(memory.data_size(&self.store)) as u64 / 65536;
+            memory
+                .grow(&mut self.store, missing)
+                .map_err(|e| MachineError::Internal(e.to_string()))?;
+            memory.data_mut(&mut self.store).copy_from_slice(&base);
+        }
+        self.collect_marks();
+        self.store.data_mut().tracker.rebased();
+        self.load_globals(&self.start.globals.clone())
+    }
+}
+
+fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Ports), MachineError> {
+    host.memory = None;
+    host.frames = None;
+    host.conductor.running = None;
+    let failed = |e: wasmtime::Error| MachineError::Instantiate(format!("{e:#}"));
+    let mut store = Store::new(artifact.engine(), host);
+    store.limiter(|host| host);
+    let mut linker = Linker::new(artifact.engine());
+    imports::define(&mut linker).map_err(failed)?;
+    wasi::define(&mut linker, artifact.module()).map_err(failed)?;
+    artifact.define_stubs(&mut linker).map_err(failed)?;
+    let instance = linker.instantiate(&mut store, artifact.module()).map_err(failed)?;
+    let memory = instance.get_memory(&mut store, rt::MEMORY);
+    let dirty = instance.get_memory(&mut store, rt::DIRTY);
+    let frames = instance.get_memory(&mut store, rt::FRAMES);
+    let run = instance.get_typed_func(&mut store, rt::RUN).map_err(failed)?;
+    let globals = match instance.get_memory(&mut store, rt::GLOBALS) {
+        Some(memory) => Some(GlobalsPort {
+            memory,
+            save: instance.get_typed_func(&mut store, rt::SAVE_GLOBALS).map_err(failed)?,
+            load: instance.get_typed_func(&mut store, rt::LOAD_GLOBALS).map_err(failed)?,
+            bytes: artifact.table.shared_globals as usize * rt::GLOBAL_BYTES,
+        }),
+        None => None,
+    };
+    store.data_mut().memory = memory;
+    store.data_mut().frames = frames;
+    Ok((store, Ports { instance, run, memory, dirty, globals }))
+}
+
+/// A range of addresses as indices.
+fn indices(range: Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}

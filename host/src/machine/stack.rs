@@ -1,0 +1,89 @@
+//! Suspended stacks: where a worker is, and which bytes of its state are dead.
+
+use super::host::Host;
+use super::indices;
+use crate::artifact::Artifact;
+use coyote_abi::rt::GLOBAL_BYTES;
+use coyote_instrumenter::{Location, SiteTable};
+use coyote_strategies::Standing;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The export under which the instrumenter makes the stack pointer readable.
+pub const POINTER: &str = "__cy_stack_pointer";
+
+/// Leaf functions keep live data up to so many bytes below the stack pointer (LLVM's red zone on
+/// wasm), without moving it.
+const RED_ZONE: u32 = 128;
+
+/// The frames in saved bytes, outermost first: the site and the range of each.
+fn walk<'a>(table: &'a SiteTable, bytes: &'a [u8]) -> impl Iterator<Item = (u32, Range<usize>)> + 'a {
+    let base = table.worker_globals.len() * GLOBAL_BYTES;
+    let mut end = bytes.len();
+    std::iter::from_fn(move || {
+        if end <= base {
+            return None;
+        }
+        let word = bytes.get(end.checked_sub(4)?..end)?;
+        let site = u32::from_le_bytes(word.try_into().ok()?);
+        let start = end.checked_sub(table.frames.get(site as usize)?.size as usize)?;
+        let range = start..end;
+        end = start;
+        Some((site, range))
+    })
+}
+
+/// Where a suspended worker is, innermost first.
+pub fn frames(table: &SiteTable, bytes: &[u8]) -> Vec<Location> {
+    let mut frames: Vec<Location> =
+        walk(table, bytes).map(|(site, _)| table.frames[site as usize].location).collect();
+    frames.reverse();
+    frames
+}
+
+/// A worker's saved bytes with everything dead set to zero: equal for equal states.
+pub fn canonical<'a>(table: &SiteTable, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    let mut canonical = Cow::Borrowed(bytes);
+    for (site, range) in walk(table, bytes) {
+        for (start, length) in &table.frames[site as usize].dead {
+            let start = range.start + *start as usize;
+            canonical.to_mut()[start..start + *length as usize].fill(0);
+        }
+    }
+    canonical
+}
+
+/// Bounds of the first worker's stack, `low` being a bound below which it must not grow: the end of
+/// the data below it, or the first page if the linker put the stack first. `None` if unknown.
+pub fn main_stack(artifact: &Artifact) -> Option<(u32, u32)> {
+    /// An overflow is noticed this much before address 0, where it would wrap around.
+    const FIRST: u32 = 1024;
+    let high = artifact.table.worker_globals.iter().find(|g| g.stack_pointer)?.initial as u32;
+    let below = artifact.data_ends().iter().copied().filter(|end| *end <= high).max();
+    Some((below.unwrap_or(FIRST), high))
+}
+
+/// Ranges of guest memory that belong to a suspended worker's stack and lie below all that is live
+/// there. Only for stacks whose bounds are known.
+pub fn dead_ranges(host: &Host) -> Vec<Range<usize>> {
+    let runtime = &host.conductor.runtime;
+    let mut dead = Vec::new();
+    for (i, worker) in runtime.workers().iter().enumerate() {
+        let id = coyote_strategies::WorkerId(i as u32);
+        let Some((low, high)) = worker.start.stack else {
+            continue;
+        };
+        // A worker that has ended keeps nothing; the guest may have given its stack to somebody else.
+        let Some(image) = host.images.get(i) else { continue };
+        if !image.started || runtime.pending(id).standing == Standing::Ended {
+            continue;
+        }
+        if let Some(sp) = host.stack_pointer(image)
+            && (low..=high).contains(&sp)
+            && sp - low > RED_ZONE
+        {
+            dead.push(indices(low..sp - RED_ZONE));
+        }
+    }
+    dead
+}

@@ -1,0 +1,105 @@
+//! How an iteration ended. A bug of the guest is a value, never a panic.
+
+use coyote_strategies::WorkerId;
+use serde::Serialize;
+
+/// The verdict on one iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The test ran to its end.
+    Passed,
+    /// The guest is wrong.
+    Bug(Bug),
+    /// A bound of ours was reached before the test ended: no verdict.
+    Bound(Bound),
+    /// An assumption of the guest does not hold, or the strategy gave up: no verdict.
+    Abandoned,
+}
+
+impl Outcome {
+    pub fn is_bug(&self) -> bool {
+        matches!(self, Outcome::Bug(_))
+    }
+}
+
+/// What kind of bug. The names are part of the trace format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BugKind {
+    /// Nobody can go on, and somebody should.
+    Deadlock,
+    /// An assertion, panic or failure that the guest reported.
+    Assertion,
+    /// A wasm trap: unreachable code, an access out of bounds, a division by zero.
+    Trap,
+    /// The program ended with an exit code that is not 0.
+    ExitCode,
+    /// A worker ran out of its stack.
+    StackOverflow,
+    /// A sync object was used against its rules.
+    Misuse,
+    /// The bound on steps was reached and the user declared that to be a bug.
+    MaxSteps,
+}
+
+impl BugKind {
+    pub const ALL: [BugKind; 7] = [
+        BugKind::Deadlock,
+        BugKind::Assertion,
+        BugKind::Trap,
+        BugKind::ExitCode,
+        BugKind::StackOverflow,
+        BugKind::Misuse,
+        BugKind::MaxSteps,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            BugKind::Deadlock => "deadlock",
+            BugKind::Assertion => "assertion",
+            BugKind::Trap => "trap",
+            BugKind::ExitCode => "exit-code",
+            BugKind::StackOverflow => "stack-overflow",
+            BugKind::Misuse => "misuse",
+            BugKind::MaxSteps => "max-steps",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bug {
+    pub kind: BugKind,
+    /// One sentence for the user, without the worker.
+    pub message: String,
+    /// Who did it; `None` where it takes several.
+    pub worker: Option<WorkerId>,
+}
+
+/// A bound of ours, not a bug of the guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// `--max-steps`.
+    Steps(u64),
+    /// The native stack: very deep recursion that uses little of the guest's own stack.
+    NativeStack,
+    /// The memory for saved frames.
+    Frames,
+}
+
+impl Bound {
+    /// One sentence with what to do.
+    pub fn advice(&self) -> String {
+        match self {
+            Bound::Steps(steps) => format!(
+                "the bound of {steps} steps was reached; raise --max-steps, or pass --fail-on-max-steps \
+                 if the test must end by then"
+            ),
+            Bound::NativeStack => "the guest's calls nest too deeply for our native stack; this is no \
+                                   verdict on the guest: reduce its recursion"
+                .into(),
+            Bound::Frames => "a suspended worker's frames do not fit into our frame memory; this is no \
+                              verdict on the guest: reduce its recursion"
+                .into(),
+        }
+    }
+}

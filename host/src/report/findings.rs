@@ -1,0 +1,148 @@
+//! Where every worker was when a bug was found.
+
+use crate::execution::Execution;
+use crate::outcome::{Bug, BugKind};
+use crate::runtime::{Request, Runtime, Stream};
+use coyote_instrumenter::Location;
+use coyote_strategies::{Standing, WorkerId};
+
+/// A worker at the end of an iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerAt {
+    pub id: WorkerId,
+    pub title: String,
+    pub standing: Standing,
+    /// What it is about to do or waits for.
+    pub doing: String,
+    /// Innermost first.
+    pub stack: Vec<Location>,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Findings {
+    kind: BugKind,
+    message: String,
+    /// Who did it, if one did.
+    pub culprit: Option<WorkerId>,
+    /// Workers that have not ended, in the order of creation.
+    pub workers: Vec<WorkerAt>,
+    /// What the guest wrote.
+    pub output: Vec<Line>,
+}
+
+/// A line of the guest's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub worker: String,
+    pub step: u64,
+    pub stream: Stream,
+    pub text: String,
+}
+
+impl Findings {
+    /// Collects them from the iteration that the execution has just ended.
+    pub fn of(execution: &Execution, bug: &Bug) -> Findings {
+        let runtime = execution.runtime();
+        let workers = (0..runtime.workers().len() as u32).map(WorkerId).filter_map(|id| {
+            let standing = runtime.pending(id).standing;
+            (standing != Standing::Ended).then(|| WorkerAt {
+                id,
+                title: runtime.title(id),
+                standing,
+                doing: doing(runtime, id, bug),
+                stack: execution.machine().stack(id),
+            })
+        });
+        Findings {
+            kind: bug.kind,
+            message: bug.message.clone(),
+            culprit: bug.worker,
+            workers: workers.collect(),
+            output: lines(runtime),
+        }
+    }
+
+    /// Whether both show the same defect: same kind, same places. Workers may have changed roles, and
+    /// a deadlock's bystanders do not matter.
+    pub fn same_bug(&self, other: &Findings) -> bool {
+        self.kind == other.kind && self.places() == other.places()
+    }
+
+    fn places(&self) -> Vec<&[Location]> {
+        let mut places: Vec<&[Location]> = match self.culprit {
+            Some(culprit) => {
+                self.workers.iter().filter(|w| w.id == culprit).map(|w| &w.stack[..]).collect()
+            }
+            None => self.workers.iter().map(|w| &w.stack[..]).collect(),
+        };
+        places.sort();
+        places.dedup();
+        places
+    }
+}
+
+/// The guest's output in lines. Pieces of a line that one worker wrote one after the other belong
+/// together.
+fn lines(runtime: &Runtime) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut open: Option<(WorkerId, Stream, u64, Vec<u8>)> = None;
+    let mut close = |open: &mut Option<(WorkerId, Stream, u64, Vec<u8>)>| {
+        if let Some((worker, stream, step, bytes)) = open.take() {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            lines.push(Line { worker: runtime.title(worker), step, stream, text });
+        }
+    };
+    for piece in &runtime.output {
+        if open.as_ref().is_some_and(|o| (o.0, o.1) != (piece.worker, piece.stream)) {
+            close(&mut open);
+        }
+        for part in piece.text.split_inclusive(|b| *b == b'\n') {
+            let line = open.get_or_insert((piece.worker, piece.stream, piece.step, Vec::new()));
+            line.3.extend_from_slice(part.strip_suffix(b"\n").unwrap_or(part));
+            if part.ends_with(b"\n") || piece.stream == Stream::Log {
+                close(&mut open);
+            }
+        }
+    }
+    close(&mut open);
+    lines
+}
+
+/// What a worker is about to do, in words.
+fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
+    if bug.worker == Some(id) {
+        return "is where it happened".into();
+    }
+    let worker = runtime.worker(id);
+    let pending = runtime.pending(id);
+    let blocked = pending.standing == Standing::Blocked;
+    let holder = |mutex: u32| match runtime.owner(mutex) {
+        Some(owner) if owner == id => ", which it holds itself".into(),
+        Some(owner) => format!(", which {} holds", runtime.title(owner)),
+        None => String::new(),
+    };
+    match worker.request {
+        Request::Lock { mutex } if blocked => {
+            format!("waits to lock the mutex at {mutex:#x}{}", holder(mutex))
+        }
+        Request::Relock { condvar, .. } if blocked && worker.wake.is_none() => {
+            format!("waits for a notification of the condvar at {condvar:#x}")
+        }
+        Request::Relock { mutex, .. } if blocked => {
+            format!("was notified and waits to lock the mutex at {mutex:#x}{}", holder(mutex))
+        }
+        Request::FutexWait { address, .. } if blocked => {
+            format!("waits to be woken at the address {address:#x}")
+        }
+        Request::Join { handle } if blocked => {
+            format!("waits for the end of {}", runtime.title(WorkerId(handle)))
+        }
+        Request::Sleep { .. } if blocked => "sleeps".into(),
+        _ if pending.operation.object != 0 => {
+            let operation = &pending.operation;
+            format!("could go on with {} at {:#x}", operation.kind.name(), operation.object)
+        }
+        _ => format!("could go on with {}", pending.operation.kind.name()),
+    }
+}

@@ -1,0 +1,11 @@
+//! What a user is told about a bug.
+//!
+//! - [`findings`]: where every worker was when it happened.
+//! - [`text`]: the report for a terminal.
+//! - [`log`]: the whole iteration, step by step.
+
+pub mod findings;
+pub mod log;
+pub mod text;
+
+pub use findings::{Findings, WorkerAt};

@@ -1,0 +1,134 @@
+//! The report of a bug for a terminal: verdict, parties with their stacks, last switches, output,
+//! trace and how to replay it.
+
+use super::Findings;
+use crate::explore::Found;
+use crate::runtime::Stream;
+use crate::symbols::Symbols;
+use crate::trace::{Decision, Trace};
+use coyote_instrumenter::Location;
+use std::fmt::Write;
+
+/// How much of a stack, of the switches and of the output is shown; the log has all of it.
+const FRAMES_MAX: usize = 12;
+const SWITCHES_MAX: usize = 12;
+const LINES_MAX: usize = 20;
+
+/// The verdict in one line.
+pub fn verdict(test: &str, found: &Found) -> String {
+    let by = match found.findings.culprit {
+        Some(id) => match found.findings.workers.iter().find(|w| w.id == id) {
+            Some(worker) => format!(" ({})", worker.title),
+            None => String::new(),
+        },
+        None => String::new(),
+    };
+    format!("bug in test {test}: {}: {}{by}", found.bug.kind.name(), found.bug.message)
+}
+
+/// Everything below the verdict.
+pub fn details(found: &Found, symbols: &Symbols) -> String {
+    let mut text = String::new();
+    workers(&mut text, &found.findings, symbols);
+    switches(&mut text, &found.trace, symbols);
+    output(&mut text, &found.findings);
+    text
+}
+
+fn workers(text: &mut String, findings: &Findings, symbols: &Symbols) {
+    for worker in &findings.workers {
+        let _ = writeln!(text, "  {} {}", worker.title, worker.doing);
+        for line in stack(&worker.stack, symbols) {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+}
+
+/// A stack in source lines, innermost first.
+pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
+    let frames: Vec<_> = stack.iter().flat_map(|l| symbols.frames(*l)).collect();
+    let mut lines: Vec<String> = frames
+        .iter()
+        .take(FRAMES_MAX)
+        .map(|frame| format!("at {}{}", frame.function, place(frame)))
+        .collect();
+    if frames.len() > FRAMES_MAX {
+        lines.push(format!("... and {} more", frames.len() - FRAMES_MAX));
+    }
+    lines
+}
+
+fn place(frame: &crate::symbols::SourceFrame) -> String {
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!(" ({file}:{line})"),
+        (Some(file), None) => format!(" ({file})"),
+        _ => String::new(),
+    }
+}
+
+/// A place in one line: the innermost function and source line.
+pub fn one_line(location: Location, symbols: &Symbols) -> String {
+    match symbols.frames(location).first() {
+        Some(frame) => format!("{}{}", frame.function, place(frame)),
+        None => format!("func[{}] +{:#x}", location.function, location.offset),
+    }
+}
+
+/// The last context switches: who ran, for how many steps, and what it executed last.
+fn switches(text: &mut String, trace: &Trace, symbols: &Symbols) {
+    struct Run<'a> {
+        worker: String,
+        steps: usize,
+        last: &'a Decision,
+    }
+    let mut runs: Vec<Run> = Vec::new();
+    for decision in &trace.decisions {
+        let worker = match decision {
+            Decision::Step { worker, .. } => worker.to_string(),
+            Decision::Timeout { worker } => format!("{worker} (timeout)"),
+            Decision::Value { .. } => continue,
+        };
+        match runs.last_mut() {
+            Some(run) if run.worker == worker => {
+                run.steps += 1;
+                run.last = decision;
+            }
+            _ => runs.push(Run { worker, steps: 1, last: decision }),
+        }
+    }
+    let shown = runs.len().min(SWITCHES_MAX);
+    let _ = writeln!(text, "  last {shown} of {} switches:", runs.len());
+    for run in &runs[runs.len() - shown..] {
+        let what = match run.last {
+            Decision::Step { kind, site: Some(site), .. } => {
+                format!("{} in {}", kind.name(), one_line(*site, symbols))
+            }
+            Decision::Step { kind, site: None, .. } => kind.name().into(),
+            _ => "fires".into(),
+        };
+        let steps = if run.steps == 1 { "step " } else { "steps" };
+        let _ = writeln!(text, "    worker {:<8} {:>5} {steps}, last: {what}", run.worker, run.steps);
+    }
+}
+
+fn output(text: &mut String, findings: &Findings) {
+    if findings.output.is_empty() {
+        return;
+    }
+    let shown = findings.output.len().min(LINES_MAX);
+    let all = findings.output.len();
+    let which = if shown < all { format!("last {shown} of {all} lines of ") } else { String::new() };
+    let _ = writeln!(text, "  {which}output:");
+    for line in &findings.output[all - shown..] {
+        let _ = writeln!(text, "    {}: {}{}", line.worker, mark(line.stream), line.text);
+    }
+}
+
+/// Tells streams apart without colour.
+pub fn mark(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "",
+        Stream::Stderr => "! ",
+        Stream::Log => "# ",
+    }
+}

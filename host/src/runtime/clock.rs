@@ -1,0 +1,79 @@
+//! Virtual time. It moves when a timeout fires and when a worker keeps reading the clock.
+
+use coyote_strategies::WorkerId;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    now_ns: u64,
+    /// Pending timeouts, earliest first; equal deadlines by worker.
+    timers: Vec<(u64, WorkerId)>,
+    /// Reads by `reader` since the last step of another worker.
+    reads: u32,
+    reader: Option<WorkerId>,
+}
+
+/// What a read adds at first; each further read while nobody else does anything doubles it. So a loop that waits for
+/// a deadline by polling ends after some tens of rounds, whatever the deadline.
+const READ_NS: u64 = 1_000;
+const DOUBLINGS: u32 = 30;
+
+impl Clock {
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// A guest's read of the clock.
+    pub fn read_ns(&mut self, worker: WorkerId) -> u64 {
+        if self.reader != Some(worker) {
+            self.reader = Some(worker);
+            self.reads = 0;
+        }
+        let now = self.now_ns;
+        self.now_ns = now.saturating_add(READ_NS << self.reads.min(DOUBLINGS));
+        self.reads += 1;
+        now
+    }
+
+    /// The worker executed a step.
+    #[inline]
+    pub fn progress(&mut self, worker: WorkerId) {
+        if self.reader != Some(worker) {
+            self.reads = 0;
+        }
+    }
+
+    pub fn start(&mut self, worker: WorkerId, span_ns: u64) {
+        let timer = (self.now_ns.saturating_add(span_ns), worker);
+        let at = self.timers.partition_point(|t| *t < timer);
+        self.timers.insert(at, timer);
+    }
+
+    pub fn cancel(&mut self, worker: WorkerId) {
+        self.timers.retain(|t| t.1 != worker);
+    }
+
+    #[inline]
+    pub fn earliest(&self) -> Option<WorkerId> {
+        self.timers.first().map(|t| t.1)
+    }
+
+    /// Fires the earliest timeout: time moves to its deadline.
+    pub fn fire(&mut self) -> Option<WorkerId> {
+        if self.timers.is_empty() {
+            return None;
+        }
+        let (deadline, worker) = self.timers.remove(0);
+        self.now_ns = self.now_ns.max(deadline);
+        Some(worker)
+    }
+
+    /// What later reads depend on, if there was a read at all: time, number of reads and reader.
+    pub fn read_state(&self) -> Option<(u64, u32, Option<WorkerId>)> {
+        self.reader.map(|_| (self.now_ns, self.reads, self.reader))
+    }
+
+    /// Pending timeouts as spans from now, for the fingerprint.
+    pub fn relative(&self) -> impl Iterator<Item = (u64, WorkerId)> {
+        self.timers.iter().map(|(d, w)| (d.saturating_sub(self.now_ns), *w))
+    }
+}

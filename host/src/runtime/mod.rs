@@ -1,0 +1,629 @@
+//! The semantics of operations: what blocks, what wakes, what ends a test.
+//!
+//! A pure state machine over plain data. It knows no wasm; guest memory reaches it as a function that
+//! reads a value. Everything here belongs to the state of the program, except the captured output.
+//!
+//! An operation is *announced* (which decides whether its worker is enabled) and later *performed*.
+//! Blocking operations have two halves: a wait is performed (it releases the mutex and joins a
+//! queue), its worker then blocks, and once woken its second half is enabled.
+
+mod clock;
+mod mutex;
+mod objects;
+mod queue;
+mod worker;
+
+use crate::outcome::{Bug, BugKind};
+use clock::Clock;
+use coyote_strategies::{
+    Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath,
+};
+use mutex::Mutex;
+use objects::Objects;
+use queue::{Queue, select};
+use std::hash::{Hash, Hasher};
+pub use worker::{Request, Start, Wake, Worker};
+use xxhash_rust::xxh3::Xxh3;
+
+/// What happened when an operation was performed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Performed {
+    /// The worker goes on; the guest's call returns this.
+    Continue(i64),
+    /// The worker is not done with the operation: somebody must be picked again.
+    Blocked,
+    /// The operation needs one more data value below this bound. Nothing has changed yet.
+    NeedsValue(u64),
+    /// The worker has ended.
+    Ended,
+    /// The whole program has ended by itself.
+    Exited,
+    Bug(Bug),
+}
+
+/// When the test is over after its first worker has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtExit {
+    /// The other workers run to their ends.
+    #[default]
+    Wait,
+    /// The other workers are gone, as when a process ends.
+    Kill,
+}
+
+/// Where the test stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Somebody can be picked.
+    Ready,
+    /// Everybody that matters has ended. Names workers that are blocked for ever, if any.
+    Over { left_blocked: Vec<WorkerId> },
+    /// Nobody can go on, and somebody should.
+    Deadlock,
+}
+
+/// One piece of captured output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    pub worker: WorkerId,
+    /// Steps executed before it.
+    pub step: u64,
+    pub stream: Stream,
+    pub text: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+    Log,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Runtime {
+    workers: Vec<Worker>,
+    pending: Vec<Pending>,
+    /// Workers that are enabled, ascending.
+    enabled: Vec<WorkerId>,
+    current: Option<WorkerId>,
+    steps: u64,
+    /// How many workers are inside of atomic functions.
+    atomic_workers: u32,
+    mutexes: Objects<Mutex>,
+    condvars: Objects<Queue>,
+    futexes: Objects<Queue>,
+    clock: Clock,
+    at_exit: AtExit,
+    /// Whether the host is told about joins: a worker that is blocked for ever after the first one
+    /// ended is then somebody's mistake. With wasi-threads, joins happen inside of the guest.
+    knows_joins: bool,
+    /// What strategies want to know, until it is drained.
+    pub events: Vec<Event>,
+    pub output: Vec<Output>,
+}
+
+impl Runtime {
+    /// A program whose first worker begins with `start`.
+    pub fn new(start: Start, at_exit: AtExit, knows_joins: bool) -> Runtime {
+        let mut runtime = Runtime { at_exit, knows_joins, ..Runtime::default() };
+        runtime.create(None, start);
+        runtime
+    }
+
+    /// Becomes equal to `other`, keeping allocations: an iteration begins with this.
+    pub fn reset_to(&mut self, other: &Runtime) {
+        self.workers.clone_from(&other.workers);
+        self.pending.clone_from(&other.pending);
+        self.enabled.clone_from(&other.enabled);
+        self.current = other.current;
+        self.steps = other.steps;
+        self.atomic_workers = other.atomic_workers;
+        self.mutexes.clone_from(&other.mutexes);
+        self.condvars.clone_from(&other.condvars);
+        self.futexes.clone_from(&other.futexes);
+        self.clock.clone_from(&other.clock);
+        self.at_exit = other.at_exit;
+        self.knows_joins = other.knows_joins;
+        self.events.clear();
+        self.output.clone_from(&other.output);
+    }
+
+    /// What can be picked. A worker inside of an atomic function that can go on is the only one that
+    /// may, unless it lets the others run itself.
+    #[inline]
+    pub fn view(&self) -> View<'_> {
+        let alone = if self.atomic_workers == 0 { None } else { self.atomic_current() };
+        View {
+            enabled: alone.as_ref().map_or(&self.enabled[..], |i| &self.enabled[*i..=*i]),
+            timeout: if alone.is_some() { None } else { self.clock.earliest() },
+            workers: &self.pending,
+            current: self.current,
+            step: self.steps,
+        }
+    }
+
+    /// Where the current worker stands among the enabled ones, if it is in an atomic function.
+    fn atomic_current(&self) -> Option<usize> {
+        let current = self.current?;
+        let yields = matches!(self.pending(current).operation.kind, OpKind::Yield | OpKind::Loop);
+        if self.worker(current).atomic_depth == 0 || yields {
+            return None;
+        }
+        self.enabled.iter().position(|w| *w == current)
+    }
+
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    pub fn workers(&self) -> &[Worker] {
+        &self.workers
+    }
+
+    pub fn worker(&self, id: WorkerId) -> &Worker {
+        &self.workers[id.index()]
+    }
+
+    pub fn pending(&self, id: WorkerId) -> &Pending {
+        &self.pending[id.index()]
+    }
+
+    /// The holder of a mutex.
+    pub fn owner(&self, mutex: u32) -> Option<WorkerId> {
+        self.mutexes.get(mutex).and_then(|m| m.owner)
+    }
+
+    /// A worker's name in reports: its path, and the name the guest gave it.
+    pub fn title(&self, id: WorkerId) -> String {
+        let worker = self.worker(id);
+        match &worker.name {
+            Some(name) => format!("worker {} ({name})", worker.path),
+            None => format!("worker {}", worker.path),
+        }
+    }
+
+    fn create(&mut self, parent: Option<WorkerId>, start: Start) -> WorkerId {
+        let id = WorkerId(self.workers.len() as u32);
+        let path = match parent {
+            None => WorkerPath::default(),
+            Some(parent) => {
+                let parent = &mut self.workers[parent.index()];
+                let mut path = parent.path.clone();
+                path.0.push(parent.children);
+                parent.children += 1;
+                path
+            }
+        };
+        let mut hasher = Xxh3::new();
+        path.hash(&mut hasher);
+        let key = hasher.finish();
+        self.workers.push(Worker {
+            path,
+            key,
+            name: None,
+            start,
+            request: Request::Step,
+            waiting: false,
+            wake: None,
+            detached: false,
+            children: 0,
+            atomic_depth: 0,
+            random: key,
+        });
+        self.pending.push(Pending { operation: Operation::START, standing: Standing::Blocked });
+        self.stand(id, Standing::Enabled);
+        if let Some(parent) = parent {
+            self.events.push(Event::Spawned { parent, child: id });
+        }
+        id
+    }
+
+    /// The worker is about to do this.
+    #[inline]
+    pub fn announce(&mut self, id: WorkerId, operation: Operation, request: Request) {
+        self.pending[id.index()].operation = operation;
+        self.workers[id.index()].request = request;
+        let enabled = match request {
+            Request::Step => true,
+            Request::Lock { mutex } => self.owner(mutex).is_none(),
+            Request::Join { handle } => {
+                self.pending.get(handle as usize).is_none_or(|p| p.standing == Standing::Ended)
+            }
+            _ => true,
+        };
+        if !enabled {
+            self.stand(id, Standing::Blocked);
+        }
+    }
+
+    /// The cheap form of [`Runtime::announce`] for what can never block.
+    #[inline]
+    pub fn announce_access(&mut self, id: WorkerId, operation: Operation) {
+        self.pending[id.index()].operation = operation;
+        self.workers[id.index()].request = Request::Step;
+    }
+
+    #[inline]
+    fn stand(&mut self, id: WorkerId, standing: Standing) {
+        let old = std::mem::replace(&mut self.pending[id.index()].standing, standing);
+        match (old == Standing::Enabled, standing == Standing::Enabled) {
+            (false, true) => {
+                let at = self.enabled.partition_point(|w| *w < id);
+                self.enabled.insert(at, id);
+            }
+            (true, false) => self.enabled.retain(|w| *w != id),
+            _ => {}
+        }
+    }
+
+    /// The pending timeout of this worker fires. It must be the earliest.
+    pub fn fire(&mut self, id: WorkerId) {
+        let fired = self.clock.fire();
+        assert_eq!(fired, Some(id), "this is a bug in coyote-wasm: the timeout is not the earliest");
+        match self.workers[id.index()].request {
+            Request::Relock { condvar, .. } => self.condvars.update(condvar, |q| q.remove(id)),
+            Request::FutexWait { address, .. } => self.futexes.update(address, |q| q.remove(id)),
+            _ => {}
+        }
+        self.wake(id, Wake::TimedOut);
+    }
+
+    /// Ends a worker's wait. It is enabled unless its second half needs a mutex that is taken.
+    fn wake(&mut self, id: WorkerId, how: Wake) {
+        let worker = &mut self.workers[id.index()];
+        worker.wake = Some(how);
+        let enabled = match worker.request {
+            Request::Relock { mutex, .. } => self.owner(mutex).is_none(),
+            _ => true,
+        };
+        if how == Wake::Notified {
+            self.clock.cancel(id);
+            if let Some(by) = self.current {
+                self.events.push(Event::Woken { by, worker: id });
+            }
+        }
+        if enabled {
+            self.stand(id, Standing::Enabled);
+        }
+    }
+
+    /// The worker leaves the runner's hands until it is woken.
+    fn block(&mut self, id: WorkerId, span_ns: Option<u64>) -> Performed {
+        let worker = &mut self.workers[id.index()];
+        worker.waiting = true;
+        worker.wake = None;
+        self.stand(id, Standing::Blocked);
+        if let Some(span) = span_ns {
+            self.clock.start(id, span);
+        }
+        Performed::Blocked
+    }
+
+    /// A mutex was taken or released: whoever wants it is blocked or enabled.
+    fn mutex_changed(&mut self, mutex: u32) {
+        let free = self.owner(mutex).is_none();
+        for i in 0..self.workers.len() {
+            let worker = &self.workers[i];
+            let wants = match worker.request {
+                Request::Lock { mutex: m } => m == mutex,
+                Request::Relock { mutex: m, .. } => m == mutex && worker.wake.is_some(),
+                _ => false,
+            };
+            if wants && self.pending[i].standing != Standing::Ended {
+                let standing = if free { Standing::Enabled } else { Standing::Blocked };
+                self.stand(WorkerId(i as u32), standing);
+            }
+        }
+    }
+
+    /// The worker ends: by returning, by `exit`, or because the program is over for it.
+    pub fn end(&mut self, id: WorkerId) {
+        self.stand(id, Standing::Ended);
+        let worker = &mut self.workers[id.index()];
+        worker.request = Request::Step;
+        self.atomic_workers -= u32::from(std::mem::take(&mut worker.atomic_depth) > 0);
+        if self.current == Some(id) {
+            self.current = None;
+        }
+        self.events.push(Event::Ended(id));
+        for i in 0..self.workers.len() {
+            if self.workers[i].request == (Request::Join { handle: id.0 })
+                && self.pending[i].standing == Standing::Blocked
+            {
+                let worker = WorkerId(i as u32);
+                self.stand(worker, Standing::Enabled);
+                self.events.push(Event::Woken { by: id, worker });
+            }
+        }
+    }
+
+    /// Executes the pending operation of an enabled worker. `values` are the data values chosen for it
+    /// so far, `read` reads up to 8 bytes of guest memory as a little-endian number.
+    #[inline]
+    pub fn perform(
+        &mut self,
+        id: WorkerId,
+        values: &[u64],
+        read: &mut dyn FnMut(u32, u8) -> Option<u64>,
+    ) -> Performed {
+        debug_assert_eq!(self.pending[id.index()].standing, Standing::Enabled);
+        let request = self.workers[id.index()].request;
+        let performed = match request {
+            Request::Step => Performed::Continue(0),
+            _ => self.perform_request(id, request, values, read),
+        };
+        if !matches!(performed, Performed::NeedsValue(_)) {
+            self.current = Some(id);
+            self.steps += 1;
+            self.clock.progress(id);
+        }
+        performed
+    }
+
+    fn perform_request(
+        &mut self,
+        id: WorkerId,
+        request: Request,
+        values: &[u64],
+        read: &mut dyn FnMut(u32, u8) -> Option<u64>,
+    ) -> Performed {
+        let misuse = |message: String| {
+            Performed::Bug(Bug { kind: BugKind::Misuse, message, worker: Some(id) })
+        };
+        let worker = &mut self.workers[id.index()];
+        if worker.waiting && !matches!(request, Request::Relock { .. }) {
+            worker.waiting = false;
+            let timed_out = worker.wake.take() == Some(Wake::TimedOut);
+            let result = if timed_out && matches!(request, Request::FutexWait { .. }) { 2 } else { 0 };
+            return Performed::Continue(result);
+        }
+        match request {
+            Request::Step => Performed::Continue(0),
+            Request::Spawn(start) => {
+                let child = self.create(Some(id), start);
+                Performed::Continue(i64::from(child.0))
+            }
+            Request::Join { handle } if handle as usize >= self.workers.len() => {
+                misuse(format!("join of worker {handle}, which does not exist"))
+            }
+            Request::Join { .. } => Performed::Continue(0),
+            Request::Exit => Performed::Ended,
+            Request::ProcessExit { code: 0 } => Performed::Exited,
+            Request::ProcessExit { code } => Performed::Bug(Bug {
+                kind: BugKind::ExitCode,
+                message: format!("the program ended with exit code {code}"),
+                worker: Some(id),
+            }),
+            Request::Sleep { span_ns } => self.block(id, Some(span_ns)),
+            Request::Lock { mutex } => {
+                let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
+                assert!(taken, "this is a bug in coyote-wasm: a lock was performed while taken");
+                self.mutex_changed(mutex);
+                Performed::Continue(0)
+            }
+            Request::TryLock { mutex } => {
+                let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
+                if taken {
+                    self.mutex_changed(mutex);
+                }
+                Performed::Continue(i64::from(taken))
+            }
+            Request::Unlock { mutex } => match self.unlock(id, mutex) {
+                Ok(()) => Performed::Continue(0),
+                Err(owner) => misuse(format!("unlock of the mutex at {mutex:#x}, {owner}")),
+            },
+            Request::Wait { condvar, mutex, span_ns } => {
+                if let Err(owner) = self.unlock(id, mutex) {
+                    return misuse(format!("wait with the mutex at {mutex:#x}, {owner}"));
+                }
+                self.condvars.update(condvar, |q| q.add(id));
+                self.workers[id.index()].request = Request::Relock { condvar, mutex };
+                let operation = &mut self.pending[id.index()].operation;
+                operation.kind = OpKind::Relock;
+                operation.object = u64::from(mutex);
+                self.block(id, span_ns)
+            }
+            Request::Relock { mutex, .. } => {
+                let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
+                assert!(taken, "this is a bug in coyote-wasm: a relock was performed while taken");
+                let worker = &mut self.workers[id.index()];
+                worker.waiting = false;
+                let timed_out = worker.wake.take() == Some(Wake::TimedOut);
+                worker.request = Request::Step;
+                self.mutex_changed(mutex);
+                Performed::Continue(i64::from(timed_out))
+            }
+            Request::Signal { condvar } => self.notify_condvar(id, condvar, 1, values),
+            Request::Broadcast { condvar } => self.notify_condvar(id, condvar, usize::MAX, values),
+            Request::FutexWait { address, expected, bytes, span_ns } => match read(address, bytes) {
+                Some(value) if value == expected => {
+                    self.futexes.update(address, |q| q.add(id));
+                    self.block(id, span_ns)
+                }
+                Some(_) => Performed::Continue(1),
+                None => Performed::Bug(Bug {
+                    kind: BugKind::Trap,
+                    message: format!("wait at {address:#x}, outside of memory"),
+                    worker: Some(id),
+                }),
+            },
+            Request::FutexNotify { address, count } => {
+                let woken = match self.futexes.get(address) {
+                    Some(queue) => match select(queue.waiters(), count as usize, values) {
+                        Ok(woken) => woken,
+                        Err(bound) => return Performed::NeedsValue(bound),
+                    },
+                    None => Vec::new(),
+                };
+                for w in &woken {
+                    self.futexes.update(address, |q| q.remove(*w));
+                    self.current = Some(id);
+                    self.wake(*w, Wake::Notified);
+                }
+                Performed::Continue(woken.len() as i64)
+            }
+            Request::ChooseBool => self.chosen(2, values),
+            Request::ChooseInt { bound: 0 } => misuse("a choice among no values".into()),
+            Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),
+        }
+    }
+
+    fn chosen(&mut self, bound: u64, values: &[u64]) -> Performed {
+        match values.first() {
+            Some(value) => Performed::Continue(*value as i64),
+            None if bound == 1 => Performed::Continue(0),
+            None => Performed::NeedsValue(bound),
+        }
+    }
+
+    /// The error says who holds the mutex instead.
+    fn unlock(&mut self, id: WorkerId, mutex: u32) -> Result<(), String> {
+        let result = self.mutexes.update(mutex, |m| m.unlock(id));
+        match result {
+            Ok(()) => {
+                self.mutex_changed(mutex);
+                Ok(())
+            }
+            Err(mutex::NotOwner(None)) => Err("which is not locked".into()),
+            Err(mutex::NotOwner(Some(owner))) => Err(format!("which {} holds", self.title(owner))),
+        }
+    }
+
+    fn notify_condvar(&mut self, id: WorkerId, condvar: u32, count: usize, values: &[u64]) -> Performed {
+        let Some(queue) = self.condvars.get(condvar) else { return Performed::Continue(0) };
+        let woken = match select(queue.waiters(), count, values) {
+            Ok(woken) => woken,
+            Err(bound) => return Performed::NeedsValue(bound),
+        };
+        self.current = Some(id);
+        for w in woken {
+            self.condvars.update(condvar, |q| q.remove(w));
+            self.wake(w, Wake::Notified);
+        }
+        Performed::Continue(0)
+    }
+
+    /// Whether somebody can be picked, and if not, what that means.
+    #[inline]
+    pub fn progress(&self) -> Progress {
+        let main_ended = self.pending[0].standing == Standing::Ended;
+        if main_ended && self.at_exit == AtExit::Kill {
+            return Progress::Over { left_blocked: Vec::new() };
+        }
+        if !self.enabled.is_empty() || self.clock.earliest().is_some() {
+            return Progress::Ready;
+        }
+        self.quiescent(main_ended)
+    }
+
+    fn quiescent(&self, main_ended: bool) -> Progress {
+        let blocked: Vec<WorkerId> = (0..self.workers.len() as u32)
+            .map(WorkerId)
+            .filter(|w| self.pending[w.index()].standing == Standing::Blocked)
+            .collect();
+        let holds = |w: &WorkerId| self.mutexes.iter().any(|(_, m)| m.owner == Some(*w));
+        let expected = |w: &WorkerId| {
+            !holds(w) && (self.workers[w.index()].detached || !self.knows_joins)
+        };
+        if !main_ended || !blocked.iter().all(expected) {
+            return Progress::Deadlock;
+        }
+        Progress::Over { left_blocked: blocked }
+    }
+
+    pub fn read_clock_ns(&mut self, id: WorkerId) -> u64 {
+        self.clock.read_ns(id)
+    }
+
+    /// Time without the reading being an event of the guest.
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// The next number of the worker's random stream (splitmix64).
+    pub fn random(&mut self, id: WorkerId) -> u64 {
+        let state = &mut self.workers[id.index()].random;
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// The worker calls an atomic function.
+    pub fn atomic_enter(&mut self, id: WorkerId) {
+        let depth = &mut self.workers[id.index()].atomic_depth;
+        *depth += 1;
+        self.atomic_workers += u32::from(*depth == 1);
+    }
+
+    /// The worker returns from an atomic function.
+    pub fn atomic_exit(&mut self, id: WorkerId) {
+        let depth = &mut self.workers[id.index()].atomic_depth;
+        *depth -= 1;
+        self.atomic_workers -= u32::from(*depth == 0);
+    }
+
+    pub fn detach(&mut self, handle: u32) {
+        if let Some(worker) = self.workers.get_mut(handle as usize) {
+            worker.detached = true;
+        }
+    }
+
+    pub fn set_name(&mut self, handle: u32, name: String) {
+        if let Some(worker) = self.workers.get_mut(handle as usize) {
+            worker.name = Some(name);
+        }
+    }
+
+    pub fn print(&mut self, worker: WorkerId, stream: Stream, text: Vec<u8>) {
+        self.output.push(Output { worker, step: self.steps, stream, text });
+    }
+
+    /// A hash of all that can influence how the program goes on; steps, names and output are left out,
+    /// and so is the time as long as nobody has read the clock.
+    pub fn digest(&self) -> u128 {
+        let key = |w: WorkerId| self.workers[w.index()].key;
+        let part = |class: u8, fill: &dyn Fn(&mut Xxh3)| {
+            let mut hasher = Xxh3::with_seed(u64::from(class));
+            fill(&mut hasher);
+            hasher.digest128()
+        };
+        let mut sum = 0u128;
+        for (id, (worker, pending)) in self.workers.iter().zip(&self.pending).enumerate() {
+            let hash = part(1, &|h| {
+                // The guest knows workers by number, and their order decides ties.
+                (id, worker.start).hash(h);
+                let at = (worker.key, worker.waiting, worker.wake, worker.detached);
+                (at, worker.children, worker.atomic_depth, worker.random).hash(h);
+                (pending.standing, pending.operation.kind, pending.operation.site).hash(h);
+                match worker.request {
+                    Request::Join { handle } => {
+                        (handle as usize).lt(&self.workers.len()).then(|| key(WorkerId(handle))).hash(h);
+                    }
+                    request => request.hash(h),
+                }
+            });
+            sum = sum.wrapping_add(hash);
+        }
+        for (address, mutex) in self.mutexes.iter() {
+            sum = sum.wrapping_add(part(2, &|h| (address, mutex.owner.map(key)).hash(h)));
+        }
+        for (class, queues) in [(3, &self.condvars), (4, &self.futexes)] {
+            for (address, queue) in queues.iter() {
+                for w in queue.waiters() {
+                    sum = sum.wrapping_add(part(class, &|h| (address, key(*w)).hash(h)));
+                }
+            }
+        }
+        if let Some(read) = self.clock.read_state() {
+            sum = sum.wrapping_add(part(6, &|h| (read.0, read.1, read.2.map(key)).hash(h)));
+        }
+        for (span, w) in self.clock.relative() {
+            sum = sum.wrapping_add(part(5, &|h| (span, key(w)).hash(h)));
+        }
+        sum
+    }
+}

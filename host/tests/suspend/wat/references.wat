@@ -1,0 +1,82 @@
+;; References are fine where they do not live across a site, also those that cannot be null.
+(module
+  (import "t" "y" (func $y))
+  (import "t" "v" (func $v (result i32)))
+  (import "t" "log" (func $log (param i32)))
+  (type $unary (func (param i32) (result i32)))
+  (table $t 4 funcref)
+  (elem (table $t) (i32.const 0) func $wait $double)
+  (elem declare func $wait $double)
+  (func $wait (type $unary) (call $y) (i32.add (local.get 0) (call $v)))
+  (func $double (type $unary) (i32.mul (local.get 0) (i32.const 2)))
+
+  ;; A local that cannot be null is set and used between two sites, twice.
+  (func (export "not-null") (param $a i32) (result i32)
+    (local $f (ref $unary)) (local $r i32)
+    (call $y)
+    (local.set $f (ref.func $double))
+    (drop (local.get $f))
+    (drop (local.tee $f (ref.func $wait)))
+    (local.set $r (i32.add (local.get $a) (i32.const 1)))
+    (call $y)
+    (local.set $f (ref.func $wait))
+    (local.set $r (i32.mul (local.get $r) (ref.is_null (local.get $f))))
+    (block
+      (call $y)
+      (local.set $f (ref.func $double))
+      (drop (local.get $f))
+      (call $y))
+    (call $v)
+    (i32.add (local.get $r)))
+
+  ;; Branches on references pass wrapper blocks.
+  (func (export "branch-on-null") (param $a i32) (result i32)
+    (call $y)
+    (block $null
+      (block $there (result (ref func))
+        (br_on_non_null $there (table.get $t (i32.and (local.get $a) (i32.const 3))))
+        (call $log (i32.const 1))
+        (call $y)
+        (br $null))
+      (drop)
+      (call $log (i32.const 2))
+      (call $y)
+      (drop (br_on_null $null (table.get $t (i32.and (call $v) (i32.const 3)))))
+      (call $log (i32.const 3))
+      (call $y))
+    (call $v))
+
+  ;; A null reference and a function are operands that can be pushed again.
+  (func (export "constant-references") (param $a i32) (result i32)
+    (ref.null func)
+    (ref.func $wait)
+    (call $v)
+    (call $y)
+    (local.set $a)
+    (ref.is_null)
+    (call $y)
+    (local.set $a (i32.add (local.get $a)))
+    (ref.is_null)
+    (i32.add (local.get $a)))
+
+  ;; A nullable reference is an argument; the callee looks at it before it suspends.
+  (func $use (param $f funcref) (param $a i32) (result i32)
+    (local.set $a (i32.add (local.get $a) (ref.is_null (local.get $f))))
+    (call $y)
+    (i32.add (local.get $a) (call $v)))
+  (func (export "argument") (param $a i32) (result i32)
+    (call $use (table.get $t (i32.and (local.get $a) (i32.const 3))) (call $v)))
+
+  ;; A parameter of a block that is a reference, used before the block's first site.
+  (func (export "block-reference") (param $a i32) (result i32)
+    (table.get $t (i32.and (local.get $a) (i32.const 3)))
+    (block (param funcref) (result i32)
+      (ref.is_null)
+      (call $y)
+      (i32.add (call $v))))
+
+  (func (export "set-table") (param $a i32) (result i32)
+    (table.set $t (i32.const 2) (ref.func $double))
+    (call $y)
+    (call_indirect $t (type $unary) (local.get $a) (i32.and (local.get $a) (i32.const 3))))
+)

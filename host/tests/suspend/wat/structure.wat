@@ -1,0 +1,215 @@
+;; Blocks, loops and ifs with parameters, results and operands below; sites in one arm or both.
+(module
+  (import "t" "y" (func $y))
+  (import "t" "v" (func $v (result i32)))
+  (import "t" "w" (func $w (param i32) (result i64)))
+  (import "t" "p" (func $p (param i32 i32)))
+  (import "t" "log" (func $log (param i32)))
+  (memory 1)
+  (global $g (mut i32) (i32.const 5))
+  (global $h (mut i64) (i64.const 6))
+  (type $swap (func (param i32 i64) (result i64 i32)))
+
+  ;; A block's parameters are used by the code before its first item, and after.
+  (func (export "block-parameters") (param $a i32) (result i64)
+    (local.get $a)
+    (i64.extend_i32_u (i32.mul (local.get $a) (i32.const 77)))
+    (block (type $swap)
+      i64.const 3 i64.mul
+      (global.set $h)
+      (call $log)
+      (call $y)
+      (i64.add (call $w (i32.const 1)) (global.get $h))
+      (call $v))
+    i64.extend_i32_s
+    i64.sub)
+
+  ;; The parameters stay on the stack across sites, below and above a computed operand.
+  (func (export "parameters-across") (param $a i32) (result i32)
+    (i32.add (local.get $a) (i32.const 1))
+    (i32.mul (local.get $a) (i32.const 3))
+    (i32.xor (local.get $a) (i32.const 5))
+    (block (param i32 i32) (result i32)
+      (call $y)
+      i32.sub
+      (call $y)
+      (i32.shl (call $v) (i32.const 1))
+      i32.add)
+    i32.mul)
+
+  ;; A loop whose parameters change from round to round.
+  (func (export "loop-parameters") (param $n i32) (result i32 i64)
+    (local $i i32) (local $sum i64)
+    (local.set $n (i32.and (local.get $n) (i32.const 15)))
+    (i32.add (local.get $n) (i32.const 2))
+    (i64.const 9)
+    (loop $again (param i32 i64) (result i32 i64)
+      (local.set $sum)
+      (local.set $i)
+      (call $p (local.get $i) (i32.const 4))
+      (i32.store (i32.const 64) (local.get $i))
+      (local.set $sum (i64.add (i64.mul (local.get $sum) (i64.const 31)) (call $w (local.get $i))))
+      (i32.sub (local.get $i) (i32.const 1))
+      (i64.add (local.get $sum) (i64.load (i32.const 60)))
+      (br_if $again (i32.gt_s (local.get $i) (i32.const 0)))))
+
+  ;; A site as the last thing of a round; the loop goes on from it.
+  (func (export "site-before-back-edge") (param $n i32) (result i32)
+    (local $sum i32)
+    (local.set $n (i32.and (local.get $n) (i32.const 7)))
+    (loop $again
+      (local.set $sum (i32.add (i32.mul (local.get $sum) (i32.const 3)) (local.get $n)))
+      (local.set $n (i32.sub (local.get $n) (i32.const 1)))
+      (call $log (local.get $sum))
+      (call $y)
+      (br_if $again (i32.ge_s (local.get $n) (i32.const 0))))
+    (local.get $sum))
+
+  ;; Arms: sites in both, in the first only, in the second only, in none; nested.
+  (func (export "arms") (param $a i32) (result i32)
+    (local $r i32)
+    (if (result i32) (i32.and (local.get $a) (i32.const 1))
+      (then (call $v))
+      (else (call $y) (i32.const 7) (call $v) (i32.sub)))
+    (local.set $r)
+    (if (i32.and (local.get $a) (i32.const 2))
+      (then (call $log (i32.const 1)) (call $y) (call $log (i32.const 2)))
+      (else (call $log (i32.const 3))))
+    (if (i32.and (local.get $a) (i32.const 4))
+      (then (call $log (i32.const 4)))
+      (else (call $log (i32.const 5)) (call $y) (call $log (i32.const 6))))
+    (if (i32.and (local.get $a) (i32.const 8))
+      (then
+        (if (i32.and (local.get $a) (i32.const 1))
+          (then (call $y) (local.set $r (i32.add (local.get $r) (call $v))))
+          (else (local.set $r (i32.mul (local.get $r) (call $v))) (call $y))))
+      (else
+        (if (i32.and (local.get $a) (i32.const 2))
+          (then (local.set $r (i32.sub (local.get $r) (call $v))))
+          (else (call $y) (call $y)))))
+    (local.get $r))
+
+  ;; The condition is computed by a site, changes while suspended, and is 2 rather than 1.
+  (func (export "arm-condition") (param $a i32) (result i32)
+    (global.set $g (i32.and (local.get $a) (i32.const 2)))
+    (if (result i32) (global.get $g)
+      (then
+        (global.set $g (i32.const 0))
+        (call $v)
+        (i32.add (call $v)))
+      (else
+        (global.set $g (i32.const 2))
+        (i32.mul (call $v) (call $v))))
+    (if (param i32) (result i32) (i32.sub (call $v) (local.get $a))
+      (then (i32.add (call $v)))
+      (else (i32.const 5) (call $y) (i32.xor))))
+
+  ;; Parameters of an if, in both arms.
+  (func (export "if-parameters") (param $a i32) (result i32)
+    (i32.mul (local.get $a) (i32.const 13))
+    (i32.add (local.get $a) (i32.const 4))
+    (i32.and (local.get $a) (i32.const 1))
+    (if (param i32 i32) (result i32)
+      (then (i32.sub) (call $y) (i32.add (call $v)))
+      (else (call $y) (i32.xor) (i32.mul (call $v)))))
+
+  ;; Every nested construct keeps an operand of the same type.
+  (func (export "nested-operands") (param $a i32) (result i32)
+    (i32.add (local.get $a) (i32.const 100))
+    (block (result i32)
+      (i32.mul (local.get $a) (i32.const 200))
+      (loop (result i32)
+        (i32.xor (local.get $a) (i32.const 300))
+        (if (result i32) (i32.and (local.get $a) (i32.const 1))
+          (then (i32.shl (local.get $a) (i32.const 4)) (call $v) (i32.add))
+          (else (i32.rotl (local.get $a) (i32.const 5)) (call $y) (call $v) (i32.sub)))
+        (i32.sub)
+        (call $y))
+      (i32.sub)
+      (call $y))
+    (i32.sub))
+
+  ;; A local changes while an operand of its old value is on the stack.
+  (func (export "old-value") (param $a i32) (result i32)
+    (local.get $a)
+    (call $y)
+    (local.set $a (i32.add (local.get $a) (i32.const 1)))
+    (call $y)
+    (local.get $a)
+    (block
+      (local.set $a (i32.mul (local.get $a) (i32.const 3)))
+      (call $y)
+      (local.set $a (i32.add (local.get $a) (i32.const 9))))
+    (call $y)
+    (local.tee $a (i32.sub (local.get $a) (i32.const 2)))
+    (call $y)
+    (i32.add) (i32.mul))
+
+  ;; An operand's local is set only in a construct without sites.
+  (func (export "old-value-quiet") (param $a i32) (result i32)
+    (local.get $a)
+    (local.get $a)
+    (if (i32.and (local.get $a) (i32.const 1))
+      (then (local.set $a (i32.const 77))))
+    (call $y)
+    (i32.sub)
+    (local.get $a)
+    (i32.add))
+
+  (func (export "table") (param $n i32) (result i32)
+    (local $i i32) (local $s i32)
+    (loop $again
+      (block $e (block $d (block $c (block $b (block $a
+        (br_table $a $b $c $d $e (i32.rem_u (i32.add (local.get $i) (local.get $n)) (i32.const 6))))
+        (call $y)
+        (local.set $s (i32.add (local.get $s) (i32.const 1)))
+        (br $e))
+        (local.set $s (i32.xor (local.get $s) (call $v)))
+        (br $d))
+        (call $p (local.get $s) (i32.const 1))
+        (i32.store offset=8 (local.get $i) (local.get $s)))
+        (local.set $s (i32.add (local.get $s) (i32.load offset=4 (local.get $i)))))
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (br_if $again (i32.lt_s (local.get $i) (i32.const 20))))
+    (local.get $s))
+
+  ;; A branch out of several constructs, with values, past items on the way.
+  (func (export "branch-out") (param $a i32) (result i32)
+    (block $out (result i32)
+      (call $y)
+      (block $middle
+        (i32.add (local.get $a) (i32.const 1))
+        (loop $in
+          (call $y)
+          (br_if $middle (i32.and (call $v) (i32.const 1)))
+          (br_if $out (i32.add (local.get $a) (i32.const 1000)) (i32.and (call $v) (i32.const 3)))
+          (drop)
+          (call $log (i32.const 2))
+          (br_if $in (i32.and (call $v) (i32.const 7))))
+        (call $log))
+      (return (call $v)))
+    (call $y)
+    (i32.add (call $v)))
+
+  ;; More items than a jump table or a single byte of LEB would hide mistakes in.
+  (func (export "many-items") (param $a i32) (result i32)
+    (local $s i32)
+    (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y)
+    (if (local.get $a) (then
+      (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y)
+      (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y)
+      (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y)
+      (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y)
+      (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y)
+      (local.set $s (call $v))))
+    (call $log (local.get $s))
+    (block (call $y) (local.set $s (i32.add (local.get $s) (call $v))) (call $y))
+    (loop
+      (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y)
+      (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y) (call $y)
+      (local.set $s (i32.mul (local.get $s) (call $v))))
+    (local.set $s (i32.sub (local.get $s) (call $v)))
+    (call $log (local.get $s))
+    (call $y)
+    (local.get $s))
+)
