@@ -11,13 +11,15 @@ type Signature = (Vec<ValType>, Vec<ValType>);
 /// this signature whose address is taken", so that the graph stays small.
 #[derive(Debug)]
 pub struct Calls {
+    /// Functions whose address is taken: any indirect call of their type can reach them.
+    pub taken: BTreeSet<FunctionId>,
     functions: Vec<FunctionId>,
     node_of: BTreeMap<FunctionId, usize>,
     edges: Vec<Vec<usize>>,
 }
 
-/// Functions whose address the module takes: any indirect call can reach them.
-pub fn taken(module: &Module) -> BTreeSet<FunctionId> {
+/// Functions whose address is taken outside of code: by element segments, globals and tables.
+pub fn taken_by_constants(module: &Module) -> BTreeSet<FunctionId> {
     let mut taken = BTreeSet::new();
     let constant = |taken: &mut BTreeSet<FunctionId>, expr: &ConstExpr| match expr {
         ConstExpr::RefFunc(f) => {
@@ -41,15 +43,6 @@ pub fn taken(module: &Module) -> BTreeSet<FunctionId> {
         }
     }
     module.tables.iter().filter_map(|t| t.init.as_ref()).for_each(|expr| constant(&mut taken, expr));
-    for (_, function) in module.funcs.iter_local() {
-        for sequence in sequences(function) {
-            for (instr, _) in &function.block(sequence).instrs {
-                if let Instr::RefFunc(i) = instr {
-                    taken.insert(i.func);
-                }
-            }
-        }
-    }
     taken
 }
 
@@ -66,7 +59,8 @@ impl Calls {
     pub fn new(module: &Module) -> Calls {
         let functions: Vec<FunctionId> = module.funcs.iter().map(|f| f.id()).collect();
         let node_of: BTreeMap<_, _> = functions.iter().enumerate().map(|(i, f)| (*f, i)).collect();
-        let mut calls = Calls { edges: vec![Vec::new(); functions.len()], functions, node_of };
+        let taken = taken_by_constants(module);
+        let mut calls = Calls { taken, edges: vec![Vec::new(); functions.len()], functions, node_of };
         let mut by_signature: BTreeMap<Signature, usize> = BTreeMap::new();
         let mut by_type: BTreeMap<TypeId, usize> = BTreeMap::new();
         let mut node_of_type = |edges: &mut Vec<Vec<usize>>, ty: TypeId| {
@@ -79,11 +73,6 @@ impl Calls {
                 })
             })
         };
-        for f in taken(module) {
-            let node = node_of_type(&mut calls.edges, module.funcs.get(f).ty());
-            let target = calls.node_of[&f];
-            calls.edges[node].push(target);
-        }
         for (id, function) in module.funcs.iter_local() {
             let caller = calls.node_of[&id];
             let mut callees = BTreeSet::new();
@@ -98,11 +87,16 @@ impl Calls {
                         }
                         Instr::CallRef(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
                         Instr::ReturnCallRef(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
+                        Instr::RefFunc(i) => calls.taken.insert(i.func),
                         _ => continue,
                     };
                 }
             }
             calls.edges[caller].extend(callees);
+        }
+        for f in &calls.taken {
+            let node = node_of_type(&mut calls.edges, module.funcs.get(*f).ty());
+            calls.edges[node].push(calls.node_of[f]);
         }
         calls
     }

@@ -53,6 +53,7 @@ pub use pass::Pass;
 pub use sites::*;
 pub use walrus;
 
+use calls::Calls;
 use check::Original;
 use emit::{Intermediate, original_place};
 use suspend::Suspended;
@@ -112,8 +113,9 @@ fn prepare<'a>(
     for pass in passes {
         pass.run(&mut draft)?;
     }
-    points::points(&mut draft)?;
-    ticks::ticks(&mut draft);
+    let calls = Calls::new(&draft.module);
+    points::points(&mut draft, &calls)?;
+    ticks::ticks(&mut draft, &calls);
     atomic::atomic(&mut draft);
     memory::memory(&mut draft);
     Ok(draft)

@@ -32,7 +32,7 @@ use crate::code::Code;
 use crate::draft::{Draft, OwnGlobal, sequences};
 use crate::points::Aside;
 use coyote_abi::rt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{
     ConstExpr, DataId, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ValType,
@@ -117,8 +117,9 @@ fn zero(ty: ValType) -> ConstExpr {
 
 /// Gives each passive segment that some instruction drops a flag, which is shared state.
 fn dropped_segments(draft: &mut Draft, guest: &[FunctionId]) -> BTreeMap<DataId, GlobalId> {
-    let mut segments = std::collections::BTreeSet::new();
-    for id in guest {
+    let mut segments = BTreeSet::new();
+    let passive = draft.module.data.iter().any(|d| d.is_passive());
+    for id in guest.iter().filter(|_| passive) {
         let function = draft.module.funcs.get(*id).kind.unwrap_local();
         for sequence in sequences(function) {
             segments.extend(function.block(sequence).instrs.iter().filter_map(|(i, _)| match i {

@@ -37,8 +37,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{FunctionId, LocalFunction, LocalId, ValType};
 
-pub fn points(draft: &mut Draft) -> Result<(), Error> {
-    treat(draft)?;
+pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
+    treat(draft, calls)?;
     if draft.options.points == Points::Sync {
         return Ok(());
     }
@@ -52,7 +52,7 @@ pub fn points(draft: &mut Draft) -> Result<(), Error> {
 }
 
 /// Decides which functions' accesses are points.
-fn treat(draft: &mut Draft) -> Result<(), Error> {
+fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let options = draft.options;
     let mut atomic: Vec<&str> = options.atomic_fns.iter().map(String::as_str).collect();
     if options.atomic_defaults {
@@ -88,8 +88,8 @@ fn treat(draft: &mut Draft) -> Result<(), Error> {
     if !atomic.is_empty() {
         // Whatever the host can start, and whatever runs without an atomic function below it.
         let mut roots = calls::roots(&draft.module);
-        roots.extend(calls::taken(&draft.module));
-        let free = Calls::new(&draft.module).reachable(roots, &atomic);
+        roots.extend(&calls.taken);
+        let free = calls.reachable(roots, &atomic);
         for id in functions.iter().filter(|id| !free.contains(id) && !atomic.contains(id)) {
             let origin = draft.origin(*id).expect("it is the guest's");
             draft.treatments[origin as usize] = Treatment::OnlyFromAtomic;

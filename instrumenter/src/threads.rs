@@ -38,7 +38,7 @@ use crate::code::Code;
 use crate::draft::{Draft, OwnGlobal, sequences, site_location};
 use crate::{Location, calls};
 use coyote_abi::{OpKind, Type, guest, rt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{FunctionId, GlobalKind, ImportKind, LocalFunction, ValType};
 
@@ -46,10 +46,12 @@ pub fn threads(draft: &mut Draft) {
     own_memory(draft);
     sort_globals(draft);
     let replaced = replacements(draft);
+    let mut needed = calls::taken_by_constants(&draft.module);
+    needed.extend(calls::roots(&draft.module));
     for id in draft.guest_functions() {
-        draft.edit(id, |draft, function| replace_in(draft, id, function, &replaced));
+        draft.edit(id, |draft, function| replace_in(draft, id, function, &replaced, &mut needed));
     }
-    retire(draft, &replaced);
+    retire(draft, &replaced, &needed);
 }
 
 /// Makes the guest's memory a private one that the module defines.
@@ -141,16 +143,22 @@ fn replace_in(
     id: FunctionId,
     function: &mut LocalFunction,
     replaced: &BTreeMap<FunctionId, Replacement>,
+    taken: &mut BTreeSet<FunctionId>,
 ) {
     let origin = draft.origin(id).expect("it is the guest's");
-    let concerned = |i: &Instr| match i {
+    let mut concerned = |i: &Instr| match i {
         Instr::Call(i) => replaced.contains_key(&i.func),
         Instr::ReturnCall(i) => replaced.contains_key(&i.func),
+        Instr::RefFunc(i) => {
+            taken.insert(i.func);
+            false
+        }
         Instr::AtomicWait(_) | Instr::AtomicNotify(_) => true,
         _ => false,
     };
     for sequence in sequences(function) {
-        if !function.block(sequence).instrs.iter().any(|(i, _)| concerned(i)) {
+        // Not `any`: all functions whose address is taken are wanted.
+        if function.block(sequence).instrs.iter().filter(|(i, _)| concerned(i)).count() == 0 {
             continue;
         }
         let instrs = std::mem::take(&mut function.block_mut(sequence).instrs);
@@ -229,9 +237,11 @@ fn add_offset(draft: &mut Draft, function: &mut LocalFunction, code: &mut Code, 
 
 /// Removes the replaced imports. One whose address is taken, or that is exported, becomes a function
 /// that makes the call.
-fn retire(draft: &mut Draft, replaced: &BTreeMap<FunctionId, Replacement>) {
-    let mut needed = calls::taken(&draft.module);
-    needed.extend(calls::roots(&draft.module));
+fn retire(
+    draft: &mut Draft,
+    replaced: &BTreeMap<FunctionId, Replacement>,
+    needed: &BTreeSet<FunctionId>,
+) {
     for (id, Replacement { import, kind }) in replaced {
         if !needed.contains(id) {
             draft.delete_import(*id);

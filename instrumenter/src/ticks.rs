@@ -27,8 +27,8 @@ use coyote_abi::{OpKind, rt};
 use walrus::ir::*;
 use walrus::{LocalFunction, LocalId, ValType};
 
-pub fn ticks(draft: &mut Draft) {
-    let cyclic = Calls::new(&draft.module).cyclic();
+pub fn ticks(draft: &mut Draft, calls: &Calls) {
+    let cyclic = calls.cyclic();
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let entry = cyclic.contains(&id);

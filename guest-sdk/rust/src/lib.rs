@@ -1,1 +1,62 @@
+//! What a Rust guest of coyote-wasm links against: tests, workers, locks and choices that the tool
+//! controls.
+//!
+//! ```no_run
+//! use coyote::sync::Mutex;
+//!
+//! #[coyote::test]
+//! fn two_deposits() {
+//!     let balance = Mutex::new(0);
+//!     coyote::thread::scope(|scope| {
+//!         scope.spawn(|| *balance.lock() += 1);
+//!         scope.spawn(|| *balance.lock() += 1);
+//!     });
+//!     assert_eq!(*balance.lock(), 2);
+//! }
+//! ```
+//!
+//! A guest is a `cdylib` for `wasm32-unknown-unknown`, or a program for `wasm32-wasip1` or
+//! `wasm32-wasip1-threads`. Programs for the last one need this crate only for what std lacks, such as
+//! [`nondet`].
+//!
+//! Guests must be built with `-C target-feature=+atomics`. Without it LLVM turns every atomic, also
+//! those inside of `Arc`, into a plain load and a plain store, and the tool would report races of a
+//! program that nobody wrote. `wasm32-wasip1-threads` has the feature by itself.
+//!
+//! # What differs from std
+//! - A panic ends the iteration as a bug, wherever it happens. So locks are never poisoned:
+//!   [`sync::Mutex::lock`] returns the guard, and [`thread::JoinHandle::join`] returns the value.
+//!   The report is made by a panic hook, so a panic that `catch_unwind` would catch is a bug as well.
+//! - On `wasm32-unknown-unknown` and `wasm32-wasip1`, `thread_local!` is shared by all workers, and
+//!   the locks of `std::sync` panic instead of blocking. Use [`sync`] there.
+//!
+//! On any other target everything compiles, so that documentation, lints and rust-analyzer work, and
+//! panics when called.
+//!
+//! - [`thread`]: workers.
+//! - [`sync`]: locks and condition variables.
+//! - [`nondet`]: values that the tool chooses.
+//! - [`report`]: what a guest tells the tool.
 
+pub mod nondet;
+pub mod report;
+pub mod sync;
+mod sys;
+pub mod thread;
+mod worker;
+
+pub use coyote_macros::{setup, test};
+pub use report::assume;
+
+/// What the expansion of our macros calls. Not part of the interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::report::{enter, log};
+}
+
+use std::time::Duration;
+
+/// Virtual time since the start of the test. Reading it is no scheduling point.
+pub fn now() -> Duration {
+    Duration::from_nanos(sys::now() as u64)
+}

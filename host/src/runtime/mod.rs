@@ -233,14 +233,13 @@ impl Runtime {
             }
             _ => true,
         };
-        if !enabled {
-            self.stand(id, Standing::Blocked);
-        }
+        self.stand(id, if enabled { Standing::Enabled } else { Standing::Blocked });
     }
 
     /// The cheap form of [`Runtime::announce`] for what can never block.
     #[inline]
     pub fn announce_access(&mut self, id: WorkerId, operation: Operation) {
+        debug_assert_eq!(self.pending[id.index()].standing, Standing::Enabled);
         self.pending[id.index()].operation = operation;
         self.workers[id.index()].request = Request::Step;
     }
@@ -400,6 +399,8 @@ impl Runtime {
             Request::Lock { mutex } => {
                 let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
                 assert!(taken, "this is a bug in coyote-wasm: a lock was performed while taken");
+                // It does not want the mutex any more: what follows must not block it.
+                self.workers[id.index()].request = Request::Step;
                 self.mutex_changed(mutex);
                 Performed::Continue(0)
             }

@@ -31,7 +31,7 @@ fn references_across_a_site() {
     refused(
         "(table 1 externref) (func (result externref) (table.get 0 (i32.const 0)) (call $y))",
         "a reference on the operand stack across a call that may suspend is not supported; keep it in a table \
-         (in function 3, at offset 0x90); this is no verdict on the guest",
+         (in function 3, at offset 0x65); this is no verdict on the guest",
     );
     refused(
         "(type $f (func)) (func $g (param (ref $f)) (call $y)) (func (param (ref $f)) (call $g (local.get 0)))",
@@ -50,7 +50,7 @@ fn exceptions() {
     refused(
         "(func $f (call $y)) (func (block (try_table (catch_all 0) (return_call $f))))",
         "a tail call of a function that may suspend inside of a try_table is not supported; make it a plain \
-         call (in function 4, at offset 0x8d); this is no verdict on the guest",
+         call (in function 4, at offset 0x64); this is no verdict on the guest",
     );
 }
 
