@@ -18,6 +18,9 @@ pub const FEATURES: WasmFeatures = WasmFeatures::WASM3;
 /// The largest module: offsets above are used for code that has no place in the original.
 const BYTES_MAX: usize = i32::MAX as usize;
 
+/// What linkers call the shadow stack pointer.
+const STACK_POINTER: &str = "__stack_pointer";
+
 pub const WASI: &str = "wasi_snapshot_preview1";
 
 /// What the passes need to know of the original module and cannot see in walrus' form of it.
@@ -83,6 +86,10 @@ struct Import<'a> {
 pub fn check(wasm: &[u8], options: &Options) -> Result<Original, Error> {
     if Parser::is_component(wasm) {
         return Err(Error::Component);
+    }
+    if !wasm.starts_with(b"\0asm") {
+        let message = "it does not begin with \"\\0asm\"".to_string();
+        return Err(Error::Invalid { message, offset: 0 });
     }
     if wasm.len() > BYTES_MAX {
         return Err(Error::UnsupportedModule("a module of more than 2 GiB is not supported".into()));
@@ -256,7 +263,11 @@ fn read(wasm: &[u8]) -> Result<(Original, Vec<Import<'_>>, FunctionTypes), Error
                 check_entry(name, ty.and_then(Option::as_ref))?;
             }
             ExternalKind::Global => {
-                original.global_names.entry(*index).or_insert(name.to_string());
+                let names = original.global_names.entry(*index);
+                let known = names.or_insert(name.to_string());
+                if *name == STACK_POINTER {
+                    *known = name.to_string();
+                }
             }
             _ => {}
         }
@@ -315,7 +326,7 @@ fn stack_pointer(
     bodies: &[FunctionBody],
     linked: bool,
 ) -> Result<Option<u32>, Error> {
-    let named = original.global_names.iter().find(|(_, name)| *name == "__stack_pointer");
+    let named = original.global_names.iter().find(|(_, name)| *name == STACK_POINTER);
     if let Some((index, _)) = named
         && globals.get(*index as usize).is_some_and(|g| g.mutable_i32)
     {

@@ -10,7 +10,7 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Ve
                 return Some((0, name));
             }
             let edits = edits(wanted, name);
-            (edits <= 1 + wanted.len() / 4).then_some((edits, name))
+            (edits <= 1 + wanted.len() / 5).then_some((edits, name))
         })
         .collect();
     close.sort();

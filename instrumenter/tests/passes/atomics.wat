@@ -1,0 +1,17 @@
+(module
+  (import "env" "memory" (memory 1 4 shared))
+  (import "wasi" "thread-spawn" (func $spawn (param i32) (result i32)))
+  (global $__stack_pointer (mut i32) (i32.const 4096))
+  (global $__tls_base (mut i32) (i32.const 0))
+  (func $accesses (param $a i32) (result i32)
+    (i32.atomic.store8 (local.get $a) (i32.const 1))
+    (drop (i64.atomic.rmw32.add_u offset=4 (local.get $a) (i64.const 1)))
+    (drop (i32.atomic.rmw.cmpxchg (local.get $a) (i32.const 1) (i32.const 2)))
+    atomic.fence
+    (i32.atomic.load (local.get $a)))
+  (func $waits (param $a i32) (result i32)
+    (drop (memory.atomic.wait32 (local.get $a) (i32.const 1) (i64.const -1)))
+    (drop (memory.atomic.wait64 offset=8 (local.get $a) (i64.const 1) (i64.const 50)))
+    (memory.atomic.notify offset=8 (local.get $a) (i32.const 1)))
+  (func $start (result i32) (call $spawn (i32.const 7)))
+  (func (export "wasi_thread_start") (param i32 i32)))

@@ -1,0 +1,25 @@
+(module
+  (memory (export "memory") 1)
+  (func $f (result i32) i32.const 0)
+  ;; Operands that only push a local or a constant are pushed again; others are set aside.
+  (func $simple_operands (param $a i32) (param $v i64)
+    (drop (i32.load offset=8 (local.get $a)))
+    (drop (i32.load8_s (i32.const 16)))
+    (i64.store16 offset=2 (local.get $a) (local.get $v))
+    (f32.store (local.get $a) (f32.const 1.5)))
+  (func $tee (param $a i32)
+    (drop (i32.load (local.tee $a (call $f))))
+    (i32.store (local.tee $a (call $f)) (local.get $a)))
+  (func $set_aside
+    (drop (f64.load (call $f)))
+    (i32.store (call $f) (call $f)))
+  (func $below_other_operands (param $a i32) (result i32)
+    (i32.add (call $f) (i32.load (local.get $a))))
+  (func $simd (param $a i32) (param $v v128) (result v128)
+    (v128.store (local.get $a) (local.get $v))
+    (v128.store8_lane offset=1 3 (local.get $a) (local.get $v))
+    (drop (v128.load32_splat (local.get $a)))
+    (v128.load16_lane 1 (local.get $a) (local.get $v)))
+  (func $never_reached (param $a i32) (result i32)
+    unreachable
+    i32.load))

@@ -1,0 +1,16 @@
+(module
+  (table $t 2 4 funcref)
+  (elem $e funcref (ref.func $f) (ref.func $f))
+  (global $r (mut funcref) (ref.null func))
+  (func $f)
+  (func $changes
+    (table.set $t (i32.const 0) (ref.func $f))
+    (drop (table.grow $t (ref.null func) (i32.const 1)))
+    (table.fill $t (i32.const 0) (ref.null func) (i32.const 1))
+    (table.init $t $e (i32.const 0) (i32.const 0) (i32.const 1))
+    (table.copy $t $t (i32.const 0) (i32.const 1) (i32.const 1))
+    (elem.drop $e)
+    (global.set $r (ref.func $f)))
+  (func $reads (result funcref)
+    (drop (table.size $t))
+    (table.get $t (i32.const 0))))
