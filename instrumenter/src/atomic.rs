@@ -41,8 +41,7 @@ pub fn atomic(draft: &mut Draft) {
             });
             // The beginning of the function is no instruction's place, so it is free for this one.
             code.push(Call { func: inner }, InstrLocId::new(start)).call(exit);
-            let mut body =
-                FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
+            let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
             let entry = body.entry_block();
             body.block_mut(entry).instrs = code.into();
             body

@@ -82,9 +82,7 @@ impl Calls {
                         Instr::Call(i) => callees.insert(calls.node_of[&i.func]),
                         Instr::ReturnCall(i) => callees.insert(calls.node_of[&i.func]),
                         Instr::CallIndirect(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
-                        Instr::ReturnCallIndirect(i) => {
-                            callees.insert(node_of_type(&mut calls.edges, i.ty))
-                        }
+                        Instr::ReturnCallIndirect(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
                         Instr::CallRef(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
                         Instr::ReturnCallRef(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
                         Instr::RefFunc(i) => calls.taken.insert(i.func),

@@ -8,8 +8,8 @@ use crate::{Error, Function, Location, Options, nearest::nearest};
 use coyote_abi::{Type, guest, rt};
 use std::collections::BTreeMap;
 use wasmparser::{
-    BinaryReaderError, ExternalKind, FunctionBody, KnownCustom, Name, Operator, Parser, Payload,
-    TypeRef, ValType, Validator, WasmFeatures,
+    BinaryReaderError, ExternalKind, FunctionBody, KnownCustom, Name, Operator, Parser, Payload, TypeRef,
+    ValType, Validator, WasmFeatures,
 };
 
 /// The proposals that the passes understand. The legacy form of exceptions is not among them.

@@ -5,8 +5,8 @@ use coyote_abi::{OpKind, rt};
 use std::collections::BTreeMap;
 use walrus::ir::{Instr, InstrLocId, InstrSeqId};
 use walrus::{
-    ConstExpr, FunctionId, FunctionKind, GlobalId, ImportKind, LocalFunction, LocalId, MemoryId,
-    Module, ModuleConfig, ValType, ir::Value,
+    ConstExpr, FunctionId, FunctionKind, GlobalId, ImportKind, LocalFunction, LocalId, MemoryId, Module,
+    ModuleConfig, ValType, ir::Value,
 };
 
 /// Locations from here on are not offsets: they carry a site's number, for calls that a pass added.
@@ -90,12 +90,8 @@ impl<'a> Draft<'a> {
         }
         let memory = module.memories.iter().next().map(|memory| memory.id());
         let memory = memory.unwrap_or_else(|| module.memories.add_local(false, false, 0, Some(0), None));
-        let budget = module.globals.add_local(
-            ValType::I32,
-            true,
-            false,
-            ConstExpr::Value(Value::I32(rt::COUNTDOWN)),
-        );
+        let budget =
+            module.globals.add_local(ValType::I32, true, false, ConstExpr::Value(Value::I32(rt::COUNTDOWN)));
         module.globals.get_mut(budget).name = Some(rt::BUDGET.to_string());
         // Arena order is index order: imports first, as in the module.
         let origin = module.funcs.iter().enumerate().map(|(i, f)| (f.id(), i as u32)).collect();

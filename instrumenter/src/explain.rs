@@ -27,11 +27,15 @@ pub fn explain(wasm: &[u8], options: &Options) -> Result<Vec<Explanation>, Error
             next_of.entry(origin).or_default().push(*to);
         }
     }
-    let explanations = original.functions.iter().enumerate().filter(|(_, f)| f.start != 0).map(|(index, _)| {
-        let index = index as u32;
-        let next = next_of.get(&index).map(Vec::as_slice).unwrap_or_default();
-        Explanation { function: original.display_name(index), reason: reason(&draft, index, next, &suspending) }
-    });
+    let explanations =
+        original.functions.iter().enumerate().filter(|(_, f)| f.start != 0).map(|(index, _)| {
+            let index = index as u32;
+            let next = next_of.get(&index).map(Vec::as_slice).unwrap_or_default();
+            Explanation {
+                function: original.display_name(index),
+                reason: reason(&draft, index, next, &suspending),
+            }
+        });
     Ok(explanations.collect())
 }
 
@@ -40,7 +44,9 @@ fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<
     match &draft.treatments[index as usize] {
         Treatment::Points => {}
         Treatment::Atomic(pattern) => parts.push(format!("atomic: matches `{pattern}`")),
-        Treatment::OnlyFromAtomic => parts.push("no points at accesses: only atomic functions call it".into()),
+        Treatment::OnlyFromAtomic => {
+            parts.push("no points at accesses: only atomic functions call it".into())
+        }
         Treatment::Excluded(pattern) => {
             parts.push(format!("no points at accesses: excluded by `{pattern}`"));
         }

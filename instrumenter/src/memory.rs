@@ -34,9 +34,7 @@ use crate::points::Aside;
 use coyote_abi::rt;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
-use walrus::{
-    ConstExpr, DataId, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ValType,
-};
+use walrus::{ConstExpr, DataId, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ValType};
 
 pub fn memory(draft: &mut Draft) {
     let guest = draft.guest_functions();

@@ -83,8 +83,7 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
         let origin = draft.origin(*id).expect("it is the guest's");
         matches!(draft.treatments[origin as usize], Treatment::Atomic(_))
     };
-    let atomic: BTreeSet<FunctionId> =
-        functions.iter().copied().filter(|id| is_atomic(draft, id)).collect();
+    let atomic: BTreeSet<FunctionId> = functions.iter().copied().filter(|id| is_atomic(draft, id)).collect();
     if !atomic.is_empty() {
         // Whatever the host can start, and whatever runs without an atomic function below it.
         let mut roots = calls::roots(&draft.module);
@@ -115,8 +114,7 @@ impl Aside {
             let operands = (first..first + types.len()).map(|i| code.at(i)).collect();
             return (operands, code.split_off(first));
         }
-        let locals: Vec<_> =
-            types.iter().enumerate().map(|(i, ty)| self.local(draft, *ty, i)).collect();
+        let locals: Vec<_> = types.iter().enumerate().map(|(i, ty)| self.local(draft, *ty, i)).collect();
         let mut again = Code::with_capacity(locals.len());
         for local in &locals {
             again.get(*local);
@@ -130,7 +128,9 @@ impl Aside {
 
 fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction) {
     let private = match draft.stack_pointer {
-        Some(sp) if draft.options.points == Points::Heap => frame::private_accesses(&draft.module, function, sp, draft.memory),
+        Some(sp) if draft.options.points == Points::Heap => {
+            frame::private_accesses(&draft.module, function, sp, draft.memory)
+        }
         _ => Default::default(),
     };
     let mut aside = Aside::default();

@@ -89,9 +89,6 @@ mod tests {
     #[test]
     fn a_bad_pattern_is_named() {
         let error = Scope::new(["a[b"]).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "`a[b` is not a pattern for function names: unclosed character class; missing ']'"
-        );
+        assert_eq!(error, "`a[b` is not a pattern for function names: unclosed character class; missing ']'");
     }
 }

@@ -119,8 +119,7 @@ impl SiteTable {
 
     /// Reads a table; fails on other versions and on damaged bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<SiteTable, Error> {
-        let table: SiteTable =
-            postcard::from_bytes(bytes).map_err(|e| Error::SiteTable(e.to_string()))?;
+        let table: SiteTable = postcard::from_bytes(bytes).map_err(|e| Error::SiteTable(e.to_string()))?;
         if table.abi != coyote_abi::VERSION {
             return Err(Error::SiteTable(format!(
                 "it has version {}, this tool reads version {}",

@@ -69,7 +69,9 @@ fn own_memory(draft: &mut Draft) {
 fn sort_globals(draft: &mut Draft) {
     for (index, global) in draft.module.globals.iter().enumerate() {
         let id = global.id();
-        if !global.mutable || matches!(global.ty, ValType::Ref(_)) || matches!(global.kind, GlobalKind::Import(_))
+        if !global.mutable
+            || matches!(global.ty, ValType::Ref(_))
+            || matches!(global.kind, GlobalKind::Import(_))
         {
             continue;
         }
@@ -215,7 +217,13 @@ fn call_site(draft: &Draft, code: &mut Code, site: u32) {
 
 /// Adds a constant offset to the address below the operands `above` on the stack. Where the sum
 /// leaves the address space the original would trap, and so does this.
-fn add_offset(draft: &mut Draft, function: &mut LocalFunction, code: &mut Code, offset: u64, above: &[ValType]) {
+fn add_offset(
+    draft: &mut Draft,
+    function: &mut LocalFunction,
+    code: &mut Code,
+    offset: u64,
+    above: &[ValType],
+) {
     if offset == 0 {
         return;
     }
@@ -237,11 +245,7 @@ fn add_offset(draft: &mut Draft, function: &mut LocalFunction, code: &mut Code, 
 
 /// Removes the replaced imports. One whose address is taken, or that is exported, becomes a function
 /// that makes the call.
-fn retire(
-    draft: &mut Draft,
-    replaced: &BTreeMap<FunctionId, Replacement>,
-    needed: &BTreeSet<FunctionId>,
-) {
+fn retire(draft: &mut Draft, replaced: &BTreeMap<FunctionId, Replacement>, needed: &BTreeSet<FunctionId>) {
     for (id, Replacement { import, kind }) in replaced {
         if !needed.contains(id) {
             draft.delete_import(*id);

@@ -42,7 +42,8 @@ fn operators(wasm: &[u8]) -> Vec<(u32, Operator<'_>)> {
 
 fn name_at(wasm: &[u8], offset: u32) -> String {
     let all = operators(wasm);
-    let at = all.iter().find(|(at, _)| *at == offset).unwrap_or_else(|| panic!("no instruction at {offset:#x}"));
+    let at =
+        all.iter().find(|(at, _)| *at == offset).unwrap_or_else(|| panic!("no instruction at {offset:#x}"));
     format!("{:?}", at.1).split([' ', '{']).next().unwrap().to_string()
 }
 

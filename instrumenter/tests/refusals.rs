@@ -152,7 +152,10 @@ fn workers_need_a_stack_pointer() {
     assert_eq!(pointers(&module("$__stack_pointer", "")), named);
     assert_eq!(pointers(&module("$sp", r#"(export "__stack_pointer" (global 0))"#)), named);
     // LLVM's linker makes it global 0.
-    assert_eq!(pointers(&module("$sp", r#"(@producers (processed-by "clang" "19"))"#)), [("sp".to_string(), 4096)]);
+    assert_eq!(
+        pointers(&module("$sp", r#"(@producers (processed-by "clang" "19"))"#)),
+        [("sp".to_string(), 4096)]
+    );
 }
 
 #[test]
