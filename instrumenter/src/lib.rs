@@ -15,6 +15,7 @@
 //!   what instructions do to memory, [`frame`]: accesses that nobody else can see.
 //! - [`ticks`]: the countdown. With [`calls`]: the call graph.
 //! - [`atomic`]: brackets around atomic functions.
+//! - [`grow`]: a memory size that can go back.
 //! - [`memory`]: dirty marks and state that can be saved.
 //! - [`emit`]: the intermediate module, a valid one with plain calls.
 //! - [`suspend`]: unwinding and rewinding.
@@ -32,6 +33,7 @@ mod emit;
 mod error;
 mod explain;
 mod frame;
+mod grow;
 mod memory;
 mod names;
 mod nearest;
@@ -44,6 +46,7 @@ pub mod suspend;
 mod threads;
 mod ticks;
 
+pub use code::Code;
 pub use draft::Draft;
 pub use dump::dump;
 pub use error::Error;
@@ -117,6 +120,7 @@ fn prepare<'a>(
     points::points(&mut draft, &calls)?;
     ticks::ticks(&mut draft, &calls);
     atomic::atomic(&mut draft);
+    grow::grow(&mut draft);
     memory::memory(&mut draft);
     Ok(draft)
 }

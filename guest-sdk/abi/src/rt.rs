@@ -54,6 +54,9 @@ pub const WASI_PROC_EXIT: &str = "wasi_proc_exit";
 pub const STACK_OVERFLOW: &str = "stack_overflow";
 /// `frames_overflow()`: the frame memory is full. Does not return.
 pub const FRAMES_OVERFLOW: &str = "frames_overflow";
+/// `memory_grown(pages: i32) -> i32`: the guest wants its memory to have so many pages, which are
+/// there already. Returns 0 if it may not.
+pub const MEMORY_GROWN: &str = "memory_grown";
 /// See the module's documentation.
 pub const NEXT: &str = "next";
 
@@ -85,6 +88,11 @@ pub const GLOBALS: &str = "__cy_globals";
 pub const SAVE_GLOBALS: &str = "__cy_save_globals";
 /// `load_globals()`: the inverse.
 pub const LOAD_GLOBALS: &str = "__cy_load_globals";
+/// A mutable i32 global: pages of memory as the guest sees it. Only if the guest can grow it; there
+/// are then [`SLACK_PAGES`] more in truth, as far as the memory's maximum allows.
+pub const PAGES: &str = "__cy_pages";
+/// See [`PAGES`].
+pub const SLACK_PAGES: u64 = 64;
 /// A mutable i32 global that the module sets to 1 when it changes a table or a reference-typed global.
 pub const TABLES_CHANGED: &str = "__cy_tables_changed";
 /// A mutable i32 global: the lowest address of the running worker's stack, or 0 if unknown. It is a

@@ -58,6 +58,8 @@ pub struct Conductor {
     pub decisions: u64,
     /// Most workers enabled at once.
     pub concurrency: u32,
+    /// Size of memory as the guest sees it.
+    pub memory_bytes: u64,
     /// Who runs now.
     pub running: Option<WorkerId>,
     /// Picked by the strategy, not yet executed.
@@ -82,6 +84,7 @@ impl Conductor {
             choices: Vec::new(),
             decisions: 0,
             concurrency: 0,
+            memory_bytes: 0,
             running: None,
             picked: None,
             planned: None,
@@ -120,7 +123,7 @@ impl Conductor {
             return Answer::Unwind;
         }
         self.picked = self.pick();
-        if self.picked == Some(Pick::Step(worker)) {
+        if self.picked == Some(Pick::Step(worker)) && self.in_bounds(&operation) {
             self.picked = None;
             self.runtime.perform(worker, &[], &mut |_, _| None);
             return Answer::Go(0);
@@ -290,7 +293,19 @@ impl Conductor {
         }
     }
 
+    /// Memory may really be larger than the guest sees it.
+    #[inline]
+    fn in_bounds(&self, operation: &Operation) -> bool {
+        !operation.kind.accesses_memory()
+            || operation.object + u64::from(operation.size) <= self.memory_bytes
+    }
+
     fn perform(&mut self, worker: WorkerId, read: Read) -> Option<i64> {
+        if !self.in_bounds(&self.runtime.pending(worker).operation) {
+            let message = "access outside of memory".into();
+            self.outcome = Some(Outcome::Bug(Bug { kind: BugKind::Trap, message, worker: Some(worker) }));
+            return None;
+        }
         loop {
             match self.runtime.perform(worker, &self.values, read) {
                 Performed::Continue(result) => return Some(result),

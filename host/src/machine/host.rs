@@ -103,6 +103,18 @@ impl Host {
         i32::from(self.conductor.access(operation) == Answer::Unwind)
     }
 
+    /// The guest wants so many pages of memory. Whether it may have them.
+    pub fn memory_grown(&mut self, pages: u32) -> bool {
+        let bytes = u64::from(pages) << 16;
+        let fits = bytes <= self.memory_bytes_max as u64;
+        if fits {
+            self.conductor.memory_bytes = bytes;
+        } else {
+            self.memory_refused = true;
+        }
+        fits
+    }
+
     /// The guest reports that it is wrong.
     pub fn stop(&mut self, kind: BugKind, message: String) -> Stopped {
         let worker = self.conductor.running;

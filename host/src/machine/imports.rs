@@ -3,7 +3,7 @@
 use super::host::{Host, Stopped, announce, next, split, with_memory};
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Start, Stream};
-use coyote_abi::{guest, rt};
+use coyote_abi::{OpKind, guest, rt};
 use wasmtime::{Caller, Linker, Result};
 
 type Guest<'a> = Caller<'a, Host>;
@@ -30,10 +30,15 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(
         rt::MODULE,
         rt::POINT_BULK,
-        |mut guest: Guest, site: i32, destination: i32, _source: i32, length: i32| {
+        |mut guest: Guest, site: i32, destination: i32, source: i32, length: i32| {
             let host = guest.data_mut();
             let mut operation = host.operation(site as u32, u64::from(destination as u32));
             operation.size = length as u32;
+            let source_end = u64::from(source as u32) + u64::from(length as u32);
+            if operation.kind == OpKind::Copy && source_end > host.conductor.memory_bytes {
+                // An operation has one range: make this one fail its check.
+                operation.size = u32::MAX;
+            }
             i32::from(host.conductor.access(operation) == super::conductor::Answer::Unwind)
         },
     )?;
@@ -79,6 +84,9 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
 }
 
 fn control(linker: &mut Linker<Host>) -> Result<()> {
+    linker.func_wrap(rt::MODULE, rt::MEMORY_GROWN, |mut guest: Guest, pages: i32| -> i32 {
+        i32::from(guest.data_mut().memory_grown(pages as u32))
+    })?;
     linker.func_wrap(rt::MODULE, rt::NEXT, |mut guest: Guest, frames_end: i32| {
         next(&mut guest, frames_end)
     })?;

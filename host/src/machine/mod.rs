@@ -23,7 +23,7 @@ use host::{Host, Image, Stopped, World};
 use std::ops::Range;
 use std::sync::Arc;
 use tracker::{Chunks, Tracker};
-use wasmtime::{Instance, Linker, Memory, Store, Trap, TypedFunc, WasmBacktrace};
+use wasmtime::{Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val, WasmBacktrace};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The state of a guest at a moment when all of its workers are suspended.
@@ -42,6 +42,10 @@ struct Ports {
     run: TypedFunc<(), ()>,
     memory: Option<Memory>,
     dirty: Option<Memory>,
+    /// Pages of memory as the guest sees it, if that is not all there is.
+    pages: Option<Global>,
+    /// Size of memory in truth, when it was new.
+    real_bytes: usize,
     globals: Option<GlobalsPort>,
 }
 
@@ -125,10 +129,8 @@ impl Machine {
 
     /// Makes the present memory and globals, with this runtime, the state in which iterations start.
     pub fn set_start(&mut self, runtime: Runtime) {
-        let base: Arc<[u8]> = match self.ports.memory {
-            Some(memory) => Arc::from(memory.data(&self.store)),
-            None => Arc::from([]),
-        };
+        let base: Arc<[u8]> = Arc::from(&self.memory()[..self.memory_bytes()]);
+        self.ports.real_bytes = self.memory().len();
         self.collect_marks();
         let memory_bytes = base.len();
         self.store.data_mut().tracker = Tracker::new(base);
@@ -139,9 +141,10 @@ impl Machine {
     /// Goes back to the start snapshot.
     pub fn begin(&mut self) -> Result<(), MachineError> {
         self.stopped_at.clear();
-        if self.tables_changed || self.memory_bytes() != self.start.memory_bytes {
+        if self.tables_changed || self.memory().len() > self.ports.real_bytes {
             self.rebuild()?;
         } else {
+            self.resize(self.start.memory_bytes)?;
             self.restore_memory(&self.start.chunks.clone())?;
             self.load_globals(&self.start.globals.clone())?;
         }
@@ -235,8 +238,9 @@ impl Machine {
     /// Whether the running worker's stack pointer has wrapped around below zero: a linker that puts
     /// the stack first makes an overflow look like an access outside of memory.
     fn below_stack(&mut self) -> bool {
-        let name = stack::POINTER;
-        let Some(global) = self.ports.instance.get_global(&mut self.store, name) else { return false };
+        let slot = self.artifact.table.worker_globals.iter().position(|g| g.stack_pointer);
+        let name = format!("{}{}", rt::WORKER_GLOBAL_PREFIX, slot.unwrap_or(usize::MAX));
+        let Some(global) = self.ports.instance.get_global(&mut self.store, &name) else { return false };
         let high = self.store.data().main_stack.map(|s| s.1);
         global.get(&mut self.store).i32().is_some_and(|sp| high.is_some_and(|high| sp as u32 > high && sp < 0))
     }
@@ -273,18 +277,7 @@ impl Machine {
     /// Returns to a saved state.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MachineError> {
         self.stopped_at.clear();
-        if self.memory_bytes() > snapshot.memory_bytes {
-            // An access beyond the smaller size must trap again.
-            self.rebuild()?;
-        }
-        let missing = snapshot.memory_bytes - self.memory_bytes();
-        if let Some(memory) = self.ports.memory
-            && missing > 0
-        {
-            memory
-                .grow(&mut self.store, missing as u64 / 65536)
-                .map_err(|e| MachineError::Internal(e.to_string()))?;
-        }
+        self.resize(snapshot.memory_bytes)?;
         self.restore_memory(&snapshot.chunks)?;
         self.load_globals(&snapshot.globals)?;
         let host = self.store.data_mut();
@@ -303,7 +296,8 @@ impl Machine {
         let memory = match self.ports.memory {
             Some(memory) => {
                 let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-                host.tracker.hash(bytes, dead)
+                let size = host.conductor.memory_bytes as usize;
+                host.tracker.hash(&bytes[..size], dead)
             }
             None => 0,
         };
@@ -319,18 +313,32 @@ impl Machine {
         print
     }
 
-    /// Guest memory as it is, for tests and reports.
+    /// Guest memory, and behind it what the guest does not see.
     pub fn memory(&self) -> &[u8] {
         self.ports.memory.map_or(&[], |m| m.data(&self.store))
     }
 
-    fn memory_bytes(&self) -> usize {
-        self.ports.memory.map_or(0, |m| m.data_size(&self.store))
+    /// Size of memory as the guest sees it.
+    pub fn memory_bytes(&self) -> usize {
+        self.conductor().memory_bytes as usize
+    }
+
+    /// Gives memory another size. What lies beyond a smaller one is restored to zeros by the tracker.
+    fn resize(&mut self, bytes: usize) -> Result<(), MachineError> {
+        let internal = |e: wasmtime::Error| MachineError::Internal(e.to_string());
+        let (Some(memory), true) = (self.ports.memory, bytes != self.memory_bytes()) else { return Ok(()) };
+        let missing = bytes.saturating_sub(memory.data_size(&self.store)) as u64 / 65536;
+        memory.grow(&mut self.store, missing).map_err(internal)?;
+        if let Some(pages) = self.ports.pages {
+            pages.set(&mut self.store, Val::I32((bytes >> 16) as i32)).map_err(internal)?;
+        }
+        self.conductor_mut().memory_bytes = bytes as u64;
+        Ok(())
     }
 
     /// Hands the guest's marks over to the tracker.
     fn collect_marks(&mut self) {
-        let chunks = self.memory_bytes().div_ceil(rt::CHUNK).next_multiple_of(8);
+        let chunks = self.memory().len().div_ceil(rt::CHUNK).next_multiple_of(8);
         if let Some(dirty) = self.ports.dirty {
             let (marks, host) = dirty.data_and_store_mut(&mut self.store);
             let chunks = chunks.min(marks.len());
@@ -381,13 +389,17 @@ impl Machine {
         self.ports = ports;
         self.tables_changed = false;
         let base = self.store.data().tracker.base().clone();
+        self.resize(base.len())?;
         if let Some(memory) = self.ports.memory {
-            let missing = base.len().saturating_sub(memory.data_size(&self.store)) as u64 / 65536;
-            memory
-                .grow(&mut self.store, missing)
-                .map_err(|e| MachineError::Internal(e.to_string()))?;
-            memory.data_mut(&mut self.store).copy_from_slice(&base);
+            // Pages that are equal, most of them zero, need not be touched.
+            let now = memory.data_mut(&mut self.store);
+            for (now, base) in now.chunks_mut(4096).zip(base.chunks(4096)) {
+                if now[..base.len()] != *base {
+                    now[..base.len()].copy_from_slice(base);
+                }
+            }
         }
+        self.ports.real_bytes = self.memory().len();
         self.collect_marks();
         self.store.data_mut().tracker.rebased();
         self.load_globals(&self.start.globals.clone())
@@ -419,9 +431,14 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
         }),
         None => None,
     };
-    store.data_mut().memory = memory;
-    store.data_mut().frames = frames;
-    Ok((store, Ports { instance, run, memory, dirty, globals }))
+    let pages = instance.get_global(&mut store, rt::PAGES);
+    let real_bytes = memory.map_or(0, |m| m.data_size(&store));
+    let seen = pages.and_then(|p| p.get(&mut store).i32()).map(|p| u64::from(p as u32) << 16);
+    let host = store.data_mut();
+    host.memory = memory;
+    host.frames = frames;
+    host.conductor.memory_bytes = seen.unwrap_or(real_bytes as u64);
+    Ok((store, Ports { instance, run, memory, dirty, pages, real_bytes, globals }))
 }
 
 /// A range of addresses as indices.

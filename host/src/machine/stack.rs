@@ -9,9 +9,6 @@ use coyote_strategies::Standing;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The export under which the instrumenter makes the stack pointer readable.
-pub const POINTER: &str = "__cy_stack_pointer";
-
 /// Leaf functions keep live data up to so many bytes below the stack pointer (LLVM's red zone on
 /// wasm), without moving it.
 const RED_ZONE: u32 = 128;

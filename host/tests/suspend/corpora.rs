@@ -25,7 +25,6 @@ pub fn files(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts
     for file in files {
         let wasm = wat::parse_file(&file).unwrap_or_else(|e| panic!("{e}"));
         let plan = Plan { seed: round, runs: 24, fault };
-        eprintln!("DBG {}", file.display());
         let found = check_wasm(engine, &wasm, &plan, None);
         counts.add(found.map_err(|e| format!("{}: {e}", file.display()))?);
     }
@@ -141,8 +140,8 @@ fn run(corpus: Corpus, rounds: u64) -> Counts {
 
 #[test]
 fn files_written_by_hand() {
-    let counts = run(files, 4 * rounds());
-    assert!(counts.rewinds > 40_000 && counts.moves > 200 && counts.deepest > 200, "{counts:?}");
+    let counts = run(files, 24 * rounds());
+    assert!(counts.rewinds > 100_000 && counts.moves > 500 && counts.deepest > 200, "{counts:?}");
 }
 
 #[test]

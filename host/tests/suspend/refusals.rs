@@ -36,7 +36,7 @@ fn references_across_a_site() {
     refused(
         "(type $f (func)) (func $g (param (ref $f)) (call $y)) (func (param (ref $f)) (call $g (local.get 0)))",
         "a reference that cannot be null, passed to code that may suspend, is not supported; make its type \
-         nullable (in function 4, at offset 0x92); this is no verdict on the guest",
+         nullable (in function 4, at offset 0x64); this is no verdict on the guest",
     );
 }
 

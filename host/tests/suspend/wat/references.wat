@@ -65,7 +65,7 @@
     (call $y)
     (i32.add (local.get $a) (call $v)))
   (func (export "argument") (param $a i32) (result i32)
-    (call $use (table.get $t (i32.and (local.get $a) (i32.const 3))) (call $v)))
+    (call $use (table.get $t (i32.and (local.get $a) (i32.const 3))) (local.get $a)))
 
   ;; A parameter of a block that is a reference, used before the block's first site.
   (func (export "block-reference") (param $a i32) (result i32)
