@@ -119,6 +119,15 @@ impl Calls {
         reached
     }
 
+    /// Functions that `callers` call directly.
+    pub fn called_by<'a>(
+        &self,
+        callers: impl IntoIterator<Item = &'a FunctionId>,
+    ) -> impl Iterator<Item = FunctionId> {
+        let nodes = callers.into_iter().flat_map(|caller| &self.edges[self.node_of[caller]]);
+        nodes.filter_map(|node| self.functions.get(*node).copied())
+    }
+
     /// For each function from which one of `goals` can be reached: the function called first on a
     /// shortest way there. Goals themselves are not listed.
     pub fn leading_to(&self, goals: &BTreeSet<FunctionId>) -> BTreeMap<FunctionId, FunctionId> {

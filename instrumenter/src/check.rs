@@ -21,6 +21,10 @@ const BYTES_MAX: usize = i32::MAX as usize;
 /// What linkers call the shadow stack pointer.
 const STACK_POINTER: &str = "__stack_pointer";
 
+/// Exports that tell a linker's work from a module written by hand.
+const LINKED_EXPORTS: &[&str] =
+    &["__heap_base", "__data_end", "__wasm_call_ctors", "_start", "_initialize", "wasi_thread_start"];
+
 pub const WASI: &str = "wasi_snapshot_preview1";
 
 /// What the passes need to know of the original module and cannot see in walrus' form of it.
@@ -250,7 +254,7 @@ fn read(wasm: &[u8]) -> Result<(Original, Vec<Import<'_>>, FunctionTypes), Error
                 rt::EXPORT_PREFIX
             )));
         }
-        linked |= matches!(*name, "__heap_base" | "__data_end" | "__wasm_call_ctors");
+        linked |= LINKED_EXPORTS.contains(name);
         match kind {
             ExternalKind::Func => {
                 original.exported_as.entry(*index).or_default().push(name.to_string());
@@ -318,8 +322,8 @@ struct Candidate {
 }
 
 /// Finds the shadow stack pointer: by name, by export, or by the convention that LLVM's linker
-/// makes it global 0. A module that moves some global down like a stack pointer but does not say
-/// which is refused if it can have workers: they would share one stack.
+/// makes it global 0. A module that moves some global without a name down like a stack pointer but
+/// does not say which is refused if it can have workers: they would share one stack.
 fn stack_pointer(
     original: &Original,
     globals: &mut [Candidate],
@@ -331,6 +335,12 @@ fn stack_pointer(
         && globals.get(*index as usize).is_some_and(|g| g.mutable_i32)
     {
         return Ok(Some(*index));
+    }
+    // Whatever has another name is something else.
+    for index in original.global_names.keys() {
+        if let Some(global) = globals.get_mut(*index as usize) {
+            global.mutable_i32 = false;
+        }
     }
     if !globals.iter().any(|g| g.mutable_i32) {
         return Ok(None);

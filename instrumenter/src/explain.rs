@@ -74,7 +74,8 @@ fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<
         "access to its own frame is left out",
         "accesses to its own frame are left out",
     );
-    match next.iter().find(|f| !suspending.contains(f)) {
+    // Other than the function inside of its own brackets.
+    match next.iter().find(|f| !suspending.contains(f) && draft.origin(**f) != Some(index)) {
         Some(callee) if accesses + calls + ticks == 0 => {
             let name = draft.module.funcs.get(*callee).name.clone().unwrap_or_default();
             parts.push(format!("may suspend because it calls {name}"));

@@ -85,11 +85,15 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     };
     let atomic: BTreeSet<FunctionId> = functions.iter().copied().filter(|id| is_atomic(draft, id)).collect();
     if !atomic.is_empty() {
-        // Whatever the host can start, and whatever runs without an atomic function below it.
+        // Whatever the host can start, and whatever runs without an atomic function below it. What is
+        // left runs inside of brackets, and needs none of its own.
         let mut roots = calls::roots(&draft.module);
         roots.extend(&calls.taken);
-        let free = calls.reachable(roots, &atomic);
-        for id in functions.iter().filter(|id| !free.contains(id) && !atomic.contains(id)) {
+        let mut outside = calls.reachable(roots.iter().copied(), &atomic);
+        let called: Vec<_> = calls.called_by(&outside).collect();
+        outside.extend(called);
+        outside.extend(roots);
+        for id in functions.iter().filter(|id| !outside.contains(id)) {
             let origin = draft.origin(*id).expect("it is the guest's");
             draft.treatments[origin as usize] = Treatment::OnlyFromAtomic;
         }

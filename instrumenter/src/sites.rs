@@ -99,7 +99,32 @@ pub struct SiteTable {
     /// outside of snapshots, and every iteration that did so takes a fresh instance.
     pub changes_tables: bool,
     /// Offsets in the instrumented module and in the original one, ascending by the first.
+    #[serde(with = "differences")]
     pub code: Vec<(u32, u32)>,
+}
+
+/// Stores each pair as its difference to the one before: two bytes instead of eight for most.
+mod differences {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(pairs: &[(u32, u32)], serializer: S) -> Result<S::Ok, S::Error> {
+        let mut last = (0u32, 0u32);
+        serializer.collect_seq(pairs.iter().map(|pair| {
+            let difference = (pair.0.wrapping_sub(last.0), pair.1.wrapping_sub(last.1) as i32);
+            last = *pair;
+            difference
+        }))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(u32, u32)>, D::Error> {
+        let differences = Vec::<(u32, i32)>::deserialize(deserializer)?;
+        let mut last = (0u32, 0u32);
+        let pairs = differences.into_iter().map(|(out, original)| {
+            last = (last.0.wrapping_add(out), last.1.wrapping_add(original as u32));
+            last
+        });
+        Ok(pairs.collect())
+    }
 }
 
 impl SiteTable {

@@ -1,6 +1,6 @@
 //! Sites, frames and instrumented code refer to the right places of the original module.
 
-use coyote_instrumenter::{Entry, Instrumented, Options, instrument};
+use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable, instrument};
 use wasmparser::{Operator, Parser, Payload};
 
 const MODULE: &str = r#"(module
@@ -128,4 +128,18 @@ fn entries_are_what_the_host_can_start() {
 #[test]
 fn equal_input_gives_equal_output() {
     assert_eq!(instrumented(), instrumented());
+}
+
+#[test]
+fn a_damaged_site_table_is_no_panic() {
+    let (_, Instrumented { table, .. }) = instrumented();
+    let bytes = table.to_bytes();
+    for length in 0..bytes.len() {
+        assert!(SiteTable::from_bytes(&bytes[..length]).is_err(), "first {length} bytes");
+    }
+    for bit in 0..bytes.len() * 8 {
+        let mut bytes = bytes.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let _ = SiteTable::from_bytes(&bytes);
+    }
 }

@@ -138,7 +138,7 @@ fn workers_need_a_stack_pointer() {
         )
     };
     assert_eq!(
-        refusal(&module("$sp", "")),
+        refusal(&module("", "")),
         "the module starts workers, but it cannot be told which global is its stack pointer: link with \
          `-Wl,--export=__stack_pointer` (Rust: `-C link-arg=--export=__stack_pointer`) or keep the name \
          section; this is no verdict on the guest"
@@ -152,10 +152,11 @@ fn workers_need_a_stack_pointer() {
     assert_eq!(pointers(&module("$__stack_pointer", "")), named);
     assert_eq!(pointers(&module("$sp", r#"(export "__stack_pointer" (global 0))"#)), named);
     // LLVM's linker makes it global 0.
-    assert_eq!(
-        pointers(&module("$sp", r#"(@producers (processed-by "clang" "19"))"#)),
-        [("sp".to_string(), 4096)]
-    );
+    let by_convention = [("global[0]".to_string(), 4096)];
+    assert_eq!(pointers(&module("", r#"(@producers (processed-by "clang" "19"))"#)), by_convention);
+    assert_eq!(pointers(&module("", r#"(func (export "_start"))"#)), by_convention);
+    // What is called otherwise is something else.
+    assert_eq!(pointers(&module("$count", "")), []);
 }
 
 #[test]
