@@ -5,22 +5,22 @@
 //! engine and reads no files. What an instrumented module needs and offers is in [`coyote_abi::rt`].
 //!
 //! The way of a module:
-//! - [`options`]: what the user can choose.
-//! - [`check`]: refuses what is not supported, describes the rest.
-//! - [`draft`]: the module on its way through the passes.
-//! - [`names`]: names for functions that have none.
-//! - [`threads`]: private memory; imports that announce operations.
-//! - [`pass`]: passes of a user.
-//! - [`points`]: announces memory accesses. With [`scope`]: filters on function names, [`access`]:
-//!   what instructions do to memory, [`frame`]: accesses that nobody else can see.
-//! - [`ticks`]: the countdown. With [`calls`]: the call graph.
-//! - [`atomic`]: brackets around atomic functions.
-//! - [`grow`]: a memory size that can go back.
-//! - [`memory`]: dirty marks and state that can be saved.
-//! - [`emit`]: the intermediate module, a valid one with plain calls.
+//! - `options`: what the user can choose.
+//! - `check`: refuses what is not supported, describes the rest.
+//! - `draft`: the module on its way through the passes.
+//! - `names`: names for functions that have none.
+//! - `threads`: private memory; imports that announce operations.
+//! - `pass`: passes of a user.
+//! - `points`: announces memory accesses. With `scope`: filters on function names, `access`:
+//!   what instructions do to memory, `frame`: accesses that nobody else can see.
+//! - `ticks`: the countdown. With `calls`: the call graph.
+//! - `atomic`: brackets around atomic functions.
+//! - `grow`: a memory size that can go back.
+//! - `memory`: dirty marks and state that can be saved.
+//! - `emit`: the intermediate module, a valid one with plain calls.
 //! - [`suspend`]: unwinding and rewinding.
-//! - [`sites`]: the site table.
-//! - [`explain`], [`dump`]: what was done to a function, and how it looks.
+//! - `sites`: the site table.
+//! - `explain`, `dump`: what was done to a function, and how it looks.
 
 mod access;
 mod atomic;
