@@ -313,7 +313,11 @@ impl<'p> Side<'p> {
 
     fn memories(&mut self) -> Vec<Memory> {
         let (instance, store) = (self.instance, &mut self.store);
-        self.prepared.memories.iter().map(|n| instance.get_memory(&mut *store, n).expect("exported")).collect()
+        self.prepared
+            .memories
+            .iter()
+            .map(|n| instance.get_memory(&mut *store, n).expect("exported"))
+            .collect()
     }
 
     fn state(&mut self, outcome: Result<()>) -> State {
@@ -357,10 +361,8 @@ impl<'p> Side<'p> {
         let (globals, memories) = (self.globals(), self.memories());
         let values: Vec<Val> = globals.iter().map(|g| g.get(&mut self.store)).collect();
         let contents: Vec<Vec<u8>> = memories.iter().map(|m| m.data(&self.store).to_vec()).collect();
-        let host = std::mem::replace(
-            self.store.data_mut(),
-            Host::new(&Plan { seed: 0, runs: 0, fault: None }),
-        );
+        let host =
+            std::mem::replace(self.store.data_mut(), Host::new(&Plan { seed: 0, runs: 0, fault: None }));
         let log = host.log.clone();
         let values_stream = host.values.clone();
         let mut new = Side::new(module, linker, self.prepared, host, fuel)?;
@@ -436,8 +438,9 @@ pub fn check(engine: &Engine, prepared: &Prepared, plan: &Plan) -> Result<Counts
             let found = side.state(outcome);
             counts.runs += 1;
             counts.traps += expected.trap.is_some() as u64;
-            let exhausted =
-                |s: &State| s.trap.as_ref().is_some_and(|t| t.contains("StackOverflow") || t.contains("OutOfFuel"));
+            let exhausted = |s: &State| {
+                s.trap.as_ref().is_some_and(|t| t.contains("StackOverflow") || t.contains("OutOfFuel"))
+            };
             if exhausted(&expected) && exhausted(&found) {
                 // Where exactly a stack or the fuel ends is not compared, nor what comes after.
                 counts.add(side.store.data().counts);

@@ -9,8 +9,8 @@ mod differential;
 mod faults;
 mod generator;
 mod module;
-mod refusals;
 mod random;
+mod refusals;
 
 /// How many times the usual number of rounds to run.
 fn rounds() -> u64 {

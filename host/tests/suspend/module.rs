@@ -266,9 +266,8 @@ fn caller(ty: &wasmparser::FuncType, function: u32, results: &[(wasmparser::ValT
             wasmparser::ValType::F32 => out.f32_convert_i32_s(),
             wasmparser::ValType::F64 => out.f64_convert_i32_s(),
             wasmparser::ValType::V128 => out.i32x4_splat(),
-            wasmparser::ValType::Ref(r) => {
-                out.ref_null(reencode::RoundtripReencoder.heap_type(r.heap_type()).expect("a plain heap type"))
-            }
+            wasmparser::ValType::Ref(r) => out
+                .ref_null(reencode::RoundtripReencoder.heap_type(r.heap_type()).expect("a plain heap type")),
         };
     }
     out.call(function);

@@ -1,0 +1,69 @@
+//! The new body while it is written: bytes, open labels, and where each original instruction went.
+
+use wasm_encoder::{BlockType, InstructionSink};
+
+/// A label of the output, counted from the outermost: the function itself is 0.
+pub(super) type Label = u32;
+
+/// The function's own label: branching to it returns.
+pub(super) const FUNCTION: Label = 0;
+/// The block around the whole body: branching to it saves the frame.
+pub(super) const UNWIND: Label = 1;
+
+pub(super) struct Code {
+    pub bytes: Vec<u8>,
+    /// How many labels are open, the function's own included.
+    pub height: u32,
+    /// `(offset in bytes, offset in the input)` of original instructions, ascending.
+    pub map: Vec<(u32, u32)>,
+}
+
+impl Code {
+    /// Begins inside of the `UNWIND` block.
+    pub fn new() -> Code {
+        Code { bytes: vec![], height: UNWIND + 1, map: vec![] }
+    }
+
+    pub fn put(&mut self) -> InstructionSink<'_> {
+        InstructionSink::new(&mut self.bytes)
+    }
+
+    pub fn here(&self) -> u32 {
+        self.bytes.len() as u32
+    }
+
+    /// The instruction that follows stands for the original one at `offset`.
+    pub fn mark(&mut self, offset: u32) {
+        self.map.push((self.here(), offset));
+    }
+
+    /// Takes back everything written since `here`.
+    pub fn truncate(&mut self, here: u32) {
+        self.bytes.truncate(here as usize);
+        while self.map.last().is_some_and(|(at, _)| *at >= here) {
+            self.map.pop();
+        }
+    }
+
+    /// Opens a block without parameters and results.
+    pub fn open_block(&mut self) -> Label {
+        self.put().block(BlockType::Empty);
+        self.opened()
+    }
+
+    /// A structure instruction has just been written: this is its label.
+    pub fn opened(&mut self) -> Label {
+        self.height += 1;
+        self.height - 1
+    }
+
+    pub fn close(&mut self) {
+        self.put().end();
+        self.height -= 1;
+    }
+
+    /// The label as a branch instruction names it here.
+    pub fn depth(&self, label: Label) -> u32 {
+        self.height - 1 - label
+    }
+}
