@@ -1,0 +1,389 @@
+/* Made from coyote.h.in by `cargo xtask codegen`: change that file. */
+/* coyote.h: C and C++ SDK for guests of coyote-wasm. Header only.
+ *
+ *     static coyote_mutex lock = COYOTE_MUTEX_INIT;
+ *     static int balance;
+ *
+ *     static void deposit(void *amount) {
+ *       coyote_mutex_lock(&lock);
+ *       balance += *(int *)amount;
+ *       coyote_mutex_unlock(&lock);
+ *     }
+ *
+ *     COYOTE_TEST(two_deposits) {
+ *       int one = 1;
+ *       coyote_thread a, b;
+ *       coyote_thread_create(&a, deposit, &one);
+ *       coyote_thread_create(&b, deposit, &one);
+ *       coyote_thread_join(&a);
+ *       coyote_thread_join(&b);
+ *       COYOTE_ASSERT(balance == 2);
+ *     }
+ *
+ * Build:
+ *     clang --target=wasm32-wasi -matomics -mbulk-memory -g -O1 -mexec-model=reactor -I guest-sdk/c \
+ *         test.c -o test.wasm
+ *
+ * `-matomics` is not optional: without it an atomic operation compiles to a plain load and a plain
+ * store, and the tool would report bugs that are not in your program. `-mexec-model=reactor` is for
+ * modules without `main`.
+ *
+ * A libc is needed for the stacks of workers only, which come from malloc. To do without, define before
+ * including this file
+ *     #define COYOTE_STACK_ALLOC(bytes) ...   // aligned to 16 bytes, or NULL
+ *     #define COYOTE_STACK_FREE(pointer) ...
+ * and build with --target=wasm32 -nostdlib -Wl,--no-entry.
+ */
+#ifndef COYOTE_H
+#define COYOTE_H
+
+#ifndef __wasm__
+#error "coyote.h is for guests of coyote-wasm: build with clang --target=wasm32-wasi"
+#endif
+#ifndef __wasm_atomics__
+#error "build with -matomics -mbulk-memory: without it, atomic operations are not atomic"
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef COYOTE_STACK_ALLOC
+#include <stdlib.h>
+/* malloc aligns to 16 bytes on wasm32. */
+#define COYOTE_STACK_ALLOC(bytes) malloc(bytes)
+#define COYOTE_STACK_FREE(pointer) free(pointer)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Imports: what the tool provides. Use the functions further down. Addresses are numbers here.
+ * Those marked "point" are scheduling points. ---- */
+
+#define COYOTE_IMPORT(name) \
+  __attribute__((import_module("coyote"), import_name(name)))
+
+/* Starts a worker that calls table entry `entry`, of type (i32) -> (), with `argument`
+ * on the stack [stack_low, stack_high). Returns the worker's handle, at least 1.
+ * (point) */
+COYOTE_IMPORT("spawn")
+uint32_t coyote_raw_spawn(uint32_t entry, uint32_t argument, uint32_t stack_low, uint32_t stack_high);
+
+/* Blocks until the worker has ended. (point) */
+COYOTE_IMPORT("join")
+void coyote_raw_join(uint32_t worker);
+
+/* Ends the calling worker. Does not return. (point) */
+COYOTE_IMPORT("exit")
+void coyote_raw_exit(void);
+
+/* Declares that nobody will join the worker. */
+COYOTE_IMPORT("detach")
+void coyote_raw_detach(uint32_t worker);
+
+/* The calling worker's handle; 0 is the worker that the test started in. */
+COYOTE_IMPORT("current")
+uint32_t coyote_raw_current(void);
+
+/* Names a worker in reports; the text is UTF-8. */
+COYOTE_IMPORT("set_name")
+void coyote_raw_set_name(uint32_t worker, uint32_t text, uint32_t length);
+
+/* Lets other workers run. (point) */
+COYOTE_IMPORT("yield")
+void coyote_raw_yield(void);
+
+/* Blocks for a span of virtual time. (point) */
+COYOTE_IMPORT("sleep")
+void coyote_raw_sleep(int64_t nanoseconds);
+
+/* Virtual time since the start of the test, in nanoseconds. */
+COYOTE_IMPORT("now")
+int64_t coyote_raw_now(void);
+
+/* Locks the mutex at this address. (point) */
+COYOTE_IMPORT("mutex_lock")
+void coyote_raw_mutex_lock(uint32_t mutex);
+
+/* Locks the mutex if it is free: returns 1 if it was. (point) */
+COYOTE_IMPORT("mutex_try_lock")
+uint32_t coyote_raw_mutex_try_lock(uint32_t mutex);
+
+/* Unlocks the mutex; unlocking one that the caller does not hold is a bug of the guest.
+ * (point) */
+COYOTE_IMPORT("mutex_unlock")
+void coyote_raw_mutex_unlock(uint32_t mutex);
+
+/* Releases the mutex, waits for a notification and locks the mutex again. (point) */
+COYOTE_IMPORT("condvar_wait")
+void coyote_raw_condvar_wait(uint32_t condvar, uint32_t mutex);
+
+/* As condvar_wait, for a span of virtual time at most: returns 1 if it timed out.
+ * (point) */
+COYOTE_IMPORT("condvar_wait_timeout")
+uint32_t coyote_raw_condvar_wait_timeout(uint32_t condvar, uint32_t mutex, int64_t nanoseconds);
+
+/* Wakes one waiter, if any; which one is a choice. (point) */
+COYOTE_IMPORT("condvar_signal")
+void coyote_raw_condvar_signal(uint32_t condvar);
+
+/* Wakes all waiters. (point) */
+COYOTE_IMPORT("condvar_broadcast")
+void coyote_raw_condvar_broadcast(uint32_t condvar);
+
+/* memory.atomic.wait32 on any memory: returns 0 when woken, 1 if the value differed, 2
+ * on timeout; a negative timeout means none. (point) */
+COYOTE_IMPORT("futex_wait")
+uint32_t coyote_raw_futex_wait(uint32_t address, uint32_t expected, int64_t timeout_ns);
+
+/* memory.atomic.wait64: as futex_wait on eight bytes. (point) */
+COYOTE_IMPORT("futex_wait64")
+uint32_t coyote_raw_futex_wait64(uint32_t address, int64_t expected, int64_t timeout_ns);
+
+/* memory.atomic.notify: wakes at most `count` waiters and returns how many. (point) */
+COYOTE_IMPORT("futex_notify")
+uint32_t coyote_raw_futex_notify(uint32_t address, uint32_t count);
+
+/* A value, 0 or 1, that the tool chooses. (point) */
+COYOTE_IMPORT("choose_bool")
+uint32_t coyote_raw_choose_bool(void);
+
+/* A value from 0 up to, but not including, the unsigned `bound`, that the tool chooses.
+ * (point) */
+COYOTE_IMPORT("choose_int")
+uint32_t coyote_raw_choose_int(uint32_t bound);
+
+/* Gives up this iteration without a verdict if the condition is 0. */
+COYOTE_IMPORT("assume")
+void coyote_raw_assume(uint32_t condition);
+
+/* Reports a failed assertion with a UTF-8 text. Does not return. */
+COYOTE_IMPORT("fail")
+void coyote_raw_fail(uint32_t text, uint32_t length);
+
+/* Writes a UTF-8 line to the log of the iteration. */
+COYOTE_IMPORT("log")
+void coyote_raw_log(uint32_t text, uint32_t length);
+
+/* ---- Tests ---- */
+
+/* Defines a test, exported as `coyote.test.<name>`:  COYOTE_TEST(two_deposits) { ... }
+ * Each iteration starts from the same memory, so statics need no reset. */
+#define COYOTE_TEST(name)                                                              \
+  COYOTE_EXPORT("coyote.test." #name) void coyote_test_##name(void);                  \
+  void coyote_test_##name(void)
+
+/* Defines what runs once before the snapshot that all iterations start from:  COYOTE_SETUP { ... } */
+#define COYOTE_SETUP                                                                   \
+  COYOTE_EXPORT("coyote.setup") void coyote_setup(void);                                    \
+  void coyote_setup(void)
+
+#define COYOTE_EXPORT(name) __attribute__((export_name(name), used))
+
+/* ---- Texts: zero-terminated, UTF-8 ---- */
+
+/* Not strlen: there may be no libc. */
+static inline uint32_t coyote_text_length(const char *text) {
+  uint32_t length = 0;
+  while (text[length]) {
+    length++;
+  }
+  return length;
+}
+
+static inline uint32_t coyote_address(const volatile void *object) {
+  return (uint32_t)(uintptr_t)object;
+}
+
+/* Writes a line to the log of the iteration. */
+static inline void coyote_log(const char *text) {
+  coyote_raw_log(coyote_address(text), coyote_text_length(text));
+}
+
+/* Reports a failed assertion, with a text of so many bytes, and ends the iteration. */
+__attribute__((noreturn)) static inline void coyote_fail_sized(const char *text, uint32_t length) {
+  coyote_raw_fail(coyote_address(text), length);
+  __builtin_unreachable();
+}
+
+/* Reports a failed assertion and ends the iteration. */
+__attribute__((noreturn)) static inline void coyote_fail(const char *text) {
+  coyote_fail_sized(text, coyote_text_length(text));
+}
+
+/* Gives up this iteration without a verdict if `condition` is false. */
+static inline void coyote_assume(int condition) {
+  coyote_raw_assume(condition != 0);
+}
+
+#define COYOTE_STRING_(token) #token
+#define COYOTE_STRING(token) COYOTE_STRING_(token)
+
+/* Fails with a string literal, whose length needs no look at memory. */
+#define COYOTE_FAIL_LITERAL(text) coyote_fail_sized(text, sizeof(text) - 1)
+
+/* Fails unless the condition holds, naming file and line. */
+#define COYOTE_ASSERT(condition)                                                       \
+  ((condition) ? (void)0                                                               \
+               : COYOTE_FAIL_LITERAL(__FILE_NAME__ ":" COYOTE_STRING(__LINE__)         \
+                                     ": assertion failed: " #condition))
+
+/* The same with a message, a string literal. */
+#define COYOTE_ASSERT_MESSAGE(condition, message)                                      \
+  ((condition) ? (void)0                                                               \
+               : COYOTE_FAIL_LITERAL(__FILE_NAME__ ":" COYOTE_STRING(__LINE__) ": "    \
+                                     message " (assertion failed: " #condition ")"))
+
+/* ---- Values that the tool chooses; stored in the trace, explored like schedules ---- */
+
+/* 0 or 1. */
+static inline int coyote_choose_bool(void) {
+  return (int)coyote_raw_choose_bool();
+}
+
+/* A value from 0 up to, but not including, `bound`. */
+static inline uint32_t coyote_choose_int(uint32_t bound) {
+  return coyote_raw_choose_int(bound);
+}
+
+/* A value from `low` to `high`, both included. All of int32_t at once is one value too many. */
+static inline int32_t coyote_choose_between(int32_t low, int32_t high) {
+  if (low > high || (low == INT32_MIN && high == INT32_MAX)) {
+    coyote_fail("coyote_choose_between: the range is empty or has 2^32 values");
+  }
+  return (int32_t)((uint32_t)low + coyote_raw_choose_int((uint32_t)high - (uint32_t)low + 1));
+}
+
+/* ---- Workers ---- */
+
+/* Size of a worker's stack in bytes. */
+#define COYOTE_STACK_BYTES 65536u
+
+typedef struct {
+  uint32_t worker; /* the tool's handle */
+  void *stack;     /* freed by coyote_thread_join */
+} coyote_thread;
+
+/* Starts a worker with a stack of so many bytes. Returns 0, or -1 if there is no memory for it. */
+static inline int coyote_thread_create_sized(coyote_thread *thread, void (*entry)(void *),
+                                             void *argument, uint32_t stack_bytes) {
+  stack_bytes = (stack_bytes + 15u) & ~15u;
+  thread->worker = 0; /* joining after a failure is a deadlock, not undefined */
+  thread->stack = COYOTE_STACK_ALLOC(stack_bytes);
+  if (!thread->stack) {
+    return -1;
+  }
+  uint32_t low = coyote_address(thread->stack);
+  /* A function's address is its index in the table. */
+  thread->worker =
+      coyote_raw_spawn((uint32_t)(uintptr_t)entry, coyote_address(argument), low, low + stack_bytes);
+  return 0;
+}
+
+/* Starts a worker. Returns 0, or -1 if there is no memory for its stack. */
+static inline int coyote_thread_create(coyote_thread *thread, void (*entry)(void *),
+                                       void *argument) {
+  return coyote_thread_create_sized(thread, entry, argument, COYOTE_STACK_BYTES);
+}
+
+/* Blocks until the worker has ended, and frees its stack. */
+static inline void coyote_thread_join(coyote_thread *thread) {
+  coyote_raw_join(thread->worker);
+  COYOTE_STACK_FREE(thread->stack);
+  thread->stack = NULL;
+}
+
+/* Declares that nobody will join the worker. Its stack is leaked: it cannot free what it runs on. */
+static inline void coyote_thread_detach(coyote_thread *thread) {
+  coyote_raw_detach(thread->worker);
+}
+
+/* The worker's name in reports. */
+static inline void coyote_thread_set_name(coyote_thread *thread, const char *name) {
+  coyote_raw_set_name(thread->worker, coyote_address(name), coyote_text_length(name));
+}
+
+/* The calling worker's handle; 0 is the worker that the test started in. */
+static inline uint32_t coyote_thread_current(void) {
+  return coyote_raw_current();
+}
+
+/* Ends the calling worker. */
+__attribute__((noreturn)) static inline void coyote_thread_exit(void) {
+  coyote_raw_exit();
+  __builtin_unreachable();
+}
+
+/* Lets other workers run. */
+static inline void coyote_yield(void) {
+  coyote_raw_yield();
+}
+
+/* Blocks for a span of virtual time. */
+static inline void coyote_sleep_ns(uint64_t nanoseconds) {
+  coyote_raw_sleep(nanoseconds > INT64_MAX ? INT64_MAX : (int64_t)nanoseconds);
+}
+
+/* Virtual time since the start of the test, in nanoseconds. */
+static inline uint64_t coyote_now_ns(void) {
+  return (uint64_t)coyote_raw_now();
+}
+
+/* ---- Locks. The tool knows an object by its address: do not copy one, nor move or free it while
+ * somebody holds it or waits for it. Nothing is stored in it, and there is nothing to destroy. ---- */
+
+typedef struct {
+  char place;
+} coyote_mutex;
+
+typedef struct {
+  char place;
+} coyote_condvar;
+
+#define COYOTE_MUTEX_INIT {0}
+#define COYOTE_CONDVAR_INIT {0}
+
+/* Blocks until the lock is free and takes it. Locking it twice is a deadlock. */
+static inline void coyote_mutex_lock(coyote_mutex *mutex) {
+  coyote_raw_mutex_lock(coyote_address(mutex));
+}
+
+/* Takes the lock if it is free. Returns 1 if it did. */
+static inline int coyote_mutex_try_lock(coyote_mutex *mutex) {
+  return (int)coyote_raw_mutex_try_lock(coyote_address(mutex));
+}
+
+/* Releases the lock. Releasing what the caller does not hold is reported as a bug. */
+static inline void coyote_mutex_unlock(coyote_mutex *mutex) {
+  coyote_raw_mutex_unlock(coyote_address(mutex));
+}
+
+/* Releases the lock, waits for a notification and takes the lock again: wait in a loop. */
+static inline void coyote_condvar_wait(coyote_condvar *condvar, coyote_mutex *mutex) {
+  coyote_raw_condvar_wait(coyote_address(condvar), coyote_address(mutex));
+}
+
+/* The same for a span of virtual time at most. Returns 1 if the time was up first. */
+static inline int coyote_condvar_wait_timeout(coyote_condvar *condvar, coyote_mutex *mutex,
+                                              uint64_t nanoseconds) {
+  return (int)coyote_raw_condvar_wait_timeout(
+      coyote_address(condvar), coyote_address(mutex),
+      nanoseconds > INT64_MAX ? INT64_MAX : (int64_t)nanoseconds);
+}
+
+/* Wakes one waiter, if any. Which one is a choice of the tool's. */
+static inline void coyote_condvar_signal(coyote_condvar *condvar) {
+  coyote_raw_condvar_signal(coyote_address(condvar));
+}
+
+/* Wakes all waiters. */
+static inline void coyote_condvar_broadcast(coyote_condvar *condvar) {
+  coyote_raw_condvar_broadcast(coyote_address(condvar));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+//! What a guest tells the tool: failures, assumptions, and lines of the log.
+#![allow(unsafe_code)] // Texts are passed as address and length.
+
+use crate::sys;
+use std::fmt;
+use std::panic::PanicHookInfo;
+
+/// Gives up this iteration without a verdict if `condition` is false.
+///
+/// For inputs that a test does not want to see: choose first, then assume. An assumption that hardly
+/// ever holds makes a slow test; choose from the values you want instead.
+pub fn assume(condition: bool) {
+    sys::assume(i32::from(condition));
+}
+
+/// Reports a failed assertion and ends the iteration. `panic!` and `assert!` come here as well, with
+/// their source position.
+pub fn fail(message: &str) -> ! {
+    // SAFETY: address and length of a `str`.
+    sys::with_text(message, |text, length| unsafe { sys::fail(text, length) });
+    unreachable!("the host does not return from a failure")
+}
+
+/// Writes a line to the log of the iteration, formatted as by `format!`. The log is shown for failing
+/// iterations.
+#[macro_export]
+macro_rules! log {
+    ($($argument:tt)+) => {
+        $crate::__private::log(::std::format_args!($($argument)+))
+    };
+}
+
+/// Behind `log!`. A text without arguments is not copied, so that it adds no memory accesses.
+#[doc(hidden)]
+pub fn log(line: fmt::Arguments) {
+    match line.as_str() {
+        Some(text) => write_log(text),
+        None => write_log(&line.to_string()),
+    }
+}
+
+fn write_log(line: &str) {
+    // SAFETY: address and length of a `str`.
+    sys::with_text(line, |text, length| unsafe { sys::log(text, length) });
+}
+
+/// Runs a test or a setup function: the body of every export that our macros make.
+#[doc(hidden)]
+pub fn enter(body: fn()) {
+    std::panic::set_hook(Box::new(|panic| fail(&describe(panic))));
+    body();
+}
+
+/// `src/lib.rs:12:5: message`.
+fn describe(panic: &PanicHookInfo) -> String {
+    let message = panic.payload_as_str().unwrap_or("a panic whose payload is no text");
+    match panic.location() {
+        Some(location) => format!("{location}: {message}"),
+        None => message.to_string(),
+    }
+}

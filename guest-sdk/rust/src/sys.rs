@@ -1,0 +1,127 @@
+//! The imports of module `coyote`, one to one. A test compares them with the contract.
+//!
+//! Sync objects are addresses to the host: it keeps their state on its side and never touches the
+//! memory there. So these imports are safe to call with any value, and misuse is a verdict. Unsafe
+//! are those that run code or read memory.
+#![allow(unsafe_code)] // Foreign functions; what makes a call sound is said at each of them.
+
+macro_rules! imports {
+    (
+        safe { $($(#[$doc:meta])* fn $function:ident = $name:literal($($p:ident: $t:ident),*) $(-> $r:ident)?;)* }
+        unsafe { $($(#[$udoc:meta])* fn $ufunction:ident = $uname:literal($($up:ident: $ut:ident),*) $(-> $ur:ident)?;)* }
+    ) => {
+        #[cfg(target_family = "wasm")]
+        #[link(wasm_import_module = "coyote")]
+        // With threads of std's own, starting and joining is left to std.
+        #[cfg_attr(std_threads, allow(dead_code))]
+        // SAFETY: the types are those of coyote_abi::guest::IMPORTS, which a test below compares.
+        unsafe extern "C" {
+            $($(#[$doc])* #[link_name = $name] pub safe fn $function($($p: $t),*) $(-> $r)?;)*
+            $($(#[$udoc])* #[link_name = $uname] pub unsafe fn $ufunction($($up: $ut),*) $(-> $ur)?;)*
+        }
+
+        $(
+            $(#[$doc])*
+            #[cfg(not(target_family = "wasm"))]
+            pub fn $function($(_: $t),*) $(-> $r)? {
+                outside_of_a_guest($name)
+            }
+        )*
+        $(
+            $(#[$udoc])*
+            #[cfg(not(target_family = "wasm"))]
+            pub unsafe fn $ufunction($(_: $ut),*) $(-> $ur)? {
+                outside_of_a_guest($uname)
+            }
+        )*
+
+        /// Name, parameters and result of each function above.
+        #[cfg(test)]
+        const DECLARED: &[(&str, &[(&str, &str)], &[&str])] = &[
+            $(($name, &[$((stringify!($p), stringify!($t))),*], &[$(stringify!($r))?]),)*
+            $(($uname, &[$((stringify!($up), stringify!($ut))),*], &[$(stringify!($ur))?]),)*
+        ];
+    };
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn outside_of_a_guest(name: &str) -> ! {
+    panic!("`coyote.{name}` exists in a wasm guest only: build for wasm32 and run it under coyote-wasm")
+}
+
+imports! {
+    safe {
+        fn join = "join"(worker: i32);
+        fn detach = "detach"(worker: i32);
+        fn current = "current"() -> i32;
+        fn yield_now = "yield"();
+        fn sleep = "sleep"(nanoseconds: i64);
+        fn now = "now"() -> i64;
+        fn mutex_lock = "mutex_lock"(mutex: i32);
+        fn mutex_try_lock = "mutex_try_lock"(mutex: i32) -> i32;
+        fn mutex_unlock = "mutex_unlock"(mutex: i32);
+        fn condvar_wait = "condvar_wait"(condvar: i32, mutex: i32);
+        fn condvar_wait_timeout = "condvar_wait_timeout"(condvar: i32, mutex: i32, nanoseconds: i64) -> i32;
+        fn condvar_signal = "condvar_signal"(condvar: i32);
+        fn condvar_broadcast = "condvar_broadcast"(condvar: i32);
+        fn choose_bool = "choose_bool"() -> i32;
+        fn choose_int = "choose_int"(bound: i32) -> i32;
+        fn assume = "assume"(condition: i32);
+    }
+    unsafe {
+        /// # Safety
+        /// `entry` is the address of an `extern "C" fn(i32)` that is sound to call with `argument`,
+        /// and nobody else uses `[stack_low, stack_high)` until the worker has ended.
+        fn spawn = "spawn"(entry: i32, argument: i32, stack_low: i32, stack_high: i32) -> i32;
+        /// # Safety
+        /// `text` and `length` describe initialised bytes.
+        fn set_name = "set_name"(worker: i32, text: i32, length: i32);
+        /// # Safety
+        /// As for `set_name`.
+        fn fail = "fail"(text: i32, length: i32);
+        /// # Safety
+        /// As for `set_name`.
+        fn log = "log"(text: i32, length: i32);
+    }
+}
+
+/// A reference as the host sees it: an address.
+pub fn address<T>(place: &T) -> i32 {
+    std::ptr::from_ref(place) as usize as i32
+}
+
+/// Calls an import that takes a text.
+pub fn with_text<R>(text: &str, call: impl FnOnce(i32, i32) -> R) -> R {
+    call(text.as_ptr() as usize as i32, text.len() as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coyote_abi::{Type, guest};
+
+    /// Imports of the contract that this SDK does not use: std's own primitives go through them.
+    const UNUSED: &[&str] = &["exit", "futex_wait", "futex_wait64", "futex_notify"];
+
+    fn name_of(ty: &Type) -> &'static str {
+        match ty {
+            Type::I32 => "i32",
+            Type::I64 => "i64",
+        }
+    }
+
+    #[test]
+    fn declarations_are_those_of_the_contract() {
+        for import in guest::IMPORTS.iter().filter(|i| !UNUSED.contains(&i.name)) {
+            let declared = DECLARED.iter().find(|d| d.0 == import.name);
+            let (_, params, result) = declared.unwrap_or_else(|| panic!("`{}` is not declared", import.name));
+            let expected: Vec<_> = import.params.iter().map(|(name, ty)| (*name, name_of(ty))).collect();
+            assert_eq!(*params, expected, "parameters of `{}`", import.name);
+            let expected: Vec<_> = import.result.iter().map(name_of).collect();
+            assert_eq!(*result, expected, "result of `{}`", import.name);
+        }
+        for (name, ..) in DECLARED {
+            assert!(guest::import(name).is_some(), "`{name}` is not in the contract");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! C guests: one file each, `examples/c/*.c`.
+//!
+//! A file with a `main` becomes a program with `_start`, any other a module of tests. A line
+//! `flags: ..` in a file's first comment adds options.
+
+use super::{Guest, Language, output};
+use crate::files;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCES: &str = "examples/c";
+const SDK: &str = "guest-sdk/c";
+
+/// Without -matomics an atomic operation is none. -O1 keeps accesses as they are written.
+const FLAGS: &[&str] = &[
+    "--target=wasm32-wasi",
+    "-std=c17",
+    "-matomics",
+    "-mbulk-memory",
+    "-O1",
+    "-g",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+];
+
+/// The newest first; 19 is the one that the committed guests come from.
+const VERSIONS: &[u32] = &[19, 22, 21, 20, 18, 17, 16];
+
+pub fn find() -> Result<Vec<Guest>> {
+    let mut guests = Vec::new();
+    for path in files::list(&files::root().join(SOURCES))? {
+        if path.extension().is_some_and(|e| e == "c") {
+            let name = path.file_stem().context("a source file has a name")?.to_string_lossy().into_owned();
+            let sdk = ["coyote.h", "pthread.h"].map(|header| files::root().join(SDK).join(header));
+            let sources = std::iter::once(path).chain(sdk).collect();
+            guests.push(Guest { name, language: Language::C, sources });
+        }
+    }
+    Ok(guests)
+}
+
+/// A clang that can build for WASI.
+pub struct Clang {
+    program: PathBuf,
+    /// First line of `--version`.
+    pub version: String,
+    /// Directories of headers, and the names that debug information gives them.
+    renamed: Vec<String>,
+}
+
+impl Clang {
+    /// The one of $WASI_SDK_PATH, or the first in $PATH that works. The error says what to install.
+    pub fn find() -> Result<Result<Clang, String>> {
+        let candidates: Vec<PathBuf> = match std::env::var_os("WASI_SDK_PATH") {
+            Some(sdk) => vec![Path::new(&sdk).join("bin/clang")],
+            None => VERSIONS.iter().map(|v| format!("clang-{v}").into()).chain(["clang".into()]).collect(),
+        };
+        let mut failure = None;
+        for program in candidates {
+            if Command::new(&program).arg("--version").output().is_err() {
+                continue;
+            }
+            match Clang::new(program.clone()) {
+                Ok(clang) => return Ok(Ok(clang)),
+                Err(error) => failure = failure.or(Some((program, format!("{error:#}")))),
+            }
+        }
+        let what = match failure {
+            Some((program, error)) => {
+                format!("{} cannot build for wasm32-wasi: {error}", program.display())
+            }
+            None => "no clang was found".into(),
+        };
+        Ok(Err(format!(
+            "{what}; C guests need clang with the WASI library: on Debian and Ubuntu `apt-get install clang-19 \
+             lld-19 wasi-libc libclang-rt-19-dev-wasm32`; elsewhere set WASI_SDK_PATH to a wasi-sdk"
+        )))
+    }
+
+    /// Tries it on an empty program: the linker and the library are packages of their own.
+    fn new(program: PathBuf) -> Result<Clang> {
+        let version = output(Command::new(&program).arg("--version"))?;
+        let version = String::from_utf8_lossy(&version.stdout).lines().next().unwrap_or_default().to_string();
+        let scratch = scratch();
+        files::write(&scratch.join("empty.c"), "int main(void) { return 0; }\n")?;
+        let trial = output(
+            Command::new(&program)
+                .args(FLAGS)
+                // Also lists the directories of headers.
+                .arg("-v")
+                .arg(scratch.join("empty.c"))
+                .arg("-o")
+                .arg(scratch.join("empty.wasm")),
+        )?;
+        let log = String::from_utf8_lossy(&trial.stderr).into_owned();
+        let listed = log.lines().skip_while(|l| !l.starts_with("#include <...>"));
+        let headers = listed.skip(1).take_while(|l| l.starts_with(' ')).map(str::trim);
+        let renamed = headers.enumerate().map(|(i, path)| format!("{path}=include{i}")).collect();
+        Ok(Clang { program, version, renamed })
+    }
+
+    pub fn compile(&self, guest: &Guest) -> Result<Vec<u8>> {
+        let root = files::root();
+        let source = &guest.sources[0];
+        let text = files::read_text(source)?;
+        let wasm = scratch().join(&guest.name).with_extension("wasm");
+        let mut command = Command::new(&self.program);
+        // Relative names only: debug information must not depend on where the repository lies.
+        command.current_dir(&root).args(FLAGS).arg(format!("-ffile-prefix-map={}=.", root.display()));
+        for renamed in &self.renamed {
+            command.arg(format!("-ffile-prefix-map={renamed}"));
+        }
+        if !text.contains("int main(") {
+            command.arg("-mexec-model=reactor");
+        }
+        command.args(flags(&text)).args(["-I", SDK, "-o"]).arg(&wasm);
+        output(command.arg(source.strip_prefix(&root)?))?;
+        files::read(&wasm)
+    }
+}
+
+/// Options from the first comment of a source.
+fn flags(source: &str) -> Vec<&str> {
+    let comment = source.split("*/").next().unwrap_or_default();
+    let line =
+        comment.lines().find_map(|line| line.trim_start_matches([' ', '*', '/']).strip_prefix("flags:"));
+    line.unwrap_or_default().split_whitespace().collect()
+}
+
+/// Absolute, because the compiler runs in another directory.
+fn scratch() -> PathBuf {
+    let directory = files::target().join("guests/c");
+    std::path::absolute(&directory).unwrap_or(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::flags;
+
+    #[test]
+    fn flags_come_from_the_first_comment() {
+        assert_eq!(
+            flags("/* A guest.\n *\n * flags: -O0 -Wl,--max-memory=65536 */"),
+            ["-O0", "-Wl,--max-memory=65536"]
+        );
+        assert_eq!(flags("/* A guest. */\n/* flags: -O0 */"), [""; 0]);
+    }
+}

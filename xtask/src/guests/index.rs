@@ -1,0 +1,103 @@
+//! `examples/expected.json`: what is expected of each test of each guest. The host's tests read it too.
+
+use super::WASM;
+use crate::files;
+use anyhow::{Context, Result, ensure};
+use coyote_abi::guest::TEST_PREFIX;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use wasmparser::{ExternalKind, Parser, Payload};
+
+const INDEX: &str = "examples/expected.json";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Index {
+    version: u32,
+    /// For the reader.
+    #[serde(rename = "about")]
+    _about: Vec<String>,
+    tests: Vec<Expectation>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expectation {
+    /// `examples/wasm/<module>.wasm`.
+    module: String,
+    /// Name of the test, or `_start` for a program.
+    test: String,
+    /// `passed`, `bound`, or the kind of a bug as traces call it.
+    verdict: String,
+    /// The bug is found within so many iterations for at least 95 of the seeds 0 to 99.
+    found_within: Option<u32>,
+    /// So many iterations find nothing.
+    passes: Option<u32>,
+    /// A part of the bug's message.
+    message: Option<String>,
+    /// Options of the command line that this needs.
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+const VERDICTS: &[&str] =
+    &["passed", "bound", "deadlock", "assertion", "trap", "exit-code", "stack-overflow", "misuse"];
+
+/// Every test of every committed module has one expectation, and every expectation has its test.
+pub fn check() -> Result<()> {
+    let index: Index = serde_json::from_str(&files::read_text(&files::root().join(INDEX))?)
+        .with_context(|| format!("{INDEX} is damaged"))?;
+    ensure!(index.version == 1, "{INDEX} has version {}", index.version);
+    let mut expected = BTreeSet::new();
+    for e in &index.tests {
+        let name = format!("{}.{}", e.module, e.test);
+        ensure!(VERDICTS.contains(&e.verdict.as_str()), "{INDEX}: {name}: `{}` is no verdict", e.verdict);
+        let passed = e.verdict == "passed";
+        ensure!(
+            passed == e.passes.is_some() && (!passed || e.found_within.is_none() && e.message.is_none()),
+            "{INDEX}: {name}: `passes` goes with the verdict `passed`, `found_within` and `message` with bugs"
+        );
+        ensure!(e.options.iter().all(|o| !o.contains(' ')), "{INDEX}: {name}: one option a string");
+        ensure!(expected.insert(name.clone()), "{INDEX}: {name} is listed twice");
+    }
+    let actual = tests()?;
+    if let Some(name) = actual.difference(&expected).next() {
+        anyhow::bail!("{INDEX} does not say what is expected of {name}");
+    }
+    if let Some(name) = expected.difference(&actual).next() {
+        anyhow::bail!("{INDEX} speaks of {name}, which does not exist");
+    }
+    Ok(())
+}
+
+/// `module.test` of all committed modules.
+fn tests() -> Result<BTreeSet<String>> {
+    let mut tests = BTreeSet::new();
+    for path in files::list(&files::root().join(WASM))? {
+        if path.extension().is_none_or(|e| e != "wasm") {
+            continue;
+        }
+        let module = path.file_stem().context("a module has a name")?.to_string_lossy().into_owned();
+        let wasm = files::read(&path)?;
+        for payload in Parser::new(0).parse_all(&wasm) {
+            let Payload::ExportSection(exports) = payload? else { continue };
+            for export in exports {
+                let export = export?;
+                let test =
+                    export.name.strip_prefix(TEST_PREFIX).or((export.name == "_start").then_some("_start"));
+                if let (ExternalKind::Func, Some(test)) = (export.kind, test) {
+                    tests.insert(format!("{module}.{test}"));
+                }
+            }
+        }
+    }
+    Ok(tests)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_index_fits_the_committed_modules() {
+        super::check().unwrap();
+    }
+}
