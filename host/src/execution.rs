@@ -93,7 +93,11 @@ impl Execution {
             if outcome != Outcome::Passed {
                 return Err(MachineError::Initialise(format!("{export}: {outcome:?}")));
             }
+            let alone = execution.runtime().workers().len() == 1;
             machine = execution.machine;
+            if alone {
+                machine.keep_main_globals();
+            }
         }
         let entry = artifact.entry(&test.export).expect("a test is an entry");
         machine.set_start(begin(entry));

@@ -48,6 +48,8 @@ pub struct Host {
     pub memory_refused: bool,
     /// Bounds of the first worker's stack: see [`super::stack`].
     pub main_stack: Option<(u32, u32)>,
+    /// Worker globals of the first worker: a new instance may have initialised them.
+    pub main_globals: Vec<u128>,
     hot: Vec<HotSite>,
 }
 
@@ -86,6 +88,7 @@ impl Host {
             memory_bytes_max,
             memory_refused: false,
             main_stack: None,
+            main_globals: Vec::new(),
             hot,
         }
     }
@@ -129,10 +132,12 @@ impl Host {
             stack => stack.map(|(low, high)| (low, Some(high))),
         };
         let mut bytes = vec![0; self.table.worker_globals.len() * GLOBAL_BYTES];
-        for (global, slot) in self.table.worker_globals.iter().zip(bytes.chunks_exact_mut(GLOBAL_BYTES)) {
+        let slots = bytes.chunks_exact_mut(GLOBAL_BYTES);
+        for (i, (global, slot)) in self.table.worker_globals.iter().zip(slots).enumerate() {
             let value = match stack {
                 Some((_, Some(high))) if global.stack_pointer => u128::from(high & !15),
                 Some((low, _)) if global.name == coyote_abi::rt::STACK_LOW => u128::from(low),
+                _ if worker.0 == 0 => self.main_globals.get(i).copied().unwrap_or(global.initial),
                 _ => global.initial,
             };
             slot.copy_from_slice(&value.to_le_bytes());

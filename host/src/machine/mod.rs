@@ -102,7 +102,28 @@ impl Machine {
         let mut machine =
             Machine { artifact, store, ports, start, tables_changed: false, stopped_at: Vec::new() };
         machine.set_start(Runtime::default());
+        machine.keep_main_globals();
         Ok(machine)
+    }
+
+    /// Takes the worker globals as they are now for those of the first worker. What ran before must
+    /// have been that worker's code alone.
+    pub fn keep_main_globals(&mut self) {
+        let count = self.artifact.table.worker_globals.len();
+        let values = (0..count).map(|n| {
+            let name = format!("{}{n}", rt::WORKER_GLOBAL_PREFIX);
+            let global = self.ports.instance.get_global(&mut self.store, &name);
+            match global.expect("exported by the instrumenter").get(&mut self.store) {
+                Val::I32(v) => u128::from(v as u32),
+                Val::I64(v) => u128::from(v as u64),
+                Val::F32(bits) => u128::from(bits),
+                Val::F64(bits) => u128::from(bits),
+                Val::V128(v) => v.as_u128(),
+                other => unreachable!("a worker global is a number, not {other:?}"),
+            }
+        });
+        let values = values.collect();
+        self.store.data_mut().main_globals = values;
     }
 
     pub fn artifact(&self) -> &Arc<Artifact> {

@@ -438,6 +438,13 @@ impl Runtime {
             }
             Request::Signal { condvar } => self.notify_condvar(id, condvar, 1, values),
             Request::Broadcast { condvar } => self.notify_condvar(id, condvar, usize::MAX, values),
+            Request::FutexWait { address, bytes, .. } if address % u32::from(bytes) != 0 => {
+                Performed::Bug(Bug {
+                    kind: BugKind::Trap,
+                    message: format!("misaligned wait at {address:#x}"),
+                    worker: Some(id),
+                })
+            }
             Request::FutexWait { address, expected, bytes, span_ns } => match read(address, bytes) {
                 Some(value) if value == expected => {
                     self.futexes.update(address, |q| q.add(id));
