@@ -2,11 +2,15 @@
 //!
 //! - [`codegen`]: files that are made from the contract.
 //! - [`guests`]: the example guests, from their sources.
+//! - [`tests`]: all tests, blessing their expectations, running them for long.
+//! - [`bench`]: what the engine costs, beside its peers.
 //! - [`files`]: reading and writing with errors that name the file.
 
+mod bench;
 mod codegen;
 mod files;
 mod guests;
+mod tests;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -20,12 +24,20 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    Bench(bench::Arguments),
+    Bless(tests::Bless),
+    Ci(tests::Ci),
     Codegen(codegen::Arguments),
     Guests(guests::Arguments),
+    Soak(tests::Soak),
 }
 
 fn main() -> Result<()> {
     match Arguments::parse().task {
+        Task::Bench(arguments) => bench::run(&arguments),
+        Task::Bless(arguments) => tests::bless(&arguments),
+        Task::Ci(arguments) => tests::ci(&arguments),
+        Task::Soak(arguments) => tests::soak(&arguments),
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
     }
