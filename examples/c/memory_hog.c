@@ -11,6 +11,7 @@
 
 COYOTE_TEST(by_pages) {
   unsigned start = __builtin_wasm_memory_size(0);
+  coyote_choose_bool(); /* so that there is more than one execution */
   COYOTE_ASSERT(start < PAGES_MAX);
   for (unsigned pages = start; pages < PAGES_MAX; pages++) {
     COYOTE_ASSERT(__builtin_wasm_memory_grow(0, 1) == pages);
@@ -24,6 +25,7 @@ COYOTE_TEST(by_pages) {
 
 COYOTE_TEST(by_malloc) {
   unsigned blocks = 0;
+  coyote_choose_bool();
   for (volatile char *block; (block = malloc(PAGE_BYTES)) != NULL; blocks++) {
     block[PAGE_BYTES - 1] = 1;
   }

@@ -25,7 +25,7 @@ static void reach_unreachable(void *unused) {
 
 static void divide_by_zero(void *unused) {
   (void)unused;
-  zero = 1 / zero;
+  zero = 100 / zero;
 }
 
 /* Calls a function by a type that it does not have. */

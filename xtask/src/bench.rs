@@ -54,7 +54,14 @@ fn schedules(lines: &[Value]) {
     let programs = lines.iter().filter(|l| !l["schedules_per_second"].is_null());
     println!(
         "{:<16} {:<12} {:<6} {:>12} {:>10} {:>12} {:>12} {:>12}",
-        "program", "engine", "points", "schedules/s", "decisions", "ns/decision", "x schedules", "x decisions"
+        "program",
+        "engine",
+        "points",
+        "schedules/s",
+        "decisions",
+        "ns/decision",
+        "x schedules",
+        "x decisions"
     );
     for line in programs {
         let peer = lines.iter().find(|l| text(l, "engine") == "shuttle" && l["name"] == line["name"]);

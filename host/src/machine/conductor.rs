@@ -70,6 +70,11 @@ pub struct Conductor {
     choosing: Option<(WorkerId, u64)>,
     values: Vec<u64>,
     atomic_ticks: u32,
+    /// Nothing but plain accesses happened since it was last found that the iteration goes on: they
+    /// change neither who is enabled nor whether it has ended.
+    settled: bool,
+    /// Bound on steps of this iteration.
+    steps_max: u64,
 }
 
 impl Conductor {
@@ -91,6 +96,8 @@ impl Conductor {
             choosing: None,
             values: Vec::new(),
             atomic_ticks: 0,
+            settled: false,
+            steps_max: 0,
         }
     }
 
@@ -108,6 +115,9 @@ impl Conductor {
         self.choosing = None;
         self.values.clear();
         self.atomic_ticks = 0;
+        self.settled = false;
+        self.steps_max =
+            if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
     }
 
     /// The running worker is about to access memory or to go round a loop: nothing that blocks.
@@ -125,7 +135,7 @@ impl Conductor {
         self.picked = self.pick();
         if self.picked == Some(Pick::Step(worker)) && self.in_bounds(&operation) {
             self.picked = None;
-            self.runtime.perform(worker, &[], &mut |_, _| None);
+            self.runtime.stepped(worker);
             return Answer::Go(0);
         }
         Answer::Unwind
@@ -138,6 +148,7 @@ impl Conductor {
     }
 
     pub fn atomic_enter(&mut self) {
+        self.settled = false;
         if let Some(worker) = self.running {
             self.runtime.atomic_enter(worker);
             self.atomic_ticks = 0;
@@ -153,6 +164,7 @@ impl Conductor {
     /// The running worker is about to do something that may block or need a value.
     pub fn announce(&mut self, operation: Operation, request: Request, read: Read) -> Answer {
         let Some(worker) = self.running else { return Answer::Go(0) };
+        self.settled = false;
         self.runtime.announce(worker, operation, request);
         if self.strategy.is_none() {
             return Answer::Unwind;
@@ -169,6 +181,7 @@ impl Conductor {
     /// The running worker's entry returned.
     pub fn returned(&mut self) {
         if let Some(worker) = self.running.take() {
+            self.settled = false;
             self.runtime.end(worker);
         }
     }
@@ -201,9 +214,12 @@ impl Conductor {
     /// Asks the strategy. `None`: the iteration has ended.
     #[inline]
     fn pick(&mut self) -> Option<Pick> {
-        self.settle();
-        if self.outcome.is_some() {
-            return None;
+        if !self.settled || self.runtime.steps() >= self.steps_max {
+            self.settle();
+            if self.outcome.is_some() {
+                return None;
+            }
+            self.settled = true;
         }
         let view = self.runtime.view();
         let choices = view.choices();
@@ -229,7 +245,6 @@ impl Conductor {
     }
 
     /// Finds out whether the iteration has ended by now.
-    #[inline]
     pub fn settle(&mut self) {
         if !self.runtime.events.is_empty() && self.strategy.is_some() {
             self.tell();
@@ -245,7 +260,7 @@ impl Conductor {
             }
             Progress::Deadlock => self.outcome = Some(Outcome::Bug(self.deadlock())),
         }
-        let steps_max = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
+        let steps_max = self.steps_max;
         if self.runtime.steps() >= steps_max && self.outcome.is_none() {
             self.outcome = Some(if self.limits.fail_on_steps_max {
                 let message = format!("the test did not end within {steps_max} steps");
@@ -281,6 +296,7 @@ impl Conductor {
 
     /// Executes a pick. `Some` if a worker can go on; what its call returns.
     fn execute(&mut self, pick: Pick, read: Read) -> Option<(WorkerId, i64)> {
+        self.settled = false;
         match pick {
             Pick::Timeout(worker) => {
                 self.runtime.fire(worker);

@@ -240,8 +240,8 @@ impl Runtime {
     #[inline]
     pub fn announce_access(&mut self, id: WorkerId, operation: Operation) {
         debug_assert_eq!(self.pending[id.index()].standing, Standing::Enabled);
+        debug_assert_eq!(self.workers[id.index()].request, Request::Step);
         self.pending[id.index()].operation = operation;
-        self.workers[id.index()].request = Request::Step;
     }
 
     #[inline]
@@ -353,12 +353,22 @@ impl Runtime {
             Request::Step => Performed::Continue(0),
             _ => self.perform_request(id, request, values, read),
         };
-        if !matches!(performed, Performed::NeedsValue(_)) {
-            self.current = Some(id);
-            self.steps += 1;
-            self.clock.progress(id);
+        match performed {
+            Performed::NeedsValue(_) => return performed,
+            // A worker that runs has nothing pending.
+            Performed::Continue(_) => self.workers[id.index()].request = Request::Step,
+            _ => {}
         }
+        self.stepped(id);
         performed
+    }
+
+    /// The worker executed its pending operation: all of [`Runtime::perform`] for a plain access.
+    #[inline]
+    pub fn stepped(&mut self, id: WorkerId) {
+        self.current = Some(id);
+        self.steps += 1;
+        self.clock.progress(id);
     }
 
     fn perform_request(

@@ -25,7 +25,7 @@ struct Index {
 struct Expectation {
     /// `examples/wasm/<module>.wasm`.
     module: String,
-    /// Name of the test, or `_start` for a program.
+    /// Name of the test, or `main` for a program.
     test: String,
     /// `passed`, `bound`, or the kind of a bug as traces call it.
     verdict: String,
@@ -33,6 +33,8 @@ struct Expectation {
     found_within: Option<u32>,
     /// So many iterations find nothing.
     passes: Option<u32>,
+    /// A random walk has hardly a chance to find the bug; this strategy has.
+    strategy: Option<String>,
     /// A part of the bug's message.
     message: Option<String>,
     /// Options of the command line that this needs.
@@ -54,8 +56,9 @@ pub fn check() -> Result<()> {
         ensure!(VERDICTS.contains(&e.verdict.as_str()), "{INDEX}: {name}: `{}` is no verdict", e.verdict);
         let passed = e.verdict == "passed";
         ensure!(
-            passed == e.passes.is_some() && (!passed || e.found_within.is_none() && e.message.is_none()),
-            "{INDEX}: {name}: `passes` goes with the verdict `passed`, `found_within` and `message` with bugs"
+            passed == e.passes.is_some()
+                && (!passed || e.found_within.is_none() && e.message.is_none() && e.strategy.is_none()),
+            "{INDEX}: {name}: `passes` goes with the verdict `passed`, `found_within`, `message` and `strategy` with bugs"
         );
         ensure!(e.options.iter().all(|o| !o.contains(' ')), "{INDEX}: {name}: one option a string");
         ensure!(expected.insert(name.clone()), "{INDEX}: {name} is listed twice");
@@ -84,7 +87,7 @@ fn tests() -> Result<BTreeSet<String>> {
             for export in exports {
                 let export = export?;
                 let test =
-                    export.name.strip_prefix(TEST_PREFIX).or((export.name == "_start").then_some("_start"));
+                    export.name.strip_prefix(TEST_PREFIX).or((export.name == "_start").then_some("main"));
                 if let (ExternalKind::Func, Some(test)) = (export.kind, test) {
                     tests.insert(format!("{module}.{test}"));
                 }

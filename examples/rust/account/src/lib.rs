@@ -9,6 +9,9 @@
 use coyote::sync::Mutex;
 use coyote::thread::scope;
 
+/// Rounds of each worker. With one alone, the first worker has mostly ended before the second starts.
+const ROUNDS: u32 = 5;
+
 struct Account {
     balance: Mutex<i64>,
 }
@@ -17,7 +20,7 @@ impl Account {
     fn withdraw(&self, amount: i64) -> bool {
         let enough = *self.balance.lock() >= amount;
         if enough {
-            *self.balance.lock() -= amount;
+            self.change(-amount);
         }
         enough
     }
@@ -30,27 +33,40 @@ impl Account {
         }
         enough
     }
+
+    fn change(&self, amount: i64) {
+        let mut balance = self.balance.lock();
+        *balance += amount;
+        assert!(*balance >= 0, "the account is overdrawn: its balance is {balance:?}");
+    }
 }
 
-fn withdraw_twice(withdraw: fn(&Account, i64) -> bool) {
+/// Two workers withdraw 60 from 100, and bring it back.
+fn run(withdraw: fn(&Account, i64) -> bool) {
     let account = Account { balance: Mutex::new(100) };
     let account = &account;
+    let worker = move || {
+        for _ in 0..ROUNDS {
+            if withdraw(account, 60) {
+                account.change(60);
+            }
+        }
+    };
     scope(|scope| {
-        scope.spawn(|| withdraw(account, 60));
-        scope.spawn(|| withdraw(account, 60));
+        scope.spawn(worker);
+        scope.spawn(worker);
     });
-    let balance = *account.balance.lock();
-    assert!(balance >= 0, "the account is overdrawn: its balance is {balance}");
+    assert_eq!(*account.balance.lock(), 100);
 }
 
-/// Two withdrawals of 60 from 100.
+/// Looks and takes under the lock, but lets go of it in between.
 #[coyote::test]
 fn overdraft() {
-    withdraw_twice(Account::withdraw);
+    run(Account::withdraw);
 }
 
-/// The same with check and withdrawal under one lock.
+/// Looks and takes under one lock.
 #[coyote::test]
 fn overdraft_fixed() {
-    withdraw_twice(Account::withdraw_fixed);
+    run(Account::withdraw_fixed);
 }
