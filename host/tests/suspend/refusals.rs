@@ -1,5 +1,6 @@
 //! What the pass refuses, with the place; and what a plain module must still be.
 
+use crate::differential::{Plan, check_wasm};
 use coyote_instrumenter::Error;
 use coyote_instrumenter::suspend::{Config, Suspended, suspend};
 
@@ -78,6 +79,66 @@ fn functions_that_cannot_suspend() {
         })
         .unwrap();
     assert!(output.wasm.windows(code.len()).any(|w| w == code));
+}
+
+/// A frame says per site what in it is dead: else equal states would look different.
+#[test]
+fn live_locals_are_those_of_the_site() {
+    let function = "(func (export \"f\") (param $a i32) (param $b i64) (param $c v128) (result i32)
+        (call $y)
+        (drop (local.get $b))
+        (call $y)
+        (loop
+          (call $y)
+          (br_if 0 (local.get $a))
+          (local.set $a (i32.wrap_i64 (i64.const 1)))
+          (local.set $b (i64.const 2))
+          (call $y))
+        (drop (i32.add (local.get $a) (i32.const 3)) (call $y))
+        (local.get $a) (i32.mul (i32.const 5))
+        (call $y))";
+    let output = pass(function).unwrap();
+    let found: Vec<_> = output.frames.iter().map(|f| (f.size, f.dead.as_slice())).collect();
+    // $b at 0, the product's spill local and $a at 8 or 12, padding, the site at 20. $c is never live.
+    let (b, a, spill, padding) = ((0, 8), (8, 4), (12, 4), (16, 4));
+    assert_eq!(found[0], (24, &[(spill.0, spill.1 + padding.1)][..]));
+    assert_eq!(found[1], (24, &[b, (spill.0, spill.1 + padding.1)][..]));
+    assert_eq!(found[2], found[1]);
+    assert_eq!(found[3], found[1]);
+    // The sum is on the stack during the call.
+    assert_eq!(found[4], (24, &[b, padding][..]));
+    assert_eq!(found[5], (24, &[(b.0, b.1 + a.1), padding][..]));
+}
+
+/// A worker whose frames do not fit into the frame memory ends with `frames_overflow`.
+#[test]
+fn frame_memory_has_an_end() {
+    let locals = 2000;
+    let mut text = String::from(
+        "(module (import \"t\" \"v\" (func $v (result i32))) (memory 1)
+         (func $f (export \"f\") (param $n i32) (result v128)",
+    );
+    text += &"(local v128)".repeat(locals);
+    for local in 1..=locals {
+        text += &format!("(local.set {local} (v128.load offset={local} (local.get $n)))");
+    }
+    text += "(if (i32.ge_s (local.get $n) (i32.const 2200)) (then (drop (call $v))))
+             (if (i32.lt_s (local.get $n) (i32.const 2200)) (then
+               (drop (call $f (i32.add (local.get $n) (i32.const 1))))))
+             (v128.const i64x2 0 0)";
+    for local in 1..=locals {
+        text += &format!("(local.get {local}) i64x2.add");
+    }
+    let wasm = wat::parse_str(text + "))").unwrap_or_else(|e| panic!("{e}"));
+    let on_large_stack = std::thread::Builder::new().stack_size(1 << 30).spawn(move || {
+        let mut config = wasmtime::Config::new();
+        config.wasm_multi_memory(true).max_wasm_stack(900 << 20).async_stack_size(900 << 20);
+        let engine = wasmtime::Engine::new(&config).expect("a valid configuration");
+        check_wasm(&engine, &wasm, &Plan { seed: 0, runs: 1, fault: None }, None)
+    });
+    let found = on_large_stack.expect("memory for a stack").join().expect("no panic");
+    let message = found.expect_err("the plain module has no frames to overflow");
+    assert!(message.ends_with("it traps with Some(\"frames overflow\") instead of None"), "{message}");
 }
 
 /// A heap point whose operands need no saving costs the call, one test and no memory.
