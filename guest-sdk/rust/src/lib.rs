@@ -33,7 +33,7 @@
 //! On any other target everything compiles, so that documentation, lints and rust-analyzer work, and
 //! panics when called.
 //!
-//! - [`thread`]: workers.
+//! - [`thread`]: starting workers and waiting for them.
 //! - [`sync`]: locks and condition variables.
 //! - [`nondet`]: values that the tool chooses.
 //! - [`report`]: what a guest tells the tool.
