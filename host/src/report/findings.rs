@@ -63,6 +63,10 @@ impl Findings {
         }
     }
 
+    pub fn kind(&self) -> BugKind {
+        self.kind
+    }
+
     /// Whether both show the same defect: same kind, same places. Workers may have changed roles, and
     /// a deadlock's bystanders do not matter.
     pub fn same_bug(&self, other: &Findings) -> bool {

@@ -1,7 +1,8 @@
 //! The failing iteration, step by step, for reading: every operation with its place, and the guest's
 //! output where it was written.
 
-use super::text::{mark, one_line};
+use super::frames::one_line;
+use super::text::mark;
 use crate::explore::Found;
 use crate::symbols::Symbols;
 use crate::trace::Decision;

@@ -1,10 +1,12 @@
 //! What a user is told about a bug.
 //!
 //! - [`findings`]: where every worker was when it happened.
+//! - `frames`: stacks and places in lines.
 //! - [`text`]: the report for a terminal.
 //! - [`log`]: the whole iteration, step by step.
 
 pub mod findings;
+mod frames;
 pub mod log;
 pub mod text;
 

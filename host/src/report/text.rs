@@ -2,15 +2,15 @@
 //! trace and how to replay it.
 
 use super::Findings;
+use super::frames::{one_line, stack};
 use crate::explore::Found;
+use crate::outcome::BugKind;
 use crate::runtime::Stream;
 use crate::symbols::Symbols;
 use crate::trace::{Decision, Trace};
-use coyote_instrumenter::Location;
 use std::fmt::Write;
 
-/// How much of a stack, of the switches and of the output is shown; the log has all of it.
-const FRAMES_MAX: usize = 12;
+/// How much of the switches and of the output is shown; the log has all of it.
 const SWITCHES_MAX: usize = 12;
 const LINES_MAX: usize = 20;
 
@@ -23,7 +23,22 @@ pub fn verdict(test: &str, found: &Found) -> String {
         },
         None => String::new(),
     };
-    format!("bug in test {test}: {}: {}{by}", found.bug.kind.name(), found.bug.message)
+    let message = last_words(&found.findings).unwrap_or_else(|| found.bug.message.clone());
+    format!("bug in test {test}: {}: {message}{by}", found.bug.kind.name())
+}
+
+/// What a Rust program said before it aborted: the panic's message says more than the trap.
+fn last_words(findings: &Findings) -> Option<String> {
+    let culprit = findings.workers.iter().find(|w| findings.culprit == Some(w.id))?;
+    if findings.kind() != BugKind::Trap {
+        return None;
+    }
+    let mine = |l: &&super::findings::Line| l.stream == Stream::Stderr && l.worker == culprit.title;
+    let lines: Vec<&str> = findings.output.iter().filter(mine).map(|l| l.text.as_str()).collect();
+    let at = lines.iter().rposition(|l| l.contains("panicked at "))?;
+    let place = lines[at].split("panicked at ").nth(1)?.trim_end_matches(':');
+    let message = lines.get(at + 1).copied().unwrap_or_default();
+    Some(format!("panic: {message} ({place})"))
 }
 
 /// Everything below the verdict.
@@ -41,36 +56,6 @@ fn workers(text: &mut String, findings: &Findings, symbols: &Symbols) {
         for line in stack(&worker.stack, symbols) {
             let _ = writeln!(text, "    {line}");
         }
-    }
-}
-
-/// A stack in source lines, innermost first.
-pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
-    let frames: Vec<_> = stack.iter().flat_map(|l| symbols.frames(*l)).collect();
-    let mut lines: Vec<String> = frames
-        .iter()
-        .take(FRAMES_MAX)
-        .map(|frame| format!("at {}{}", frame.function, place(frame)))
-        .collect();
-    if frames.len() > FRAMES_MAX {
-        lines.push(format!("... and {} more", frames.len() - FRAMES_MAX));
-    }
-    lines
-}
-
-fn place(frame: &crate::symbols::SourceFrame) -> String {
-    match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => format!(" ({file}:{line})"),
-        (Some(file), None) => format!(" ({file})"),
-        _ => String::new(),
-    }
-}
-
-/// A place in one line: the innermost function and source line.
-pub fn one_line(location: Location, symbols: &Symbols) -> String {
-    match symbols.frames(location).first() {
-        Some(frame) => format!("{}{}", frame.function, place(frame)),
-        None => format!("func[{}] +{:#x}", location.function, location.offset),
     }
 }
 

@@ -1,0 +1,87 @@
+//! Stacks as a reader wants them: the guest's own functions, with short names.
+
+use crate::symbols::{SourceFrame, Symbols};
+use coyote_instrumenter::Location;
+
+/// Frames of one stack that are shown.
+const FRAMES_MAX: usize = 20;
+
+/// Crates of the Rust distribution, whose frames are seldom what a reader looks for.
+const LIBRARIES: [&str; 4] = ["std::", "core::", "alloc::", "__rustc::"];
+
+/// Whether a frame belongs to the Rust distribution.
+fn is_library(frame: &SourceFrame) -> bool {
+    match &frame.file {
+        Some(file) => file.starts_with("/rustc/"),
+        None => LIBRARIES.iter().any(|l| frame.function.starts_with(l)),
+    }
+}
+
+/// A stack in lines, innermost first. Frames of the Rust distribution are left out unless there is
+/// nothing else.
+pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
+    let all: Vec<_> = stack.iter().flat_map(|l| symbols.frames(*l)).collect();
+    let own: Vec<_> = all.iter().filter(|f| !is_library(f)).collect();
+    let shown = if own.is_empty() { all.iter().collect() } else { own };
+    let mut lines: Vec<String> = shown.iter().take(FRAMES_MAX).map(|f| format!("at {}", line(f))).collect();
+    if shown.len() > FRAMES_MAX {
+        lines.push(format!("... and {} more", shown.len() - FRAMES_MAX));
+    }
+    lines
+}
+
+/// A place in one line: the innermost function that belongs to the guest itself.
+pub fn one_line(location: Location, symbols: &Symbols) -> String {
+    let frames = symbols.frames(location);
+    let frame = frames.iter().find(|f| !is_library(f)).or(frames.first());
+    frame.map_or_else(|| format!("func[{}] +{:#x}", location.function, location.offset), line)
+}
+
+fn line(frame: &SourceFrame) -> String {
+    let function = without_generics(&frame.function);
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!("{function} ({file}:{line})"),
+        (Some(file), None) => format!("{function} ({file})"),
+        _ => function,
+    }
+}
+
+/// A function's name without its generic arguments, which can be longer than everything else.
+/// `<T as Trait>::method` keeps what stands in front.
+fn without_generics(name: &str) -> String {
+    let mut short = String::new();
+    let mut depth = 0;
+    let mut before = ' ';
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' if at == 0 || (depth == 0 && name[..at].ends_with("operator")) => short.push(c),
+            '<' if !short.starts_with('<') => depth += 1,
+            '>' if depth > 0 && before != '-' => depth -= 1,
+            _ if depth == 0 => short.push(c),
+            _ => {}
+        }
+        before = c;
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_generics;
+
+    #[test]
+    fn names_lose_their_generic_arguments_alone() {
+        let cases = [
+            ("main", "main"),
+            ("call_once<Box<dyn FnOnce<(), Output=()>>, ()>", "call_once"),
+            ("scope<(), run::{closure_env#0}>", "scope"),
+            ("map<fn(u32) -> u32>::next", "map::next"),
+            ("<Vec<u8> as Drop>::drop", "<Vec<u8> as Drop>::drop"),
+            ("{closure#0}", "{closure#0}"),
+            ("std::vector<int>::push_back(int)", "std::vector::push_back(int)"),
+        ];
+        for (name, short) in cases {
+            assert_eq!(without_generics(name), short);
+        }
+    }
+}
