@@ -20,7 +20,8 @@ pub struct Artifact {
     pub original: Arc<[u8]>,
     /// Identifies the original code: a hash that leaves custom sections out.
     pub identity: String,
-    data_ends: Vec<u32>,
+    /// Where active data segments lie in guest memory: start and end of each.
+    data: Vec<(u32, u32)>,
 }
 
 /// A wasmtime engine for instrumented modules, caching native code if a cache is given.
@@ -66,7 +67,7 @@ impl Artifact {
             table: Arc::new(instrumented.table),
             options,
             identity: identity(&original),
-            data_ends: data_ends(&original),
+            data: data(&original),
             original,
         })
     }
@@ -79,9 +80,9 @@ impl Artifact {
         &self.module
     }
 
-    /// Where active data segments end, in guest memory.
-    pub fn data_ends(&self) -> &[u32] {
-        &self.data_ends
+    /// Where active data segments lie in guest memory: start and end of each.
+    pub fn data(&self) -> &[(u32, u32)] {
+        &self.data
     }
 
     /// The number of the entry that is the export of this name.
@@ -121,18 +122,19 @@ pub fn identity(wasm: &[u8]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-fn data_ends(wasm: &[u8]) -> Vec<u32> {
-    let mut ends = Vec::new();
+fn data(wasm: &[u8]) -> Vec<(u32, u32)> {
+    let mut segments = Vec::new();
     for payload in wasmparser::Parser::new(0).parse_all(wasm).map_while(Result::ok) {
         let wasmparser::Payload::DataSection(section) = payload else { continue };
         for data in section.into_iter().map_while(Result::ok) {
             if let wasmparser::DataKind::Active { offset_expr, .. } = data.kind {
                 let mut reader = offset_expr.get_operators_reader();
                 if let Ok(wasmparser::Operator::I32Const { value }) = reader.read() {
-                    ends.push((value as u32).saturating_add(data.data.len() as u32));
+                    let start = value as u32;
+                    segments.push((start, start.saturating_add(data.data.len() as u32)));
                 }
             }
         }
     }
-    ends
+    segments
 }

@@ -95,6 +95,11 @@ impl Execution {
             }
             let alone = execution.runtime().workers().len() == 1;
             machine = execution.machine;
+            if machine.tables_changed() {
+                // A fresh instance, which later iterations may need, would not have these changes.
+                let why = format!("{export} changes a table, which is only supported within tests");
+                return Err(MachineError::Initialise(why));
+            }
             if alone {
                 machine.keep_main_globals();
             }
@@ -127,11 +132,10 @@ impl Execution {
         mut strategy: Box<dyn Strategy>,
         iteration: Iteration,
     ) -> Result<(Outcome, Box<dyn Strategy>), MachineError> {
+        self.machine.conductor_mut().fair = strategy.fair();
         self.machine.begin()?;
         strategy.begin(iteration);
-        let conductor = self.machine.conductor_mut();
-        conductor.fair = strategy.fair();
-        conductor.strategy = Some(strategy);
+        self.machine.conductor_mut().strategy = Some(strategy);
         let result = self.machine.run();
         let conductor = self.machine.conductor_mut();
         let mut strategy = conductor.strategy.take().expect("nobody else takes it");

@@ -60,6 +60,8 @@ pub struct Conductor {
     pub concurrency: u32,
     /// Size of memory as the guest sees it.
     pub memory_bytes: u64,
+    /// Addresses below are null pointers with an offset: see [`super::stack::null_page`].
+    pub null_bytes: u64,
     /// Who runs now.
     pub running: Option<WorkerId>,
     /// Picked by the strategy, not yet executed.
@@ -90,6 +92,7 @@ impl Conductor {
             decisions: 0,
             concurrency: 0,
             memory_bytes: 0,
+            null_bytes: 0,
             running: None,
             picked: None,
             planned: None,
@@ -309,16 +312,22 @@ impl Conductor {
         }
     }
 
-    /// Memory may really be larger than the guest sees it.
+    /// Memory may really be larger than the guest sees it, and wasm lets a guest use address 0.
     #[inline]
     fn in_bounds(&self, operation: &Operation) -> bool {
         !operation.kind.accesses_memory()
-            || operation.object + u64::from(operation.size) <= self.memory_bytes
+            || (operation.object >= self.null_bytes || operation.size == 0)
+                && operation.object + u64::from(operation.size) <= self.memory_bytes
     }
 
     fn perform(&mut self, worker: WorkerId, read: Read) -> Option<i64> {
         if !self.in_bounds(&self.runtime.pending(worker).operation) {
-            let message = "access outside of memory".into();
+            let address = self.runtime.pending(worker).operation.object;
+            let message = if address < self.null_bytes {
+                format!("access through a null pointer (address {address:#x})")
+            } else {
+                "access outside of memory".into()
+            };
             self.outcome = Some(Outcome::Bug(Bug { kind: BugKind::Trap, message, worker: Some(worker) }));
             return None;
         }

@@ -91,6 +91,7 @@ impl Machine {
     ) -> Result<Machine, MachineError> {
         let mut host = Host::new(conductor, artifact.table.clone(), world, memory_bytes_max);
         host.main_stack = stack::main_stack(&artifact);
+        host.conductor.null_bytes = stack::null_page(&artifact);
         let (store, ports) = instantiate(&artifact, host)?;
         let start = Snapshot {
             chunks: Chunks::default(),
@@ -141,6 +142,11 @@ impl Machine {
     /// Whether the guest was refused memory in this iteration.
     pub fn memory_refused(&self) -> bool {
         self.store.data().memory_refused
+    }
+
+    /// Whether the last run changed a table or a reference-typed global.
+    pub fn tables_changed(&self) -> bool {
+        self.tables_changed
     }
 
     /// Whether snapshots and fingerprints hold all of the guest's state: not if it can change tables.
@@ -452,6 +458,10 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
         }),
         None => None,
     };
+    if let Some(changed) = instance.get_global(&mut store, rt::TABLES_CHANGED) {
+        // What the start function does belongs to a fresh instance.
+        changed.set(&mut store, Val::I32(0)).map_err(failed)?;
+    }
     let pages = instance.get_global(&mut store, rt::PAGES);
     let real_bytes = memory.map_or(0, |m| m.data_size(&store));
     let seen = pages.and_then(|p| p.get(&mut store).i32()).map(|p| u64::from(p as u32) << 16);

@@ -56,8 +56,19 @@ pub fn main_stack(artifact: &Artifact) -> Option<(u32, u32)> {
     /// An overflow is noticed this much before address 0, where it would wrap around.
     const FIRST: u32 = 1024;
     let high = artifact.table.worker_globals.iter().find(|g| g.stack_pointer)?.initial as u32;
-    let below = artifact.data_ends().iter().copied().filter(|end| *end <= high).max();
+    let below = artifact.data().iter().map(|d| d.1).filter(|end| *end <= high).max();
     Some((below.unwrap_or(FIRST), high))
+}
+
+/// How many bytes from address 0 on a compiled guest never uses on purpose: linkers leave the first
+/// 1024 free or put the far end of the first worker's stack there. 0 for a guest of which we do not
+/// know that: one without a stack pointer, or with a tiny stack at the beginning of memory.
+pub fn null_page(artifact: &Artifact) -> u64 {
+    const BYTES: u64 = 1024;
+    let pointer = artifact.table.worker_globals.iter().find(|g| g.stack_pointer);
+    let data_above = artifact.data().iter().all(|(start, _)| u64::from(*start) >= BYTES);
+    let known = pointer.is_some_and(|g| g.initial >= 2 * u128::from(BYTES)) && data_above;
+    if known { BYTES } else { 0 }
 }
 
 /// Ranges of guest memory that belong to a suspended worker's stack and lie below all that is live
