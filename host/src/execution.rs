@@ -91,7 +91,8 @@ impl Execution {
             let walk = Box::new(RandomWalk::default());
             let (outcome, _) = execution.run(walk, Iteration { seed: 0, index: 0 })?;
             if outcome != Outcome::Passed {
-                return Err(MachineError::Initialise(format!("{export}: {outcome:?}")));
+                let (kind, message) = crate::record::describe(&outcome);
+                return Err(MachineError::Initialise(format!("{export}: {kind}: {message}")));
             }
             let alone = execution.runtime().workers().len() == 1;
             machine = execution.machine;
