@@ -53,7 +53,7 @@ pub fn shapes(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Count
     for site in 0..3000 {
         writeln!(flat, "call $v i32.add i32.const {site} i32.const 4 call $p").unwrap();
     }
-    flat.push_str(")");
+    flat.push(')');
     for function in [nested, flat] {
         let text = format!(
             "(module (import \"t\" \"v\" (func $v (result i32)))
@@ -85,14 +85,14 @@ pub fn smith(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts
         max_tables: 2,
         max_table_elements: 64,
         table_max_size_required: true,
-        exceptions_enabled: round % 2 == 0,
+        exceptions_enabled: round.is_multiple_of(2),
         gc_enabled: false,
         memory64_enabled: false,
         threads_enabled: false,
         tail_call_enabled: true,
         simd_enabled: true,
         relaxed_simd_enabled: false,
-        reference_types_enabled: round % 3 == 0,
+        reference_types_enabled: round.is_multiple_of(3),
         wide_arithmetic_enabled: false,
         custom_page_sizes_enabled: false,
         custom_descriptors_enabled: false,
