@@ -125,24 +125,23 @@ impl Host {
         Stopped
     }
 
-    /// The worker globals of a worker that starts.
-    fn fresh_globals(&self, worker: WorkerId) -> Vec<u8> {
+    /// Writes the worker globals of a worker that starts.
+    fn write_fresh_globals(&self, worker: WorkerId, bytes: &mut Vec<u8>) {
         let stack = match self.conductor.runtime.worker(worker).start.stack {
             None if worker.0 == 0 => self.main_stack.map(|(low, _)| (low, None)),
             stack => stack.map(|(low, high)| (low, Some(high))),
         };
-        let mut bytes = vec![0; self.table.worker_globals.len() * GLOBAL_BYTES];
-        let slots = bytes.chunks_exact_mut(GLOBAL_BYTES);
-        for (i, (global, slot)) in self.table.worker_globals.iter().zip(slots).enumerate() {
+        bytes.clear();
+        for (i, global) in self.table.worker_globals.iter().enumerate() {
             let value = match stack {
                 Some((_, Some(high))) if global.stack_pointer => u128::from(high & !15),
                 Some((low, _)) if global.name == coyote_abi::rt::STACK_LOW => u128::from(low),
                 _ if worker.0 == 0 => self.main_globals.get(i).copied().unwrap_or(global.initial),
                 _ => global.initial,
             };
-            slot.copy_from_slice(&value.to_le_bytes());
+            let slot: [u8; GLOBAL_BYTES] = value.to_le_bytes();
+            bytes.extend_from_slice(&slot);
         }
-        bytes
     }
 
     /// The value of a saved worker's stack pointer.
@@ -219,7 +218,8 @@ pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
     let action = if host.image(worker).started {
         Action::Resume
     } else {
-        let bytes = host.fresh_globals(worker);
+        let mut bytes = std::mem::take(&mut host.image(worker).bytes);
+        host.write_fresh_globals(worker, &mut bytes);
         *host.image(worker) = Image { bytes, started: true };
         Action::Start
     };

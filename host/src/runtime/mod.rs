@@ -197,10 +197,11 @@ impl Runtime {
             None => WorkerPath::default(),
             Some(parent) => {
                 let parent = &mut self.workers[parent.index()];
-                let mut path = parent.path.clone();
-                path.0.push(parent.children);
+                let mut path = Vec::with_capacity(parent.path.0.len() + 1);
+                path.extend_from_slice(&parent.path.0);
+                path.push(parent.children);
                 parent.children += 1;
-                path
+                WorkerPath(path)
             }
         };
         let mut hasher = Xxh3::new();

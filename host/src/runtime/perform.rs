@@ -1,9 +1,16 @@
 //! What each operation does when its worker was picked.
 
-use super::queue::select;
+use super::queue::Selection;
 use super::{Performed, Request, Runtime, Wake, mutex};
 use crate::outcome::{Bug, BugKind};
 use coyote_strategies::{OpKind, Standing, WorkerId};
+
+/// Where workers wait for a notification.
+#[derive(Clone, Copy)]
+enum Place {
+    Condvar(u32),
+    Futex(u32),
+}
 
 impl Runtime {
     /// Executes the pending operation of an enabled worker. `values` are the data values chosen for it
@@ -106,8 +113,8 @@ impl Runtime {
                 self.mutex_changed(mutex);
                 Performed::Continue(i64::from(timed_out))
             }
-            Request::Signal { condvar } => self.notify_condvar(id, condvar, 1, values),
-            Request::Broadcast { condvar } => self.notify_condvar(id, condvar, usize::MAX, values),
+            Request::Signal { condvar } => self.notify(id, Place::Condvar(condvar), 1, values),
+            Request::Broadcast { condvar } => self.notify(id, Place::Condvar(condvar), usize::MAX, values),
             Request::FutexWait { address, bytes, .. } if address % u32::from(bytes) != 0 => {
                 Performed::Bug(Bug {
                     kind: BugKind::Trap,
@@ -128,19 +135,7 @@ impl Runtime {
                 }),
             },
             Request::FutexNotify { address, count } => {
-                let woken = match self.futexes.get(address) {
-                    Some(queue) => match select(queue.waiters(), count as usize, values) {
-                        Ok(woken) => woken,
-                        Err(bound) => return Performed::NeedsValue(bound),
-                    },
-                    None => Vec::new(),
-                };
-                for w in &woken {
-                    self.futexes.update(address, |q| q.remove(*w));
-                    self.current = Some(id);
-                    self.wake(*w, Wake::Notified);
-                }
-                Performed::Continue(woken.len() as i64)
+                self.notify(id, Place::Futex(address), count as usize, values)
             }
             Request::ChooseBool => self.chosen(2, values),
             Request::ChooseInt { bound: 0 } => misuse("a choice among no values".into()),
@@ -169,18 +164,32 @@ impl Runtime {
         }
     }
 
-    fn notify_condvar(&mut self, id: WorkerId, condvar: u32, count: usize, values: &[u64]) -> Performed {
-        let Some(queue) = self.condvars.get(condvar) else { return Performed::Continue(0) };
-        let woken = match select(queue.waiters(), count, values) {
-            Ok(woken) => woken,
+    /// Wakes waiters, and says how many.
+    fn notify(&mut self, id: WorkerId, place: Place, count: usize, values: &[u64]) -> Performed {
+        let waiting = self.waiters(place).len();
+        let selection = match Selection::new(waiting, count, values) {
+            Ok(selection) => selection,
             Err(bound) => return Performed::NeedsValue(bound),
         };
         self.current = Some(id);
-        for w in woken {
-            self.condvars.update(condvar, |q| q.remove(w));
-            self.wake(w, Wake::Notified);
+        let count = count.min(waiting);
+        for n in 0..count {
+            let worker = self.waiters(place)[selection.index(n)];
+            match place {
+                Place::Condvar(address) => self.condvars.update(address, |q| q.remove(worker)),
+                Place::Futex(address) => self.futexes.update(address, |q| q.remove(worker)),
+            }
+            self.wake(worker, Wake::Notified);
         }
-        Performed::Continue(0)
+        Performed::Continue(count as i64)
+    }
+
+    fn waiters(&self, place: Place) -> &[WorkerId] {
+        let queue = match place {
+            Place::Condvar(address) => self.condvars.get(address),
+            Place::Futex(address) => self.futexes.get(address),
+        };
+        queue.map_or(&[], |q| q.waiters())
     }
 
     /// The worker leaves the runner's hands until it is woken.

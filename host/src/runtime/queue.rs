@@ -27,40 +27,63 @@ impl Queue {
     }
 }
 
-/// Picks `count` of `waiters` by one value for each, or tells the bound of the next value that is
-/// missing. No value is asked for where nothing is left to choose.
-pub fn select(waiters: &[WorkerId], count: usize, values: &[u64]) -> Result<Vec<WorkerId>, u64> {
-    if count >= waiters.len() {
-        return Ok(waiters.to_vec());
+/// Which of `waiting` workers a notification of `count` wakes first, by values that a strategy chooses:
+/// one for each, as long as not all are woken anyway.
+pub struct Selection<'a> {
+    all: bool,
+    values: &'a [u64],
+}
+
+impl<'a> Selection<'a> {
+    /// The error is the bound of the next value that is missing.
+    pub fn new(waiting: usize, count: usize, values: &'a [u64]) -> Result<Selection<'a>, u64> {
+        let all = count >= waiting;
+        if !all && values.len() < count {
+            return Err((waiting - values.len()) as u64);
+        }
+        Ok(Selection { all, values })
     }
-    let mut left = waiters.to_vec();
-    let mut woken = Vec::with_capacity(count);
-    for i in 0..count {
-        let value = *values.get(i).ok_or(left.len() as u64)?;
-        woken.push(left.remove(value as usize));
+
+    /// The index, among those that still wait, of the n-th to be woken.
+    pub fn index(&self, n: usize) -> usize {
+        if self.all { 0 } else { self.values[n] as usize }
     }
-    Ok(woken)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    /// Wakes as the runtime does.
+    fn woken(waiting: u32, count: usize, values: &[u64]) -> Result<BTreeSet<WorkerId>, u64> {
+        let mut queue = Queue::default();
+        (0..waiting).for_each(|w| queue.add(WorkerId(w)));
+        let selection = Selection::new(queue.waiters().len(), count, values)?;
+        let mut woken = BTreeSet::new();
+        for n in 0..count.min(waiting as usize) {
+            let worker = queue.waiters()[selection.index(n)];
+            queue.remove(worker);
+            woken.insert(worker);
+        }
+        Ok(woken)
+    }
 
     #[test]
     fn every_subset_can_be_woken() {
-        let waiters: Vec<WorkerId> = (3..7).map(WorkerId).collect();
-        assert_eq!(select(&waiters, 9, &[]), Ok(waiters.clone()));
-        assert_eq!(select(&waiters, 0, &[]), Ok(vec![]));
-        assert_eq!(select(&waiters, 2, &[]), Err(4));
-        assert_eq!(select(&waiters, 2, &[1]), Err(3));
-        let mut sets = std::collections::BTreeSet::new();
+        assert_eq!(woken(4, 9, &[]).unwrap().len(), 4);
+        assert_eq!(woken(4, 4, &[]).unwrap().len(), 4);
+        assert_eq!(woken(4, 0, &[]).unwrap().len(), 0);
+        assert_eq!(woken(4, 2, &[]), Err(4));
+        assert_eq!(woken(4, 2, &[1]), Err(3));
+        let mut subsets = BTreeSet::new();
         for a in 0..4 {
             for b in 0..3 {
-                let mut set = select(&waiters, 2, &[a, b]).unwrap();
-                set.sort();
-                sets.insert(set);
+                let subset = woken(4, 2, &[a, b]).unwrap();
+                assert_eq!(subset.len(), 2);
+                subsets.insert(subset);
             }
         }
-        assert_eq!(sets.len(), 6);
+        assert_eq!(subsets.len(), 6);
     }
 }
