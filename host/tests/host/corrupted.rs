@@ -1,0 +1,297 @@
+//! A trace with one wrong decision: the replay stops at that decision, says so and exits with 4.
+//!
+//! What is wrong is decided by what was possible in the original execution, moment by moment, and not
+//! by the replay that is under test.
+
+use super::examples::{artifact, module_path};
+use super::{golden, guest, process};
+use coyote_wasm::artifact::Artifact;
+use coyote_wasm::instrumenter::Location;
+use coyote_wasm::outcome::Outcome;
+use coyote_wasm::record::{self, Origin};
+use coyote_wasm::replay::replay;
+use coyote_wasm::strategies::rng::ChoiceRng;
+use coyote_wasm::strategies::{
+    Event, Iteration, OpKind, Operation, Pending, Pick, RandomWalk, Strategy, View, WorkerId, WorkerPath,
+};
+use coyote_wasm::trace::{Decision, Trace};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// What was possible at one choice.
+enum Moment {
+    Pick { enabled: Vec<WorkerId>, timeout: Option<WorkerId>, workers: Vec<Pending> },
+    Value { bound: u64 },
+}
+
+/// A random walk that writes down what it was asked.
+struct Watched {
+    walk: RandomWalk,
+    moments: Arc<Mutex<Vec<Moment>>>,
+}
+
+impl Strategy for Watched {
+    fn name(&self) -> String {
+        self.walk.name()
+    }
+    fn fair(&self) -> bool {
+        self.walk.fair()
+    }
+    fn begin(&mut self, iteration: Iteration) {
+        self.moments.lock().unwrap().clear();
+        self.walk.begin(iteration);
+    }
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        self.moments.lock().unwrap().push(Moment::Pick {
+            enabled: view.enabled.to_vec(),
+            timeout: view.timeout,
+            workers: view.workers.to_vec(),
+        });
+        self.walk.pick(view)
+    }
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
+        self.moments.lock().unwrap().push(Moment::Value { bound });
+        self.walk.value(bound, view)
+    }
+    fn observe(&mut self, event: Event) {
+        self.walk.observe(event);
+    }
+}
+
+/// An iteration that found a bug, with all that was possible on its way.
+struct Original {
+    artifact: Arc<Artifact>,
+    trace: Trace,
+    moments: Vec<Moment>,
+    paths: Vec<WorkerPath>,
+}
+
+/// The first iteration of seed 0 that finds a bug.
+fn original(artifact: &Arc<Artifact>, test: &str) -> Original {
+    guest::with(artifact, test, &guest::settings(), |execution| {
+        let moments = Arc::new(Mutex::new(Vec::new()));
+        let mut strategy: Box<dyn Strategy> =
+            Box::new(Watched { walk: RandomWalk::default(), moments: moments.clone() });
+        for index in 0..10_000 {
+            let iteration = Iteration { seed: 0, index };
+            let (outcome, used) = execution.run(strategy, iteration).unwrap();
+            strategy = used;
+            if let Outcome::Bug(_) = outcome {
+                let origin =
+                    Origin { strategy: "random".into(), seed: 0, iteration: index, options: Vec::new() };
+                return Original {
+                    artifact: artifact.clone(),
+                    trace: record::trace(execution, &outcome, origin),
+                    moments: std::mem::take(&mut moments.lock().unwrap()),
+                    paths: execution.runtime().workers().iter().map(|w| w.path.clone()).collect(),
+                };
+            }
+        }
+        panic!("no bug found in {test}");
+    })
+}
+
+impl Original {
+    fn place(&self, operation: &Operation) -> Option<Location> {
+        self.artifact.table.sites.get(operation.site as usize).map(|s| s.location)
+    }
+
+    fn id(&self, path: &WorkerPath) -> Option<WorkerId> {
+        self.paths.iter().position(|p| p == path).map(|i| WorkerId(i as u32))
+    }
+
+    /// Whether the original execution could have gone on like this from its choice number `at`.
+    fn possible(&self, at: usize, decision: &Decision) -> bool {
+        match (&self.moments[at], decision) {
+            (Moment::Pick { enabled, workers, .. }, Decision::Step { worker, kind, site }) => {
+                self.id(worker).is_some_and(|id| {
+                    enabled.contains(&id) && {
+                        let operation = &workers[id.index()].operation;
+                        operation.kind == *kind && self.place(operation) == *site
+                    }
+                })
+            }
+            (Moment::Pick { timeout, .. }, Decision::Timeout { worker }) => {
+                timeout.is_some() && *timeout == self.id(worker)
+            }
+            (Moment::Value { bound }, Decision::Value { value, bound: stated }) => {
+                bound == stated && value < bound
+            }
+            _ => false,
+        }
+    }
+
+    /// The trace with one decision changed in the given way, and where it is wrong; `None` if the way
+    /// does not fit the decision, or what came out is right.
+    fn corrupt(&self, way: u64, rng: &mut ChoiceRng) -> Option<(&'static str, Trace, usize)> {
+        let mut trace = self.trace.clone();
+        let decisions = &mut trace.decisions;
+        let at = rng.below(decisions.len() as u64) as usize;
+        let any_worker = |rng: &mut ChoiceRng| match rng.below(self.paths.len() as u64 + 1) as usize {
+            i if i < self.paths.len() => self.paths[i].clone(),
+            _ => WorkerPath(vec![9]),
+        };
+        let (how, wrong) = match (way, decisions[at].clone()) {
+            (0, Decision::Step { kind, site, .. }) => {
+                decisions[at] = Decision::Step { worker: any_worker(rng), kind, site };
+                ("other worker", at)
+            }
+            (1, Decision::Step { worker, site, .. }) => {
+                let kind = OpKind::ALL[rng.below(OpKind::ALL.len() as u64) as usize];
+                decisions[at] = Decision::Step { worker, kind, site };
+                ("other kind", at)
+            }
+            (2, Decision::Step { worker, kind, .. }) => {
+                let sites = &self.artifact.table.sites;
+                let site = sites[rng.below(sites.len() as u64) as usize].location;
+                decisions[at] = Decision::Step { worker, kind, site: Some(site) };
+                ("other site", at)
+            }
+            (3, Decision::Step { worker, kind, site: Some(mut site) }) => {
+                site.offset += 1;
+                decisions[at] = Decision::Step { worker, kind, site: Some(site) };
+                ("no site", at)
+            }
+            (4, Decision::Step { worker, .. }) => {
+                decisions[at] = Decision::Timeout { worker };
+                ("timeout for step", at)
+            }
+            (5, Decision::Step { .. } | Decision::Timeout { .. }) => {
+                decisions[at] = Decision::Value { value: 0, bound: 2 };
+                ("value for pick", at)
+            }
+            (6, Decision::Value { value, bound }) => {
+                decisions[at] = Decision::Value { value, bound: bound + 1 + rng.below(3) };
+                ("other bound", at)
+            }
+            (7, Decision::Timeout { .. }) => {
+                decisions[at] = Decision::Timeout { worker: any_worker(rng) };
+                ("other timeout", at)
+            }
+            (8, _) => {
+                decisions.remove(at);
+                ("deleted", at)
+            }
+            (9, decision) => {
+                decisions.insert(at, decision);
+                ("duplicated", at + 1)
+            }
+            _ => return None,
+        };
+        // One decision more than the original has is wrong; one less is noticed where it is missing.
+        let right =
+            wrong < self.moments.len() && trace.decisions.get(wrong).is_some_and(|d| self.possible(wrong, d));
+        (!right).then_some((how, trace, wrong))
+    }
+}
+
+/// Ways to corrupt a trace: see [`Original::corrupt`].
+const WAYS: u64 = 10;
+
+/// A hundred corrupted traces or more of each of two bugs: one with notifications, one with timeouts and values.
+#[test]
+fn a_wrong_decision_is_reported_at_its_step() {
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    for original in [
+        original(&artifact("bounded_buffer"), "random_config"),
+        original(&guest::from_file("timeouts.wat"), "first"),
+    ] {
+        let mut rng = ChoiceRng::new(Iteration { seed: 1, index: 0 });
+        let test = original.trace.header.test.clone();
+        guest::with(&original.artifact, &test, &guest::settings(), |execution| {
+            let whole = replay(execution, &original.trace, false).unwrap();
+            assert!(whole.reproduces(&original.trace), "{whole:?}");
+            // Some ways fit few decisions, and one of the traces has no timeouts.
+            let drawn = (0..WAYS).flat_map(|way| {
+                let mut draws = (0..2_000).filter_map(|_| original.corrupt(way, &mut rng));
+                draws.by_ref().take(20).collect::<Vec<_>>()
+            });
+            let corrupted: Vec<_> = drawn.collect();
+            assert!(corrupted.len() >= 100, "{test}: only {} corrupted traces", corrupted.len());
+            for (how, trace, wrong) in corrupted {
+                *seen.entry(how).or_default() += 1;
+                // What is replayed is what a file holds.
+                let trace = Trace::parse(trace.to_text().as_bytes()).unwrap();
+                let replayed = replay(execution, &trace, false).unwrap();
+                let divergence = replayed.divergence.as_ref().map(|d| d.at);
+                let (was, is) = (original.trace.decisions.get(wrong), trace.decisions.get(wrong));
+                assert_eq!(divergence, Some(wrong), "{test}, {how}: {was:?} is {is:?}: {replayed:?}");
+                assert!(!replayed.reproduces(&trace));
+            }
+        });
+    }
+    assert!(seen.len() == WAYS as usize && seen.values().all(|n| *n >= 10), "not every way: {seen:?}");
+}
+
+/// Each decision's line in turn is edited in the file: the process names the choice and exits with 4.
+#[test]
+fn the_command_line_names_the_choice() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let module = module_path("racy_counter");
+    let module = module.to_str().unwrap();
+    let found = process::run(at, &["test", module, "--test", "racy", "--seed", "0"]);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    let trace = found.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
+    let text = std::fs::read_to_string(at.join(&trace)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|l| *l == "schedule").unwrap() + 1;
+    let last = lines.len() - 1;
+    assert!(last - first >= 10, "{text}");
+    for line in first..last {
+        let mut edited: Vec<String> = lines.iter().map(|l| l.to_string()).collect();
+        let (worker, rest) = lines[line].split_once(' ').unwrap();
+        let kind = rest.split(' ').next().unwrap();
+        let other = if kind == "fence" { "load" } else { "fence" };
+        edited[line] = format!("{worker} {}", rest.replacen(kind, other, 1));
+        let write =
+            |lines: &[String]| std::fs::write(at.join("edited.trace"), lines.join("\n") + "\n").unwrap();
+
+        // With its checksum it is a damaged file.
+        write(&edited);
+        let refused = process::run(at, &["replay", module, "edited.trace"]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains("the checksum does not match"), "{refused:?}");
+
+        // Without, it is an edited one.
+        let mut end: Vec<&str> = lines[last].split(' ').collect();
+        assert_eq!((end[0], end.pop().unwrap().len()), ("end", 16));
+        edited[last] = end.join(" ");
+        write(&edited);
+        let diverged = process::run(at, &["replay", module, "edited.trace"]);
+        assert_eq!(diverged.code, Some(4), "line {line}: {diverged:?}");
+        let left = format!("... The execution left the trace at choice {}: ", line - first + 1);
+        assert!(diverged.line(&left).ends_with(&format!("the trace says {other}")), "{diverged:?}");
+        assert!(diverged.line(". Not reproduced").contains("assertion"), "{diverged:?}");
+    }
+}
+
+/// The guest was edited after the trace was found: followed leniently, the bug comes up again, and the
+/// place where the trace was left is named. Without `--lenient` another module is refused.
+#[test]
+fn lenient_replay_survives_an_edit() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let before = std::fs::read_to_string(guest::wat_file("racy.wat")).unwrap();
+    let mark = ";; An edit adds an access here.";
+    assert!(before.contains(mark));
+    std::fs::write(at.join("before.wat"), &before).unwrap();
+    let accesses = "(i32.store (i32.const 0x810) (i32.load (i32.const 0x814)))\n(i32.store8 (i32.const 0x818) (i32.const 1))";
+    std::fs::write(at.join("edited.wat"), before.replace(mark, accesses)).unwrap();
+    std::fs::write(at.join("comment.wat"), before.replace(mark, ";; A comment changes no code.")).unwrap();
+
+    let found = process::run(at, &["test", "before.wat", "--seed", "0"]);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    let trace = found.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
+    let mut text = String::new();
+    for arguments in [
+        &["replay", "comment.wat", &trace][..],
+        &["replay", "before.wat", &trace, "--lenient"],
+        &["replay", "edited.wat", &trace],
+        &["replay", "edited.wat", &trace, "--lenient"],
+    ] {
+        let ended = process::run(at, arguments);
+        text += &format!("$ coyote-wasm {}\n{}\n", arguments.join(" "), golden::text(&ended));
+    }
+    golden::check("lenient", &text);
+}

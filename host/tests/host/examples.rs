@@ -1,0 +1,249 @@
+//! Every example has the verdict that `examples/expected.json` states, within the stated number of
+//! iterations, and every bug replays in a process of its own.
+//!
+//! "Found within N" means: by at least 95 of the 100 consecutive seeds from 0.
+
+use super::{guest, process};
+use coyote_wasm::artifact::Artifact;
+use coyote_wasm::execution::Test;
+use coyote_wasm::explore::{Budget, Exploration, Plan, Watch, explore};
+use coyote_wasm::instrumenter::Options;
+use coyote_wasm::strategies::by_name;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+
+#[derive(Deserialize)]
+struct Index {
+    version: u32,
+    tests: Vec<Expected>,
+}
+
+/// What is expected of one test.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Expected {
+    pub module: String,
+    pub test: String,
+    /// `passed`, `bound` or the kind of a bug.
+    pub verdict: String,
+    pub found_within: Option<u64>,
+    pub passes: Option<u64>,
+    pub message: Option<String>,
+    /// What the run needs on its command line.
+    #[serde(default)]
+    pub options: Vec<String>,
+}
+
+impl Expected {
+    pub fn is_bug(&self) -> bool {
+        !matches!(self.verdict.as_str(), "passed" | "bound")
+    }
+}
+
+/// Bugs that a random walk has no chance to find: they take many switches the other way.
+const BEYOND_RANDOM: &[(&str, &str)] = &[("send_messages", "ten"), ("send_messages", "fifty")];
+
+/// Seeds of "found within", and how many of them must find the bug.
+const SEEDS: u64 = 100;
+const SEEDS_FINDING: usize = 95;
+/// Iterations within which a bug without a stated number has to be found.
+const ITERATIONS: u64 = 10_000;
+
+pub fn index() -> Vec<Expected> {
+    let path = guest::root().join("examples/expected.json");
+    let index: Index = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(index.version, 1);
+    index.tests
+}
+
+pub fn module_path(module: &str) -> PathBuf {
+    guest::root().join("examples/wasm").join(format!("{module}.wasm"))
+}
+
+/// An example's module, compiled once for all tests of this process.
+pub fn artifact(module: &str) -> Arc<Artifact> {
+    static ARTIFACTS: OnceLock<Mutex<BTreeMap<String, Arc<Artifact>>>> = OnceLock::new();
+    let mut artifacts = ARTIFACTS.get_or_init(Mutex::default).lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(artifact) = artifacts.get(module) {
+        return artifact.clone();
+    }
+    let wasm = std::fs::read(module_path(module)).unwrap();
+    let artifact = guest::compile(&wasm, &Options::default()).unwrap();
+    artifacts.insert(module.into(), artifact.clone());
+    artifact
+}
+
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn progress(&self, _: u64, _: u64) {}
+}
+
+fn run(expected: &Expected, seed: u64, iterations_max: u64, jobs: usize, fair_steps_max: u64) -> Exploration {
+    assert!(expected.options.is_empty(), "{expected:?}: options are for the command line");
+    let artifact = artifact(&expected.module);
+    let test = guest::find(&artifact, &expected.test);
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = guest::settings();
+    settings.limits.fair_steps_max = fair_steps_max;
+    let plan = Plan {
+        artifact: &artifact,
+        test: &test,
+        settings: &settings,
+        seed,
+        strategy: &|| by_name("random").unwrap(),
+        budget: Budget { iterations_max, first: 0, timeout: None, explore: false, jobs },
+        options: Vec::new(),
+        trace_stem: directory.path().join("trace"),
+    };
+    explore(&plan, &AtomicBool::new(false), &Unwatched).unwrap()
+}
+
+const FAIR_STEPS_MAX: u64 = 100_000;
+
+fn name(expected: &Expected) -> String {
+    format!("{}: {}", expected.module, expected.test)
+}
+
+/// Fails once with all that is wrong.
+fn none(mut wrong: Vec<String>) {
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// The index speaks of every test of every module, and of nothing else.
+#[test]
+fn the_index_is_complete() {
+    let indexed: Vec<(String, String)> = index()
+        .into_iter()
+        .map(|e| {
+            let test = guest::find(&artifact(&e.module), &e.test);
+            (e.module, test.name)
+        })
+        .collect();
+    let mut there = Vec::new();
+    for entry in std::fs::read_dir(guest::root().join("examples/wasm")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "wasm") {
+            let module = path.file_stem().unwrap().to_str().unwrap().to_string();
+            let tests = Test::all(&artifact(&module).table);
+            there.extend(tests.into_iter().map(|t| (module.clone(), t.name)));
+        }
+    }
+    let sorted = |mut list: Vec<(String, String)>| {
+        list.sort();
+        list
+    };
+    assert_eq!(sorted(indexed), sorted(there));
+}
+
+#[test]
+fn bugs_are_found_within_the_stated_iterations() {
+    let mut wrong = Vec::new();
+    for expected in index().iter().filter(|e| e.is_bug()) {
+        let Some(within) = expected.found_within else { continue };
+        let mut finding = 0;
+        for seed in 0..SEEDS {
+            let exploration = run(expected, seed, within, 1, FAIR_STEPS_MAX);
+            let Some(found) = exploration.found.first() else { continue };
+            finding += 1;
+            wrong.extend(another_bug(expected, found.bug.kind.name(), &found.bug.message));
+        }
+        if finding < SEEDS_FINDING {
+            wrong.push(format!("{}: found within {within} by {finding} of {SEEDS} seeds", name(expected)));
+        }
+    }
+    none(wrong);
+}
+
+/// A complaint if a bug is not the one that is expected.
+fn another_bug(expected: &Expected, kind: &str, message: &str) -> Option<String> {
+    let right = kind == expected.verdict && expected.message.as_ref().is_none_or(|m| message.contains(m));
+    (!right).then(|| format!("{}: found {kind}: {message}", name(expected)))
+}
+
+#[test]
+fn what_is_correct_passes() {
+    let mut wrong = Vec::new();
+    for expected in index().iter().filter(|e| e.verdict == "passed") {
+        let iterations = expected.passes.expect("the index says how many iterations pass");
+        let exploration = run(expected, 0, iterations, 2, FAIR_STEPS_MAX);
+        wrong.extend(exploration.found.iter().map(|f| format!("{}: {:?}", name(expected), f.bug)));
+        let passed = exploration.statistics.iterations();
+        if passed != iterations || exploration.bound.is_some() {
+            wrong.push(format!("{}: {passed} of {iterations} iterations", name(expected)));
+        }
+    }
+    none(wrong);
+}
+
+/// Counted, not timed: a loop without scheduling points ends at the bound on steps.
+#[test]
+fn what_does_not_end_is_cut_off() {
+    let bounds: Vec<Expected> = index().into_iter().filter(|e| e.verdict == "bound").collect();
+    assert!(!bounds.is_empty());
+    for expected in bounds {
+        let exploration = run(&expected, 0, 20, 2, 1_000);
+        assert!(exploration.found.is_empty(), "{}: {:?}", name(&expected), exploration.found);
+        let cut_off = exploration.statistics.fair.hit_max_steps;
+        assert_eq!(cut_off, 20, "{}: {}", name(&expected), exploration.statistics);
+    }
+}
+
+/// The whole way of a user: a run finds the bug and writes a trace, another process replays it.
+#[test]
+fn bugs_replay_in_another_process() {
+    let mut wrong = Vec::new();
+    for expected in index().iter().filter(|e| e.is_bug()) {
+        let directory = tempfile::tempdir().unwrap();
+        let module = module_path(&expected.module);
+        let module = module.to_str().unwrap();
+        let test = guest::find(&artifact(&expected.module), &expected.test).name;
+        let iterations = ITERATIONS.to_string();
+        let mut arguments = vec!["test", module, "--test", &test, "--seed", "0", "-i", &iterations];
+        arguments.extend(expected.options.iter().map(String::as_str));
+        let found = process::run(directory.path(), &arguments);
+        if BEYOND_RANDOM.contains(&(&expected.module, &expected.test)) {
+            if found.code != Some(0) {
+                wrong.push(format!("{} is found by a random walk: {found:?}", name(expected)));
+            }
+            continue;
+        }
+        if found.code != Some(2) {
+            wrong.push(format!("{}: not found: {found:?}", name(expected)));
+            continue;
+        }
+        let verdict = found.line("bug in test ");
+        let (kind, message) = verdict.split_once(": ").unwrap().1.split_once(": ").unwrap();
+        wrong.extend(another_bug(expected, kind, message));
+        let trace = found.line("  trace:  ").trim_start_matches("  trace:  ");
+        let replayed = process::run(directory.path(), &["replay", module, trace]);
+        if replayed.code != Some(2)
+            || replayed.line("bug in test ") != verdict
+            || replayed.line(". Reproduced") != format!(". Reproduced: {kind}")
+        {
+            wrong.push(format!("{}: the replay differs: {replayed:?}", name(expected)));
+        }
+        if details(&found.stdout) != details(&replayed.stdout) {
+            wrong.push(format!(
+                "{}: the replay shows something else:\n{}\n---\n{}",
+                name(expected),
+                details(&found.stdout),
+                details(&replayed.stdout)
+            ));
+        }
+    }
+    none(wrong);
+}
+
+/// The part of a report that run and replay share: workers, stacks, switches, output.
+fn details(stdout: &str) -> String {
+    let lines = stdout.lines().skip_while(|l| !l.starts_with("bug in test "));
+    let shown = lines.take_while(|l| l.starts_with("bug in test ") || l.starts_with("  "));
+    let shared = shown
+        .filter(|l| !["  found in ", "  trace: ", "  log: ", "  replay: "].iter().any(|s| l.starts_with(s)));
+    shared.map(|l| format!("{l}\n")).collect()
+}

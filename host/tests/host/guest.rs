@@ -1,0 +1,73 @@
+//! Guests that run in this process: modules to artifacts, tests to executions.
+
+use coyote_wasm::artifact::{Artifact, engine};
+use coyote_wasm::cli::test::on_engine_thread;
+use coyote_wasm::execution::{Execution, Settings, Test};
+use coyote_wasm::instrumenter::{Options, instrument};
+use coyote_wasm::machine::conductor::Limits;
+use coyote_wasm::machine::host::World;
+use coyote_wasm::runtime::AtExit;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use wasmtime::Engine;
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository")
+}
+
+/// A text module beside these tests.
+pub fn wat_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host/wat").join(name)
+}
+
+/// What `coyote-wasm test` uses if it is told nothing.
+pub fn settings() -> Settings {
+    Settings {
+        limits: Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false },
+        at_exit: AtExit::Wait,
+        memory_bytes_max: 512 << 20,
+        world: Arc::new(World { arguments: vec!["guest".into()], environment: Vec::new() }),
+    }
+}
+
+/// Instruments and compiles; the error is what the user would see.
+pub fn compile(wasm: &[u8], options: &Options) -> Result<Arc<Artifact>, String> {
+    static ENGINE: OnceLock<Engine> = OnceLock::new();
+    let engine = ENGINE.get_or_init(|| engine(None).expect("the engine can be set up"));
+    let instrumented = instrument(wasm, options).map_err(|e| e.to_string())?;
+    let artifact = Artifact::compile(engine, wasm.into(), instrumented, options.clone());
+    artifact.map(Arc::new).map_err(|e| format!("{e:#}"))
+}
+
+/// A text module that must be all right.
+pub fn from_text(text: &str) -> Arc<Artifact> {
+    let wasm = wat::parse_str(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    compile(&wasm, &Options::default()).unwrap()
+}
+
+/// A text module in a file beside these tests.
+pub fn from_file(name: &str) -> Arc<Artifact> {
+    from_text(&std::fs::read_to_string(wat_file(name)).unwrap())
+}
+
+/// The test of this name or export.
+pub fn find(artifact: &Artifact, name: &str) -> Test {
+    let all = Test::all(&artifact.table);
+    let test = all.iter().find(|t| t.name == name || t.export == name);
+    test.unwrap_or_else(|| panic!("no test {name} in {all:?}")).clone()
+}
+
+/// Runs something with an execution of a test, where there is enough stack for it.
+pub fn with<R: Send>(
+    artifact: &Arc<Artifact>,
+    test: &str,
+    settings: &Settings,
+    function: impl FnOnce(&mut Execution) -> R + Send,
+) -> R {
+    let test = find(artifact, test);
+    on_engine_thread(|| {
+        let mut execution = Execution::new(artifact, &test, settings).unwrap();
+        function(&mut execution)
+    })
+}

@@ -1,0 +1,23 @@
+//! The host from outside: guests in this process through the library, and the program
+//! `coyote-wasm` in processes of its own.
+//!
+//! - [`examples`]: every example has the verdict that its index states, and its bug replays.
+//! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
+//! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
+//! - [`bad_input`]: what is wrong is said in one message, word for word.
+//! - [`state`]: what an iteration changes, the next one does not see.
+//! - [`semantics`]: sync objects against a naive model, all schedules.
+//!
+//! `COYOTE_BLESS=1` rewrites the files in `golden`; `COYOTE_HOST_ITERATIONS=1000` sets the number of
+//! iterations of the determinism tests, for soaking.
+
+mod bad_input;
+mod corrupted;
+mod determinism;
+mod examples;
+mod golden;
+mod guest;
+mod process;
+mod search;
+mod semantics;
+mod state;

@@ -1,0 +1,49 @@
+//! `coyote-wasm` in a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    /// Standard output without the lines that contain times.
+    pub fn timeless(&self) -> String {
+        self.stdout.lines().filter(|l| !l.starts_with("... Elapsed ")).map(|l| format!("{l}\n")).collect()
+    }
+
+    /// The line of standard output that begins like this.
+    pub fn line(&self, start: &str) -> &str {
+        let line = self.stdout.lines().find(|l| l.starts_with(start));
+        line.unwrap_or_else(|| panic!("no line begins with {start:?}: {self:?}"))
+    }
+}
+
+/// The artifact cache of these tests: warm from one test to the next, apart from the user's.
+pub fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
+/// Runs the program in a directory with a cache.
+pub fn run_with(cache: &Path, directory: &Path, arguments: &[&str]) -> Ended {
+    let output = Command::new(env!("CARGO_BIN_EXE_coyote-wasm"))
+        .args(arguments)
+        .current_dir(directory)
+        .env("COYOTE_CACHE_DIR", cache)
+        .env("NO_COLOR", "1")
+        .env_remove("CI")
+        .output()
+        .expect("the program starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is UTF-8");
+    Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Runs the program in a directory.
+pub fn run(directory: &Path, arguments: &[&str]) -> Ended {
+    run_with(&cache(), directory, arguments)
+}

@@ -1,0 +1,154 @@
+//! What an iteration changes, the next one does not see: tables, segments, memory size, globals. And
+//! what a fingerprint sees of a worker's stack.
+
+use super::guest;
+use coyote_wasm::execution::Execution;
+use coyote_wasm::machine::conductor::Choice;
+use coyote_wasm::outcome::Outcome;
+use coyote_wasm::strategies::{Iteration, RandomWalk, System};
+
+/// What an iteration leaves behind.
+#[derive(Debug, PartialEq, Eq)]
+struct Left {
+    outcome: Outcome,
+    output: Vec<Vec<u8>>,
+    memory_bytes: usize,
+    results: Vec<u8>,
+    fingerprint: u128,
+}
+
+/// Where the guests of this module write what they see.
+const RESULTS: usize = 0x800;
+
+fn left(execution: &mut Execution, outcome: Outcome) -> Left {
+    let machine = execution.machine();
+    Left {
+        outcome,
+        output: execution.runtime().output.iter().map(|o| o.text.clone()).collect(),
+        memory_bytes: machine.memory_bytes(),
+        results: machine.memory()[RESULTS..RESULTS + 64].to_vec(),
+        fingerprint: execution.fingerprint(),
+    }
+}
+
+/// Runs a test three times inline and three times step by step; all must leave the same behind.
+fn same_every_time(module: &str, test: &str) -> Left {
+    let artifact = guest::from_file(module);
+    guest::with(&artifact, test, &guest::settings(), |execution| {
+        let iteration = Iteration { seed: 0, index: 0 };
+        let mut all: Vec<Left> = Vec::new();
+        for _ in 0..3 {
+            let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
+            all.push(left(execution, outcome));
+            let stepwise = execution.run_stepwise(&mut RandomWalk::default(), iteration, &mut |_| {});
+            all.push(left(execution, stepwise.unwrap()));
+        }
+        let first = all.swap_remove(0);
+        for other in all {
+            // A trap leaves a worker in the middle of a call, where inline and stepwise frames differ.
+            let comparable = Left { fingerprint: first.fingerprint, ..other };
+            assert_eq!(comparable, first, "{module} {test}");
+            if first.outcome == Outcome::Passed {
+                assert_eq!(other.fingerprint, first.fingerprint, "{module} {test}");
+            }
+        }
+        first
+    })
+}
+
+/// Each test of the module writes what it finds before and after its change; in a fresh instance that
+/// is known.
+#[test]
+fn the_next_iteration_sees_no_change() {
+    let passes: &[(&str, &[u32])] = &[
+        // What memory.init copied before the drop; what a second one copies after it: nothing.
+        ("data_drop", &[0x64636261, 0]),
+        // The first call through the table; the second after table.init wrote another function.
+        ("elem_drop", &[1, 2]),
+        ("table_set", &[1, 2]),
+        // Size before, result of the growth, size after, a call of what it was filled with.
+        ("table_grow", &[4, 4, 7, 2]),
+        ("table_fill", &[1, 2]),
+        ("table_copy", &[1, 2]),
+        ("reference_global", &[1, 0]),
+        // Size before, result of the growth, size after, the first word of the new page.
+        ("memory_grow", &[1, 1, 3, 0]),
+        ("globals", &[10, 11, 20, 21]),
+    ];
+    for (test, expected) in passes {
+        let left = same_every_time("state.wat", test);
+        assert_eq!(left.outcome, Outcome::Passed, "{test}");
+        let words = left.results.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
+        let words: Vec<u32> = words.take(expected.len()).collect();
+        assert_eq!(words, *expected, "{test}");
+    }
+}
+
+/// What traps in the first iteration traps in the others, though memory may really be larger by then.
+#[test]
+fn the_next_iteration_traps_as_the_first() {
+    for (test, message) in [
+        ("beyond_memory", "access outside of memory"),
+        ("beyond_memory_in_bulk", "access outside of memory"),
+        ("grow_then_beyond", "access outside of memory"),
+        ("init_after_drop", "access outside of memory"),
+        ("table_init_after_drop", "access outside of a table"),
+        ("beyond_table", "access outside of a table"),
+    ] {
+        let left = same_every_time("state.wat", test);
+        let Outcome::Bug(bug) = left.outcome else { panic!("{test}: {left:?}") };
+        assert_eq!((bug.kind.name(), bug.message.as_str()), ("trap", message), "{test}");
+    }
+}
+
+/// One iteration changes the state, another one relies on it: in any order, each finds the start.
+#[test]
+fn iterations_of_two_kinds_do_not_meet() {
+    let artifact = guest::from_file("state.wat");
+    for test in ["either_memory", "either_much_memory", "either_table", "either_data"] {
+        guest::with(&artifact, test, &guest::settings(), |execution| {
+            let mut changing = 0;
+            for index in 0..40 {
+                let iteration = Iteration { seed: 0, index };
+                let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
+                let changes = execution.choices().contains(&Choice::Value { value: 1, bound: 2 });
+                changing += u32::from(changes);
+                assert_eq!(outcome == Outcome::Passed, changes, "{test}, iteration {index}: {outcome:?}");
+            }
+            assert!((10..=30).contains(&changing), "{test}: {changing} of 40 iterations change something");
+        });
+    }
+}
+
+/// The end of a test whose worker wrote a byte so far below its stack pointer, and is suspended there.
+fn print_with_byte(below: i32, value: i32) -> u128 {
+    let text = std::fs::read_to_string(guest::wat_file("red_zone.wat")).unwrap();
+    let text = text.replace("(;BELOW;)", &below.to_string()).replace("(;VALUE;)", &value.to_string());
+    let artifact = guest::from_text(&text);
+    guest::with(&artifact, "below", &guest::settings(), |execution| {
+        let mut last = None;
+        let iteration = Iteration { seed: 0, index: 0 };
+        let outcome = execution.run_stepwise(&mut RandomWalk::default(), iteration, &mut |execution| {
+            // The worker waits for ever right after its store: the state before the test ends.
+            last = Some(execution.fingerprint());
+        });
+        assert!(matches!(outcome, Ok(Outcome::Bug(_))), "the worker waits for ever: {outcome:?}");
+        last.expect("there are steps")
+    })
+}
+
+/// LLVM's leaf functions keep live data up to 128 bytes below the stack pointer without moving it.
+/// What lies there counts for the fingerprint; what lies below that is dead.
+#[test]
+fn fingerprints_see_the_red_zone_and_nothing_below() {
+    for below in [1, 8, 64, 127, 128] {
+        assert_ne!(print_with_byte(below, 1), print_with_byte(below, 2), "{below} bytes below");
+    }
+    for below in [129, 136, 200, 1000, 4096] {
+        assert_eq!(print_with_byte(below, 1), print_with_byte(below, 2), "{below} bytes below");
+    }
+    // At and above the stack pointer, and below the whole stack, everything counts.
+    for below in [0, -1, -16, 4097] {
+        assert_ne!(print_with_byte(below, 1), print_with_byte(below, 2), "{below} bytes below");
+    }
+}

@@ -1,0 +1,41 @@
+;; Two workers wait for a condvar that nobody signals, with timeouts; a third asks for values. The
+;; test fails if the second waiter comes back first, after a value of 3.
+(module
+  (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+  (import "coyote" "join" (func $join (param i32)))
+  (import "coyote" "mutex_lock" (func $lock (param i32)))
+  (import "coyote" "mutex_unlock" (func $unlock (param i32)))
+  (import "coyote" "condvar_wait_timeout" (func $wait (param i32 i32 i64) (result i32)))
+  (import "coyote" "choose_int" (func $choose_int (param i32) (result i32)))
+  (import "coyote" "choose_bool" (func $choose_bool (result i32)))
+  (import "coyote" "fail" (func $fail (param i32 i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0x900) "the second waiter was the first")
+  (table 2 funcref)
+  (elem (i32.const 0) $waits $chooses)
+
+  (func $waits (param $number i32)
+    (call $lock (i32.const 0x810))
+    (drop (call $wait (i32.const 0x820) (i32.const 0x810)
+      (i64.mul (i64.extend_i32_u (local.get $number)) (i64.const 1000))))
+    (if (i32.eqz (i32.load (i32.const 0x840)))
+      (then (i32.store (i32.const 0x840) (local.get $number))))
+    (call $unlock (i32.const 0x810)))
+
+  (func $chooses (param i32)
+    (drop (call $choose_bool))
+    (i32.store (i32.const 0x844) (call $choose_int (i32.const 5)))
+    (drop (call $choose_bool)))
+
+  (func (export "coyote.test.first")
+    (local $a i32) (local $b i32) (local $c i32)
+    (local.set $a (call $spawn (i32.const 0) (i32.const 1) (i32.const 0) (i32.const 0)))
+    (local.set $b (call $spawn (i32.const 0) (i32.const 2) (i32.const 0) (i32.const 0)))
+    (local.set $c (call $spawn (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)))
+    (call $join (local.get $a))
+    (call $join (local.get $b))
+    (call $join (local.get $c))
+    (if (i32.and
+          (i32.eq (i32.load (i32.const 0x840)) (i32.const 2))
+          (i32.eq (i32.load (i32.const 0x844)) (i32.const 3)))
+      (then (call $fail (i32.const 0x900) (i32.const 31))))))
