@@ -58,11 +58,7 @@ fn report(name: &str, values: Value) {
 
 fn settings() -> Settings {
     Settings {
-        limits: Limits {
-            unfair_steps_max: u64::MAX,
-            fair_steps_max: u64::MAX,
-            fail_on_steps_max: false,
-        },
+        limits: Limits { unfair_steps_max: u64::MAX, fair_steps_max: u64::MAX, fail_on_steps_max: false },
         at_exit: AtExit::Wait,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World::default()),

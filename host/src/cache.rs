@@ -35,7 +35,9 @@ impl Cache {
         config.with_directory(&self.native);
         wasmtime::Cache::new(config).map_err(|e| {
             let directory = self.native.display();
-            anyhow!("the cache directory {directory} cannot be used; set {VARIABLE} or pass --no-cache: {e:#}")
+            anyhow!(
+                "the cache directory {directory} cannot be used; set {VARIABLE} or pass --no-cache: {e:#}"
+            )
         })
     }
 

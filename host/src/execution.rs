@@ -13,8 +13,7 @@ use crate::statistics::IterationRecord;
 use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
 use coyote_strategies::{
-    Access, Iteration, OpKind, Operation, Pick, RandomWalk, Status, Strategy, Summary, System, View,
-    WorkerId,
+    Access, Iteration, OpKind, Operation, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
 };
 use std::sync::Arc;
 
@@ -71,14 +70,17 @@ pub struct Execution {
 
 impl Execution {
     /// Instantiates the module, runs its initialisation and setup, and takes the start snapshot.
-    pub fn new(artifact: &Arc<Artifact>, test: &Test, settings: &Settings) -> Result<Execution, MachineError> {
+    pub fn new(
+        artifact: &Arc<Artifact>,
+        test: &Test,
+        settings: &Settings,
+    ) -> Result<Execution, MachineError> {
         let conductor = Conductor::new(settings.limits);
         let world = settings.world.clone();
         let mut machine = Machine::new(artifact.clone(), conductor, world, settings.memory_bytes_max)?;
         let knows_joins = !artifact.table.wasi_threads;
-        let begin = |entry| {
-            Runtime::new(Start { entry, a: 0, b: 0, stack: None }, settings.at_exit, knows_joins)
-        };
+        let begin =
+            |entry| Runtime::new(Start { entry, a: 0, b: 0, stack: None }, settings.at_exit, knows_joins);
         // A program initialises itself.
         let initialisers: &[&str] = match test.export.as_str() {
             "_start" => &[guest::SETUP],
@@ -141,9 +143,10 @@ impl Execution {
         let conductor = self.machine.conductor_mut();
         let mut strategy = conductor.strategy.take().expect("nobody else takes it");
         result?;
-        let outcome = conductor.outcome.clone().ok_or_else(|| {
-            MachineError::Internal("the guest left without an outcome".into())
-        })?;
+        let outcome = conductor
+            .outcome
+            .clone()
+            .ok_or_else(|| MachineError::Internal("the guest left without an outcome".into()))?;
         strategy.end(Summary { steps: conductor.runtime.steps(), buggy: outcome.is_bug() });
         Ok((outcome, strategy))
     }

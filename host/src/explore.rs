@@ -345,8 +345,7 @@ fn run_job(
             _ => None,
         };
         let conductor = execution.machine().conductor();
-        let left_blocked =
-            conductor.left_blocked.iter().map(|w| conductor.runtime.title(*w)).collect();
+        let left_blocked = conductor.left_blocked.iter().map(|w| conductor.runtime.title(*w)).collect();
         let urgent = found.is_some();
         batch.push(Report {
             index,

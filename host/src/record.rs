@@ -76,9 +76,7 @@ pub fn schedule(trace: &Trace, table: &SiteTable) -> Vec<Recorded> {
             kind: *kind,
             site: match site {
                 None => Operation::NO_SITE,
-                Some(location) => {
-                    sites.get(&(*location, announced(*kind) as u8)).copied().unwrap_or(NOWHERE)
-                }
+                Some(location) => sites.get(&(*location, announced(*kind) as u8)).copied().unwrap_or(NOWHERE),
             },
         },
         Decision::Timeout { worker } => Recorded::Timeout { worker: worker.clone() },

@@ -81,11 +81,7 @@ pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented, Error>
 }
 
 /// As [`instrument`], with passes of the user's.
-pub fn instrument_with(
-    wasm: &[u8],
-    options: &Options,
-    passes: &[&dyn Pass],
-) -> Result<Instrumented, Error> {
+pub fn instrument_with(wasm: &[u8], options: &Options, passes: &[&dyn Pass]) -> Result<Instrumented, Error> {
     let original = check::check(wasm, options)?;
     let mut draft = prepare(wasm, &original, options, passes)?;
     let intermediate = emit::emit(&mut draft)?;
@@ -181,10 +177,13 @@ fn original_code(draft: &Draft, places: &emit::Places, out: u32, at: u32) -> Opt
     if let Some(function) = places.body(at) {
         return Some((out, function.map_or(0, |f| draft.original.functions[f as usize].start)));
     }
-    Some((out, match places.instruction(at)? {
-        Ok(site) => draft.sites[site as usize].location.offset,
-        Err(offset) => offset,
-    }))
+    Some((
+        out,
+        match places.instruction(at)? {
+            Ok(site) => draft.sites[site as usize].location.offset,
+            Err(offset) => offset,
+        },
+    ))
 }
 
 /// Identifies this build of the instrumenter: equal builds write equal bytes.

@@ -53,14 +53,7 @@ pub struct Replay {
 impl Replay {
     /// Follows the schedule exactly or not at all.
     pub fn strict(schedule: Vec<Recorded>) -> Replay {
-        Replay {
-            schedule,
-            at: 0,
-            paths: Vec::new(),
-            children: Vec::new(),
-            divergence: None,
-            fallback: None,
-        }
+        Replay { schedule, at: 0, paths: Vec::new(), children: Vec::new(), divergence: None, fallback: None }
     }
 
     /// Follows the schedule where it can and `fallback` elsewhere.
@@ -211,10 +204,8 @@ impl Strategy for Replay {
             Some(Recorded::Step { .. } | Recorded::Timeout { .. }) => {
                 self.diverge("the execution chooses a value, the trace a worker".into());
             }
-            None => self.diverge(format!(
-                "the trace ends after {} choices, the execution chooses a value",
-                self.at
-            )),
+            None => self
+                .diverge(format!("the trace ends after {} choices, the execution chooses a value", self.at)),
         }
         self.fallback.as_mut().and_then(|f| f.value(bound, view))
     }

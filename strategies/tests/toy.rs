@@ -3,8 +3,7 @@
 
 use coyote_strategies::toy::{Instruction::*, Program, Toy};
 use coyote_strategies::{
-    Event, Iteration, OpKind, Pick, RandomWalk, Recorded, Replay, Status, Strategy, System, View,
-    WorkerPath,
+    Event, Iteration, OpKind, Pick, RandomWalk, Recorded, Replay, Status, Strategy, System, View, WorkerPath,
 };
 
 /// Every complete schedule, by plain depth-first search over snapshots.
@@ -202,11 +201,8 @@ fn a_lenient_replay_survives_an_inserted_and_a_removed_instruction() {
         // A step of the unchanged part is still matched after the edit.
         assert!(replay.position() > left.at + 1);
     }
-    let mut replay = Replay::strict(vec![Recorded::Step {
-        worker: WorkerPath(vec![4]),
-        kind: OpKind::Load,
-        site: 0,
-    }]);
+    let mut replay =
+        Replay::strict(vec![Recorded::Step { worker: WorkerPath(vec![4]), kind: OpKind::Load, site: 0 }]);
     replay.begin(Iteration { seed: 0, index: 0 });
     assert_eq!(Toy::new(branching()).run(&mut replay), Status::Abandoned);
     assert_eq!(replay.divergence().unwrap().reason, "worker 0.4 does not exist");

@@ -4,12 +4,14 @@
 //! - [`guests`]: the example guests, from their sources.
 //! - [`tests`]: all tests, blessing their expectations, running them for long.
 //! - [`bench`]: what the engine costs, beside its peers.
+//! - [`large`]: large modules for the host's tests.
 //! - [`files`]: reading and writing with errors that name the file.
 
 mod bench;
 mod codegen;
 mod files;
 mod guests;
+mod large;
 mod tests;
 
 use anyhow::Result;
@@ -29,6 +31,7 @@ enum Task {
     Ci(tests::Ci),
     Codegen(codegen::Arguments),
     Guests(guests::Arguments),
+    Large(large::Arguments),
     Soak(tests::Soak),
 }
 
@@ -40,5 +43,6 @@ fn main() -> Result<()> {
         Task::Soak(arguments) => tests::soak(&arguments),
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
+        Task::Large(arguments) => large::run(&arguments),
     }
 }

@@ -58,7 +58,12 @@ pub const IMPORTS: &[Import] = &[
     point("join", &[("worker", I32)], None, OpKind::Join, "Blocks until the worker has ended."),
     point("exit", &[], None, OpKind::Exit, "Ends the calling worker. Does not return."),
     plain("detach", &[("worker", I32)], None, "Declares that nobody will join the worker."),
-    plain("current", &[], Some(I32), "The calling worker's handle; 0 is the worker that the test started in."),
+    plain(
+        "current",
+        &[],
+        Some(I32),
+        "The calling worker's handle; 0 is the worker that the test started in.",
+    ),
     plain(
         "set_name",
         &[("worker", I32), ("text", I32), ("length", I32)],
@@ -66,13 +71,7 @@ pub const IMPORTS: &[Import] = &[
         "Names a worker in reports; the text is UTF-8.",
     ),
     point("yield", &[], None, OpKind::Yield, "Lets other workers run."),
-    point(
-        "sleep",
-        &[("nanoseconds", I64)],
-        None,
-        OpKind::Sleep,
-        "Blocks for a span of virtual time.",
-    ),
+    point("sleep", &[("nanoseconds", I64)], None, OpKind::Sleep, "Blocks for a span of virtual time."),
     plain("now", &[], Some(I64), "Virtual time since the start of the test, in nanoseconds."),
     point("mutex_lock", &[("mutex", I32)], None, OpKind::Lock, "Locks the mutex at this address."),
     point(

@@ -151,7 +151,8 @@ pub fn instrument(path: &Path, original: &[u8], options: &Options) -> Result<Ins
     if let Err(coyote_instrumenter::Error::Output { wasm, .. }) = &result {
         let kept = PathBuf::from(format!("{}.invalid.wasm", path.display()));
         let _ = std::fs::write(&kept, wasm);
-        return result.with_context(|| format!("{} (please report it with {})", path.display(), kept.display()));
+        return result
+            .with_context(|| format!("{} (please report it with {})", path.display(), kept.display()));
     }
     result.with_context(|| path.display().to_string())
 }
@@ -171,7 +172,8 @@ pub fn select(artifact: &Artifact, path: &Path, patterns: &[String]) -> Result<V
     }
     let mut selected = Vec::new();
     for pattern in patterns {
-        let glob = globset::Glob::new(pattern).with_context(|| format!("--test {pattern}"))?.compile_matcher();
+        let glob =
+            globset::Glob::new(pattern).with_context(|| format!("--test {pattern}"))?.compile_matcher();
         let before = selected.len();
         for test in &all {
             if (test.name == *pattern || glob.is_match(&test.name)) && !selected.contains(test) {

@@ -112,7 +112,10 @@ fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool) -> Exit {
     if replayed.reproduces(trace) {
         println!(". Reproduced: {}", header.outcome);
     } else if lenient && replayed.outcome.is_bug() {
-        println!(". A bug was found on the way (the trace ended with {}: {})", header.outcome, header.message);
+        println!(
+            ". A bug was found on the way (the trace ended with {}: {})",
+            header.outcome, header.message
+        );
     } else {
         println!(". Not reproduced: the trace ended with {}: {}", header.outcome, header.message);
         return if lenient { Exit::NoBug } else { Exit::ReplayDiverged };

@@ -18,7 +18,7 @@ use rand::TryRng;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Defaults of the budget: whichever comes first.
 const ITERATIONS: u64 = 10_000;
@@ -183,12 +183,16 @@ fn budget(args: &Args) -> Result<Budget> {
     })
 }
 
-/// A flag that Ctrl-C raises; a second one ends the process.
+/// A flag that Ctrl-C raises. A second one ends the process, unless it comes at once: some senders
+/// signal a process and then its group.
 fn interruptible() -> Result<Arc<AtomicBool>> {
+    const AT_ONCE: Duration = Duration::from_millis(500);
     let flag = Arc::new(AtomicBool::new(false));
     let raised = flag.clone();
+    let mut first: Option<Instant> = None;
     ctrlc::set_handler(move || {
-        if raised.swap(true, std::sync::atomic::Ordering::Relaxed) {
+        raised.store(true, std::sync::atomic::Ordering::Relaxed);
+        if first.get_or_insert_with(Instant::now).elapsed() > AT_ONCE {
             std::process::exit(130);
         }
     })
@@ -226,8 +230,11 @@ impl Session<'_> {
     }
 
     fn trace_stem(&self, test: &Test) -> PathBuf {
-        let safe: String =
-            test.name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+        let safe: String = test
+            .name
+            .chars()
+            .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+            .collect();
         self.args.outdir.join(format!("{}-{safe}", file_stem(&self.args.module)))
     }
 
@@ -324,9 +331,17 @@ impl Session<'_> {
                      guest start workers? Do its scheduling points lie within --points and the filters?"
                 ),
                 Exit::BugFound => {
-                    println!(". Found bugs in {} of {} tests: {}", buggy.len(), tests.len(), buggy.join(", "));
+                    println!(
+                        ". Found bugs in {} of {} tests: {}",
+                        buggy.len(),
+                        tests.len(),
+                        buggy.join(", ")
+                    );
                 }
-                _ => println!(". No bug found in {} (sequential consistency, virtual time)", count(tests.len())),
+                _ => println!(
+                    ". No bug found in {} (sequential consistency, virtual time)",
+                    count(tests.len())
+                ),
             }
             return Ok(());
         }
@@ -383,7 +398,11 @@ fn notes(exploration: &Exploration) -> Vec<String> {
 pub fn shell(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// Runs something on a thread with enough native stack for a guest.

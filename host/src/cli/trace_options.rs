@@ -46,8 +46,7 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
         match name.as_str() {
             "points" => {
                 let all = [Points::Sync, Points::Atomic, Points::Heap];
-                options.points =
-                    all.into_iter().find(|p| points_name(*p) == value).with_context(wrong)?;
+                options.points = all.into_iter().find(|p| points_name(*p) == value).with_context(wrong)?;
             }
             "atomic-fn" => options.atomic_fns.push(value.clone()),
             "no-points-in" => options.no_points_in.push(value.clone()),
@@ -105,7 +104,10 @@ mod tests {
             limits: Limits { unfair_steps_max: 7, fair_steps_max: 70, fail_on_steps_max: true },
             at_exit: AtExit::Kill,
             memory_bytes_max: 3 << 20,
-            world: Arc::new(World { arguments: vec!["p".into(), "q r".into()], environment: vec!["A=B".into()] }),
+            world: Arc::new(World {
+                arguments: vec!["p".into(), "q r".into()],
+                environment: vec!["A=B".into()],
+            }),
         };
         assert_eq!(read(&write(&options, &settings)).unwrap(), (options, settings));
     }

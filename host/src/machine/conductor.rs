@@ -119,8 +119,7 @@ impl Conductor {
         self.values.clear();
         self.atomic_ticks = 0;
         self.settled = false;
-        self.steps_max =
-            if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
+        self.steps_max = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
     }
 
     /// The running worker is about to access memory or to go round a loop: nothing that blocks.

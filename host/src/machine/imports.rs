@@ -87,9 +87,8 @@ fn control(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::MEMORY_GROWN, |mut guest: Guest, pages: i32| -> i32 {
         i32::from(guest.data_mut().memory_grown(pages as u32))
     })?;
-    linker.func_wrap(rt::MODULE, rt::NEXT, |mut guest: Guest, frames_end: i32| {
-        next(&mut guest, frames_end)
-    })?;
+    linker
+        .func_wrap(rt::MODULE, rt::NEXT, |mut guest: Guest, frames_end: i32| next(&mut guest, frames_end))?;
     linker.func_wrap(rt::MODULE, rt::STACK_OVERFLOW, |mut guest: Guest| -> Result<()> {
         Err(guest.data_mut().stop(BugKind::StackOverflow, "the worker's stack is too small".into()).into())
     })?;
@@ -224,34 +223,25 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         guest.data_mut().conductor.outcome.get_or_insert(Outcome::Abandoned);
         Err(Stopped.into())
     })?;
-    linker.func_wrap(
-        guest::MODULE,
-        "fail",
-        |mut guest: Guest, text: i32, length: i32| -> Result<()> {
-            let message = text_at(&mut guest, text, length)?;
-            Err(guest.data_mut().stop(BugKind::Assertion, message).into())
-        },
-    )?;
-    linker.func_wrap(
-        guest::MODULE,
-        "log",
-        |mut guest: Guest, text: i32, length: i32| -> Result<()> {
-            let message = text_at(&mut guest, text, length)?;
-            let conductor = &mut guest.data_mut().conductor;
-            if let Some(worker) = conductor.running {
-                conductor.runtime.print(worker, Stream::Log, message.into_bytes());
-            }
-            Ok(())
-        },
-    )?;
+    linker.func_wrap(guest::MODULE, "fail", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
+        let message = text_at(&mut guest, text, length)?;
+        Err(guest.data_mut().stop(BugKind::Assertion, message).into())
+    })?;
+    linker.func_wrap(guest::MODULE, "log", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
+        let message = text_at(&mut guest, text, length)?;
+        let conductor = &mut guest.data_mut().conductor;
+        if let Some(worker) = conductor.running {
+            conductor.runtime.print(worker, Stream::Log, message.into_bytes());
+        }
+        Ok(())
+    })?;
     Ok(())
 }
 
 /// A text argument of a guest's call. Outside of memory it is the guest's bug.
 fn text_at(guest: &mut Guest, address: i32, length: i32) -> Result<String> {
-    let bytes = with_memory(guest, |memory, _, _| {
-        memory.read(address as u32, length as u32).map(<[u8]>::to_vec)
-    });
+    let bytes =
+        with_memory(guest, |memory, _, _| memory.read(address as u32, length as u32).map(<[u8]>::to_vec));
     match bytes {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(_) => {

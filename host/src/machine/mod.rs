@@ -162,7 +162,8 @@ impl Machine {
         let memory_bytes = base.len();
         self.store.data_mut().tracker = Tracker::new(base);
         let globals = self.save_globals();
-        self.start = Snapshot { chunks: Chunks::default(), memory_bytes, globals, images: Vec::new(), runtime };
+        self.start =
+            Snapshot { chunks: Chunks::default(), memory_bytes, globals, images: Vec::new(), runtime };
     }
 
     /// Goes back to the start snapshot.
@@ -269,7 +270,10 @@ impl Machine {
         let name = format!("{}{}", rt::WORKER_GLOBAL_PREFIX, slot.unwrap_or(usize::MAX));
         let Some(global) = self.ports.instance.get_global(&mut self.store, &name) else { return false };
         let high = self.store.data().main_stack.map(|s| s.1);
-        global.get(&mut self.store).i32().is_some_and(|sp| high.is_some_and(|high| sp as u32 > high && sp < 0))
+        global
+            .get(&mut self.store)
+            .i32()
+            .is_some_and(|sp| high.is_some_and(|high| sp as u32 > high && sp < 0))
     }
 
     /// Where a worker is, innermost first: from its saved frames, or from where the guest stopped.

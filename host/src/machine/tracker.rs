@@ -270,8 +270,8 @@ fn differences(a: &[Range<usize>], b: &[Range<usize>]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coyote_strategies::rng::ChoiceRng;
     use coyote_strategies::Iteration;
+    use coyote_strategies::rng::ChoiceRng;
 
     /// Random stores, snapshots, restores and fingerprints against whole copies of memory.
     #[test]

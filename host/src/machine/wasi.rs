@@ -184,8 +184,7 @@ fn plain(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(MODULE, "fd_seek", |_: Guest, fd: i32, _: i64, _: i32, _: i32| {
         standard_or_bad(fd, errno::SPIPE)
     })?;
-    linker
-        .func_wrap(MODULE, "fd_tell", |_: Guest, fd: i32, _: i32| standard_or_bad(fd, errno::SPIPE))?;
+    linker.func_wrap(MODULE, "fd_tell", |_: Guest, fd: i32, _: i32| standard_or_bad(fd, errno::SPIPE))?;
     linker.func_wrap(MODULE, "fd_fdstat_get", |mut guest: Guest, fd: i32, out: i32| {
         if !(0..=2).contains(&fd) {
             return errno::BADF;

@@ -75,9 +75,7 @@ impl Findings {
 
     fn places(&self) -> Vec<&[Location]> {
         let mut places: Vec<&[Location]> = match self.culprit {
-            Some(culprit) => {
-                self.workers.iter().filter(|w| w.id == culprit).map(|w| &w.stack[..]).collect()
-            }
+            Some(culprit) => self.workers.iter().filter(|w| w.id == culprit).map(|w| &w.stack[..]).collect(),
             None => self.workers.iter().map(|w| &w.stack[..]).collect(),
         };
         places.sort();

@@ -22,9 +22,7 @@ mod worker;
 
 use crate::outcome::Bug;
 use clock::Clock;
-use coyote_strategies::{
-    Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath,
-};
+use coyote_strategies::{Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath};
 use mutex::Mutex;
 use objects::Objects;
 use queue::Queue;
@@ -49,7 +47,9 @@ pub enum Performed {
 }
 
 /// When the test is over after its first worker has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtExit {
     /// The other workers run to their ends.
@@ -344,9 +344,7 @@ impl Runtime {
             .filter(|w| self.pending[w.index()].standing == Standing::Blocked)
             .collect();
         let holds = |w: &WorkerId| self.mutexes.iter().any(|(_, m)| m.owner == Some(*w));
-        let expected = |w: &WorkerId| {
-            !holds(w) && (self.workers[w.index()].detached || !self.knows_joins)
-        };
+        let expected = |w: &WorkerId| !holds(w) && (self.workers[w.index()].detached || !self.knows_joins);
         if !main_ended || !blocked.iter().all(expected) {
             return Progress::Deadlock;
         }

@@ -45,9 +45,8 @@ impl Runtime {
         values: &[u64],
         read: &mut dyn FnMut(u32, u8) -> Option<u64>,
     ) -> Performed {
-        let misuse = |message: String| {
-            Performed::Bug(Bug { kind: BugKind::Misuse, message, worker: Some(id) })
-        };
+        let misuse =
+            |message: String| Performed::Bug(Bug { kind: BugKind::Misuse, message, worker: Some(id) });
         let worker = &mut self.workers[id.index()];
         if worker.waiting && !matches!(request, Request::Relock { .. }) {
             worker.waiting = false;

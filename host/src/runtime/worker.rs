@@ -8,23 +8,56 @@ pub enum Request {
     /// The first step, a memory access, a yield, a forced point: nothing for the runtime to do.
     Step,
     Spawn(Start),
-    Join { handle: u32 },
+    Join {
+        handle: u32,
+    },
     Exit,
     /// Ends the whole program.
-    ProcessExit { code: u32 },
-    Sleep { span_ns: u64 },
-    Lock { mutex: u32 },
-    TryLock { mutex: u32 },
-    Unlock { mutex: u32 },
-    Wait { condvar: u32, mutex: u32, span_ns: Option<u64> },
+    ProcessExit {
+        code: u32,
+    },
+    Sleep {
+        span_ns: u64,
+    },
+    Lock {
+        mutex: u32,
+    },
+    TryLock {
+        mutex: u32,
+    },
+    Unlock {
+        mutex: u32,
+    },
+    Wait {
+        condvar: u32,
+        mutex: u32,
+        span_ns: Option<u64>,
+    },
     /// The second half of a `Wait`.
-    Relock { condvar: u32, mutex: u32 },
-    Signal { condvar: u32 },
-    Broadcast { condvar: u32 },
-    FutexWait { address: u32, expected: u64, bytes: u8, span_ns: Option<u64> },
-    FutexNotify { address: u32, count: u32 },
+    Relock {
+        condvar: u32,
+        mutex: u32,
+    },
+    Signal {
+        condvar: u32,
+    },
+    Broadcast {
+        condvar: u32,
+    },
+    FutexWait {
+        address: u32,
+        expected: u64,
+        bytes: u8,
+        span_ns: Option<u64>,
+    },
+    FutexNotify {
+        address: u32,
+        count: u32,
+    },
     ChooseBool,
-    ChooseInt { bound: u32 },
+    ChooseInt {
+        bound: u32,
+    },
 }
 
 /// How a new worker begins: the arguments of `Action::Start`.

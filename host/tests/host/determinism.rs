@@ -174,7 +174,7 @@ fn make(execution: &mut Execution, next: Move) {
 type State = (u128, Status, Option<Vec<u8>>);
 
 fn state(execution: &mut Execution, step: usize) -> State {
-    let whole = (step % 16 == 0).then(|| memory(execution));
+    let whole = step.is_multiple_of(16).then(|| memory(execution));
     (execution.fingerprint(), execution.status(), whole)
 }
 

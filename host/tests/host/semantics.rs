@@ -216,8 +216,8 @@ struct Model {
     created: Vec<usize>,
 }
 
-/// Where a step leads: another state or an outcome.
-type Next = Result<Model, (Model, &'static str)>;
+/// Where a step leads: to another state, or to an outcome in this one.
+type Next = (Model, Option<&'static str>);
 
 impl Model {
     fn new(program: &Program) -> Model {
@@ -311,7 +311,7 @@ impl Model {
             if let Some(queue) = model.condvars.get_mut(&condvar) {
                 queue.retain(|w| !chosen.contains(w));
             }
-            Ok(model.done(program, w, 0))
+            (model.done(program, w, 0), None)
         });
         woken.collect()
     }
@@ -320,18 +320,18 @@ impl Model {
     fn step(&self, program: &Program, w: usize) -> Vec<Next> {
         let mut model = self.clone();
         let Some(action) = self.action(program, w) else {
-            return vec![Ok(model.ended_by_return(program, w))];
+            return vec![(model.ended_by_return(program, w), None)];
         };
         match self.workers[w].stage {
             Stage::Created => {
                 model.workers[w].stage = Stage::Running;
-                return vec![Ok(model)];
+                return vec![(model, None)];
             }
             Stage::Woken(result) => {
                 if let Wait(_, m) | WaitFor(_, m, _) = action {
                     model.owners.insert(m, w);
                 }
-                return vec![Ok(model.done(program, w, result))];
+                return vec![(model.done(program, w, result), None)];
             }
             _ => {}
         }
@@ -348,17 +348,17 @@ impl Model {
                 }
                 u8::from(free)
             }
-            Unlock(m) if !holds(m) => return vec![Err((model, "misuse"))],
+            Unlock(m) if !holds(m) => return vec![(model, Some("misuse"))],
             Unlock(m) => {
                 model.owners.remove(&m);
                 0
             }
-            Wait(_, m) | WaitFor(_, m, _) if !holds(m) => return vec![Err((model, "misuse"))],
+            Wait(_, m) | WaitFor(_, m, _) if !holds(m) => return vec![(model, Some("misuse"))],
             Wait(c, m) | WaitFor(c, m, _) => {
                 model.owners.remove(&m);
                 model.condvars.entry(c).or_default().insert(w);
                 model.wait(w, if let WaitFor(_, _, span) = action { Some(span) } else { None });
-                return vec![Ok(model)];
+                return vec![(model, None)];
             }
             Signal(c) => return self.notify(program, w, c, 1),
             Broadcast(c) => return self.notify(program, w, c, usize::MAX),
@@ -366,7 +366,7 @@ impl Model {
                 if self.cells.get(&a).copied().unwrap_or(0) == v {
                     model.futexes.entry(a).or_default().insert(w);
                     model.wait(w, if let FutexWaitFor(_, _, span) = action { Some(span) } else { None });
-                    return vec![Ok(model)];
+                    return vec![(model, None)];
                 }
                 1
             }
@@ -377,7 +377,7 @@ impl Model {
                     if let Some(queue) = model.futexes.get_mut(&a) {
                         queue.retain(|w| !chosen.contains(w));
                     }
-                    Ok(model.done(program, w, chosen.len() as u8))
+                    (model.done(program, w, chosen.len() as u8), None)
                 });
                 return woken.collect();
             }
@@ -388,13 +388,13 @@ impl Model {
             Load(a) => self.cells.get(&a).copied().unwrap_or(0) as u8,
             Sleep(span) => {
                 model.wait(w, Some(span));
-                return vec![Ok(model)];
+                return vec![(model, None)];
             }
             Yield => 0,
-            ChooseInt(n) => return (0..n).map(|v| Ok(self.clone().done(program, w, v as u8))).collect(),
+            ChooseInt(n) => return (0..n).map(|v| (self.clone().done(program, w, v as u8), None)).collect(),
             Exit => {
                 model.workers[w].stage = Stage::Ended;
-                return vec![Ok(model)];
+                return vec![(model, None)];
             }
             Spawn(child) | SpawnDetached(child) => {
                 model.workers[child].stage = Stage::Created;
@@ -404,7 +404,7 @@ impl Model {
             }
             Join(_) => 0,
         };
-        vec![Ok(model.done(program, w, result))]
+        vec![(model.done(program, w, result), None)]
     }
 
     /// The earliest timeout fires.
@@ -463,8 +463,10 @@ fn modelled(program: &Program, at_exit: AtExit) -> BTreeSet<End> {
         let able = (0..program.len()).filter(|w| model.can_step(program, *w));
         for next in able.flat_map(|w| model.step(program, w)) {
             match next {
-                Ok(next) => left.push(next),
-                Err((model, outcome)) => drop(ends.insert(model.end(program, outcome))),
+                (next, None) => left.push(next),
+                (end, Some(outcome)) => {
+                    ends.insert(end.end(program, outcome));
+                }
             }
         }
         left.extend(model.fire(program));

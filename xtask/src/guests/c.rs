@@ -101,12 +101,17 @@ impl Clang {
         Ok(Clang { program, version, renamed })
     }
 
+    /// The compiler, without any options.
+    pub fn command(&self) -> Command {
+        Command::new(&self.program)
+    }
+
     pub fn compile(&self, guest: &Guest) -> Result<Vec<u8>> {
         let root = files::root();
         let source = &guest.sources[0];
         let text = files::read_text(source)?;
         let wasm = scratch().join(&guest.name).with_extension("wasm");
-        let mut command = Command::new(&self.program);
+        let mut command = self.command();
         // Relative names only: debug information must not depend on where the repository lies.
         command.current_dir(&root).args(FLAGS).arg(format!("-ffile-prefix-map={}=.", root.display()));
         for renamed in &self.renamed {

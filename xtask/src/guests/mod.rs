@@ -9,11 +9,11 @@
 //! - [`manifest`]: which sources and compilers the committed modules came from.
 //! - [`index`]: what is expected of each test, `examples/expected.json`.
 
-mod c;
+pub mod c;
 mod debug_info;
 mod index;
 mod manifest;
-mod rust;
+pub mod rust;
 mod wat;
 
 use crate::files;
@@ -37,7 +37,7 @@ pub struct Arguments {
 }
 
 /// A guest before it is built.
-struct Guest {
+pub struct Guest {
     /// Name of the module, without extension.
     name: String,
     language: Language,
@@ -46,14 +46,14 @@ struct Guest {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Language {
+pub enum Language {
     C,
     Rust(rust::Target),
     Wat,
 }
 
 /// What a language needs on this machine.
-enum Toolchain {
+pub enum Toolchain {
     /// The version, as compilers print it.
     Found(String),
     /// What is missing and which package has it.
@@ -227,7 +227,7 @@ fn strangers(guests: &[Guest]) -> Result<Vec<PathBuf>> {
 }
 
 /// Runs a command; what it wrote is part of the error if it fails.
-fn output(command: &mut Command) -> Result<Output> {
+pub fn output(command: &mut Command) -> Result<Output> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("{program} cannot be run"))?;
     if !output.status.success() {

@@ -1,0 +1,159 @@
+//! `cargo xtask large`: large modules as compilers make them, for the host's tests `large`.
+//!
+//! SQLite in C, a program of std's threads, a libtest binary. They are never committed: they lie in
+//! `target/large`. Their sources are in `examples/large`, SQLite's own in the package of a crate.
+
+use crate::files;
+use crate::guests::c::Clang;
+use crate::guests::rust::Target;
+use crate::guests::{Toolchain, output};
+use crate::tests::cargo;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCES: &str = "examples/large";
+
+/// Build SQLite and other large programs into target/large
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Run the host's tests on them too
+    #[arg(long)]
+    test: bool,
+    /// Only measure what preparing them costs, one after the other
+    #[arg(long, conflicts_with = "test")]
+    measure: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let clang = Clang::find()?;
+    let missing: Vec<String> =
+        [clang.as_ref().err().cloned(), missing(Target::Threads)?].into_iter().flatten().collect();
+    if !missing.is_empty() {
+        bail!("{}", missing.join("\n"));
+    }
+    let clang = clang.map_err(anyhow::Error::msg)?;
+    let amalgamation = amalgamation()?;
+    for level in ["-O0", "-O2", "-Os"] {
+        sqlite(&clang, &amalgamation, level)?;
+    }
+    threads("debug")?;
+    threads("release")?;
+    libtest()?;
+    match (arguments.test, arguments.measure) {
+        (true, _) => test(&[]),
+        (_, true) => test(&["--nocapture", "--test-threads", "1", "figures"]),
+        _ => Ok(()),
+    }
+}
+
+fn missing(target: Target) -> Result<Option<String>> {
+    Ok(match target.toolchain()? {
+        Toolchain::Found(_) => None,
+        Toolchain::Missing(what) => Some(what),
+    })
+}
+
+fn test(options: &[&str]) -> Result<()> {
+    let mut arguments = vec!["test", "--release", "-p", "coyote-wasm", "--test", "large", "--"];
+    arguments.extend(options);
+    let directory = directory().to_string_lossy().into_owned();
+    cargo(&arguments, &[("COYOTE_LARGE", directory), ("COYOTE_LARGE_REQUIRED", "1".into())])
+}
+
+/// Absolute: compilers and tests run in other directories.
+fn directory() -> PathBuf {
+    let directory = files::target().join("large");
+    std::path::absolute(&directory).unwrap_or(directory)
+}
+
+fn put(name: &str, wasm: &Path) -> Result<()> {
+    let wasm = files::read(wasm)?;
+    println!("{name:20} {:>8} bytes", wasm.len());
+    files::write(&directory().join(name).with_extension("wasm"), wasm)
+}
+
+/// Intermediate files.
+fn scratch() -> PathBuf {
+    directory().join("build")
+}
+
+/// A cargo for a crate under `examples/large`.
+fn cargo_in(name: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .current_dir(files::root().join(SOURCES).join(name))
+        // The user's own flags would be used instead of none.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("CARGO_TARGET_DIR", scratch());
+    command
+}
+
+/// The directory of SQLite's amalgamation: cargo fetches the package that has it in it.
+fn amalgamation() -> Result<PathBuf> {
+    const PACKAGE: &str = "libsqlite3-sys";
+    let printed = output(cargo_in("sqlite").args(["metadata", "--locked", "--format-version", "1"]))
+        .context("SQLite comes from crates.io, which needs a network the first time")?;
+    let metadata: Value = serde_json::from_slice(&printed.stdout)?;
+    let packages = metadata["packages"].as_array().context("cargo's metadata has packages")?;
+    let package = packages.iter().find(|p| p["name"] == PACKAGE);
+    let manifest = package.and_then(|p| p["manifest_path"].as_str());
+    let manifest = manifest.with_context(|| format!("{PACKAGE} is a dependency of {SOURCES}/sqlite"))?;
+    Ok(Path::new(manifest).with_file_name("sqlite3"))
+}
+
+fn sqlite(clang: &Clang, amalgamation: &Path, level: &str) -> Result<()> {
+    let name = format!("sqlite{}", level.replace('-', "_").to_lowercase());
+    let wasm = scratch().join(&name).with_extension("wasm");
+    std::fs::create_dir_all(scratch())?;
+    output(
+        clang
+            .command()
+            .args(["--target=wasm32-wasi", "-std=gnu17", "-matomics", "-mbulk-memory", level])
+            // What WASI does not have.
+            .args(["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-DLONGDOUBLE_TYPE=double"])
+            .args(["-D_WASI_EMULATED_MMAN", "-lwasi-emulated-mman"])
+            .args(["-D_WASI_EMULATED_GETPID", "-lwasi-emulated-getpid"])
+            .arg("-w")
+            .arg("-I")
+            .arg(amalgamation)
+            .arg(files::root().join(SOURCES).join("sqlite/main.c"))
+            .arg(amalgamation.join("sqlite3.c"))
+            .arg("-o")
+            .arg(&wasm),
+    )?;
+    put(&name, &wasm)
+}
+
+const TRIPLE: &str = "wasm32-wasip1-threads";
+
+fn threads(profile: &str) -> Result<()> {
+    let mut command = cargo_in("threads");
+    command.args(["build", "--quiet", "--locked", "--target", TRIPLE]);
+    if profile == "release" {
+        command.arg("--release");
+    }
+    output(&mut command)?;
+    let built = scratch().join(TRIPLE).join(profile).join("threads.wasm");
+    put(&format!("threads_{profile}"), &built)
+}
+
+fn libtest() -> Result<()> {
+    let printed = output(cargo_in("libtest").args([
+        "test",
+        "--no-run",
+        "--quiet",
+        "--locked",
+        "--target",
+        TRIPLE,
+        "--message-format",
+        "json",
+    ]))?;
+    // One JSON object a line; the test binary is the only one with an executable.
+    let text = String::from_utf8(printed.stdout)?;
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let executable = messages.filter_map(|m| Some(m["executable"].as_str()?.to_string())).last();
+    put("libtest_debug", Path::new(&executable.context("cargo names the test binary")?))
+}
