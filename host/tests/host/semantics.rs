@@ -537,6 +537,12 @@ fn condvars() {
     check(&[Lock(0), Store(0, 1), Signal(0), Unlock(0)], &[&waiter], 2);
     check(&[Lock(0), Store(0, 1), Broadcast(0), Unlock(0)], &[&waiter, &waiter], 4);
     check(&[Lock(0), Signal(0), Unlock(0)], &[&waiter, &waiter], 3);
+    // The notifier saw that both wait: it may still be either of them that is woken.
+    check(
+        &[Lock(0), Load(0), Load(1), Signal(0), Unlock(0)],
+        &[&[Lock(0), Store(0, 1), Wait(0, 0), Load(2)], &[Lock(0), Store(1, 1), Wait(0, 0), Load(2)]],
+        5,
+    );
     // Between notification and relock anybody may have the mutex.
     check(&[Signal(0)], &[&waiter, &[Lock(0), Store(0, 1), Unlock(0)]], 3);
     check(&[Signal(0), Signal(0)], &[&waiter, &waiter], 4);
@@ -562,6 +568,8 @@ fn timeouts_race_with_notifications() {
 fn futexes() {
     check(&[Store(0, 1), FutexNotify(0, 1)], &[&[FutexWait(0, 0)]], 2);
     check(&[FutexNotify(0, 1)], &[&[FutexWait(0, 0)], &[FutexWait(0, 0)]], 3);
+    // Who does not come back had begun to wait before the store: either of two waiters may be woken.
+    check(&[Store(0, 1), FutexNotify(0, 1)], &[&[FutexWait(0, 0)], &[FutexWait(0, 0)]], 5);
     check(&[FutexNotify(0, 2)], &[&[FutexWait(0, 0)], &[FutexWait(0, 0)], &[FutexWait(0, 0)]], 7);
     check(&[FutexNotify(0, 0)], &[&[FutexWait(0, 0)]], 1);
     check(&[FutexNotify(1, 9)], &[&[FutexWait(0, 0)], &[FutexWait(1, 0)]], 2);
