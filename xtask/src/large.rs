@@ -21,8 +21,8 @@ pub struct Arguments {
     /// Run the host's tests on them too
     #[arg(long)]
     test: bool,
-    /// Only measure what preparing them costs, one after the other
-    #[arg(long, conflicts_with = "test")]
+    /// Measure what preparing and running them costs
+    #[arg(long)]
     measure: bool,
 }
 
@@ -35,17 +35,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let clang = clang.map_err(anyhow::Error::msg)?;
     let amalgamation = amalgamation()?;
-    for level in ["-O0", "-O2", "-Os"] {
+    for level in ["-O2", "-Os"] {
         sqlite(&clang, &amalgamation, level)?;
     }
     threads("debug")?;
     threads("release")?;
     libtest()?;
-    match (arguments.test, arguments.measure) {
-        (true, _) => test(&[]),
-        (_, true) => test(&["--nocapture", "--test-threads", "1", "figures"]),
-        _ => Ok(()),
+    if arguments.test {
+        test(&[], &[])?;
     }
+    if arguments.measure {
+        test(&["--nocapture", "figures"], &[("COYOTE_LARGE_FIGURES", "1".into())])?;
+    }
+    Ok(())
 }
 
 fn missing(target: Target) -> Result<Option<String>> {
@@ -55,11 +57,15 @@ fn missing(target: Target) -> Result<Option<String>> {
     })
 }
 
-fn test(options: &[&str]) -> Result<()> {
+fn test(options: &[&str], variables: &[(&str, String)]) -> Result<()> {
     let mut arguments = vec!["test", "--release", "-p", "coyote-wasm", "--test", "large", "--"];
     arguments.extend(options);
-    let directory = directory().to_string_lossy().into_owned();
-    cargo(&arguments, &[("COYOTE_LARGE", directory), ("COYOTE_LARGE_REQUIRED", "1".into())])
+    let mut all = vec![
+        ("COYOTE_LARGE", directory().to_string_lossy().into_owned()),
+        ("COYOTE_LARGE_REQUIRED", "1".into()),
+    ];
+    all.extend_from_slice(variables);
+    cargo(&arguments, &all)
 }
 
 /// Absolute: compilers and tests run in other directories.
