@@ -331,3 +331,35 @@ fn no_bit_flip_panics() {
     // Refused, not startable, ran: all three happen, or this test tests nothing.
     assert!(ends[0] > 1_000 && ends[2] > 500, "{ends:?}");
 }
+
+/// Ctrl-C ends a run with its statistics, and what was found so far is kept and replays.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_loses_nothing() {
+    let directory = directory(&[("racy.wasm", &racy())]);
+    let at = directory.path();
+    // Far more iterations than there is time for.
+    let run = ["test", "racy.wasm", "--seed", "0", "--explore", "-i", "1000000000000"];
+    let child = process::command(&process::cache(), at, &run).spawn().unwrap();
+    let traces = || {
+        let files = std::fs::read_dir(at.join("coyote-output")).into_iter().flatten();
+        files.filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "trace")).count()
+    };
+    // Until a bug is found, at most a minute on a busy machine.
+    for _ in 0..6_000 {
+        if traces() > 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let ended = process::ended(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.line("..... Explored ").contains(" schedules"), "{ended:?}");
+    assert_eq!(traces(), 1, "the shortest trace of the one bug");
+    let trace = ended.line("  trace:  ").trim_start_matches("  trace:  ");
+    let replayed = process::run(at, &["replay", "racy.wasm", trace]);
+    assert_eq!(replayed.code, Some(2), "{replayed:?}");
+    assert_eq!(replayed.line("bug in test "), ended.line("bug in test "));
+}

@@ -206,7 +206,6 @@ fn check_restores(execution: &mut Execution, iteration: Iteration, steps_max: us
         for (i, next) in moves.iter().enumerate().skip(*at) {
             make(execution, *next);
             let now = state(execution, i + 1);
-            if now != states[i + 1] { eprintln!("at {at} i {i} fp {} status {:?} {:?} mem {:?} move {next:?}", now.0 == states[i+1].0, now.1, states[i+1].1, now.2.as_ref().map(|m| Some(m) == states[i+1].2.as_ref())); eprintln!("{:?}", execution.machine().parts()); }
             assert!(now == states[i + 1], "after going back to {at}, the state after step {i} differs");
         }
         assert_eq!(execution.machine().conductor().outcome, outcome);

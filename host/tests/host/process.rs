@@ -1,7 +1,7 @@
 //! `coyote-wasm` in a process of its own.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,18 +29,30 @@ pub fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
 
-/// Runs the program in a directory with a cache.
-pub fn run_with(cache: &Path, directory: &Path, arguments: &[&str]) -> Ended {
-    let output = Command::new(env!("CARGO_BIN_EXE_coyote-wasm"))
+/// The program, to be run in a directory with a cache; its output is collected.
+pub fn command(cache: &Path, directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coyote-wasm"));
+    command
         .args(arguments)
         .current_dir(directory)
         .env("COYOTE_CACHE_DIR", cache)
         .env("NO_COLOR", "1")
         .env_remove("CI")
-        .output()
-        .expect("the program starts");
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What a process that has ended said.
+pub fn ended(output: Output) -> Ended {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is UTF-8");
     Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Runs the program in a directory with a cache.
+pub fn run_with(cache: &Path, directory: &Path, arguments: &[&str]) -> Ended {
+    ended(command(cache, directory, arguments).output().expect("the program starts"))
 }
 
 /// Runs the program in a directory.
