@@ -27,6 +27,14 @@ pub struct Limits {
     pub fail_on_steps_max: bool,
 }
 
+/// A step that still needs a value from outside: its worker, the bound, and the values it has so far.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unfinished {
+    pub worker: WorkerId,
+    pub bound: u64,
+    pub values: Vec<u64>,
+}
+
 /// Forced points within one call of an atomic function before it has to let others run: it may wait
 /// for a worker that blocked inside of such a function.
 const ATOMIC_TICKS_MAX: u32 = 1_000;
@@ -371,6 +379,18 @@ impl Conductor {
     }
 
     // What follows is for an execution that is driven from outside.
+
+    /// The step that waits for a value: part of the program's state.
+    pub fn unfinished(&self) -> Option<Unfinished> {
+        let (worker, bound) = self.choosing?;
+        Some(Unfinished { worker, bound, values: self.values.clone() })
+    }
+
+    /// Puts a saved step back that waits for a value.
+    pub fn resume_unfinished(&mut self, unfinished: &Unfinished) {
+        self.choosing = Some((unfinished.worker, unfinished.bound));
+        self.values.clone_from(&unfinished.values);
+    }
 
     /// What is asked of whoever drives the execution.
     pub fn status(&self) -> Status {

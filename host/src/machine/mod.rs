@@ -15,16 +15,17 @@ pub mod wasi;
 use crate::artifact::Artifact;
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use crate::runtime::Runtime;
-use conductor::{Conductor, Read};
+use conductor::{Conductor, Read, Unfinished};
 use coyote_abi::rt;
 use coyote_instrumenter::Location;
-use coyote_strategies::Pick;
+use coyote_strategies::{Pick, Standing};
 use host::{Host, Image, Stopped, World};
+use std::hash::Hash;
 use std::ops::Range;
 use std::sync::Arc;
 use tracker::{Chunks, Tracker};
 use wasmtime::{Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val, WasmBacktrace};
-use xxhash_rust::xxh3::xxh3_128_with_seed;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 
 /// The state of a guest at a moment when all of its workers are suspended.
 #[derive(Clone)]
@@ -34,6 +35,7 @@ pub struct Snapshot {
     globals: Arc<[u8]>,
     images: Vec<Image>,
     runtime: Runtime,
+    unfinished: Option<Unfinished>,
 }
 
 /// The exports that the host drives, and where the shared globals are exchanged.
@@ -99,6 +101,7 @@ impl Machine {
             globals: Arc::from([]),
             images: Vec::new(),
             runtime: Runtime::default(),
+            unfinished: None,
         };
         let mut machine =
             Machine { artifact, store, ports, start, tables_changed: false, stopped_at: Vec::new() };
@@ -162,8 +165,8 @@ impl Machine {
         let memory_bytes = base.len();
         self.store.data_mut().tracker = Tracker::new(base);
         let globals = self.save_globals();
-        self.start =
-            Snapshot { chunks: Chunks::default(), memory_bytes, globals, images: Vec::new(), runtime };
+        let (chunks, images) = (Chunks::default(), Vec::new());
+        self.start = Snapshot { chunks, memory_bytes, globals, images, runtime, unfinished: None };
     }
 
     /// Goes back to the start snapshot.
@@ -302,7 +305,9 @@ impl Machine {
         let host = self.store.data();
         let workers = host.conductor.runtime.workers().len().min(host.images.len());
         let images = host.images[..workers].to_vec();
-        Snapshot { chunks, memory_bytes, globals, images, runtime: host.conductor.runtime.clone() }
+        let runtime = host.conductor.runtime.clone();
+        let unfinished = host.conductor.unfinished();
+        Snapshot { chunks, memory_bytes, globals, images, runtime, unfinished }
     }
 
     /// Returns to a saved state.
@@ -315,7 +320,10 @@ impl Machine {
         host.images.clear();
         host.images.extend_from_slice(&snapshot.images);
         host.conductor.begin(&snapshot.runtime);
-        host.conductor.settle();
+        match &snapshot.unfinished {
+            Some(unfinished) => host.conductor.resume_unfinished(unfinished),
+            None => host.conductor.settle(),
+        }
         Ok(())
     }
 
@@ -336,10 +344,18 @@ impl Machine {
         let mut print = memory
             .wrapping_add(host.conductor.runtime.digest())
             .wrapping_add(xxh3_128_with_seed(&globals, 1));
-        for (worker, image) in host.conductor.runtime.workers().iter().zip(&host.images) {
-            let bytes = stack::canonical(&host.table, &image.bytes);
-            let seed = worker.key.wrapping_add(u64::from(image.started));
-            print = print.wrapping_add(xxh3_128_with_seed(&bytes, seed));
+        if let Some(unfinished) = host.conductor.unfinished() {
+            let mut hasher = Xxh3::with_seed(2);
+            unfinished.hash(&mut hasher);
+            print = print.wrapping_add(hasher.digest128());
+        }
+        let workers = host.conductor.runtime.view().workers.iter().zip(host.conductor.runtime.workers());
+        for ((pending, worker), image) in workers.zip(&host.images) {
+            // A worker that has not begun is all in the runtime, and one that has ended is no more.
+            if image.started && pending.standing != Standing::Ended {
+                let bytes = stack::canonical(&host.table, &image.bytes);
+                print = print.wrapping_add(xxh3_128_with_seed(&bytes, worker.key));
+            }
         }
         print
     }
