@@ -7,7 +7,7 @@ use crate::artifact::Artifact;
 use crate::machine::conductor::{Choice, Conductor, Limits};
 use crate::machine::host::World;
 use crate::machine::{Machine, MachineError, Snapshot};
-use crate::outcome::{Bound, Outcome};
+use crate::outcome::{Bound, BugKind, Outcome};
 use crate::runtime::{AtExit, Runtime, Start};
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
@@ -112,6 +112,10 @@ impl Execution {
         Ok(Execution { machine, test: test.clone(), footprint: Vec::new(), error: None })
     }
 
+    pub fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -160,7 +164,11 @@ impl Execution {
             decisions: conductor.decisions,
             concurrency: conductor.concurrency,
             workers: conductor.runtime.workers().len() as u32,
-            hit_max_steps: matches!(conductor.outcome, Some(Outcome::Bound(Bound::Steps(_)))),
+            hit_max_steps: match &conductor.outcome {
+                Some(Outcome::Bound(Bound::Steps(_))) => true,
+                Some(Outcome::Bug(bug)) => bug.kind == BugKind::MaxSteps,
+                _ => false,
+            },
             buggy: conductor.outcome.as_ref().is_some_and(Outcome::is_bug),
             abandoned: matches!(conductor.outcome, Some(Outcome::Abandoned)),
         }

@@ -86,6 +86,10 @@ impl Replay {
                 let id = self.id(worker).ok_or_else(|| format!("worker {worker} does not exist"))?;
                 let pending = &view.workers[id.index()];
                 let operation = &pending.operation;
+                // A worker in an atomic function is the only one that can be picked.
+                if pending.standing == Standing::Enabled && !view.enabled.contains(&id) {
+                    return Err(format!("worker {worker} has to wait for an atomic function"));
+                }
                 if pending.standing != Standing::Enabled {
                     let how = if pending.standing == Standing::Ended { "has ended" } else { "is blocked" };
                     return Err(format!("worker {worker} {how} at {}", operation.kind.name()));

@@ -379,6 +379,12 @@ fn notes(exploration: &Exploration) -> Vec<String> {
             n => format!("This test met no choice, though it has {n} workers."),
         });
     }
+    let ended = [&exploration.statistics.fair, &exploration.statistics.unfair]
+        .iter()
+        .any(|s| s.explored > s.hit_max_steps + s.abandoned);
+    if exploration.found.is_empty() && !ended {
+        notes.push("No iteration ran to its end: this says nothing about the test.".into());
+    }
     if exploration.memory_refused {
         notes.push("The guest was refused memory in some iteration: raise --max-memory.".into());
     }

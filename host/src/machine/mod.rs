@@ -78,6 +78,8 @@ pub enum MachineError {
     Instantiate(String),
     #[error("the module's initialisation failed: {0}")]
     Initialise(String),
+    #[error("the module's memory begins with {has} MiB, a guest may have {max} MiB: raise --max-memory")]
+    Memory { has: usize, max: usize },
     #[error("this is a bug in coyote-wasm: {0}")]
     Internal(String),
 }
@@ -95,6 +97,10 @@ impl Machine {
         host.main_stack = stack::main_stack(&artifact);
         host.conductor.null_bytes = stack::null_page(&artifact);
         let (store, ports) = instantiate(&artifact, host)?;
+        let has = store.data().conductor.memory_bytes as usize;
+        if has > memory_bytes_max {
+            return Err(MachineError::Memory { has: has >> 20, max: memory_bytes_max >> 20 });
+        }
         let start = Snapshot {
             chunks: Chunks::default(),
             memory_bytes: 0,
@@ -329,9 +335,15 @@ impl Machine {
 
     /// A hash of everything that decides how the guest goes on. Every worker must be suspended.
     pub fn fingerprint(&mut self) -> u128 {
+        self.fingerprint_with(stack::RED_ZONE)
+    }
+
+    /// With another red zone than compilers use: a fault that tests must notice.
+    #[doc(hidden)]
+    pub fn fingerprint_with(&mut self, red_zone: u32) -> u128 {
         self.collect_marks();
         let globals = self.save_globals();
-        let dead = stack::dead_ranges(self.store.data());
+        let dead = stack::dead_ranges(self.store.data(), red_zone);
         let memory = match self.ports.memory {
             Some(memory) => {
                 let (bytes, host) = memory.data_and_store_mut(&mut self.store);
@@ -464,7 +476,12 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
     imports::define(&mut linker).map_err(failed)?;
     wasi::define(&mut linker, artifact.module()).map_err(failed)?;
     artifact.define_stubs(&mut linker).map_err(failed)?;
-    let instance = linker.instantiate(&mut store, artifact.module()).map_err(failed)?;
+    let instance = linker.instantiate(&mut store, artifact.module()).map_err(|e| {
+        match e.downcast_ref::<Trap>() {
+            Some(trap) => MachineError::Initialise(format!("the start function stops with: {trap}")),
+            None => failed(e),
+        }
+    })?;
     let memory = instance.get_memory(&mut store, rt::MEMORY);
     let dirty = instance.get_memory(&mut store, rt::DIRTY);
     let frames = instance.get_memory(&mut store, rt::FRAMES);

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// Leaf functions keep live data up to so many bytes below the stack pointer (LLVM's red zone on
 /// wasm), without moving it.
-const RED_ZONE: u32 = 128;
+pub const RED_ZONE: u32 = 128;
 
 /// The frames in saved bytes, outermost first: the site and the range of each.
 fn walk<'a>(table: &'a SiteTable, bytes: &'a [u8]) -> impl Iterator<Item = (u32, Range<usize>)> + 'a {
@@ -73,7 +73,7 @@ pub fn null_page(artifact: &Artifact) -> u64 {
 
 /// Ranges of guest memory that belong to a suspended worker's stack and lie below all that is live
 /// there. Only for stacks whose bounds are known.
-pub fn dead_ranges(host: &Host) -> Vec<Range<usize>> {
+pub fn dead_ranges(host: &Host, red_zone: u32) -> Vec<Range<usize>> {
     let runtime = &host.conductor.runtime;
     let mut dead = Vec::new();
     for (i, worker) in runtime.workers().iter().enumerate() {
@@ -88,9 +88,9 @@ pub fn dead_ranges(host: &Host) -> Vec<Range<usize>> {
         }
         if let Some(sp) = host.stack_pointer(image)
             && (low..=high).contains(&sp)
-            && sp - low > RED_ZONE
+            && sp - low > red_zone
         {
-            dead.push(indices(low..sp - RED_ZONE));
+            dead.push(indices(low..sp - red_zone));
         }
     }
     dead

@@ -4,6 +4,7 @@
 use super::guest;
 use coyote_wasm::execution::Execution;
 use coyote_wasm::machine::conductor::Choice;
+use coyote_wasm::machine::stack::RED_ZONE;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::strategies::{Iteration, RandomWalk, System};
 
@@ -121,7 +122,7 @@ fn iterations_of_two_kinds_do_not_meet() {
 }
 
 /// The end of a test whose worker wrote a byte so far below its stack pointer, and is suspended there.
-fn print_with_byte(below: i32, value: i32) -> u128 {
+fn print_with_byte(below: i32, value: i32, red_zone: u32) -> u128 {
     let text = std::fs::read_to_string(guest::wat_file("red_zone.wat")).unwrap();
     let text = text.replace("(;BELOW;)", &below.to_string()).replace("(;VALUE;)", &value.to_string());
     let artifact = guest::from_text(&text);
@@ -130,7 +131,7 @@ fn print_with_byte(below: i32, value: i32) -> u128 {
         let iteration = Iteration { seed: 0, index: 0 };
         let outcome = execution.run_stepwise(&mut RandomWalk::default(), iteration, &mut |execution| {
             // The worker waits for ever right after its store: the state before the test ends.
-            last = Some(execution.fingerprint());
+            last = Some(execution.machine_mut().fingerprint_with(red_zone));
         });
         assert!(matches!(outcome, Ok(Outcome::Bug(_))), "the worker waits for ever: {outcome:?}");
         last.expect("there are steps")
@@ -141,14 +142,23 @@ fn print_with_byte(below: i32, value: i32) -> u128 {
 /// What lies there counts for the fingerprint; what lies below that is dead.
 #[test]
 fn fingerprints_see_the_red_zone_and_nothing_below() {
-    for below in [1, 8, 64, 127, 128] {
-        assert_ne!(print_with_byte(below, 1), print_with_byte(below, 2), "{below} bytes below");
-    }
-    for below in [129, 136, 200, 1000, 4096] {
-        assert_eq!(print_with_byte(below, 1), print_with_byte(below, 2), "{below} bytes below");
-    }
+    assert_eq!(wrongly_seen(RED_ZONE), [0; 0]);
+    // Planted faults: without the red zone, and with one that is a byte off.
+    assert_eq!(wrongly_seen(0), [1, 8, 64, 127, 128]);
+    assert_eq!(wrongly_seen(127), [128]);
+    assert_eq!(wrongly_seen(129), [129]);
+}
+
+/// Distances at which the fingerprint sees a byte that it should not see, or the other way round.
+fn wrongly_seen(red_zone: u32) -> Vec<i32> {
+    let live = [1, 8, 64, 127, 128];
+    let dead = [129, 136, 200, 1000, 4096];
     // At and above the stack pointer, and below the whole stack, everything counts.
-    for below in [0, -1, -16, 4097] {
-        assert_ne!(print_with_byte(below, 1), print_with_byte(below, 2), "{below} bytes below");
-    }
+    let elsewhere = [0, -1, -16, 4097];
+    let all = live.iter().chain(&dead).chain(&elsewhere);
+    let wrong = all.filter(|below| {
+        let seen = print_with_byte(**below, 1, red_zone) != print_with_byte(**below, 2, red_zone);
+        seen == dead.contains(below)
+    });
+    wrong.copied().collect()
 }

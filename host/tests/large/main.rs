@@ -200,6 +200,11 @@ fn one_thread(name: &str) {
 }
 
 #[test]
+fn sqlite_unoptimised() {
+    one_thread("sqlite_o0");
+}
+
+#[test]
 fn sqlite_optimised() {
     one_thread("sqlite_o2");
 }

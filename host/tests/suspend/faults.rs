@@ -4,7 +4,7 @@ use crate::corpora::{self, Corpus};
 use crate::differential::engine;
 use coyote_instrumenter::suspend::Fault;
 
-const FAULTS: [Fault; 8] = [
+const FAULTS: [Fault; 9] = [
     Fault::LoseLocal,
     Fault::LoseSpill,
     Fault::WrongArm,
@@ -13,6 +13,7 @@ const FAULTS: [Fault; 8] = [
     Fault::LoseCalleeIndex,
     Fault::KeepResume,
     Fault::CallLiveDead,
+    Fault::ForgetBeginning,
 ];
 
 /// The round, from 0, in which a corpus notices the fault.

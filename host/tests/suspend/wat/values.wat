@@ -94,4 +94,29 @@
       (call $y)
       (br_if $again (i32.gt_s (local.get $n) (i32.const 0))))
     (local.get $acc))
+
+  ;; Locals that could become one, but for what they are at the beginning: an argument and two zeros.
+  (func (export "beginning") (param $a i32) (param $unused i32) (result i32)
+    (local $zero i32) (local $sum i32)
+    (local.set $sum (i32.add (local.get $sum) (call $v)))
+    (call $y)
+    (i32.add (i32.mul (local.get $zero) (i32.const 7)) (local.get $sum)))
+
+  ;; Locals that are one but for a loop: $last lives around it, the others within it or after it.
+  (func (export "one-after-another") (param $n i32) (result i32)
+    (local $b i32) (local $c i32) (local $last i32) (local $d i32) (local $e i64) (local $f i64)
+    (local.set $n (i32.and (local.get $n) (i32.const 7)))
+    (loop $again
+      (local.set $b (call $v))
+      (local.set $c (i32.xor (local.get $b) (call $v)))
+      (call $y)
+      (local.set $d (i32.add (local.get $c) (local.get $last)))
+      (local.set $last (i32.rotl (local.tee $b (local.get $d)) (i32.const 3)))
+      (local.set $e (call $w (local.get $b)))
+      (local.set $last (i32.add (local.get $last) (i32.wrap_i64 (local.get $e))))
+      (local.set $n (i32.sub (local.get $n) (i32.const 1)))
+      (br_if $again (i32.gt_s (local.get $n) (i32.const 0))))
+    (local.set $f (call $w (local.get $last)))
+    (local.set $c (call $v))
+    (i32.add (local.get $c) (i32.wrap_i64 (local.get $f))))
 )
