@@ -84,6 +84,7 @@ fn modules_that_cannot_be_tested() {
             "initialise.wat",
             br#"(module (func (export "_initialize") unreachable) (func (export "coyote.test.a")))"#,
         ),
+        ("large.wat", br#"(module (memory 2000) (func (export "coyote.test.a")))"#),
         ("setup.wat", br#"(module (func (export "coyote.setup") unreachable) (func (export "coyote.test.a")))"#),
         (
             "two.wat",
@@ -102,6 +103,7 @@ fn modules_that_cannot_be_tested() {
         &["test", "start.wat", "--seed", "0"],
         &["test", "initialise.wat", "--seed", "0"],
         &["test", "setup.wat", "--seed", "0"],
+        &["test", "large.wat", "--max-memory", "64", "--seed", "0"],
         &["test", "two.wat", "--test", "three"],
         &["test", "two.wat", "--test", "t*", "--test", "one", "--list"],
     ];
