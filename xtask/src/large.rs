@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let clang = clang.map_err(anyhow::Error::msg)?;
     let amalgamation = amalgamation()?;
-    for level in ["-O2", "-Os"] {
+    for level in ["-O0", "-O2", "-Os"] {
         sqlite(&clang, &amalgamation, level)?;
     }
     threads("debug")?;
@@ -160,6 +160,6 @@ fn libtest() -> Result<()> {
     // One JSON object a line; the test binary is the only one with an executable.
     let text = String::from_utf8(printed.stdout)?;
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let executable = messages.filter_map(|m| Some(m["executable"].as_str()?.to_string())).last();
+    let executable = messages.filter_map(|m| Some(m["executable"].as_str()?.to_string())).next_back();
     put("libtest_debug", Path::new(&executable.context("cargo names the test binary")?))
 }

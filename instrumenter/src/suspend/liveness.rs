@@ -1,4 +1,4 @@
-//! Which locals are live at each suspension site.
+//! Which locals are live at each suspension site, and which of them at the same time.
 //!
 //! Backward sweeps over the flat operators. A label's set holds what is live where a branch to it
 //! arrives. Only a loop's label is reached before it is known: it starts out empty, and the sweep is
@@ -8,6 +8,7 @@
 //! Live per site, not per function: a dead value in a frame would make equal states differ.
 
 use super::body::Body;
+use super::coalesce::Clashes;
 use std::collections::BTreeMap;
 use wasmparser::{Catch, Operator};
 
@@ -61,9 +62,18 @@ impl Locals {
     }
 }
 
-/// The locals that are live right after each site's call, or at a handler that may catch what it
-/// throws; by site.
-pub(super) fn live_after_sites(body: &Body, local_count: u32) -> Vec<Locals> {
+/// What is known of a body's locals.
+pub(super) struct Analysis {
+    /// The locals that are live right after each site's call, or at a handler that may catch what it
+    /// throws; by site.
+    pub sites: Vec<Locals>,
+    /// Live at the function's beginning.
+    pub beginning: Locals,
+    /// Assigned while others are live. What is assigned at the beginning is not in it.
+    pub clashes: Clashes,
+}
+
+pub(super) fn analyse(body: &Body, local_count: u32) -> Analysis {
     let none = Locals::none(local_count);
     let mut sweep = Sweep {
         body,
@@ -72,10 +82,11 @@ pub(super) fn live_after_sites(body: &Body, local_count: u32) -> Vec<Locals> {
         handlers: vec![none.clone()],
         loop_heads: BTreeMap::new(),
         sites: vec![none.clone(); body.sites.len()],
+        clashes: Clashes::none(local_count),
         none,
     };
     while sweep.run() {}
-    sweep.sites
+    Analysis { sites: sweep.sites, beginning: sweep.live, clashes: sweep.clashes }
 }
 
 struct Label {
@@ -94,6 +105,8 @@ struct Sweep<'b, 'a> {
     /// By the instruction that opens the loop. Sets only ever grow, also from sweep to sweep.
     loop_heads: BTreeMap<u32, Locals>,
     sites: Vec<Locals>,
+    /// They only ever grow, too; the last sweep sees all of them.
+    clashes: Clashes,
     none: Locals,
 }
 
@@ -177,6 +190,7 @@ impl Sweep<'_, '_> {
                 Operator::LocalGet { local_index } => self.live.insert(*local_index),
                 Operator::LocalSet { local_index } | Operator::LocalTee { local_index } => {
                     self.live.remove(*local_index);
+                    self.clashes.assigned(*local_index, &self.live);
                 }
                 _ => {}
             }

@@ -38,6 +38,7 @@
 //! - [`closure`]: which functions may suspend.
 //! - [`body`]: a body's live operators, its sites and items.
 //! - [`liveness`]: locals live at each site.
+//! - [`coalesce`]: locals that are never live together become one.
 //! - [`rewrite`]: the new body, with [`code`] (bytes and labels), [`operands`] (what is on the stack),
 //!   [`locals`] (added locals) and [`dispatch`].
 //! - [`frame`]: layout, saving and restoring.
@@ -52,6 +53,7 @@
 mod assemble;
 mod body;
 mod closure;
+mod coalesce;
 mod code;
 mod dispatch;
 mod frame;
@@ -117,6 +119,8 @@ pub enum Fault {
     KeepResume,
     /// A live local is listed as dead.
     CallLiveDead,
+    /// A local may become one with another that is zero, or an argument, from the beginning.
+    ForgetBeginning,
 }
 
 /// The output of the pass.
@@ -240,10 +244,16 @@ fn rewrite_body(
 ) -> Result<NewBody, Error> {
     let index = function.index;
     let mut validator = function.into_validator(std::mem::take(allocations));
-    validator.read_locals(&mut body.get_binary_reader())?;
-    let read = Body::read(index, body, may, &cx.config.suspending)?;
+    let mut read = Body::read(index, body, may, &cx.config.suspending)?;
+    let parameters = cx.module.function_type(index).params();
+    let declared = parameters.len() as u32 + read.locals.iter().map(|l| l.0).sum::<u32>();
+    let analysis = liveness::analyse(&read, declared);
+    let forget_beginning = cx.config.fault == Some(Fault::ForgetBeginning);
+    let live_after = coalesce::coalesce(&mut read, parameters, analysis, forget_beginning);
+    for (count, ty) in &read.locals {
+        validator.define_locals(body.range().start, *count, *ty)?;
+    }
     let local_count = validator.len_locals();
-    let live_after = liveness::live_after_sites(&read, local_count);
 
     let new = rewrite::Rewriter::new(cx, &read, &mut validator).run()?;
 

@@ -223,10 +223,22 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         Ok(())
     }
 
+    /// Writes the original instruction. Its bytes do not know the new numbers of locals.
     fn copy(&mut self, index: u32) {
         let instr = &self.body.instrs[index as usize];
         let bytes = &self.cx.module.wasm[instr.at as usize..instr.end as usize];
-        self.code.bytes.extend_from_slice(bytes);
+        match instr.operator {
+            Operator::LocalGet { local_index } => {
+                self.code.put().local_get(local_index);
+            }
+            Operator::LocalSet { local_index } => {
+                self.code.put().local_set(local_index);
+            }
+            Operator::LocalTee { local_index } => {
+                self.code.put().local_tee(local_index);
+            }
+            _ => self.code.bytes.extend_from_slice(bytes),
+        }
     }
 
     /// An original construct has just been opened.
