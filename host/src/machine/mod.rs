@@ -476,12 +476,11 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
     imports::define(&mut linker).map_err(failed)?;
     wasi::define(&mut linker, artifact.module()).map_err(failed)?;
     artifact.define_stubs(&mut linker).map_err(failed)?;
-    let instance = linker.instantiate(&mut store, artifact.module()).map_err(|e| {
-        match e.downcast_ref::<Trap>() {
+    let instance =
+        linker.instantiate(&mut store, artifact.module()).map_err(|e| match e.downcast_ref::<Trap>() {
             Some(trap) => MachineError::Initialise(format!("the start function stops with: {trap}")),
             None => failed(e),
-        }
-    })?;
+        })?;
     let memory = instance.get_memory(&mut store, rt::MEMORY);
     let dirty = instance.get_memory(&mut store, rt::DIRTY);
     let frames = instance.get_memory(&mut store, rt::FRAMES);
