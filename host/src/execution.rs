@@ -93,7 +93,7 @@ impl Execution {
             let walk = Box::new(RandomWalk::default());
             let (outcome, _) = execution.run(walk, Iteration { seed: 0, index: 0 })?;
             if outcome != Outcome::Passed {
-                let (kind, message) = crate::record::describe(&outcome);
+                let (kind, message) = outcome.describe();
                 return Err(MachineError::Initialise(format!("{export}: {kind}: {message}")));
             }
             let alone = execution.runtime().workers().len() == 1;

@@ -20,6 +20,16 @@ impl Outcome {
     pub fn is_bug(&self) -> bool {
         matches!(self, Outcome::Bug(_))
     }
+
+    /// As a trace names it: its kind in one word, and a sentence where there is more to say.
+    pub fn describe(&self) -> (String, String) {
+        match self {
+            Outcome::Passed => ("passed".into(), String::new()),
+            Outcome::Bug(bug) => (bug.kind.name().into(), bug.message.clone()),
+            Outcome::Bound(bound) => ("bound".into(), bound.advice()),
+            Outcome::Abandoned => ("abandoned".into(), String::new()),
+        }
+    }
 }
 
 /// What kind of bug. The names are part of the trace format.

@@ -30,7 +30,7 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
         Choice::Timeout { worker } => Decision::Timeout { worker: workers[worker.index()].path.clone() },
         Choice::Value { value, bound } => Decision::Value { value: value.into(), bound: bound.into() },
     });
-    let (kind, message) = describe(outcome);
+    let (kind, message) = outcome.describe();
     Trace {
         header: Header {
             tool: env!("CARGO_PKG_VERSION").into(),
@@ -45,16 +45,6 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
             fingerprint: None,
         },
         decisions: decisions.collect(),
-    }
-}
-
-/// An outcome as a trace names it: its kind in one word, and the sentence.
-pub fn describe(outcome: &Outcome) -> (String, String) {
-    match outcome {
-        Outcome::Passed => ("passed".into(), String::new()),
-        Outcome::Bug(bug) => (bug.kind.name().into(), bug.message.clone()),
-        Outcome::Bound(bound) => ("bound".into(), bound.advice()),
-        Outcome::Abandoned => ("abandoned".into(), String::new()),
     }
 }
 

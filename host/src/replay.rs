@@ -19,7 +19,7 @@ pub struct Replayed {
 impl Replayed {
     /// Whether it ended as the trace says, without leaving it.
     pub fn reproduces(&self, trace: &Trace) -> bool {
-        let (kind, message) = record::describe(&self.outcome);
+        let (kind, message) = self.outcome.describe();
         self.divergence.is_none() && kind == trace.header.outcome && message == trace.header.message
     }
 }
@@ -40,7 +40,7 @@ pub fn replay(execution: &mut Execution, trace: &Trace, lenient: bool) -> Result
     let replay = replay.lock().expect("the run is over");
     let mut divergence = replay.divergence().cloned();
     if divergence.is_none() && replay.position() < length {
-        let (kind, _) = record::describe(&outcome);
+        let (kind, _) = outcome.describe();
         divergence = Some(Divergence {
             at: replay.position(),
             reason: format!("the execution ended ({kind}) before the trace did"),

@@ -170,7 +170,7 @@ fn executed(artifact: &Arc<Artifact>, program: &Program, at_exit: AtExit) -> BTr
                 };
                 (0..actions.len()).filter(|i| actions[*i].has_result()).map(made).collect()
             });
-            End { outcome: coyote_wasm::record::describe(outcome).0, results: results.collect() }
+            End { outcome: outcome.describe().0, results: results.collect() }
         })
     })
 }

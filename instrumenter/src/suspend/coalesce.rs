@@ -20,32 +20,8 @@
 //! order: there is no limit on colours to keep to. References keep a local of their own each.
 
 use super::body::Body;
-use super::liveness::{Analysis, Locals};
+use super::liveness::{Analysis, Clashes, Locals};
 use wasmparser::{Operator, ValType};
-
-/// Which locals clash, as a relation that need not be symmetric.
-pub(super) struct Clashes(Vec<Locals>);
-
-impl Clashes {
-    pub fn none(count: u32) -> Clashes {
-        Clashes(vec![Locals::none(count); count as usize])
-    }
-
-    /// `local` is assigned while `live` are live.
-    pub fn assigned(&mut self, local: u32, live: &Locals) {
-        self.0[local as usize].union(live);
-    }
-
-    fn make_symmetric(&mut self) {
-        for a in 0..self.0.len() {
-            let row = std::mem::replace(&mut self.0[a], Locals::none(0));
-            for b in row.iter().filter(|b| *b as usize != a) {
-                self.0[b as usize].insert(a as u32);
-            }
-            self.0[a] = row;
-        }
-    }
-}
 
 /// Renumbers the locals of a body; its parameters stay what they are. Returns what is live after each
 /// site, in new numbers.
@@ -94,7 +70,7 @@ fn colour(types: &[ValType], parameters: usize, clashes: &Clashes) -> Vec<u32> {
     for local in 0..types.len() as u32 {
         let ty = types[local as usize];
         let own = (local as usize) < parameters || matches!(ty, ValType::Ref(_));
-        for other in clashes.0[local as usize].iter().take_while(|other| *other < local) {
+        for other in clashes.of(local).iter().take_while(|other| *other < local) {
             taken[colours[other as usize] as usize] = local;
         }
         let free = |first: &&u32| types[**first as usize] == ty && taken[**first as usize] != local;

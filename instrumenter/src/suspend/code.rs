@@ -1,6 +1,6 @@
 //! The new body while it is written: bytes, open labels, and where each original instruction went.
 
-use wasm_encoder::{BlockType, InstructionSink};
+use wasm_encoder::{BlockType, InstructionSink, ValType};
 
 /// A label of the output, counted from the outermost: the function itself is 0.
 pub(super) type Label = u32;
@@ -66,4 +66,18 @@ impl Code {
     pub fn depth(&self, label: Label) -> u32 {
         self.height - 1 - label
     }
+}
+
+/// Pushes some value of a type; nobody looks at it. `false` for a reference that cannot be null.
+pub(super) fn write_default(ty: ValType, out: &mut InstructionSink) -> bool {
+    match ty {
+        ValType::I32 => out.i32_const(0),
+        ValType::I64 => out.i64_const(0),
+        ValType::F32 => out.f32_const(0.0.into()),
+        ValType::F64 => out.f64_const(0.0.into()),
+        ValType::V128 => out.v128_const(0),
+        ValType::Ref(r) if r.nullable => out.ref_null(r.heap_type),
+        ValType::Ref(_) => return false,
+    };
+    true
 }

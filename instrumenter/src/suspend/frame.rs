@@ -19,6 +19,7 @@
 //!                          i32.const 0)                  ;; the caller looks at $state first
 //! ```
 
+use super::code::write_default;
 use super::locals::AddedLocals;
 use super::module::nullable;
 use super::rewrite::NewCode;
@@ -180,20 +181,6 @@ pub(super) fn write_body(
     let returns = results.iter().all(|ty| write_default(*ty, &mut out));
     out.end();
     returns.then_some(NewBody { bytes, map })
-}
-
-/// Pushes some value of a type; nobody looks at it. `false` for a reference that cannot be null.
-pub(super) fn write_default(ty: ValType, out: &mut InstructionSink) -> bool {
-    match ty {
-        ValType::I32 => out.i32_const(0),
-        ValType::I64 => out.i64_const(0),
-        ValType::F32 => out.f32_const(0.0.into()),
-        ValType::F64 => out.f64_const(0.0.into()),
-        ValType::V128 => out.v128_const(0),
-        ValType::Ref(r) if r.nullable => out.ref_null(r.heap_type),
-        ValType::Ref(_) => return false,
-    };
-    true
 }
 
 fn size(ty: ValType) -> u32 {

@@ -8,7 +8,6 @@
 //! Live per site, not per function: a dead value in a frame would make equal states differ.
 
 use super::body::Body;
-use super::coalesce::Clashes;
 use std::collections::BTreeMap;
 use wasmparser::{Catch, Operator};
 
@@ -59,6 +58,35 @@ impl Locals {
                 Some(word as u32 * 64 + bit)
             })
         })
+    }
+}
+
+/// Which locals clash, as a relation that need not be symmetric.
+pub(super) struct Clashes(Vec<Locals>);
+
+impl Clashes {
+    pub fn none(count: u32) -> Clashes {
+        Clashes(vec![Locals::none(count); count as usize])
+    }
+
+    /// `local` is assigned while `live` are live.
+    pub fn assigned(&mut self, local: u32, live: &Locals) {
+        self.0[local as usize].union(live);
+    }
+
+    /// The locals that clash with this one.
+    pub fn of(&self, local: u32) -> &Locals {
+        &self.0[local as usize]
+    }
+
+    pub fn make_symmetric(&mut self) {
+        for a in 0..self.0.len() {
+            let row = std::mem::replace(&mut self.0[a], Locals::none(0));
+            for b in row.iter().filter(|b| *b as usize != a) {
+                self.0[b as usize].insert(a as u32);
+            }
+            self.0[a] = row;
+        }
     }
 }
 

@@ -317,7 +317,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         for index in parameters.clone() {
             let ty = self.operands.slot(index).ty;
             if self.cx.config.fault == Some(Fault::LoseBlockParameters) && !matches!(ty, ValType::Ref(_)) {
-                super::frame::write_default(self.cx.module.encode(ty), &mut self.code.put());
+                super::code::write_default(self.cx.module.encode(ty), &mut self.code.put());
                 continue;
             }
             let local = self.temporary(parameters.start, index);
