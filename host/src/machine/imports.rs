@@ -243,7 +243,8 @@ fn text_at(guest: &mut Guest, address: i32, length: i32) -> Result<String> {
     let bytes =
         with_memory(guest, |memory, _, _| memory.read(address as u32, length as u32).map(<[u8]>::to_vec));
     match bytes {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Ok(bytes) => Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned())),
         Err(_) => {
             let message = format!("a text of {length} bytes at {address:#x} lies outside of memory");
             Err(split(guest).1.stop(BugKind::Misuse, message).into())

@@ -26,9 +26,7 @@ use coyote_strategies::{Event, OpKind, Operation, Pending, Standing, View, Worke
 use mutex::Mutex;
 use objects::Objects;
 use queue::Queue;
-use std::hash::{Hash, Hasher};
 pub use worker::{Request, Start, Wake, Worker};
-use xxhash_rust::xxh3::Xxh3;
 
 /// What happened when an operation was performed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,20 +191,17 @@ impl Runtime {
 
     fn create(&mut self, parent: Option<WorkerId>, start: Start) -> WorkerId {
         let id = WorkerId(self.workers.len() as u32);
-        let path = match parent {
-            None => WorkerPath::default(),
+        let (path, key) = match parent {
+            None => (WorkerPath::default(), 0),
             Some(parent) => {
                 let parent = &mut self.workers[parent.index()];
                 let mut path = Vec::with_capacity(parent.path.0.len() + 1);
                 path.extend_from_slice(&parent.path.0);
                 path.push(parent.children);
                 parent.children += 1;
-                WorkerPath(path)
+                (WorkerPath(path), mix(parent.key.wrapping_add(u64::from(parent.children))))
             }
         };
-        let mut hasher = Xxh3::new();
-        path.hash(&mut hasher);
-        let key = hasher.finish();
         self.workers.push(Worker {
             path,
             key,
@@ -360,14 +355,12 @@ impl Runtime {
         self.clock.now_ns()
     }
 
-    /// The next number of the worker's random stream (splitmix64).
+    /// The next number of the worker's random stream: splitmix64 from its key on.
     pub fn random(&mut self, id: WorkerId) -> u64 {
         let state = &mut self.workers[id.index()].random;
+        let number = mix(*state);
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        number
     }
 
     /// The worker calls an atomic function.
@@ -399,4 +392,12 @@ impl Runtime {
     pub fn print(&mut self, worker: WorkerId, stream: Stream, text: Vec<u8>) {
         self.output.push(Output { worker, step: self.steps, stream, text });
     }
+}
+
+/// The finalizer of splitmix64: a bijection whose every output bit depends on every input bit.
+fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
