@@ -101,7 +101,7 @@ fn cargo_in(name: &str) -> Command {
 fn amalgamation() -> Result<PathBuf> {
     const PACKAGE: &str = "libsqlite3-sys";
     let printed = output(cargo_in("sqlite").args(["metadata", "--locked", "--format-version", "1"]))
-        .context("SQLite comes from crates.io, which needs a network the first time")?;
+        .context("SQLite comes as a package, which needs a network the first time")?;
     let metadata: Value = serde_json::from_slice(&printed.stdout)?;
     let packages = metadata["packages"].as_array().context("cargo's metadata has packages")?;
     let package = packages.iter().find(|p| p["name"] == PACKAGE);
