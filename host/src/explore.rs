@@ -177,7 +177,7 @@ pub fn explore(
         shared.stop.store(true, Ordering::Relaxed);
         result
     })?;
-    collected.finish()?;
+    collected.finish();
     let mut exploration = collected.exploration;
     exploration.elapsed = started.elapsed();
     Ok(exploration)
@@ -202,7 +202,7 @@ fn collect(
                     }
                     collected.waiting.insert(report.index, report);
                 }
-                if collected.advance()? {
+                if collected.advance() {
                     collected.exploration.stop = Stop::Bug;
                 }
             }
@@ -239,7 +239,7 @@ struct Collected {
 
 impl Collected {
     /// Counts what is complete. Whether that contains the bug at which the exploration ends.
-    fn advance(&mut self) -> Result<bool, ExploreError> {
+    fn advance(&mut self) -> bool {
         while self.exploration.stop != Stop::Bug
             && let Some(report) = self.waiting.remove(&self.next)
         {
@@ -258,11 +258,11 @@ impl Collected {
             if let Some(found) = report.found {
                 self.add(*found);
                 if !self.explore {
-                    return Ok(true);
+                    return true;
                 }
             }
         }
-        Ok(false)
+        false
     }
 
     /// Keeps the shortest trace of each bug.
@@ -284,7 +284,7 @@ impl Collected {
     }
 
     /// Removes traces of iterations that turned out not to count.
-    fn finish(&mut self) -> Result<(), ExploreError> {
+    fn finish(&mut self) {
         for report in std::mem::take(&mut self.waiting).into_values() {
             if let Some(found) = report.found {
                 remove(&found.path);
@@ -292,7 +292,6 @@ impl Collected {
         }
         let found = self.exploration.found.len() as u64;
         self.exploration.statistics.distinct_bugs = self.explore.then_some(found);
-        Ok(())
     }
 }
 

@@ -57,11 +57,11 @@ pub fn run(args: &Args) -> Result<Exit> {
         );
     };
     println!(
-        ". Replaying {}: test {}, {} choices, {} of seed {}",
+        ". Replaying {}: test {}, {} choices, iteration {} of seed {}",
         args.trace.display(),
         test.name,
         trace.decisions.len(),
-        format_args!("iteration {}", header.iteration),
+        header.iteration,
         header.seed
     );
     let (replayed, found) = on_engine_thread(|| -> Result<_, MachineError> {

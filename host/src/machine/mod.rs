@@ -182,7 +182,7 @@ impl Machine {
             self.rebuild()?;
         } else {
             self.resize(self.start.memory_bytes)?;
-            self.restore_memory(&self.start.chunks.clone())?;
+            self.restore_memory(&self.start.chunks.clone());
             self.load_globals(&self.start.globals.clone())?;
         }
         let host = self.store.data_mut();
@@ -320,7 +320,7 @@ impl Machine {
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MachineError> {
         self.stopped_at.clear();
         self.resize(snapshot.memory_bytes)?;
-        self.restore_memory(&snapshot.chunks)?;
+        self.restore_memory(&snapshot.chunks);
         self.load_globals(&snapshot.globals)?;
         let host = self.store.data_mut();
         host.images.clear();
@@ -405,13 +405,12 @@ impl Machine {
         }
     }
 
-    fn restore_memory(&mut self, target: &Chunks) -> Result<(), MachineError> {
+    fn restore_memory(&mut self, target: &Chunks) {
         self.collect_marks();
         if let Some(memory) = self.ports.memory {
             let (bytes, host) = memory.data_and_store_mut(&mut self.store);
             host.tracker.restore(bytes, target);
         }
-        Ok(())
     }
 
     fn save_globals(&mut self) -> Arc<[u8]> {

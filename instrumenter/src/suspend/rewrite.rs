@@ -479,23 +479,26 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         }
     }
 
+    /// Takes an operand off the stack that can be pushed again from elsewhere.
+    fn put_known_away(&mut self, index: usize, at: u32) -> Result<Back, Error> {
+        let source = self.operands.get(index).source;
+        self.unpush(index);
+        Ok(match source {
+            Source::Constant(instr) => Back::Copy(instr),
+            Source::Local(local) => Back::Local(local),
+            Source::Spilled => Back::Local(self.spill(index, at)?),
+            Source::Computed => unreachable!("what was computed is only on the stack"),
+        })
+    }
+
     /// Takes operands off the stack so that they survive a suspension. `dead`: nobody wants them back.
     fn put_away(&mut self, operands: Range<usize>, dead: bool, at: u32) -> Result<Vec<Back>, Error> {
         let mut back = vec![];
         for index in operands.rev() {
             match self.operands.get(index).source {
                 _ if dead => self.unpush(index),
-                Source::Constant(instr) => {
-                    self.unpush(index);
-                    back.push(Back::Copy(instr));
-                }
-                Source::Local(local) => {
-                    self.unpush(index);
-                    back.push(Back::Local(local));
-                }
-                Source::Spilled => {
-                    self.unpush(index);
-                    back.push(Back::Local(self.spill(index, at)?));
+                Source::Constant(_) | Source::Local(_) | Source::Spilled => {
+                    back.push(self.put_known_away(index, at)?);
                 }
                 Source::Computed => {
                     let spill = self.spill(index, at)?;
@@ -514,17 +517,8 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         let mut back = vec![];
         for index in operands.clone().rev() {
             match self.operands.get(index).source {
-                Source::Constant(instr) => {
-                    self.unpush(index);
-                    back.push(Back::Copy(instr));
-                }
-                Source::Local(local) => {
-                    self.unpush(index);
-                    back.push(Back::Local(local));
-                }
-                Source::Spilled => {
-                    self.unpush(index);
-                    back.push(Back::Local(self.spill(index, at)?));
+                Source::Constant(_) | Source::Local(_) | Source::Spilled => {
+                    back.push(self.put_known_away(index, at)?);
                 }
                 Source::Computed => {
                     if !self.operands.slot(index).ty.is_defaultable() {
