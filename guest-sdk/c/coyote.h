@@ -154,9 +154,15 @@ uint32_t coyote_raw_choose_bool(void);
 COYOTE_IMPORT("choose_int")
 uint32_t coyote_raw_choose_int(uint32_t bound);
 
-/* Gives up this iteration without a verdict if the condition is 0. */
+/* If the condition is 0, the calling worker goes no further, and an execution in which
+ * that happens has no verdict unless it has a bug elsewhere. Else it is no scheduling
+ * point. (point) */
 COYOTE_IMPORT("assume")
 void coyote_raw_assume(uint32_t condition);
+
+/* Tells an explorer that knows this program what it cannot see; others ignore it. */
+COYOTE_IMPORT("hint")
+void coyote_raw_hint(int64_t value);
 
 /* Reports a failed assertion with a UTF-8 text. Does not return. */
 COYOTE_IMPORT("fail")

@@ -13,7 +13,8 @@ use crate::statistics::IterationRecord;
 use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
 use coyote_strategies::{
-    Access, Iteration, OpKind, Operation, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
+    Access, Class, Effect, Event, Iteration, OpKind, Operation, Pick, RandomWalk, Status, Strategy, Summary,
+    System, View, WorkerId,
 };
 use std::sync::Arc;
 
@@ -139,9 +140,9 @@ impl Execution {
         mut strategy: Box<dyn Strategy>,
         iteration: Iteration,
     ) -> Result<(Outcome, Box<dyn Strategy>), MachineError> {
+        strategy.begin(iteration);
         self.machine.conductor_mut().fair = strategy.fair();
         self.machine.begin()?;
-        strategy.begin(iteration);
         self.machine.conductor_mut().strategy = Some(strategy);
         let result = self.machine.run();
         let conductor = self.machine.conductor_mut();
@@ -190,9 +191,9 @@ impl Execution {
         iteration: Iteration,
         each: &mut dyn FnMut(&mut Execution),
     ) -> Result<Outcome, MachineError> {
+        strategy.begin(iteration);
         self.machine.conductor_mut().fair = strategy.fair();
         self.begin()?;
-        strategy.begin(iteration);
         loop {
             for event in std::mem::take(&mut self.machine.conductor_mut().runtime.events) {
                 strategy.observe(event);
@@ -243,8 +244,22 @@ impl System for Execution {
         self.error = self.machine.choose(value).err();
     }
 
+    fn restart(&mut self) {
+        self.error = self.begin().err();
+    }
+
     fn footprint(&self) -> &[Access] {
         &self.footprint
+    }
+
+    fn announced(&self, pick: Pick, into: &mut Vec<Access>) {
+        if let Pick::Step(worker) = pick {
+            into.push(access(worker, &self.runtime().pending(worker).operation));
+        }
+    }
+
+    fn take_events(&mut self, into: &mut Vec<Event>) {
+        into.append(&mut self.machine.conductor_mut().runtime.events);
     }
 
     fn can_snapshot(&self) -> bool {
@@ -267,17 +282,15 @@ impl System for Execution {
 /// The access that an operation stands for. With all accesses announced, a step is one operation and
 /// what the worker computes after it for itself.
 fn access(worker: WorkerId, operation: &Operation) -> Access {
-    const MEMORY: u8 = 0;
-    const WORKERS: u8 = 1;
-    const OBJECTS: u8 = 2;
     let kind = operation.kind;
-    let (class, object) = match kind {
-        _ if kind.accesses_memory() => (MEMORY, operation.object),
-        OpKind::Join => (WORKERS, operation.object),
+    let effect = if kind.writes() { Effect::Write } else { Effect::Read };
+    let (class, effect, object) = match kind {
+        _ if kind.accesses_memory() => (Class::Memory, effect, operation.object),
+        OpKind::Join => (Class::End, Effect::Await, operation.object),
         OpKind::Start | OpKind::Exit | OpKind::Spawn | OpKind::Yield | OpKind::Loop | OpKind::Sleep => {
-            (WORKERS, u64::from(worker.0))
+            (Class::Birth, Effect::Await, u64::from(worker.0))
         }
-        _ => (OBJECTS, operation.object),
+        _ => (Class::Other, Effect::Write, operation.object),
     };
-    Access { class, write: kind.writes() || class == OBJECTS, object, size: operation.size.max(1) }
+    Access { class, effect, object, size: operation.size.max(1) }
 }

@@ -319,9 +319,9 @@ fn run_job(
             break;
         }
         let iteration = Iteration { seed: plan.seed, index };
-        let fair = strategy.fair();
         let (outcome, used) = execution.run(strategy, iteration)?;
         strategy = used;
+        let fair = strategy.fair();
         let found = match &outcome {
             Outcome::Bug(bug) => {
                 let origin = Origin {

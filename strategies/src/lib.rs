@@ -4,28 +4,38 @@
 //! execute and answers who goes on. Two shapes exist:
 //!
 //! - a [`Strategy`] is asked at every choice of one execution (samplers, replay);
-//! - a search drives a [`System`], which it can step, snapshot and restore.
+//! - a [`Search`] drives a [`System`], which it can step, snapshot and restore.
 //!
 //! In the order of the data:
 //! - [`view`]: what can be known at a choice: pending operations, who is enabled.
+//! - [`paths`]: names of workers that mean the same in every schedule.
 //! - [`strategy`]: the trait of samplers.
-//! - [`system`]: the trait of programs that can be searched.
+//! - [`system`]: the trait of programs that can be searched, and what their steps touch.
 //! - [`rng`]: the one source of randomness.
-//! - [`random`]: the random walk.
-//! - [`replay`]: a recorded schedule.
+//! - [`profile`]: what a dry run tells samplers.
+//! - [`sample`]: the samplers.
+//! - [`search`]: the searches.
+//! - [`catalog`]: both by name.
 //! - [`toy`]: a small machine, the subject of this crate's tests.
 
-pub mod random;
-pub mod replay;
+pub mod catalog;
+pub mod paths;
+pub mod profile;
 pub mod rng;
+pub mod sample;
+pub mod search;
 pub mod strategy;
 pub mod system;
 pub mod toy;
 pub mod view;
 
+pub use catalog::{Context, by_name};
 pub use coyote_abi::OpKind;
-pub use random::RandomWalk;
-pub use replay::{Divergence, Recorded, Replay, WorkerPath};
-pub use strategy::{Event, Iteration, Strategy, Summary, by_name};
-pub use system::{Access, Status, System};
+pub use paths::{Paths, WorkerPath};
+pub use profile::Profile;
+pub use sample::random::RandomWalk;
+pub use sample::replay::{Divergence, Recorded, Replay};
+pub use search::Search;
+pub use strategy::{Event, Iteration, Strategy, Summary};
+pub use system::{Access, Class, Decision, Effect, Status, System};
 pub use view::{Operation, Pending, Pick, Standing, View, WorkerId};

@@ -1,6 +1,6 @@
 //! The trait of strategies that are asked at every choice.
 
-use crate::{Pick, View, WorkerId};
+use crate::{Pick, Profile, View, WorkerId};
 
 /// The iteration that is about to begin. Together with the strategy's own options this determines
 /// every choice of a strategy that does not learn.
@@ -13,7 +13,7 @@ pub struct Iteration {
 }
 
 /// Something a strategy may want to know between choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// `parent` created `child`, whose first step is now pending.
     Spawned { parent: WorkerId, child: WorkerId },
@@ -40,8 +40,8 @@ pub trait Strategy: Send {
     /// The name and parameters under which a user selects it, such as `random` or `pct:3`.
     fn name(&self) -> String;
 
-    /// Whether every worker that stays enabled is eventually picked, with probability one. Fair
-    /// executions may run longer and may be blamed for not ending.
+    /// Whether every worker that stays enabled is eventually picked, with probability one, in the
+    /// iteration that has begun. Fair executions may run longer and may be blamed for not ending.
     fn fair(&self) -> bool;
 
     /// Whether iterations are independent of each other, so that they can run in any order and in
@@ -49,6 +49,15 @@ pub trait Strategy: Send {
     fn independent(&self) -> bool {
         true
     }
+
+    /// Whether [`Strategy::prepare`] has to be called before the first iteration.
+    fn needs_profile(&self) -> bool {
+        false
+    }
+
+    /// Tells what the program did in its dry run, the first iteration of the random walk with the same
+    /// seed. Called at most once.
+    fn prepare(&mut self, _profile: &Profile) {}
 
     /// Called before each iteration.
     fn begin(&mut self, iteration: Iteration);
@@ -65,12 +74,4 @@ pub trait Strategy: Send {
 
     /// Called after each iteration.
     fn end(&mut self, _summary: Summary) {}
-}
-
-/// The strategy that a user selects by this name. The error lists what there is.
-pub fn by_name(name: &str) -> Result<Box<dyn Strategy>, String> {
-    match name {
-        "random" => Ok(Box::new(crate::RandomWalk::default())),
-        _ => Err(format!("there is no strategy {name}; there is: random")),
-    }
 }

@@ -1,6 +1,7 @@
 //! The trait of programs that can be searched.
 
-use crate::{Pick, View};
+use crate::{Event, Pick, View};
+use serde::{Deserialize, Serialize};
 
 /// What a system waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,8 @@ pub enum Status {
     Passed,
     /// Nothing more: a bug was found.
     Bug,
-    /// Nothing more: no verdict, for example a bound was reached or an assumption failed.
+    /// Nothing more: no verdict. A bound was reached, an assumption failed, or the system itself cannot
+    /// go on.
     Abandoned,
 }
 
@@ -23,19 +25,83 @@ impl Status {
     }
 }
 
+/// What an access belongs to: objects of different classes never overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Class {
+    /// Guest memory, by address and size.
+    Memory,
+    Mutex,
+    Condvar,
+    Futex,
+    /// That a worker exists: enabled by its creation, awaited by its first step.
+    Birth,
+    /// That a worker has ended: enabled by its last step, awaited by joins.
+    End,
+    /// That a blocked worker was woken: enabled by who wakes it, awaited by its next step.
+    Wake,
+    /// The virtual clock and the queue of timeouts.
+    Clock,
+    /// Numbers that the guest sees and whose order of assignment matters, such as workers' handles.
+    Counter,
+    /// What the system keeps for itself and the relation has to order all the same.
+    Other,
+}
+
+/// How an access relates to others of the same object.
+///
+/// | first | second | dependent | can be reversed |
+/// |---|---|---|---|
+/// | Read | Read | no | |
+/// | Read or Write | Write, or the other way round | yes | yes |
+/// | Acquire | Acquire | yes, through the Release between them | yes |
+/// | Release | Acquire | yes | no: the second waits for the first |
+/// | Release | TryAcquire | yes | yes: it then fails, which is a Read |
+/// | Enable | Await | yes | no: the second waits for the first |
+/// | Await | Await | no | |
+///
+/// Everything else on one object is dependent and can be reversed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Effect {
+    /// Also a try-lock that failed: two of them commute.
+    Read,
+    Write,
+    /// Takes a lock; its worker was blocked as long as it was taken.
+    Acquire,
+    /// Takes a lock that it found free, and would not have waited for.
+    TryAcquire,
+    Release,
+    Enable,
+    Await,
+}
+
 /// One access of an executed step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Access {
-    /// Objects of different classes never overlap: 0 is memory, others are the system's.
-    pub class: u8,
-    pub write: bool,
+    pub class: Class,
+    pub effect: Effect,
+    /// An address, a worker's number, or 0 where there is one object only.
     pub object: u64,
+    /// Bytes from `object` on; 1 where that has no meaning.
     pub size: u32,
+}
+
+impl Access {
+    pub fn new(class: Class, effect: Effect, object: u64) -> Access {
+        Access { class, effect, object, size: 1 }
+    }
+}
+
+/// A choice that was made, by the numbers of workers: it means the same in every execution that made the
+/// same choices before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Decision {
+    Pick(Pick),
+    Value(u64),
 }
 
 /// A program under control whose state can be saved and restored.
 pub trait System {
-    type Snapshot: Clone;
+    type Snapshot: Clone + Send;
 
     fn status(&self) -> Status;
 
@@ -48,16 +114,36 @@ pub trait System {
     /// Answers [`Status::Choosing`].
     fn choose(&mut self, value: u64);
 
-    /// What the last step really touched, which may be more than it announced.
+    /// Goes back to the start of the program.
+    fn restart(&mut self);
+
+    /// What the last step really touched, the values chosen for it included; it may be more than was
+    /// announced. Complete as soon as the status is not [`Status::Choosing`].
     fn footprint(&self) -> &[Access];
+
+    /// Appends what a pending operation is known to touch before it is executed, at least every object
+    /// on which its worker is blocked.
+    fn announced(&self, pick: Pick, into: &mut Vec<Access>);
+
+    /// Appends the events since the last call. A restore or restart drops those not asked for.
+    fn take_events(&mut self, into: &mut Vec<Event>);
 
     /// Whether [`System::snapshot`] works. If not, a search executes prefixes again.
     fn can_snapshot(&self) -> bool;
 
+    /// Saves the state, also one that is [`Status::Choosing`].
     fn snapshot(&mut self) -> Self::Snapshot;
 
     fn restore(&mut self, snapshot: &Self::Snapshot);
 
     /// Equal for equal states; different states differ with overwhelming probability.
     fn fingerprint(&mut self) -> u128;
+}
+
+/// Makes a decision.
+pub fn decide<S: System + ?Sized>(system: &mut S, decision: Decision) {
+    match decision {
+        Decision::Pick(pick) => system.step(pick),
+        Decision::Value(value) => system.choose(value),
+    }
 }

@@ -1,10 +1,11 @@
 //! What can be known at a choice.
 
 use coyote_abi::OpKind;
+use serde::{Deserialize, Serialize};
 
 /// A worker's number within one execution, in the order of creation. Not stable across schedules;
 /// see [`crate::WorkerPath`] for what is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WorkerId(pub u32);
 
 impl WorkerId {
@@ -80,12 +81,21 @@ pub struct Pending {
 }
 
 /// A scheduling decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Pick {
     /// The worker executes its pending operation.
     Step(WorkerId),
     /// The worker's pending timeout fires. That wakes it; it is not yet a step of the worker.
     Timeout(WorkerId),
+}
+
+impl Pick {
+    /// Whom it is about.
+    pub fn worker(self) -> WorkerId {
+        match self {
+            Pick::Step(worker) | Pick::Timeout(worker) => worker,
+        }
+    }
 }
 
 /// All that a strategy may look at when it makes a choice.

@@ -3,7 +3,8 @@
 
 use coyote_strategies::toy::{Instruction::*, Program, Toy};
 use coyote_strategies::{
-    Event, Iteration, OpKind, Pick, RandomWalk, Recorded, Replay, Status, Strategy, System, View, WorkerPath,
+    Event, Iteration, OpKind, Paths, Pick, RandomWalk, Recorded, Replay, Status, Strategy, System, View,
+    WorkerPath,
 };
 
 /// Every complete schedule, by plain depth-first search over snapshots.
@@ -93,8 +94,7 @@ fn the_random_walk_hits_each_class_as_often_as_it_should() {
 struct Recorder<S> {
     inner: S,
     replay: Vec<Recorded>,
-    paths: Vec<WorkerPath>,
-    children: Vec<u32>,
+    paths: Paths,
 }
 
 impl<S: Strategy> Strategy for Recorder<S> {
@@ -106,15 +106,14 @@ impl<S: Strategy> Strategy for Recorder<S> {
     }
     fn begin(&mut self, iteration: Iteration) {
         self.replay.clear();
-        self.paths = vec![WorkerPath::default()];
-        self.children = vec![0];
+        self.paths.reset();
         self.inner.begin(iteration);
     }
     fn pick(&mut self, view: &View) -> Option<Pick> {
         let pick = self.inner.pick(view)?;
         let Pick::Step(w) = pick else { return Some(pick) };
         let op = view.workers[w.index()].operation;
-        let worker = self.paths[w.index()].clone();
+        let worker = self.paths.path(w);
         self.replay.push(Recorded::Step { worker, kind: op.kind, site: op.site });
         Some(pick)
     }
@@ -124,13 +123,7 @@ impl<S: Strategy> Strategy for Recorder<S> {
         Some(value)
     }
     fn observe(&mut self, event: Event) {
-        if let Event::Spawned { parent, .. } = event {
-            let mut path = self.paths[parent.index()].clone();
-            path.0.push(self.children[parent.index()]);
-            self.children[parent.index()] += 1;
-            self.paths.push(path);
-            self.children.push(0);
-        }
+        self.paths.observe(event);
         self.inner.observe(event);
     }
 }
@@ -144,8 +137,7 @@ fn branching() -> Program {
 }
 
 fn record(program: Program, index: u64) -> (Toy, Vec<Recorded>) {
-    let mut recorder =
-        Recorder { inner: RandomWalk::default(), replay: vec![], paths: vec![], children: vec![] };
+    let mut recorder = Recorder { inner: RandomWalk::default(), replay: vec![], paths: Paths::default() };
     recorder.begin(Iteration { seed: 9, index });
     let mut toy = Toy::new(program);
     toy.run(&mut recorder);

@@ -140,11 +140,19 @@ pub const IMPORTS: &[Import] = &[
         OpKind::ChooseInt,
         "A value from 0 up to, but not including, the unsigned `bound`, that the tool chooses.",
     ),
-    plain(
+    point(
         "assume",
         &[("condition", I32)],
         None,
-        "Gives up this iteration without a verdict if the condition is 0.",
+        OpKind::Assume,
+        "If the condition is 0, the calling worker goes no further, and an execution in which that happens \
+         has no verdict unless it has a bug elsewhere. Else it is no scheduling point.",
+    ),
+    plain(
+        "hint",
+        &[("value", I64)],
+        None,
+        "Tells an explorer that knows this program what it cannot see; others ignore it.",
     ),
     plain(
         "fail",

@@ -66,6 +66,8 @@ kinds! {
     Broadcast = 36 "broadcast",
     ChooseBool = 40 "choose-bool",
     ChooseInt = 41 "choose-int",
+    /// An assumption that does not hold: its worker goes no further.
+    Assume = 42 "assume",
 }
 
 impl OpKind {

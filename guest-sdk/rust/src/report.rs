@@ -5,7 +5,8 @@ use crate::sys;
 use std::fmt;
 use std::panic::PanicHookInfo;
 
-/// Gives up this iteration without a verdict if `condition` is false.
+/// The calling worker goes no further if `condition` is false, and the iteration has no verdict unless
+/// another worker has a bug.
 ///
 /// For inputs that a test does not want to see: choose first, then assume. An assumption that hardly
 /// ever holds makes a slow test; choose from the values you want instead.

@@ -101,7 +101,7 @@ mod tests {
     use coyote_abi::{Type, guest};
 
     /// Imports of the contract that this SDK does not use: std's own primitives go through them.
-    const UNUSED: &[&str] = &["exit", "futex_wait", "futex_wait64", "futex_notify"];
+    const UNUSED: &[&str] = &["exit", "futex_wait", "futex_wait64", "futex_notify", "hint"];
 
     fn name_of(ty: &Type) -> &'static str {
         match ty {

@@ -6,9 +6,10 @@ use crate::execution::{Settings, Test};
 use crate::machine::conductor::Limits;
 use crate::machine::host::World;
 use crate::runtime::AtExit;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use coyote_instrumenter::{Instrumented, Options, Points};
+use coyote_strategies::Context;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,6 +92,11 @@ pub struct ExecuteArgs {
 }
 
 impl ExecuteArgs {
+    /// What strategies have to know of these options.
+    pub fn strategy_context(&self) -> Context {
+        Context { unfair_steps_max: self.max_steps[0] }
+    }
+
     pub fn settings(&self, arguments: Vec<String>) -> Result<Settings> {
         if let Some(wrong) = self.env.iter().find(|e| !e.contains('=')) {
             bail!("--env {wrong}: give NAME=VALUE");

@@ -102,7 +102,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         tests.iter().for_each(|t| println!("{}", t.name));
         return Ok(Exit::NoBug);
     }
-    by_name(&args.strategy).map_err(anyhow::Error::msg)?;
+    let context = args.execute.strategy_context();
+    by_name(&args.strategy, &context).map_err(anyhow::Error::msg)?;
     let mut arguments = vec![file_stem(&args.module)];
     arguments.extend(args.arguments.iter().cloned());
     let settings = args.execute.settings(arguments)?;
@@ -244,7 +245,9 @@ impl Session<'_> {
         if self.is_text() {
             println!("... Test {}", test.name);
         }
-        let strategy = || -> Box<dyn Strategy> { by_name(&self.args.strategy).expect("checked before") };
+        let context = self.args.execute.strategy_context();
+        let strategy =
+            || -> Box<dyn Strategy> { by_name(&self.args.strategy, &context).expect("checked before") };
         let plan = Plan {
             artifact: &self.artifact,
             test,

@@ -268,6 +268,7 @@ impl Conductor {
                 self.left_blocked = left_blocked;
                 self.outcome = Some(Outcome::Passed);
             }
+            Progress::AssumedAway => self.outcome = Some(Outcome::Abandoned),
             Progress::Deadlock => self.outcome = Some(Outcome::Bug(self.deadlock())),
         }
         let steps_max = self.steps_max;

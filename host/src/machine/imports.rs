@@ -4,6 +4,7 @@ use super::host::{Host, Stopped, announce, next, split, with_memory};
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
+use coyote_strategies::Event;
 use wasmtime::{Caller, Linker, Result};
 
 type Guest<'a> = Caller<'a, Host>;
@@ -216,12 +217,17 @@ fn values(linker: &mut Linker<Host>) -> Result<()> {
 }
 
 fn reports(linker: &mut Linker<Host>) -> Result<()> {
-    linker.func_wrap(guest::MODULE, "assume", |mut guest: Guest, condition: i32| -> Result<()> {
+    linker.func_wrap(rt::MODULE, "assume", |mut guest: Guest, condition: i32, site: i32| {
         if condition != 0 {
-            return Ok(());
+            return 0;
         }
-        guest.data_mut().conductor.outcome.get_or_insert(Outcome::Abandoned);
-        Err(Stopped.into())
+        announce(&mut guest, site, 0, Request::Assume).1
+    })?;
+    linker.func_wrap(guest::MODULE, "hint", |mut guest: Guest, value: i64| {
+        let conductor = &mut guest.data_mut().conductor;
+        if let Some(worker) = conductor.running {
+            conductor.runtime.events.push(Event::Hint { worker, value: value as u64 });
+        }
     })?;
     linker.func_wrap(guest::MODULE, "fail", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
         let message = text_at(&mut guest, text, length)?;

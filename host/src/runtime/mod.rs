@@ -66,6 +66,8 @@ pub enum Progress {
     Over { left_blocked: Vec<WorkerId> },
     /// Nobody can go on, and somebody should.
     Deadlock,
+    /// An assumption failed: there is no verdict.
+    AssumedAway,
 }
 
 /// One piece of captured output.
@@ -94,6 +96,8 @@ pub struct Runtime {
     enabled: Vec<WorkerId>,
     current: Option<WorkerId>,
     steps: u64,
+    /// Whether a worker goes no further because of an assumption that did not hold.
+    assumed_away: bool,
     /// How many workers are inside of atomic functions.
     atomic_workers: u32,
     mutexes: Objects<Mutex>,
@@ -124,6 +128,7 @@ impl Runtime {
         self.enabled.clone_from(&other.enabled);
         self.current = other.current;
         self.steps = other.steps;
+        self.assumed_away = other.assumed_away;
         self.atomic_workers = other.atomic_workers;
         self.mutexes.clone_from(&other.mutexes);
         self.condvars.clone_from(&other.condvars);
@@ -234,8 +239,10 @@ impl Runtime {
             Request::Join { handle } => {
                 self.pending.get(handle as usize).is_none_or(|p| p.standing == Standing::Ended)
             }
+            Request::Assume => false,
             _ => true,
         };
+        self.assumed_away |= request == Request::Assume;
         self.stand(id, if enabled { Standing::Enabled } else { Standing::Blocked });
     }
 
@@ -325,7 +332,10 @@ impl Runtime {
     pub fn progress(&self) -> Progress {
         let main_ended = self.pending[0].standing == Standing::Ended;
         if main_ended && self.at_exit == AtExit::Kill {
-            return Progress::Over { left_blocked: Vec::new() };
+            return match self.assumed_away {
+                true => Progress::AssumedAway,
+                false => Progress::Over { left_blocked: Vec::new() },
+            };
         }
         if !self.enabled.is_empty() || self.clock.earliest().is_some() {
             return Progress::Ready;
@@ -334,6 +344,9 @@ impl Runtime {
     }
 
     fn quiescent(&self, main_ended: bool) -> Progress {
+        if self.assumed_away {
+            return Progress::AssumedAway;
+        }
         let blocked: Vec<WorkerId> = (0..self.workers.len() as u32)
             .map(WorkerId)
             .filter(|w| self.pending[w.index()].standing == Standing::Blocked)

@@ -139,6 +139,7 @@ impl Runtime {
             Request::ChooseBool => self.chosen(2, values),
             Request::ChooseInt { bound: 0 } => misuse("a choice among no values".into()),
             Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),
+            Request::Assume => unreachable!("this is a bug in coyote-wasm: a failed assumption goes on"),
         }
     }
 

@@ -58,6 +58,8 @@ pub enum Request {
     ChooseInt {
         bound: u32,
     },
+    /// An assumption that does not hold.
+    Assume,
 }
 
 /// How a new worker begins: the arguments of `Action::Start`.

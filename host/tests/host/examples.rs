@@ -8,7 +8,7 @@ use coyote_wasm::artifact::Artifact;
 use coyote_wasm::execution::Test;
 use coyote_wasm::explore::{Budget, Exploration, Plan, Watch, explore};
 use coyote_wasm::instrumenter::Options;
-use coyote_wasm::strategies::by_name;
+use coyote_wasm::strategies::{Context, by_name};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -93,7 +93,7 @@ fn run(expected: &Expected, seed: u64, iterations_max: u64, jobs: usize, fair_st
         test: &test,
         settings: &settings,
         seed,
-        strategy: &|| by_name("random").unwrap(),
+        strategy: &|| by_name("random", &Context { unfair_steps_max: 10_000 }).unwrap(),
         budget: Budget { iterations_max, first: 0, timeout: None, explore: false, jobs },
         options: Vec::new(),
         trace_stem: directory.path().join("trace"),

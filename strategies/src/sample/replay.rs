@@ -5,20 +5,8 @@
 //! matches by worker, kind and, if any, object; recorded steps of that worker which the new program
 //! no longer makes are skipped, and where nothing matches another strategy answers.
 
+use crate::paths::{Paths, WorkerPath};
 use crate::{Event, Iteration, OpKind, Pick, Standing, Strategy, View, WorkerId};
-use std::fmt;
-
-/// A worker's creation path: empty for the first worker, else its parent's path and how many workers
-/// that parent had created before it. Stable across schedules, unlike [`WorkerId`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct WorkerPath(pub Vec<u32>);
-
-impl fmt::Display for WorkerPath {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "0")?;
-        self.0.iter().try_for_each(|n| write!(f, ".{n}"))
-    }
-}
 
 /// One recorded choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +31,7 @@ const LOOK_AHEAD: usize = 64;
 pub struct Replay {
     schedule: Vec<Recorded>,
     at: usize,
-    paths: Vec<WorkerPath>,
-    children: Vec<u32>,
+    paths: Paths,
     divergence: Option<Divergence>,
     /// Answers where a lenient replay has nothing to say.
     fallback: Option<Box<dyn Strategy>>,
@@ -53,7 +40,7 @@ pub struct Replay {
 impl Replay {
     /// Follows the schedule exactly or not at all.
     pub fn strict(schedule: Vec<Recorded>) -> Replay {
-        Replay { schedule, at: 0, paths: Vec::new(), children: Vec::new(), divergence: None, fallback: None }
+        Replay { schedule, at: 0, paths: Paths::default(), divergence: None, fallback: None }
     }
 
     /// Follows the schedule where it can and `fallback` elsewhere.
@@ -76,7 +63,7 @@ impl Replay {
     }
 
     fn id(&self, path: &WorkerPath) -> Option<WorkerId> {
-        self.paths.iter().position(|p| p == path).map(|i| WorkerId(i as u32))
+        self.paths.find(path)
     }
 
     /// The pick that a recorded choice stands for, or why it is not possible.
@@ -166,8 +153,7 @@ impl Strategy for Replay {
 
     fn begin(&mut self, iteration: Iteration) {
         self.at = 0;
-        self.paths = vec![WorkerPath::default()];
-        self.children = vec![0];
+        self.paths.reset();
         self.divergence = None;
         if let Some(fallback) = &mut self.fallback {
             fallback.begin(iteration);
@@ -215,14 +201,7 @@ impl Strategy for Replay {
     }
 
     fn observe(&mut self, event: Event) {
-        if let Event::Spawned { parent, child } = event {
-            debug_assert_eq!(child.index(), self.paths.len());
-            let mut path = self.paths[parent.index()].clone();
-            path.0.push(self.children[parent.index()]);
-            self.children[parent.index()] += 1;
-            self.paths.push(path);
-            self.children.push(0);
-        }
+        self.paths.observe(event);
         if let Some(fallback) = &mut self.fallback {
             fallback.observe(event);
         }

@@ -1,0 +1,87 @@
+//! Searches: they drive a [`System`] through its executions, and know when there are no more.
+//!
+//! A search goes from one end of an execution to the next and shares prefixes through snapshots. What is
+//! left to do is a list of [`Item`]s, which can be split off for another job or written to a file.
+
+use crate::system::{Access, Decision, Status, System};
+use serde::{Deserialize, Serialize};
+
+/// How far [`Search::advance`] came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// An execution ended like this; [`Search::path`] leads to it.
+    Ended(Status),
+    /// The allowance of steps is used up before an end was reached.
+    Working,
+    /// There is nothing left, or nothing that the search's bounds allow: see [`Counts::complete`].
+    Exhausted,
+}
+
+/// What a search has done so far. Adds up over items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Executions that ended by passing or with a bug.
+    pub executions: u64,
+    /// Of these, with a bug.
+    pub bugs: u64,
+    /// Executions that ended in [`Status::Abandoned`]: a failed assumption or a bound of the system.
+    pub abandoned: u64,
+    /// Executions given up because all that could follow is explored elsewhere: redundant, not lost.
+    pub redundant: u64,
+    /// Steps executed, those to get back to a state that could not be restored included.
+    pub steps: u64,
+    /// Different states seen, if the search compares them.
+    pub states: u64,
+    /// Whether something was left out because of a bound of the search.
+    pub cut: bool,
+}
+
+/// Work left to do along one path: a search that starts with it does exactly that and no more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// Decisions from the start of the program.
+    pub prefix: Vec<Decision>,
+    /// What is known and left to do at states along the prefix, by ascending depth.
+    pub branches: Vec<Branch>,
+}
+
+/// A state along an item's prefix.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Decisions before it.
+    pub depth: u32,
+    /// What was executed from it and what that touched.
+    pub tried: Vec<(Decision, Vec<Access>)>,
+    /// What is still to be tried.
+    pub todo: Vec<Decision>,
+    /// What the search has spent of its bound (preemptions, delays) to get here.
+    pub spent: u32,
+}
+
+/// See the module's documentation.
+pub trait Search<S: System>: Send {
+    /// The name and parameters under which a user selects it, such as `dfs` or `ses:round-robin`.
+    fn name(&self) -> String;
+
+    /// Goes on until an execution ends or about `steps` steps were executed.
+    fn advance(&mut self, system: &mut S, steps: u64) -> Advance;
+
+    /// The decisions that lead from the start to where the search is.
+    fn path(&self) -> &[Decision];
+
+    fn counts(&self) -> Counts;
+
+    /// How many executions there are in all, estimated from those seen so far (Knuth 1975); `None` as
+    /// long as nothing can be said.
+    fn estimate(&self) -> Option<f64> {
+        None
+    }
+
+    /// Gives a part of what is left to another job; `None` if there is nothing worth it.
+    fn split(&mut self) -> Option<Item> {
+        None
+    }
+
+    /// All that is left to do. A search made from these items goes on where this one is.
+    fn save(&self) -> Vec<Item>;
+}

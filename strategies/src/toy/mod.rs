@@ -1,0 +1,374 @@
+//! A small machine: the subject of this crate's tests.
+//!
+//! A program is a few workers, each a line of instructions over shared variables, locks, condvars, timers
+//! and choices. Small enough to enumerate every schedule by brute force, and a [`System`] in every
+//! respect, so that a strategy or search can be checked without wasm.
+
+mod program;
+mod system;
+
+pub use program::{Instruction, Program};
+
+use crate::system::{Access, Class, Effect};
+use crate::{Event, OpKind, Operation, Pending, Standing, Status, Strategy, System, WorkerId};
+
+/// How far a worker's present instruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// It has not begun.
+    Ready,
+    /// Blocked at a condvar until woken, then taking the lock again.
+    Waiting { condvar: u8, lock: u8 },
+    /// Blocked until its timeout fires.
+    Sleeping,
+    /// An assumption failed.
+    Stuck,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Worker {
+    /// Which of the program's workers it is.
+    code: u8,
+    counter: usize,
+    register: i8,
+    phase: Phase,
+    /// Whether its wait or sleep is over, and whether by its timeout.
+    woken: Option<bool>,
+    /// When its timeout fires.
+    deadline: Option<u32>,
+    /// Whether somebody spawned it and it has not run yet.
+    newborn: bool,
+}
+
+/// The state of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toy {
+    program: Program,
+    workers: Vec<Worker>,
+    variables: [i8; 8],
+    owners: [Option<WorkerId>; 8],
+    now: u32,
+    /// A step that waits for a value below a bound.
+    choosing: Option<(WorkerId, u64)>,
+    bug: bool,
+    pending: Vec<Pending>,
+    enabled: Vec<WorkerId>,
+    current: Option<WorkerId>,
+    steps: u64,
+    footprint: Vec<Access>,
+    events: Vec<Event>,
+}
+
+impl Toy {
+    pub fn new(program: Program) -> Toy {
+        let spawns = program.iter().flatten().any(|i| matches!(i, Instruction::Spawn(_)));
+        let started = if spawns { 1 } else { program.len() };
+        let mut toy = Toy {
+            program,
+            workers: (0..started as u8).map(|code| Worker::new(code, false)).collect(),
+            variables: [0; 8],
+            owners: [None; 8],
+            now: 0,
+            choosing: None,
+            bug: false,
+            pending: Vec::new(),
+            enabled: Vec::new(),
+            current: None,
+            steps: 0,
+            footprint: Vec::new(),
+            events: Vec::new(),
+        };
+        toy.refresh();
+        toy
+    }
+
+    /// The values of the variables.
+    pub fn variables(&self) -> &[i8] {
+        &self.variables
+    }
+
+    /// Which of the program's workers this one is.
+    pub fn code(&self, worker: WorkerId) -> usize {
+        self.workers[worker.index()].code.into()
+    }
+
+    /// Runs to the end under a strategy that has begun its iteration.
+    pub fn run(&mut self, strategy: &mut dyn Strategy) -> Status {
+        loop {
+            for event in std::mem::take(&mut self.events) {
+                strategy.observe(event);
+            }
+            match self.status() {
+                Status::Ready => match strategy.pick(&self.view()) {
+                    Some(pick) => self.step(pick),
+                    None => return Status::Abandoned,
+                },
+                Status::Choosing { bound } => match strategy.value(bound, &self.view()) {
+                    Some(value) => self.choose(value),
+                    None => return Status::Abandoned,
+                },
+                status => return status,
+            }
+        }
+    }
+
+    fn instruction(&self, worker: usize) -> Option<Instruction> {
+        let worker = &self.workers[worker];
+        self.program[worker.code as usize].get(worker.counter).copied()
+    }
+
+    fn ended(&self, code: u8) -> bool {
+        let worker = self.workers.iter().position(|w| w.code == code);
+        worker.is_some_and(|w| self.instruction(w).is_none())
+    }
+
+    fn free(&self, lock: u8) -> bool {
+        self.owners[lock as usize].is_none()
+    }
+
+    /// The worker whose timeout is the earliest; of equal ones the lowest.
+    fn earliest(&self) -> Option<WorkerId> {
+        let armed = self.workers.iter().enumerate().filter_map(|(i, w)| Some((w.deadline?, i)));
+        armed.min().map(|(_, i)| WorkerId(i as u32))
+    }
+
+    /// Recomputes what is pending and enabled.
+    fn refresh(&mut self) {
+        self.pending.clear();
+        self.enabled.clear();
+        for w in 0..self.workers.len() {
+            let (operation, standing) = self.announcement(w);
+            self.pending.push(Pending { operation, standing });
+            if standing == Standing::Enabled {
+                self.enabled.push(WorkerId(w as u32));
+            }
+        }
+    }
+
+    /// What a worker is about to do.
+    fn announcement(&self, w: usize) -> (Operation, Standing) {
+        let worker = &self.workers[w];
+        let site = (u32::from(worker.code) << 16) | worker.counter as u32;
+        let op = |kind, object: u8, size| Operation { kind, site, object: u64::from(object) + 1, size };
+        let Some(instruction) = self.instruction(w) else { return (Operation::START, Standing::Ended) };
+        let (operation, enabled) = match (worker.phase, instruction) {
+            (Phase::Waiting { lock, .. }, _) => {
+                (op(OpKind::Relock, lock, 0), worker.woken.is_some() && self.free(lock))
+            }
+            (Phase::Sleeping, _) => (op(OpKind::Sleep, 0, 0), worker.woken.is_some()),
+            (Phase::Stuck, _) => (op(OpKind::Assume, 0, 0), false),
+            (Phase::Ready, Instruction::Load(v)) => (op(OpKind::Load, v, 1), true),
+            (_, Instruction::Store(v, _) | Instruction::Set(v, _)) => (op(OpKind::Store, v, 1), true),
+            (_, Instruction::Rmw(v, _)) => (op(OpKind::Rmw, v, 1), true),
+            (_, Instruction::Lock(l)) => (op(OpKind::Lock, l, 0), self.free(l)),
+            (_, Instruction::TryLock(l)) => (op(OpKind::TryLock, l, 0), true),
+            (_, Instruction::Unlock(l)) => (op(OpKind::Unlock, l, 0), true),
+            (_, Instruction::Wait(c, _) | Instruction::WaitTimeout(c, ..)) => (op(OpKind::Wait, c, 0), true),
+            (_, Instruction::Signal(c)) => (op(OpKind::Signal, c, 0), true),
+            (_, Instruction::Broadcast(c)) => (op(OpKind::Broadcast, c, 0), true),
+            (_, Instruction::Sleep(_)) => (op(OpKind::Sleep, 0, 0), true),
+            (_, Instruction::Spawn(c)) => (op(OpKind::Spawn, c, 0), true),
+            (_, Instruction::Join(c)) => (op(OpKind::Join, c, 0), self.ended(c)),
+            (_, Instruction::Choose(_)) => (op(OpKind::ChooseInt, 0, 0), true),
+            (_, Instruction::Assume(_) | Instruction::AssumeNot(_)) => (op(OpKind::Assume, 0, 0), true),
+            (
+                _,
+                Instruction::SkipUnless(..)
+                | Instruction::BackUnless(..)
+                | Instruction::Assert(_)
+                | Instruction::Yield,
+            ) => (Operation { object: 0, ..op(OpKind::Yield, 0, 0) }, true),
+        };
+        (operation, if enabled { Standing::Enabled } else { Standing::Blocked })
+    }
+
+    fn touch(&mut self, class: Class, effect: Effect, object: impl Into<u64>) {
+        self.footprint.push(Access::new(class, effect, object.into()));
+    }
+
+    /// The worker takes the lock, which is free.
+    fn acquire(&mut self, id: WorkerId, lock: u8, effect: Effect) {
+        self.touch(Class::Mutex, effect, lock);
+        self.owners[lock as usize] = Some(id);
+    }
+
+    /// Releasing a lock that one does not hold is a bug.
+    fn release(&mut self, id: WorkerId, lock: u8) {
+        self.touch(Class::Mutex, Effect::Release, lock);
+        self.bug |= self.owners[lock as usize] != Some(id);
+        self.owners[lock as usize] = None;
+    }
+
+    /// The worker's timeout, if it has one, is started or given up.
+    fn arm(&mut self, id: WorkerId, span: Option<u8>) {
+        let deadline = span.map(|span| self.now + u32::from(span));
+        if deadline.is_some() || self.workers[id.index()].deadline.is_some() {
+            self.touch(Class::Clock, Effect::Write, 0u64);
+        }
+        self.workers[id.index()].deadline = deadline;
+    }
+
+    fn waiters(&self, condvar: u8) -> Vec<WorkerId> {
+        let waits = |w: &Worker| {
+            w.woken.is_none() && matches!(w.phase, Phase::Waiting { condvar: c, .. } if c == condvar)
+        };
+        let all = self.workers.iter().enumerate().filter(|(_, w)| waits(w));
+        all.map(|(i, _)| WorkerId(i as u32)).collect()
+    }
+
+    fn wake(&mut self, by: Option<WorkerId>, id: WorkerId) {
+        self.arm(id, None);
+        self.touch(Class::Wake, Effect::Enable, id.0);
+        self.workers[id.index()].woken = Some(by.is_none());
+        if let Some(by) = by {
+            self.events.push(Event::Woken { by, worker: id });
+        }
+    }
+
+    /// The worker's present instruction is done.
+    fn done(&mut self, id: WorkerId) {
+        self.skip(id, 1);
+    }
+
+    fn skip(&mut self, id: WorkerId, by: usize) {
+        let worker = &mut self.workers[id.index()];
+        worker.counter += by;
+        worker.phase = Phase::Ready;
+        worker.woken = None;
+        let code = worker.code;
+        if self.instruction(id.index()).is_none() {
+            self.touch(Class::End, Effect::Enable, code);
+            self.events.push(Event::Ended(id));
+        }
+    }
+
+    /// Executes the enabled worker's instruction, with the value chosen for it, if any.
+    fn perform(&mut self, id: WorkerId, instruction: Instruction, value: Option<u64>) {
+        let w = id.index();
+        match instruction {
+            Instruction::Load(v) => {
+                self.touch(Class::Memory, Effect::Read, v);
+                self.workers[w].register = self.variables[v as usize];
+            }
+            Instruction::Store(v, add) => {
+                self.touch(Class::Memory, Effect::Write, v);
+                self.variables[v as usize] = self.workers[w].register.wrapping_add(add);
+            }
+            Instruction::Set(v, value) => {
+                self.touch(Class::Memory, Effect::Write, v);
+                self.variables[v as usize] = value;
+            }
+            Instruction::Rmw(v, add) => {
+                self.touch(Class::Memory, Effect::Write, v);
+                self.workers[w].register = self.variables[v as usize];
+                self.variables[v as usize] = self.variables[v as usize].wrapping_add(add);
+            }
+            Instruction::Lock(l) => self.acquire(id, l, Effect::Acquire),
+            Instruction::TryLock(l) if self.free(l) => {
+                self.acquire(id, l, Effect::TryAcquire);
+                self.workers[w].register = 1;
+            }
+            Instruction::TryLock(l) => {
+                self.touch(Class::Mutex, Effect::Read, l);
+                self.workers[w].register = 0;
+                return self.skip(id, 2);
+            }
+            Instruction::Unlock(l) => self.release(id, l),
+            Instruction::Wait(condvar, lock) => return self.wait(id, condvar, lock, None),
+            Instruction::WaitTimeout(condvar, lock, span) => {
+                return self.wait(id, condvar, lock, Some(span));
+            }
+            Instruction::Signal(c) => {
+                let waiters = self.waiters(c);
+                if waiters.len() > 1 && value.is_none() {
+                    self.choosing = Some((id, waiters.len() as u64));
+                    return;
+                }
+                self.touch(Class::Condvar, Effect::Write, c);
+                if let Some(waiter) = waiters.get(value.unwrap_or(0) as usize) {
+                    self.wake(Some(id), *waiter);
+                }
+            }
+            Instruction::Broadcast(c) => {
+                self.touch(Class::Condvar, Effect::Write, c);
+                self.waiters(c).into_iter().for_each(|waiter| self.wake(Some(id), waiter));
+            }
+            Instruction::Sleep(span) => {
+                self.workers[w].phase = Phase::Sleeping;
+                return self.arm(id, Some(span));
+            }
+            Instruction::Spawn(c) => {
+                self.touch(Class::Counter, Effect::Write, 0u64);
+                self.touch(Class::Birth, Effect::Enable, c);
+                let child = WorkerId(self.workers.len() as u32);
+                self.workers.push(Worker::new(c, true));
+                self.events.push(Event::Spawned { parent: id, child });
+                if self.program[c as usize].is_empty() {
+                    self.touch(Class::End, Effect::Enable, c);
+                }
+            }
+            Instruction::Join(c) => self.touch(Class::End, Effect::Await, c),
+            Instruction::Choose(bound) => match value {
+                Some(value) => self.workers[w].register = value as i8,
+                None => {
+                    self.choosing = Some((id, u64::from(bound)));
+                    return;
+                }
+            },
+            Instruction::SkipUnless(value, count) => {
+                let skipped = if self.workers[w].register == value { 0 } else { usize::from(count) };
+                return self.skip(id, 1 + skipped);
+            }
+            Instruction::BackUnless(value, count) => {
+                if self.workers[w].register != value {
+                    self.workers[w].counter -= usize::from(count);
+                    return;
+                }
+            }
+            Instruction::Assert(value) => self.bug |= self.workers[w].register != value,
+            Instruction::Assume(value) if self.workers[w].register != value => return self.stick(id),
+            Instruction::AssumeNot(value) if self.workers[w].register == value => return self.stick(id),
+            Instruction::Assume(_) | Instruction::AssumeNot(_) | Instruction::Yield => {}
+        }
+        self.done(id);
+    }
+
+    fn stick(&mut self, id: WorkerId) {
+        self.workers[id.index()].phase = Phase::Stuck;
+    }
+
+    fn wait(&mut self, id: WorkerId, condvar: u8, lock: u8, span: Option<u8>) {
+        self.release(id, lock);
+        self.touch(Class::Condvar, Effect::Write, condvar);
+        self.workers[id.index()].phase = Phase::Waiting { condvar, lock };
+        self.arm(id, span);
+    }
+
+    /// The second half of a wait or sleep.
+    fn resume(&mut self, id: WorkerId) {
+        self.touch(Class::Wake, Effect::Await, id.0);
+        let timed_out = self.workers[id.index()].woken == Some(true);
+        if let Phase::Waiting { lock, .. } = self.workers[id.index()].phase {
+            self.acquire(id, lock, Effect::Acquire);
+            if let Some(Instruction::WaitTimeout(..)) = self.instruction(id.index()) {
+                self.workers[id.index()].register = i8::from(timed_out);
+            }
+        }
+        self.done(id);
+    }
+
+    fn fire(&mut self, id: WorkerId) {
+        assert_eq!(self.earliest(), Some(id), "{id:?}'s timeout is not the earliest");
+        self.now = self.workers[id.index()].deadline.expect("it is armed");
+        if let Phase::Waiting { condvar, .. } = self.workers[id.index()].phase {
+            self.touch(Class::Condvar, Effect::Write, condvar);
+        }
+        self.wake(None, id);
+    }
+}
+
+impl Worker {
+    fn new(code: u8, newborn: bool) -> Worker {
+        Worker { code, counter: 0, register: 0, phase: Phase::Ready, woken: None, deadline: None, newborn }
+    }
+}

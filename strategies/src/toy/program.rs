@@ -1,0 +1,47 @@
+//! The programs of the toy machine.
+
+/// One instruction of a worker. Variables, locks and condvars are numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Instruction {
+    /// Reads a variable into the worker's register.
+    Load(u8),
+    /// Writes the register plus a constant.
+    Store(u8, i8),
+    /// Writes a constant; the register stays.
+    Set(u8, i8),
+    /// Adds to a variable atomically; the register gets the old value.
+    Rmw(u8, i8),
+    Lock(u8),
+    /// The register becomes 1 if it got the lock, else 0 and the next instruction is skipped.
+    TryLock(u8),
+    Unlock(u8),
+    /// Waits at a condvar, releasing a lock and taking it again: the second half is a step of its own.
+    Wait(u8, u8),
+    /// As `Wait`, for a span of time at most: the register becomes 1 if it timed out, else 0.
+    WaitTimeout(u8, u8, u8),
+    /// Wakes one waiter; which one is a choice if there are several.
+    Signal(u8),
+    Broadcast(u8),
+    /// Blocks for a span of time; going on is a step of its own.
+    Sleep(u8),
+    /// Starts a worker of the program that has not been started.
+    Spawn(u8),
+    Join(u8),
+    /// The register becomes a chosen value below the bound.
+    Choose(u8),
+    /// Skips so many instructions unless the register has this value.
+    SkipUnless(i8, u8),
+    /// Goes back so many instructions unless the register has this value: a loop.
+    BackUnless(i8, u8),
+    /// A bug unless the register has this value.
+    Assert(i8),
+    /// The worker goes no further unless the register has this value.
+    Assume(i8),
+    /// As `Assume`, unless it has not.
+    AssumeNot(i8),
+    Yield,
+}
+
+/// The workers' instructions. Worker 0 starts by itself, the others by `Spawn`, or all of them if no
+/// instruction spawns.
+pub type Program = Vec<Vec<Instruction>>;

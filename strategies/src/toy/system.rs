@@ -1,0 +1,156 @@
+//! The toy machine as a [`System`].
+
+use super::{Instruction, Phase, Toy};
+use crate::system::{Access, Class, Effect};
+use crate::{Event, Pick, Standing, Status, System, View};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+impl System for Toy {
+    type Snapshot = Toy;
+
+    fn status(&self) -> Status {
+        let stuck = || self.workers.iter().any(|w| w.phase == Phase::Stuck);
+        match self.choosing {
+            _ if self.bug => Status::Bug,
+            Some((_, bound)) => Status::Choosing { bound },
+            None if !self.enabled.is_empty() || self.earliest().is_some() => Status::Ready,
+            None if self.pending.iter().all(|p| p.standing == Standing::Ended) => Status::Passed,
+            None if stuck() => Status::Abandoned,
+            None => Status::Bug,
+        }
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            enabled: &self.enabled,
+            timeout: self.earliest(),
+            workers: &self.pending,
+            current: self.current,
+            step: self.steps,
+        }
+    }
+
+    fn step(&mut self, pick: Pick) {
+        self.footprint.clear();
+        match pick {
+            Pick::Timeout(worker) => self.fire(worker),
+            Pick::Step(worker) => {
+                let w = worker.index();
+                assert_eq!(self.pending[w].standing, Standing::Enabled, "{worker:?} cannot step");
+                if std::mem::take(&mut self.workers[w].newborn) {
+                    let code = self.workers[w].code;
+                    self.touch(Class::Birth, Effect::Await, code);
+                }
+                let instruction = self.instruction(w).expect("an enabled worker has an instruction");
+                match self.workers[w].phase {
+                    Phase::Ready => self.perform(worker, instruction, None),
+                    _ => self.resume(worker),
+                }
+                self.current = Some(worker);
+                self.steps += 1;
+            }
+        }
+        self.refresh();
+    }
+
+    fn choose(&mut self, value: u64) {
+        let (worker, bound) = self.choosing.take().expect("nothing to choose");
+        assert!(value < bound);
+        let instruction = self.instruction(worker.index()).expect("it chooses");
+        self.perform(worker, instruction, Some(value));
+        self.refresh();
+    }
+
+    fn restart(&mut self) {
+        *self = Toy::new(std::mem::take(&mut self.program));
+    }
+
+    fn footprint(&self) -> &[Access] {
+        &self.footprint
+    }
+
+    fn announced(&self, pick: Pick, into: &mut Vec<Access>) {
+        let mut add = |class, effect, object: u64| into.push(Access::new(class, effect, object));
+        let worker = match pick {
+            Pick::Step(worker) => &self.workers[worker.index()],
+            Pick::Timeout(worker) => {
+                if let Phase::Waiting { condvar, .. } = self.workers[worker.index()].phase {
+                    add(Class::Condvar, Effect::Write, condvar.into());
+                }
+                add(Class::Clock, Effect::Write, 0);
+                return add(Class::Wake, Effect::Enable, worker.0.into());
+            }
+        };
+        let id = pick.worker();
+        if worker.newborn {
+            add(Class::Birth, Effect::Await, worker.code.into());
+        }
+        match (worker.phase, self.instruction(id.index())) {
+            (Phase::Waiting { lock, .. }, _) => {
+                add(Class::Wake, Effect::Await, id.0.into());
+                add(Class::Mutex, Effect::Acquire, lock.into());
+            }
+            (Phase::Sleeping, _) => add(Class::Wake, Effect::Await, id.0.into()),
+            (Phase::Stuck, _) | (_, None) => {}
+            (_, Some(instruction)) => match instruction {
+                Instruction::Load(v) => add(Class::Memory, Effect::Read, v.into()),
+                Instruction::Store(v, _) | Instruction::Set(v, _) | Instruction::Rmw(v, _) => {
+                    add(Class::Memory, Effect::Write, v.into());
+                }
+                Instruction::Lock(l) => add(Class::Mutex, Effect::Acquire, l.into()),
+                Instruction::TryLock(l) if self.free(l) => {
+                    add(Class::Mutex, Effect::TryAcquire, l.into());
+                }
+                Instruction::TryLock(l) => add(Class::Mutex, Effect::Read, l.into()),
+                Instruction::Unlock(l) => add(Class::Mutex, Effect::Release, l.into()),
+                Instruction::Wait(c, l) | Instruction::WaitTimeout(c, l, _) => {
+                    add(Class::Mutex, Effect::Release, l.into());
+                    add(Class::Condvar, Effect::Write, c.into());
+                }
+                Instruction::Signal(c) | Instruction::Broadcast(c) => {
+                    add(Class::Condvar, Effect::Write, c.into());
+                }
+                Instruction::Sleep(_) => add(Class::Clock, Effect::Write, 0),
+                Instruction::Spawn(c) => {
+                    add(Class::Counter, Effect::Write, 0);
+                    add(Class::Birth, Effect::Enable, c.into());
+                }
+                Instruction::Join(c) => add(Class::End, Effect::Await, c.into()),
+                _ => {}
+            },
+        }
+    }
+
+    fn take_events(&mut self, into: &mut Vec<Event>) {
+        into.append(&mut self.events);
+    }
+
+    fn can_snapshot(&self) -> bool {
+        true
+    }
+
+    fn snapshot(&mut self) -> Toy {
+        self.clone()
+    }
+
+    fn restore(&mut self, snapshot: &Toy) {
+        self.clone_from(snapshot);
+        self.events.clear();
+    }
+
+    fn fingerprint(&mut self) -> u128 {
+        let deadlines: Vec<_> = self.workers.iter().map(|w| w.deadline.map(|d| d - self.now)).collect();
+        let workers: Vec<_> = self
+            .workers
+            .iter()
+            .map(|w| (w.code, w.counter, w.register, w.phase, w.woken, w.newborn))
+            .collect();
+        let half = |salt: u64| {
+            let mut hasher = DefaultHasher::new();
+            (salt, &workers, &deadlines, &self.variables, &self.owners).hash(&mut hasher);
+            (&self.choosing, self.bug).hash(&mut hasher);
+            u128::from(hasher.finish())
+        };
+        half(1) << 64 | half(2)
+    }
+}
