@@ -13,8 +13,7 @@ use crate::statistics::IterationRecord;
 use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
 use coyote_strategies::{
-    Access, Class, Effect, Event, Iteration, OpKind, Operation, Pick, RandomWalk, Status, Strategy, Summary,
-    System, View, WorkerId,
+    Access, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View,
 };
 use std::sync::Arc;
 
@@ -63,8 +62,6 @@ pub struct Settings {
 pub struct Execution {
     machine: Machine,
     test: Test,
-    /// What the last step from outside touched.
-    footprint: Vec<Access>,
     /// Set once an iteration cannot go on for a reason of ours.
     error: Option<MachineError>,
 }
@@ -90,7 +87,7 @@ impl Execution {
         for export in initialisers {
             let Some(entry) = artifact.entry(export) else { continue };
             machine.set_start(begin(entry));
-            let mut execution = Execution { machine, test: test.clone(), footprint: Vec::new(), error: None };
+            let mut execution = Execution { machine, test: test.clone(), error: None };
             let walk = Box::new(RandomWalk::default());
             let (outcome, _) = execution.run(walk, Iteration { seed: 0, index: 0 })?;
             if outcome != Outcome::Passed {
@@ -110,7 +107,7 @@ impl Execution {
         }
         let entry = artifact.entry(&test.export).expect("a test is an entry");
         machine.set_start(begin(entry));
-        Ok(Execution { machine, test: test.clone(), footprint: Vec::new(), error: None })
+        Ok(Execution { machine, test: test.clone(), error: None })
     }
 
     pub fn machine_mut(&mut self) -> &mut Machine {
@@ -142,6 +139,7 @@ impl Execution {
     ) -> Result<(Outcome, Box<dyn Strategy>), MachineError> {
         strategy.begin(iteration);
         self.machine.conductor_mut().fair = strategy.fair();
+        self.machine.conductor_mut().runtime.footprint.recording = false;
         self.machine.begin()?;
         self.machine.conductor_mut().strategy = Some(strategy);
         let result = self.machine.run();
@@ -178,9 +176,16 @@ impl Execution {
     /// Goes back to the start snapshot, to be driven as a [`System`] from there.
     pub fn begin(&mut self) -> Result<(), MachineError> {
         self.machine.begin()?;
-        self.machine.conductor_mut().strategy = None;
-        self.machine.conductor_mut().settle();
+        let conductor = self.machine.conductor_mut();
+        conductor.strategy = None;
+        conductor.runtime.footprint.recording = true;
+        conductor.settle();
         Ok(())
+    }
+
+    /// An error of ours or of the environment, after which nothing more can be said.
+    pub fn take_error(&mut self) -> Option<MachineError> {
+        self.error.take()
     }
 
     /// Drives an iteration step by step under a strategy: the same schedule as [`Execution::run`], but
@@ -225,7 +230,10 @@ impl System for Execution {
     type Snapshot = Snapshot;
 
     fn status(&self) -> Status {
-        self.machine.conductor().status()
+        match self.error {
+            Some(_) => Status::Abandoned,
+            None => self.machine.conductor().status(),
+        }
     }
 
     fn view(&self) -> View<'_> {
@@ -233,29 +241,24 @@ impl System for Execution {
     }
 
     fn step(&mut self, pick: Pick) {
-        self.footprint.clear();
-        if let Pick::Step(worker) = pick {
-            self.footprint.push(access(worker, &self.runtime().pending(worker).operation));
-        }
-        self.error = self.machine.step(pick).err();
+        self.error = self.error.take().or(self.machine.step(pick).err());
     }
 
     fn choose(&mut self, value: u64) {
-        self.error = self.machine.choose(value).err();
+        self.error = self.error.take().or(self.machine.choose(value).err());
     }
 
     fn restart(&mut self) {
+        self.machine.conductor_mut().fair = false;
         self.error = self.begin().err();
     }
 
     fn footprint(&self) -> &[Access] {
-        &self.footprint
+        self.runtime().footprint.accesses()
     }
 
     fn announced(&self, pick: Pick, into: &mut Vec<Access>) {
-        if let Pick::Step(worker) = pick {
-            into.push(access(worker, &self.runtime().pending(worker).operation));
-        }
+        self.runtime().announced(pick, into);
     }
 
     fn take_events(&mut self, into: &mut Vec<Event>) {
@@ -271,26 +274,10 @@ impl System for Execution {
     }
 
     fn restore(&mut self, snapshot: &Snapshot) {
-        self.error = self.machine.restore(snapshot).err();
+        self.error = self.error.take().or(self.machine.restore(snapshot).err());
     }
 
     fn fingerprint(&mut self) -> u128 {
         self.machine.fingerprint()
     }
-}
-
-/// The access that an operation stands for. With all accesses announced, a step is one operation and
-/// what the worker computes after it for itself.
-fn access(worker: WorkerId, operation: &Operation) -> Access {
-    let kind = operation.kind;
-    let effect = if kind.writes() { Effect::Write } else { Effect::Read };
-    let (class, effect, object) = match kind {
-        _ if kind.accesses_memory() => (Class::Memory, effect, operation.object),
-        OpKind::Join => (Class::End, Effect::Await, operation.object),
-        OpKind::Start | OpKind::Exit | OpKind::Spawn | OpKind::Yield | OpKind::Loop | OpKind::Sleep => {
-            (Class::Birth, Effect::Await, u64::from(worker.0))
-        }
-        _ => (Class::Other, Effect::Write, operation.object),
-    };
-    Access { class, effect, object, size: operation.size.max(1) }
 }

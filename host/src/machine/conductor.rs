@@ -115,6 +115,7 @@ impl Conductor {
     /// Begins an iteration from a start state.
     pub fn begin(&mut self, start: &Runtime) {
         self.runtime.reset_to(start);
+        self.runtime.footprint.clear();
         self.outcome = None;
         self.left_blocked.clear();
         self.choices.clear();
@@ -136,6 +137,7 @@ impl Conductor {
         // Before the first worker runs, the module initialises itself: nothing to schedule.
         let Some(worker) = self.running else { return Answer::Go(0) };
         if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(operation) {
+            self.runtime.touch(operation);
             return Answer::Go(0);
         }
         self.runtime.announce_access(worker, operation);
@@ -408,6 +410,7 @@ impl Conductor {
 
     /// Executes a pick from outside. Whether a worker now waits to be put in place.
     pub fn step(&mut self, pick: Pick, read: Read) -> bool {
+        self.runtime.footprint.clear();
         let view = self.runtime.view();
         self.decisions += u64::from(view.choices() > 1);
         self.concurrency = self.concurrency.max(view.enabled.len() as u32);

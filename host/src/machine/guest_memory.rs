@@ -1,13 +1,16 @@
 //! The only door to guest memory: every host access goes through here, so that none escapes the
-//! bookkeeping of changed chunks.
+//! bookkeeping: of changed chunks, and of what the step touches.
 
 use coyote_abi::rt::CHUNK;
+use coyote_strategies::{Access, Class, Effect};
 
 /// Guest memory during one host call.
 pub struct GuestMemory<'a> {
     bytes: &'a mut [u8],
     /// Chunks that the host wrote since this list was last collected.
     written: &'a mut Vec<u32>,
+    /// What the call touches, if anybody wants to know.
+    touched: Option<Vec<Access>>,
 }
 
 /// The range does not lie within guest memory.
@@ -15,23 +18,37 @@ pub struct GuestMemory<'a> {
 pub struct OutOfBounds;
 
 impl<'a> GuestMemory<'a> {
-    pub fn new(bytes: &'a mut [u8], written: &'a mut Vec<u32>) -> GuestMemory<'a> {
-        GuestMemory { bytes, written }
+    pub fn new(bytes: &'a mut [u8], written: &'a mut Vec<u32>, recording: bool) -> GuestMemory<'a> {
+        GuestMemory { bytes, written, touched: recording.then(Vec::new) }
     }
 
-    pub fn read(&self, address: u32, length: u32) -> Result<&[u8], OutOfBounds> {
+    /// What was touched.
+    pub fn into_touched(self) -> Vec<Access> {
+        self.touched.unwrap_or_default()
+    }
+
+    fn touch(&mut self, effect: Effect, address: u32, size: u32) {
+        if let Some(touched) = &mut self.touched
+            && size > 0
+        {
+            touched.push(Access { class: Class::Memory, effect, object: address.into(), size });
+        }
+    }
+
+    pub fn read(&mut self, address: u32, length: u32) -> Result<&[u8], OutOfBounds> {
         let start = address as usize;
+        self.touch(Effect::Read, address, length);
         self.bytes.get(start..start + length as usize).ok_or(OutOfBounds)
     }
 
     /// Up to 8 bytes as a little-endian number.
-    pub fn read_number(&self, address: u32, bytes: u8) -> Result<u64, OutOfBounds> {
+    pub fn read_number(&mut self, address: u32, bytes: u8) -> Result<u64, OutOfBounds> {
         let mut number = [0; 8];
         number[..bytes as usize].copy_from_slice(self.read(address, u32::from(bytes))?);
         Ok(u64::from_le_bytes(number))
     }
 
-    pub fn read_u32(&self, address: u32) -> Result<u32, OutOfBounds> {
+    pub fn read_u32(&mut self, address: u32) -> Result<u32, OutOfBounds> {
         Ok(self.read_number(address, 4)? as u32)
     }
 
@@ -39,6 +56,7 @@ impl<'a> GuestMemory<'a> {
         let start = address as usize;
         let target = self.bytes.get_mut(start..start + bytes.len()).ok_or(OutOfBounds)?;
         target.copy_from_slice(bytes);
+        self.touch(Effect::Write, address, bytes.len() as u32);
         if !bytes.is_empty() {
             self.written.extend((start / CHUNK) as u32..=((start + bytes.len() - 1) / CHUNK) as u32);
         }

@@ -174,13 +174,16 @@ pub fn with_memory<R>(
     function: impl FnOnce(&mut GuestMemory, &mut Conductor, &World) -> R,
 ) -> R {
     let (bytes, host) = split(caller);
-    let mut memory = GuestMemory::new(bytes, &mut host.tracker.host_written);
-    function(&mut memory, &mut host.conductor, &host.world)
+    let recording = host.conductor.runtime.footprint.recording;
+    let mut memory = GuestMemory::new(bytes, &mut host.tracker.host_written, recording);
+    let result = function(&mut memory, &mut host.conductor, &host.world);
+    host.conductor.runtime.footprint.extend(memory.into_touched());
+    result
 }
 
 /// Reads numbers from guest memory, for [`crate::runtime::Runtime::perform`].
 pub fn reader(bytes: &mut [u8]) -> impl FnMut(u32, u8) -> Option<u64> + '_ {
-    |address, width| GuestMemory::new(bytes, &mut Vec::new()).read_number(address, width).ok()
+    |address, width| GuestMemory::new(bytes, &mut Vec::new(), false).read_number(address, width).ok()
 }
 
 /// Announces an operation of the running worker: `(result, unwind flag)`.

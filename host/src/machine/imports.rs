@@ -40,6 +40,9 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
                 // An operation has one range: make this one fail its check.
                 operation.size = u32::MAX;
             }
+            if let Some(worker) = host.conductor.running {
+                host.conductor.runtime.set_copy_source(worker, source as u32);
+            }
             i32::from(host.conductor.access(operation) == super::conductor::Answer::Unwind)
         },
     )?;

@@ -4,7 +4,7 @@
 //! but the three standard streams is bad, which is what a program sees that was given no directory.
 
 use super::guest_memory::{GuestMemory, OutOfBounds};
-use super::host::{Host, World, announce, split, with_memory};
+use super::host::{Host, World, announce, with_memory};
 use crate::runtime::{Request, Stream};
 use coyote_abi::rt;
 use wasmtime::{Caller, FuncType, Linker, Module, Result, Val, ValType};
@@ -245,11 +245,10 @@ fn suspending(linker: &mut Linker<Host>) -> Result<()> {
         rt::MODULE,
         "wasi_poll_oneoff",
         |mut guest: Guest, subscriptions: i32, events: i32, count: i32, stored: i32, site: i32| {
-            let (bytes, host) = split(&mut guest);
-            let now = host.conductor.runtime.now_ns();
-            let mut memory = GuestMemory::new(bytes, &mut host.tracker.host_written);
-            let polled =
-                poll(&mut memory, now, subscriptions as u32, events as u32, count as u32, stored as u32);
+            let polled = with_memory(&mut guest, |memory, conductor, _| {
+                let now = conductor.runtime.now_ns();
+                poll(memory, now, subscriptions as u32, events as u32, count as u32, stored as u32)
+            });
             match polled {
                 Err(error) => (error, 0),
                 Ok(None) => announce(&mut guest, site, 0, Request::Step),

@@ -141,6 +141,7 @@ fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
             format!("waits for the end of {}", runtime.title(WorkerId(handle)))
         }
         Request::Sleep { .. } if blocked => "sleeps".into(),
+        Request::Assume => "stopped at an assumption that does not hold".into(),
         _ if pending.operation.object != 0 => {
             let operation = &pending.operation;
             format!("could go on with {} at {:#x}", operation.kind.name(), operation.object)

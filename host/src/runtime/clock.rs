@@ -7,12 +7,12 @@ pub struct Clock {
     now_ns: u64,
     /// Pending timeouts, earliest first; equal deadlines by worker.
     timers: Vec<(u64, WorkerId)>,
-    /// Reads by `reader` since the last step of another worker.
+    /// Reads by `reader` since it last did something else than look: see [`Clock::progress`].
     reads: u32,
     reader: Option<WorkerId>,
 }
 
-/// What a read adds at first; each further read while nobody else does anything doubles it. So a loop that waits for
+/// What a read adds at first; each further read while its worker does nothing else doubles it. So a loop that waits for
 /// a deadline by polling ends after some tens of rounds, whatever the deadline.
 const READ_NS: u64 = 1_000;
 const DOUBLINGS: u32 = 30;
@@ -34,10 +34,11 @@ impl Clock {
         now
     }
 
-    /// The worker executed a step.
+    /// The worker executed a step that changes something. Only the reader's own steps count: those of
+    /// others would make every step depend on every read.
     #[inline]
     pub fn progress(&mut self, worker: WorkerId) {
-        if self.reader != Some(worker) {
+        if self.reader == Some(worker) {
             self.reads = 0;
         }
     }
@@ -48,8 +49,11 @@ impl Clock {
         self.timers.insert(at, timer);
     }
 
-    pub fn cancel(&mut self, worker: WorkerId) {
+    /// Whether there was a timeout to cancel.
+    pub fn cancel(&mut self, worker: WorkerId) -> bool {
+        let before = self.timers.len();
         self.timers.retain(|t| t.1 != worker);
+        self.timers.len() < before
     }
 
     #[inline]

@@ -10,10 +10,12 @@
 //! - [`perform`]: what each operation does; with [`mutex`], [`queue`], [`clock`], and [`objects`], which
 //!   finds them by address.
 //! - [`worker`]: a worker and its announced operation.
+//! - [`footprint`]: what a step touches.
 //! - [`digest`]: the hash of all this.
 
 mod clock;
 mod digest;
+mod footprint;
 mod mutex;
 mod objects;
 mod perform;
@@ -22,7 +24,10 @@ mod worker;
 
 use crate::outcome::Bug;
 use clock::Clock;
-use coyote_strategies::{Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath};
+use coyote_strategies::{
+    Class, Effect, Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath,
+};
+pub use footprint::Footprint;
 use mutex::Mutex;
 use objects::Objects;
 use queue::Queue;
@@ -111,6 +116,8 @@ pub struct Runtime {
     /// What strategies want to know, until it is drained.
     pub events: Vec<Event>,
     pub output: Vec<Output>,
+    /// What the present step touched.
+    pub footprint: Footprint,
 }
 
 impl Runtime {
@@ -219,10 +226,13 @@ impl Runtime {
             children: 0,
             atomic_depth: 0,
             random: key,
+            copy_source: 0,
         });
         self.pending.push(Pending { operation: Operation::START, standing: Standing::Blocked });
         self.stand(id, Standing::Enabled);
         if let Some(parent) = parent {
+            self.footprint.touch(Class::Counter, Effect::Write, 0);
+            self.footprint.touch(Class::Birth, Effect::Enable, id.0.into());
             self.events.push(Event::Spawned { parent, child: id });
         }
         id
@@ -254,6 +264,11 @@ impl Runtime {
         self.pending[id.index()].operation = operation;
     }
 
+    /// Where the `memory.copy` that the worker is about to announce reads from.
+    pub fn set_copy_source(&mut self, id: WorkerId, address: u32) {
+        self.workers[id.index()].copy_source = address;
+    }
+
     #[inline]
     fn stand(&mut self, id: WorkerId, standing: Standing) {
         let old = std::mem::replace(&mut self.pending[id.index()].standing, standing);
@@ -271,9 +286,16 @@ impl Runtime {
     pub fn fire(&mut self, id: WorkerId) {
         let fired = self.clock.fire();
         assert_eq!(fired, Some(id), "this is a bug in coyote-wasm: the timeout is not the earliest");
+        self.footprint.touch(Class::Clock, Effect::Write, 0);
         match self.workers[id.index()].request {
-            Request::Relock { condvar, .. } => self.condvars.update(condvar, |q| q.remove(id)),
-            Request::FutexWait { address, .. } => self.futexes.update(address, |q| q.remove(id)),
+            Request::Relock { condvar, .. } => {
+                self.footprint.touch(Class::Condvar, Effect::Write, condvar.into());
+                self.condvars.update(condvar, |q| q.remove(id));
+            }
+            Request::FutexWait { address, .. } => {
+                self.footprint.touch(Class::Futex, Effect::Write, address.into());
+                self.futexes.update(address, |q| q.remove(id));
+            }
             _ => {}
         }
         self.wake(id, Wake::TimedOut);
@@ -287,8 +309,11 @@ impl Runtime {
             Request::Relock { mutex, .. } => self.owner(mutex).is_none(),
             _ => true,
         };
+        self.footprint.touch(Class::Wake, Effect::Enable, id.0.into());
         if how == Wake::Notified {
-            self.clock.cancel(id);
+            if self.clock.cancel(id) {
+                self.footprint.touch(Class::Clock, Effect::Write, 0);
+            }
             if let Some(by) = self.current {
                 self.events.push(Event::Woken { by, worker: id });
             }
@@ -307,6 +332,7 @@ impl Runtime {
         if self.current == Some(id) {
             self.current = None;
         }
+        self.footprint.touch(Class::End, Effect::Enable, id.0.into());
         self.events.push(Event::Ended(id));
         for i in 0..self.workers.len() {
             if self.workers[i].request == (Request::Join { handle: id.0 })
@@ -324,7 +350,13 @@ impl Runtime {
     pub fn stepped(&mut self, id: WorkerId) {
         self.current = Some(id);
         self.steps += 1;
-        self.clock.progress(id);
+        let looks = matches!(
+            self.pending[id.index()].operation.kind,
+            OpKind::Load | OpKind::AtomicLoad | OpKind::Yield | OpKind::Loop | OpKind::Sleep
+        );
+        if !looks {
+            self.clock.progress(id);
+        }
     }
 
     /// Whether somebody can be picked, and if not, what that means.
@@ -360,11 +392,13 @@ impl Runtime {
     }
 
     pub fn read_clock_ns(&mut self, id: WorkerId) -> u64 {
+        self.footprint.touch(Class::Clock, Effect::Write, 0);
         self.clock.read_ns(id)
     }
 
     /// Time without the reading being an event of the guest.
-    pub fn now_ns(&self) -> u64 {
+    pub fn now_ns(&mut self) -> u64 {
+        self.footprint.touch(Class::Clock, Effect::Read, 0);
         self.clock.now_ns()
     }
 

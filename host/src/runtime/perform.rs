@@ -3,7 +3,7 @@
 use super::queue::Selection;
 use super::{Performed, Request, Runtime, Wake, mutex};
 use crate::outcome::{Bug, BugKind};
-use coyote_strategies::{OpKind, Standing, WorkerId};
+use coyote_strategies::{Class, Effect, OpKind, Standing, WorkerId};
 
 /// Where workers wait for a notification.
 #[derive(Clone, Copy)]
@@ -25,7 +25,10 @@ impl Runtime {
         debug_assert_eq!(self.pending[id.index()].standing, Standing::Enabled);
         let request = self.workers[id.index()].request;
         let performed = match request {
-            Request::Step => Performed::Continue(0),
+            Request::Step => {
+                self.touch_plainly(id);
+                Performed::Continue(0)
+            }
             _ => self.perform_request(id, request, values, read),
         };
         match performed {
@@ -51,6 +54,7 @@ impl Runtime {
         if worker.waiting && !matches!(request, Request::Relock { .. }) {
             worker.waiting = false;
             let timed_out = worker.wake.take() == Some(Wake::TimedOut);
+            self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
             let result = if timed_out && matches!(request, Request::FutexWait { .. }) { 2 } else { 0 };
             return Performed::Continue(result);
         }
@@ -63,7 +67,10 @@ impl Runtime {
             Request::Join { handle } if handle as usize >= self.workers.len() => {
                 misuse(format!("join of worker {handle}, which does not exist"))
             }
-            Request::Join { .. } => Performed::Continue(0),
+            Request::Join { handle } => {
+                self.footprint.touch(Class::End, Effect::Await, handle.into());
+                Performed::Continue(0)
+            }
             Request::Exit => Performed::Ended,
             Request::ProcessExit { code: 0 } => Performed::Exited,
             Request::ProcessExit { code } => Performed::Bug(Bug {
@@ -73,6 +80,7 @@ impl Runtime {
             }),
             Request::Sleep { span_ns } => self.block(id, Some(span_ns)),
             Request::Lock { mutex } => {
+                self.footprint.touch(Class::Mutex, Effect::Acquire, mutex.into());
                 let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
                 assert!(taken, "this is a bug in coyote-wasm: a lock was performed while taken");
                 // It does not want the mutex any more: what follows must not block it.
@@ -82,6 +90,8 @@ impl Runtime {
             }
             Request::TryLock { mutex } => {
                 let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
+                let effect = if taken { Effect::TryAcquire } else { Effect::Read };
+                self.footprint.touch(Class::Mutex, effect, mutex.into());
                 if taken {
                     self.mutex_changed(mutex);
                 }
@@ -95,6 +105,7 @@ impl Runtime {
                 if let Err(owner) = self.unlock(id, mutex) {
                     return misuse(format!("wait with the mutex at {mutex:#x}, {owner}"));
                 }
+                self.footprint.touch(Class::Condvar, Effect::Write, condvar.into());
                 self.condvars.update(condvar, |q| q.add(id));
                 self.workers[id.index()].request = Request::Relock { condvar, mutex };
                 let operation = &mut self.pending[id.index()].operation;
@@ -103,6 +114,8 @@ impl Runtime {
                 self.block(id, span_ns)
             }
             Request::Relock { mutex, .. } => {
+                self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+                self.footprint.touch(Class::Mutex, Effect::Acquire, mutex.into());
                 let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
                 assert!(taken, "this is a bug in coyote-wasm: a relock was performed while taken");
                 let worker = &mut self.workers[id.index()];
@@ -121,8 +134,10 @@ impl Runtime {
                     worker: Some(id),
                 })
             }
-            Request::FutexWait { address, expected, bytes, span_ns } => match read(address, bytes) {
+            Request::FutexWait { address, expected, bytes, span_ns } => match self.read(address, bytes, read)
+            {
                 Some(value) if value == expected => {
+                    self.footprint.touch(Class::Futex, Effect::Write, address.into());
                     self.futexes.update(address, |q| q.add(id));
                     self.block(id, span_ns)
                 }
@@ -143,6 +158,12 @@ impl Runtime {
         }
     }
 
+    /// Reads guest memory as a part of the step.
+    fn read(&mut self, address: u32, bytes: u8, read: &mut dyn FnMut(u32, u8) -> Option<u64>) -> Option<u64> {
+        self.footprint.memory(Effect::Read, address.into(), bytes.into());
+        read(address, bytes)
+    }
+
     fn chosen(&mut self, bound: u64, values: &[u64]) -> Performed {
         match values.first() {
             Some(value) => Performed::Continue(*value as i64),
@@ -153,6 +174,7 @@ impl Runtime {
 
     /// The error says who holds the mutex instead.
     fn unlock(&mut self, id: WorkerId, mutex: u32) -> Result<(), String> {
+        self.footprint.touch(Class::Mutex, Effect::Release, mutex.into());
         let result = self.mutexes.update(mutex, |m| m.unlock(id));
         match result {
             Ok(()) => {
@@ -172,6 +194,11 @@ impl Runtime {
             Err(bound) => return Performed::NeedsValue(bound),
         };
         self.current = Some(id);
+        let (class, object) = match place {
+            Place::Condvar(address) => (Class::Condvar, address),
+            Place::Futex(address) => (Class::Futex, address),
+        };
+        self.footprint.touch(class, Effect::Write, object.into());
         let count = count.min(waiting);
         for n in 0..count {
             let worker = self.waiters(place)[selection.index(n)];
@@ -199,6 +226,7 @@ impl Runtime {
         worker.wake = None;
         self.stand(id, Standing::Blocked);
         if let Some(span) = span_ns {
+            self.footprint.touch(Class::Clock, Effect::Write, 0);
             self.clock.start(id, span);
         }
         Performed::Blocked

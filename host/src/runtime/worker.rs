@@ -99,4 +99,6 @@ pub struct Worker {
     pub atomic_depth: u32,
     /// State of its stream of random numbers.
     pub random: u64,
+    /// Where its announced `memory.copy` reads from.
+    pub copy_source: u32,
 }

@@ -1,0 +1,136 @@
+//! What a step touches: the basis of happens-before.
+//!
+//! Recorded only when the execution is driven from outside; samplers do not ask. Everything that one
+//! worker's step can change for another is an access, whether the guest's code does it or the host on its
+//! behalf. Left out, and named in the verdicts of searches that rely on the relation, is what happens in
+//! atomic functions ([`Runtime::atomic_enter`]) and which bytes a program writes to its output first.
+
+use super::{Request, Runtime};
+use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
+
+/// The accesses of the present step.
+#[derive(Debug, Default)]
+pub struct Footprint {
+    pub recording: bool,
+    accesses: Vec<Access>,
+}
+
+/// A copy of a state belongs to no step.
+impl Clone for Footprint {
+    fn clone(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+impl Footprint {
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    pub fn clear(&mut self) {
+        self.accesses.clear();
+    }
+
+    pub fn extend(&mut self, accesses: Vec<Access>) {
+        self.accesses.extend(accesses);
+    }
+
+    #[inline]
+    pub fn touch(&mut self, class: Class, effect: Effect, object: u64) {
+        if self.recording {
+            self.accesses.push(Access::new(class, effect, object));
+        }
+    }
+
+    /// An access of guest memory.
+    #[inline]
+    pub fn memory(&mut self, effect: Effect, address: u64, bytes: u64) {
+        if self.recording && bytes > 0 {
+            let size = bytes.min(u64::from(u32::MAX)) as u32;
+            self.accesses.push(Access { class: Class::Memory, effect, object: address, size });
+        }
+    }
+}
+
+impl Runtime {
+    /// A memory access is executed.
+    pub fn touch(&mut self, operation: Operation) {
+        if operation.kind.accesses_memory() {
+            let effect = if operation.kind.writes() { Effect::Write } else { Effect::Read };
+            self.footprint.memory(effect, operation.object, operation.size.into());
+        }
+    }
+
+    /// The worker executes its pending memory access or first step.
+    pub(super) fn touch_plainly(&mut self, id: WorkerId) {
+        if !self.footprint.recording {
+            return;
+        }
+        let operation = self.pending[id.index()].operation;
+        self.touch(operation);
+        match operation.kind {
+            OpKind::Start => self.footprint.touch(Class::Birth, Effect::Await, id.0.into()),
+            OpKind::Copy => {
+                let source = self.workers[id.index()].copy_source;
+                self.footprint.memory(Effect::Read, source.into(), operation.size.into());
+            }
+            _ => {}
+        }
+    }
+
+    /// What a pick is known to touch before it is executed: see `System::announced`.
+    pub fn announced(&self, pick: Pick, into: &mut Vec<Access>) {
+        let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
+        let id = pick.worker();
+        let worker = self.worker(id);
+        if let Pick::Timeout(_) = pick {
+            match worker.request {
+                Request::Relock { condvar, .. } => add(Class::Condvar, Effect::Write, condvar),
+                Request::FutexWait { address, .. } => add(Class::Futex, Effect::Write, address),
+                _ => {}
+            }
+            add(Class::Clock, Effect::Write, 0);
+            return add(Class::Wake, Effect::Enable, id.0);
+        }
+        if worker.waiting {
+            add(Class::Wake, Effect::Await, id.0);
+        }
+        let operation = self.pending(id).operation;
+        match worker.request {
+            Request::Step if operation.kind == OpKind::Start => add(Class::Birth, Effect::Await, id.0),
+            Request::Step if operation.kind.accesses_memory() => {
+                let effect = if operation.kind.writes() { Effect::Write } else { Effect::Read };
+                let size = operation.size.max(1);
+                into.push(Access { class: Class::Memory, effect, object: operation.object, size });
+                if operation.kind == OpKind::Copy {
+                    let object = worker.copy_source.into();
+                    into.push(Access { class: Class::Memory, effect: Effect::Read, object, size });
+                }
+            }
+            Request::Spawn(_) => add(Class::Counter, Effect::Write, 0),
+            Request::Join { handle } => add(Class::End, Effect::Await, handle),
+            Request::Lock { mutex } | Request::Relock { mutex, .. } => {
+                add(Class::Mutex, Effect::Acquire, mutex);
+            }
+            Request::TryLock { mutex } if self.owner(mutex).is_none() => {
+                add(Class::Mutex, Effect::TryAcquire, mutex);
+            }
+            Request::TryLock { mutex } => add(Class::Mutex, Effect::Read, mutex),
+            Request::Unlock { mutex } => add(Class::Mutex, Effect::Release, mutex),
+            Request::Wait { condvar, mutex, .. } => {
+                add(Class::Mutex, Effect::Release, mutex);
+                add(Class::Condvar, Effect::Write, condvar);
+            }
+            Request::Signal { condvar } | Request::Broadcast { condvar } => {
+                add(Class::Condvar, Effect::Write, condvar);
+            }
+            Request::FutexWait { address, bytes, .. } if !worker.waiting => {
+                let (class, effect) = (Class::Memory, Effect::Read);
+                into.push(Access { class, effect, object: address.into(), size: bytes.into() });
+            }
+            Request::FutexNotify { address, .. } => add(Class::Futex, Effect::Write, address),
+            Request::Sleep { .. } if !worker.waiting => add(Class::Clock, Effect::Write, 0),
+            _ => {}
+        }
+    }
+}
