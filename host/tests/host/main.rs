@@ -7,6 +7,7 @@
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
 //! - [`state`]: what an iteration changes, the next one does not see.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
+//! - [`relation`]: independent steps commute.
 //! - [`readme`]: the first example of the README.
 //!
 //! `COYOTE_BLESS=1` rewrites the files in `golden`; `COYOTE_HOST_ITERATIONS=1000` sets the number of
@@ -20,6 +21,7 @@ mod golden;
 mod guest;
 mod process;
 mod readme;
+mod relation;
 mod search;
 mod semantics;
 mod state;

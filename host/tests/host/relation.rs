@@ -1,0 +1,111 @@
+//! What steps say they touch, against the machine itself: two picks whose footprints are independent
+//! commute, in every state that random walks over the examples come to.
+
+use super::examples::{artifact, index};
+use super::guest::{self, settings};
+use coyote_wasm::execution::Execution;
+use coyote_wasm::strategies::rng::ChoiceRng;
+use coyote_wasm::strategies::{Access, Class, Effect, Iteration, Pick, Status, System};
+
+/// The table in `System`'s documentation, word by word.
+fn dependent(a: &Access, b: &Access) -> bool {
+    let same = match a.class == b.class {
+        true if a.class == Class::Memory => {
+            a.object < b.object + u64::from(b.size) && b.object < a.object + u64::from(a.size)
+        }
+        same => same && a.object == b.object,
+    };
+    let commute =
+        matches!((a.effect, b.effect), (Effect::Read, Effect::Read) | (Effect::Await, Effect::Await));
+    same && !commute
+}
+
+fn independent(a: &[Access], b: &[Access]) -> bool {
+    !a.iter().any(|a| b.iter().any(|b| dependent(a, b)))
+}
+
+fn picks(execution: &Execution) -> Vec<Pick> {
+    let view = execution.view();
+    let steps = view.enabled.iter().map(|w| Pick::Step(*w));
+    steps.chain(view.timeout.map(Pick::Timeout)).collect()
+}
+
+/// Executes the pick, with the lowest values, and says what it touched. `None` if that ends the execution.
+fn execute(execution: &mut Execution, pick: Pick) -> Option<Vec<Access>> {
+    execution.step(pick);
+    while let Status::Choosing { .. } = execution.status() {
+        execution.choose(0);
+    }
+    (!execution.status().is_final()).then(|| execution.footprint().to_vec())
+}
+
+/// How many pairs were independent.
+fn check(execution: &mut Execution, rng: &mut ChoiceRng, allocates: bool) -> usize {
+    let mut pairs = 0;
+    execution.restart();
+    while execution.status() == Status::Ready {
+        let here = execution.snapshot();
+        let possible = picks(execution);
+        let at = |rng: &mut ChoiceRng| possible[rng.below(possible.len() as u64) as usize];
+        let (p, q) = (at(rng), at(rng));
+        if p.worker() != q.worker()
+            && let Some(of_p) = execute(execution, p)
+        {
+            execution.restore(&here);
+            let of_q = execute(execution, q);
+            if let Some(of_q) = &of_q
+                && independent(&of_p, of_q)
+            {
+                pairs += 1;
+                let what = || format!("{p:?} touches {of_p:?}, {q:?} touches {of_q:?}");
+                assert!(picks(execution).contains(&p), "gone after the other: {}", what());
+                let p_after = execute(execution, p);
+                let (status, print) = (execution.status(), execution.fingerprint());
+                execution.restore(&here);
+                execute(execution, p);
+                assert!(picks(execution).contains(&q), "gone after the other: {}", what());
+                let q_after = execute(execution, q);
+                assert_eq!(execution.status(), status, "{}", what());
+                // Which block malloc returns depends on the order of calls.
+                if !allocates {
+                    assert_eq!(p_after.as_ref(), (!status.is_final()).then_some(&of_p), "{}", what());
+                    assert_eq!(q_after.as_ref(), (!status.is_final()).then_some(of_q), "{}", what());
+                    assert_eq!(execution.fingerprint(), print, "{}", what());
+                }
+            }
+            execution.restore(&here);
+        } else {
+            execution.restore(&here);
+        }
+        let possible = picks(execution);
+        execution.step(possible[rng.below(possible.len() as u64) as usize]);
+        while let Status::Choosing { bound } = execution.status() {
+            execution.choose(rng.below(bound));
+        }
+    }
+    pairs
+}
+
+#[test]
+fn independent_picks_commute() {
+    // All guests that are written in Rust.
+    let allocates = |module: &str| guest::root().join("examples/rust").join(module).exists();
+    let mut pairs = 0;
+    for expected in index() {
+        let artifact = artifact(&expected.module);
+        if artifact.table.changes_tables || expected.module == "memory_hog" {
+            continue;
+        }
+        pairs += guest::with(&artifact, &expected.test, &settings(), |execution| {
+            let mut pairs = 0;
+            for index in 0..3 {
+                println!("{} {} iteration {index}", expected.module, expected.test);
+                let mut rng = ChoiceRng::new(Iteration { seed: 11, index });
+                pairs += check(execution, &mut rng, allocates(&expected.module));
+            }
+            pairs
+        });
+    }
+    // Most pairs of picks are independent; few would mean that nothing was compared.
+    assert!(pairs > 1_000, "{pairs}");
+}
