@@ -218,9 +218,16 @@ __attribute__((noreturn)) static inline void coyote_fail(const char *text) {
   coyote_fail_sized(text, coyote_text_length(text));
 }
 
-/* Gives up this iteration without a verdict if `condition` is false. */
+/* The calling worker goes no further if `condition` is false, and the iteration has no verdict unless
+ * another worker has a bug. */
 static inline void coyote_assume(int condition) {
   coyote_raw_assume(condition != 0);
+}
+
+/* Tells an explorer that was written for this program what it cannot see, such as that the start-up is
+ * over. What a value means is between the two; other strategies ignore it. */
+static inline void coyote_hint(int64_t value) {
+  coyote_raw_hint(value);
 }
 
 #define COYOTE_STRING_(token) #token

@@ -46,7 +46,7 @@ pub mod thread;
 mod worker;
 
 pub use coyote_macros::{setup, test};
-pub use report::assume;
+pub use report::{assume, hint};
 
 /// What the expansion of our macros calls. Not part of the interface.
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! What a guest tells the tool: failures, assumptions, and lines of the log.
+//! What a guest tells the tool: failures, assumptions, hints, and lines of the log.
 #![allow(unsafe_code)] // Texts are passed as address and length.
 
 use crate::sys;
@@ -12,6 +12,12 @@ use std::panic::PanicHookInfo;
 /// ever holds makes a slow test; choose from the values you want instead.
 pub fn assume(condition: bool) {
     sys::assume(i32::from(condition));
+}
+
+/// Tells an explorer that was written for this program what it cannot see, such as that the start-up is
+/// over. What a value means is between the two; other strategies ignore it. No scheduling point.
+pub fn hint(value: i64) {
+    sys::hint(value);
 }
 
 /// Reports a failed assertion and ends the iteration. `panic!` and `assert!` come here as well, with

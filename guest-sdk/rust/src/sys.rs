@@ -64,9 +64,12 @@ imports! {
         fn condvar_wait_timeout = "condvar_wait_timeout"(condvar: i32, mutex: i32, nanoseconds: i64) -> i32;
         fn condvar_signal = "condvar_signal"(condvar: i32);
         fn condvar_broadcast = "condvar_broadcast"(condvar: i32);
+        fn futex_wait = "futex_wait"(address: i32, expected: i32, timeout_ns: i64) -> i32;
+        fn futex_notify = "futex_notify"(address: i32, count: i32) -> i32;
         fn choose_bool = "choose_bool"() -> i32;
         fn choose_int = "choose_int"(bound: i32) -> i32;
         fn assume = "assume"(condition: i32);
+        fn hint = "hint"(value: i64);
     }
     unsafe {
         /// # Safety
@@ -101,7 +104,7 @@ mod tests {
     use coyote_abi::{Type, guest};
 
     /// Imports of the contract that this SDK does not use: std's own primitives go through them.
-    const UNUSED: &[&str] = &["exit", "futex_wait", "futex_wait64", "futex_notify", "hint"];
+    const UNUSED: &[&str] = &["exit", "futex_wait64"];
 
     fn name_of(ty: &Type) -> &'static str {
         match ty {

@@ -43,7 +43,16 @@ impl Expected {
 }
 
 /// Bugs that a random walk has no chance to find: they take many switches the other way.
-const BEYOND_RANDOM: &[(&str, &str)] = &[("send_messages", "ten"), ("send_messages", "fifty")];
+const BEYOND_RANDOM: &[(&str, &str)] = &[
+    ("sct_reorder", "reorder_10"),
+    ("sct_reorder", "reorder_20"),
+    ("sct_reorder", "reorder_50"),
+    ("sct_twostage", "twostage_20"),
+    ("sct_twostage", "twostage_50"),
+    ("sct_twostage", "twostage_100"),
+    ("send_messages", "ten"),
+    ("send_messages", "fifty"),
+];
 
 /// Seeds of "found within", and how many of them must find the bug.
 const SEEDS: u64 = 100;

@@ -7,6 +7,7 @@
 //! A lock that is released is not handed over: whoever comes first takes it, waiter or newcomer.
 
 mod condvar;
+pub mod futex;
 mod mutex;
 
 pub use condvar::{Condvar, WaitTimeoutResult};

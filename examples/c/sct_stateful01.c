@@ -1,0 +1,39 @@
+/* SCTBench's stateful01 in its correct version: two workers change two values, each under its lock; the
+ * order does not matter to the sums.
+ *
+ * Expected: passes. */
+#include <coyote.h>
+
+static coyote_mutex lock_1 = COYOTE_MUTEX_INIT, lock_2 = COYOTE_MUTEX_INIT;
+static int data_1 = 10, data_2 = 10;
+
+static void add(void *unused) {
+  (void)unused;
+  coyote_mutex_lock(&lock_1);
+  data_1++;
+  coyote_mutex_unlock(&lock_1);
+
+  coyote_mutex_lock(&lock_2);
+  data_2++;
+  coyote_mutex_unlock(&lock_2);
+}
+
+static void add_and_subtract(void *unused) {
+  (void)unused;
+  coyote_mutex_lock(&lock_1);
+  data_1 += 5;
+  coyote_mutex_unlock(&lock_1);
+
+  coyote_mutex_lock(&lock_2);
+  data_2 -= 6;
+  coyote_mutex_unlock(&lock_2);
+}
+
+COYOTE_TEST(stateful01_correct) {
+  coyote_thread a, b;
+  coyote_thread_create(&a, add, NULL);
+  coyote_thread_create(&b, add_and_subtract, NULL);
+  coyote_thread_join(&a);
+  coyote_thread_join(&b);
+  COYOTE_ASSERT(data_1 == 16 && data_2 == 5);
+}
