@@ -9,6 +9,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 #[derive(Clone, Debug)]
 pub struct ChoiceRng(Xoshiro256PlusPlus);
 
+/// The stream before any iteration has begun.
+impl Default for ChoiceRng {
+    fn default() -> ChoiceRng {
+        ChoiceRng::new(Iteration { seed: 0, index: 0 })
+    }
+}
+
 impl ChoiceRng {
     pub fn new(iteration: Iteration) -> ChoiceRng {
         // Xoshiro's own seeding runs splitmix64 over the word, so neighbouring iterations differ well.
@@ -21,6 +28,12 @@ impl ChoiceRng {
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// Uniform in [0, 1), a multiple of 2^-53.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        self.below(1 << 53) as f64 / (1u64 << 53) as f64
     }
 
     /// True once in `n` times.

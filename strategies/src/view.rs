@@ -1,5 +1,6 @@
 //! What can be known at a choice.
 
+use crate::Class;
 use coyote_abi::OpKind;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,19 @@ impl Operation {
                 self.object == other.object && self.object != 0 && self.class() == other.class()
             }
             _ => false,
+        }
+    }
+
+    /// The object whose accesses can be put in different orders, if the operation has one. Accesses of
+    /// overlapping memory at different addresses count as different objects; a release is no access,
+    /// since only acquisitions compete; a futex is the memory it lies in.
+    pub fn target(&self) -> Option<(Class, u64)> {
+        match self.kind {
+            OpKind::FutexNotify => Some((Class::Memory, self.object)),
+            kind if kind.accesses_memory() => Some((Class::Memory, self.object)),
+            OpKind::Lock | OpKind::TryLock | OpKind::Relock => Some((Class::Mutex, self.object)),
+            OpKind::Wait | OpKind::Signal | OpKind::Broadcast => Some((Class::Condvar, self.object)),
+            _ => None,
         }
     }
 
@@ -119,8 +133,15 @@ impl View<'_> {
         self.enabled.len() + usize::from(self.timeout.is_some())
     }
 
+    /// Whether this worker can be picked. Its standing alone does not tell: inside of an atomic function
+    /// its worker is the only one that can.
+    #[inline]
+    pub fn can_step(&self, worker: WorkerId) -> bool {
+        self.enabled.contains(&worker)
+    }
+
     /// Whether the last worker could go on.
     pub fn current_enabled(&self) -> bool {
-        self.current.is_some_and(|w| self.workers[w.index()].standing == Standing::Enabled)
+        self.current.is_some_and(|w| self.can_step(w))
     }
 }

@@ -1,7 +1,21 @@
 //! Samplers: strategies that are asked at every choice of an execution.
 //!
 //! - [`random`]: the random walk.
+//! - [`probabilistic`]: the random walk that seldom switches.
+//! - [`round_robin`]: taking turns.
+//! - [`pct`]: random priorities with few change points; [`pct_t`]: priorities for chains of workers.
+//! - [`delay_bounding`]: a deterministic schedule with few random delays.
+//! - [`pos`]: random priorities of operations.
 //! - [`replay`]: a recorded schedule.
 
+mod change_points;
+pub mod delay_bounding;
+pub mod pct;
+pub mod pct_t;
+pub mod pos;
+mod priorities;
+pub mod probabilistic;
 pub mod random;
 pub mod replay;
+pub mod round_robin;
+mod timeout;

@@ -4,22 +4,21 @@
 //! to run far ahead of the others it practically never finds. Fair: an enabled worker is passed over
 //! n times with a probability that falls exponentially in n.
 
+use super::timeout;
 use crate::rng::ChoiceRng;
 use crate::{Iteration, Pick, Strategy, View};
 
-/// While other workers can run, a pending timeout fires at one choice in so many. A timeout is meant
-/// to be the exception, yet a race against it should come up within some tens of iterations.
-const TIMEOUT_ONE_IN: u64 = 16;
-
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RandomWalk {
     rng: ChoiceRng,
 }
 
-impl Default for RandomWalk {
-    fn default() -> RandomWalk {
-        RandomWalk { rng: ChoiceRng::new(Iteration { seed: 0, index: 0 }) }
-    }
+/// One of the enabled workers, each with the same probability.
+#[inline]
+pub(super) fn uniform(view: &View, rng: &mut ChoiceRng) -> Pick {
+    let n = view.enabled.len();
+    let i = if n == 1 { 0 } else { rng.below(n as u64) as usize };
+    Pick::Step(view.enabled[i])
 }
 
 impl Strategy for RandomWalk {
@@ -37,14 +36,7 @@ impl Strategy for RandomWalk {
 
     #[inline]
     fn pick(&mut self, view: &View) -> Option<Pick> {
-        if let Some(worker) = view.timeout
-            && (view.enabled.is_empty() || self.rng.one_in(TIMEOUT_ONE_IN))
-        {
-            return Some(Pick::Timeout(worker));
-        }
-        let n = view.enabled.len();
-        let i = if n == 1 { 0 } else { self.rng.below(n as u64) as usize };
-        Some(Pick::Step(view.enabled[i]))
+        timeout::fires(view, &mut self.rng).or_else(|| Some(uniform(view, &mut self.rng)))
     }
 
     #[inline]

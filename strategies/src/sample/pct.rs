@@ -1,0 +1,135 @@
+//! Probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010).
+//!
+//! Every worker gets a random priority, the enabled worker of the highest one runs, and at `d - 1`
+//! change points the running worker's priority falls below all others. A bug of depth d (one that d
+//! ordering constraints suffice for) in a program of n workers and k decisions is found by each
+//! iteration with probability at least 1 / (n k^(d-1)).
+//!
+//! `d` is the paper's depth: with d = 1 there is no change point. Coyote's bound and the d of the
+//! Coyote paper (TACAS 2023) count change points and so are less by one; moreover Coyote draws between
+//! one and d of them, and none in its first iteration, where we always draw exactly d - 1.
+//!
+//! The change points are distinct and drawn among the k decisions of a dry run, where a decision is a
+//! choice among at least two enabled workers: other steps give nothing to change. Before such a
+//! decision the worker that would run is lowered; the i-th point *drawn*, not the i-th in time, gives
+//! the i-th lowest priority, as the paper has it. A yield changes no priority.
+//!
+//! Not fair: use `fair-pct`, or `+chess-fair` for programs that spin.
+
+use super::change_points::ChangePoints;
+use super::priorities::Priorities;
+use super::timeout;
+use crate::rng::ChoiceRng;
+use crate::{Iteration, OpKind, Pick, Profile, Strategy, View};
+
+/// A mistake to make, as others have made it: shows that the tests of the distribution can fail.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Change points from a shuffle that draws partners from the whole list.
+    BiasedShuffle,
+    /// No change points before a first iteration has shown how many decisions there are.
+    FirstWithoutPoints,
+    /// The last decision is never a change point.
+    OffByOne,
+    /// Workers keep their priorities from iteration to iteration.
+    PrioritiesKept,
+    /// A yield gives up the worker's priority.
+    YieldLowers,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug)]
+pub struct Pct {
+    depth: u32,
+    rng: ChoiceRng,
+    priorities: Priorities,
+    points: ChangePoints,
+    fault: Option<Fault>,
+}
+
+impl Pct {
+    /// For bugs of this depth, at least 1.
+    pub fn new(depth: u32) -> Pct {
+        assert!(depth > 0);
+        let (rng, priorities, points) = Default::default();
+        Pct { depth, rng, priorities, points, fault: None }
+    }
+
+    #[doc(hidden)]
+    pub fn with_fault(depth: u32, fault: Fault) -> Pct {
+        Pct { fault: Some(fault), ..Pct::new(depth) }
+    }
+
+    fn draw_faulty(&mut self, fault: Fault, iteration: Iteration, decisions: u64) {
+        let count = self.depth - 1;
+        match fault {
+            Fault::BiasedShuffle => {
+                let mut all: Vec<u64> = (0..decisions).collect();
+                for i in 0..all.len() {
+                    all.swap(i, self.rng.below(decisions) as usize);
+                }
+                self.points.set(all.into_iter().take(count as usize));
+            }
+            Fault::FirstWithoutPoints if iteration.index == 0 => self.points.set(std::iter::empty()),
+            Fault::OffByOne => self.points.draw_distinct(count, decisions.saturating_sub(1), &mut self.rng),
+            _ => self.points.draw_distinct(count, decisions, &mut self.rng),
+        }
+    }
+}
+
+impl Strategy for Pct {
+    fn name(&self) -> String {
+        format!("pct:{}", self.depth)
+    }
+
+    fn fair(&self) -> bool {
+        false
+    }
+
+    fn needs_profile(&self) -> bool {
+        true
+    }
+
+    fn prepare(&mut self, profile: &Profile) {
+        self.points.prepare(profile);
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.rng = ChoiceRng::new(iteration);
+        if self.fault != Some(Fault::PrioritiesKept) {
+            self.priorities.clear();
+        }
+        let decisions = self.points.decisions(&mut self.rng);
+        match self.fault {
+            None => self.points.draw_distinct(self.depth - 1, decisions, &mut self.rng),
+            Some(fault) => self.draw_faulty(fault, iteration, decisions),
+        }
+    }
+
+    #[inline]
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        if let Some(pick) = timeout::fires(view, &mut self.rng) {
+            return Some(pick);
+        }
+        self.priorities.cover(view.workers.len(), &mut self.rng);
+        let mut worker = self.priorities.highest(view.enabled);
+        if view.enabled.len() > 1
+            && let Some(place) = self.points.pass()
+        {
+            self.priorities.lower(worker.index(), place);
+            worker = self.priorities.highest(view.enabled);
+        }
+        if self.fault == Some(Fault::YieldLowers)
+            && view.workers[worker.index()].operation.kind == OpKind::Yield
+        {
+            self.priorities.lower(worker.index(), 0);
+        }
+        Some(Pick::Step(worker))
+    }
+
+    /// Uniform, and no decision: only choices of workers are counted.
+    fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {
+        Some(self.rng.below(bound))
+    }
+}

@@ -1,0 +1,116 @@
+//! PCT with priorities for chains of tasks instead of workers (PCT-t: Deligiannis et al., TACAS 2023;
+//! after PCTCP: Ozkan et al., OOPSLA 2018).
+//!
+//! In a program of tasks and messages many workers are short, and most of them only go on with what
+//! others began: with a priority for each, PCT would be a random walk. A new worker begins a new
+//! chain. A worker that waits and is woken continues the chain of whoever completed what it waited
+//! for, and has its priority from then on. With w chains instead of n workers a bug of depth d is
+//! found with probability at least 1 / (w k^(d-1)), as long as each chain is one after the other.
+//!
+//! As Coyote's and unlike PCTCP, a chain can hold workers that run at the same time (the waker goes on,
+//! too); of these each is equally likely. For programs that never wake each other it is [`super::pct`],
+//! whose change points it has.
+
+use super::change_points::ChangePoints;
+use super::priorities::Priorities;
+use super::timeout;
+use crate::rng::ChoiceRng;
+use crate::{Event, Iteration, Pick, Profile, Strategy, View, WorkerId};
+
+/// See the module's documentation.
+#[derive(Clone, Debug)]
+pub struct PctT {
+    depth: u32,
+    rng: ChoiceRng,
+    /// Chain of each worker. Chains have the number of the worker that began them.
+    chains: Vec<u32>,
+    /// By chain.
+    priorities: Priorities,
+    points: ChangePoints,
+}
+
+impl PctT {
+    /// For bugs of this depth, at least 1.
+    pub fn new(depth: u32) -> PctT {
+        assert!(depth > 0);
+        let (rng, chains, priorities, points) = Default::default();
+        PctT { depth, rng, chains, priorities, points }
+    }
+
+    fn cover(&mut self, count: usize) {
+        self.chains.extend(self.chains.len() as u32..count as u32);
+    }
+
+    fn chain(&self, worker: WorkerId) -> usize {
+        self.chains[worker.index()] as usize
+    }
+
+    /// The enabled chain of the highest priority, and how many of its workers are enabled.
+    fn highest(&self, enabled: &[WorkerId]) -> (usize, u64) {
+        let (mut best, mut members) = (self.chain(enabled[0]), 1);
+        for worker in &enabled[1..] {
+            let chain = self.chain(*worker);
+            if chain == best {
+                members += 1;
+            } else if self.priorities.of(chain) > self.priorities.of(best) {
+                (best, members) = (chain, 1);
+            }
+        }
+        (best, members)
+    }
+}
+
+impl Strategy for PctT {
+    fn name(&self) -> String {
+        format!("pct-t:{}", self.depth)
+    }
+
+    fn fair(&self) -> bool {
+        false
+    }
+
+    fn needs_profile(&self) -> bool {
+        true
+    }
+
+    fn prepare(&mut self, profile: &Profile) {
+        self.points.prepare(profile);
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.rng = ChoiceRng::new(iteration);
+        self.chains.clear();
+        self.priorities.clear();
+        let decisions = self.points.decisions(&mut self.rng);
+        self.points.draw_distinct(self.depth - 1, decisions, &mut self.rng);
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        if let Some(pick) = timeout::fires(view, &mut self.rng) {
+            return Some(pick);
+        }
+        self.cover(view.workers.len());
+        self.priorities.cover(view.workers.len(), &mut self.rng);
+        let (mut chain, mut members) = self.highest(view.enabled);
+        if view.enabled.len() > 1
+            && let Some(place) = self.points.pass()
+        {
+            self.priorities.lower(chain, place);
+            (chain, members) = self.highest(view.enabled);
+        }
+        let nth = if members == 1 { 0 } else { self.rng.below(members) };
+        let mut of_chain = view.enabled.iter().filter(|w| self.chain(**w) == chain);
+        of_chain.nth(nth as usize).map(|worker| Pick::Step(*worker))
+    }
+
+    fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {
+        Some(self.rng.below(bound))
+    }
+
+    fn observe(&mut self, event: Event) {
+        if let Event::Woken { by, worker } = event {
+            self.cover(by.index().max(worker.index()) + 1);
+            self.chains[worker.index()] = self.chains[by.index()];
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Partial order sampling (Yuan, Yang and Gu, CAV 2018).
+//!
+//! Every pending operation has a random priority, the enabled one of the highest priority is executed,
+//! and priorities of all pending operations that race with it are drawn anew. The random walk prefers
+//! schedules of which there are many; POS spreads over partial orders much more evenly. Without the
+//! redrawing (`basic-pos`, the paper's baseline) the loser of one race would be a likely loser of the
+//! next.
+//!
+//! What races is taken from announcements: overlapping memory with at least one write, or the same sync
+//! object. Not fair: a worker waits for ever with probability zero only, but the expected wait has no
+//! bound.
+
+use super::priorities::Priorities;
+use super::timeout;
+use crate::rng::ChoiceRng;
+use crate::{Iteration, Pick, Strategy, View};
+
+/// See the module's documentation.
+#[derive(Clone, Debug)]
+pub struct Pos {
+    redraws: bool,
+    rng: ChoiceRng,
+    /// By worker, of its pending operation.
+    priorities: Priorities,
+}
+
+impl Pos {
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Pos {
+        let (rng, priorities) = Default::default();
+        Pos { redraws: true, rng, priorities }
+    }
+
+    /// Without redrawing the priorities of races.
+    pub fn basic() -> Pos {
+        Pos { redraws: false, ..Pos::new() }
+    }
+}
+
+impl Strategy for Pos {
+    fn name(&self) -> String {
+        if self.redraws { "pos" } else { "basic-pos" }.into()
+    }
+
+    fn fair(&self) -> bool {
+        false
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.rng = ChoiceRng::new(iteration);
+        self.priorities.clear();
+    }
+
+    #[inline]
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        if let Some(pick) = timeout::fires(view, &mut self.rng) {
+            return Some(pick);
+        }
+        self.priorities.cover(view.workers.len(), &mut self.rng);
+        let worker = self.priorities.highest(view.enabled);
+        if self.redraws {
+            let executed = &view.workers[worker.index()].operation;
+            for (other, pending) in view.workers.iter().enumerate() {
+                if other != worker.index() && executed.dependent(&pending.operation) {
+                    self.priorities.redraw(other, &mut self.rng);
+                }
+            }
+        }
+        // Of the operation that will be pending next.
+        self.priorities.redraw(worker.index(), &mut self.rng);
+        Some(Pick::Step(worker))
+    }
+
+    fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {
+        Some(self.rng.below(bound))
+    }
+}

@@ -1,0 +1,53 @@
+//! Random priorities of workers, events or chains.
+
+use crate::WorkerId;
+use crate::rng::ChoiceRng;
+
+/// Those that were lowered are below all that were drawn.
+const DRAWN: u64 = 1 << 63;
+
+/// By number. Two drawn priorities are equal with probability 2^-63, which nothing depends on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Priorities(Vec<u64>);
+
+impl Priorities {
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Draws the priorities of all below `count` that have none yet: each is equally likely to come
+    /// anywhere among those drawn before.
+    #[inline]
+    pub fn cover(&mut self, count: usize, rng: &mut ChoiceRng) {
+        while self.0.len() < count {
+            self.0.push(DRAWN | rng.below(DRAWN));
+        }
+    }
+
+    #[inline]
+    pub fn redraw(&mut self, which: usize, rng: &mut ChoiceRng) {
+        self.0[which] = DRAWN | rng.below(DRAWN);
+    }
+
+    /// Puts it below all that were not lowered, and at `rank` among those that were.
+    pub fn lower(&mut self, which: usize, rank: u32) {
+        self.0[which] = u64::from(rank);
+    }
+
+    #[inline]
+    pub fn of(&self, which: usize) -> u64 {
+        self.0[which]
+    }
+
+    /// The worker of the highest priority; at least one is enabled.
+    #[inline]
+    pub fn highest(&self, enabled: &[WorkerId]) -> WorkerId {
+        let mut best = enabled[0];
+        for worker in &enabled[1..] {
+            if self.0[worker.index()] > self.0[best.index()] {
+                best = *worker;
+            }
+        }
+        best
+    }
+}

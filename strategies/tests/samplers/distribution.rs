@@ -1,0 +1,93 @@
+//! Every schedule of small programs comes up as often as the definition of the strategy says.
+
+use super::chi_square::{AGREES, REJECTED, deviation};
+use super::exact::{self, Distribution};
+use super::sampling::{profile, schedules};
+use coyote_strategies::sample::pct::Fault;
+use coyote_strategies::toy::{Instruction::*, Program};
+use coyote_strategies::{Pct, PctT, Pos, Profile, RandomWalk, Strategy};
+
+/// Programs without data choices or timeouts.
+fn programs() -> Vec<Program> {
+    let counter = vec![Load(0), Store(0, 1)];
+    let critical = vec![Lock(0), Rmw(0, 1), Unlock(0)];
+    vec![
+        vec![counter.clone(), counter],
+        vec![vec![Set(0, 1), Load(1)], vec![Set(1, 1)], vec![Load(0)]],
+        vec![critical.clone(), critical],
+        vec![vec![Spawn(1), Load(0), Join(1)], vec![Rmw(0, 1), Yield]],
+        vec![vec![Yield, Set(0, 1), Yield], vec![Load(0), Yield]],
+    ]
+}
+
+/// Deviations from what the model says, for each program.
+fn deviations(
+    strategy: &mut dyn FnMut(&Program) -> Box<dyn Strategy>,
+    model: &dyn Fn(&Program) -> Distribution,
+) -> Vec<f64> {
+    let check =
+        |program: &Program| deviation(&schedules(program, strategy(program).as_mut()), &model(program));
+    programs().iter().map(check).collect()
+}
+
+fn agree(deviations: &[f64]) {
+    assert!(deviations.iter().all(|z| *z < AGREES), "{deviations:?}");
+}
+
+/// At least one program shows the difference beyond doubt.
+fn differ(what: &str, deviations: &[f64]) {
+    assert!(deviations.iter().any(|z| *z > REJECTED), "{what}: {deviations:?}");
+}
+
+fn prepared(mut strategy: impl Strategy + 'static, program: &Program) -> Box<dyn Strategy> {
+    strategy.prepare(&profile(program, 7));
+    Box::new(strategy)
+}
+
+fn decisions(program: &Program) -> u64 {
+    profile(program, 7).decisions
+}
+
+#[test]
+fn the_random_walk_is_uniform_at_every_choice() {
+    agree(&deviations(&mut |_| Box::new(RandomWalk::default()), &exact::random));
+}
+
+#[test]
+fn pct_has_the_probabilities_of_its_definition() {
+    for depth in 1..=4 {
+        let pct = |program: &Program| exact::pct(program, depth, decisions(program));
+        agree(&deviations(&mut |p| prepared(Pct::new(depth), p), &pct));
+        // Nobody wakes anybody in these programs.
+        agree(&deviations(&mut |p| prepared(PctT::new(depth), p), &pct));
+    }
+    differ(
+        "random walk",
+        &deviations(&mut |_| Box::new(RandomWalk::default()), &|p| exact::pct(p, 2, decisions(p))),
+    );
+}
+
+#[test]
+fn planted_faults_of_pct_are_rejected() {
+    use Fault::*;
+    for fault in [BiasedShuffle, FirstWithoutPoints, OffByOne, PrioritiesKept, YieldLowers] {
+        let faulty = &mut |p: &Program| prepared(Pct::with_fault(3, fault), p);
+        differ(&format!("{fault:?}"), &deviations(faulty, &|p| exact::pct(p, 3, decisions(p))));
+    }
+}
+
+#[test]
+fn pct_draws_as_many_change_points_as_there_are_decisions_at_most() {
+    let program = &programs()[0];
+    let mut strategy = Pct::new(9);
+    strategy.prepare(&Profile { decisions: 2, ..Profile::default() });
+    let model = exact::pct(program, 9, 2);
+    assert!(deviation(&schedules(program, &mut strategy), &model) < AGREES);
+}
+
+#[test]
+fn pos_has_the_probabilities_of_its_definition() {
+    agree(&deviations(&mut |_| Box::new(Pos::new()), &|p| exact::pos(p, 8, true)));
+    agree(&deviations(&mut |_| Box::new(Pos::basic()), &|p| exact::pos(p, 8, false)));
+    differ("no redrawing", &deviations(&mut |_| Box::new(Pos::basic()), &|p| exact::pos(p, 8, true)));
+}
