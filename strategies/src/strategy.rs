@@ -40,6 +40,11 @@ pub trait Strategy: Send {
     /// The name and parameters under which a user selects it, such as `random` or `pct:3`.
     fn name(&self) -> String;
 
+    /// Of a portfolio: the name of the strategy that makes the choices of the iteration that has begun.
+    fn member(&self) -> Option<String> {
+        None
+    }
+
     /// Whether every worker that stays enabled is eventually picked, with probability one, in the
     /// iteration that has begun. Fair executions may run longer and may be blamed for not ending.
     fn fair(&self) -> bool;

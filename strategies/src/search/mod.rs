@@ -3,6 +3,8 @@
 //! A search goes from one end of an execution to the next and shares prefixes through snapshots. What is
 //! left to do is a list of [`Item`]s, which can be split off for another job or written to a file.
 
+pub mod catalog;
+
 use crate::system::{Access, Decision, Status, System};
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,79 @@
+//! The catalog as text.
+
+use super::{Entry, SAMPLERS, SEARCHES};
+use std::fmt::Write;
+
+/// `strategies/README.md`.
+pub fn readme() -> String {
+    let samplers = markdown(SAMPLERS.iter().map(|s| &s.entry));
+    let searches = markdown(SEARCHES.iter());
+    README.replace("{samplers}", &samplers).replace("{searches}", &searches)
+}
+
+fn markdown<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
+    let mut table =
+        "| name | promise | paper | cost of a decision | fair | can be sharded | data choices |\n\
+                     |---|---|---|---|---|---|---|\n"
+            .to_string();
+    for e in entries {
+        let (usage, shardable) = (e.usage(), yes_or_no(e.shardable));
+        let row = [e.promise, e.paper, e.cost, e.fair, shardable, e.data].join(" | ");
+        let _ = writeln!(table, "| `{usage}` | {row} |");
+    }
+    table
+}
+
+/// A paragraph for each entry, for a terminal.
+pub fn listing() -> String {
+    super::entries().map(paragraph).collect::<Vec<_>>().join("\n")
+}
+
+fn paragraph(e: &Entry) -> String {
+    let shardable = yes_or_no(e.shardable);
+    let mut text = format!("{}\n    {}\n", e.usage(), e.promise);
+    let facts =
+        [("paper", e.paper), ("cost", e.cost), ("fair", e.fair), ("sharded", shardable), ("data", e.data)];
+    for (what, fact) in facts {
+        if !fact.is_empty() {
+            let _ = writeln!(text, "    {what}: {fact}");
+        }
+    }
+    text
+}
+
+fn yes_or_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+const README: &str = "\
+# Strategies
+
+Algorithms that choose schedules, over plain data: this crate knows no wasm. `cargo doc` has the details;
+this page is generated from `src/catalog` (`COYOTE_BLESS=1 cargo test -p coyote-strategies`), and
+`coyote-wasm test --strategy list` prints the same.
+
+## Samplers
+
+Each is asked at every choice of an execution (trait `Strategy`). An iteration is a function of the seed
+and its number alone, unless the strategy learns; those that learn cannot be sharded.
+
+{samplers}
+While other workers can run, a pending timeout fires at one choice in 16, under every sampler alike.
+pct, pct-t, delay, surw, urw and portfolios of them scale their choices by a dry run, the first iteration
+of the random walk.
+
+Combinations:
+
+| text | meaning |
+|---|---|
+| `pct:3@500,then:random` | one strategy for 500 steps, then another, within an iteration |
+| `fair-pct:3` | until the bound on unfair steps, then `random`: fair; any name can follow `fair-` |
+| `pct:3+chess-fair` | who spins waits for the others (CHESS, PLDI 2008): fair; with any strategy |
+| `portfolio:[random,pct:2]` | turns by iteration; each member makes the choices it makes alone |
+| `[pct:3@500,then:pos]+chess-fair` | brackets hold together |
+
+## Searches
+
+Each drives a `System` from state to state (trait `Search`) and knows when there is nothing left.
+
+{searches}";

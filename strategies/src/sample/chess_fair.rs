@@ -1,0 +1,198 @@
+//! The fair scheduler of CHESS (Musuvathi and Qadeer, PLDI 2008) around any strategy: `A+chess-fair`.
+//!
+//! Whoever yields twice while others could run and did not has to wait until they did. The strategy
+//! chooses among those that need not wait. A program whose loops do not wait for others runs as under
+//! the strategy alone; a loop that does ends, even if the strategy would rather run it for ever.
+//!
+//! ```text
+//! P ⊆ T×T ((t,u): t waits for u); E[u] = ∅, D[u] = S[u] = T
+//! loop: C = ES \ {t : ∃u ∈ ES, (t,u) ∈ P}; t = choose(C); execute t -> ES'
+//!   P -= T×{t};  ∀u: E[u] ∩= ES';  D[t] ∪= ES \ ES';  ∀u: S[u] ∪= {t}
+//!   if that was a yield of t: H = (E[t] ∪ D[t]) \ S[t]; P ∪= {t}×H; E[t] = ES'; D[t] = S[t] = ∅
+//! ```
+//!
+//! Deviations. The paper's yields are those of the program. Here a yield, a sleep or a read counts only
+//! if it is a spin (see `spins.rs`): a program that yields between its messages keeps the schedules
+//! in which one worker runs ahead. And so that a loop which is no spin to us cannot starve anybody, each
+//! worker's every thousandth step counts, too. Thus the whole is fair for every strategy, as long as
+//! the numbers of workers and timeouts are finite. Sets are kept as times: u is in E[t] if it was
+//! enabled ever since t's last yield.
+
+use super::sequence::as_one;
+use super::spins::Spins;
+use crate::{Event, Iteration, Pick, Profile, Standing, Strategy, Summary, View, WorkerId};
+
+/// So many steps without a yield count as one.
+const PATIENCE: u32 = 1_000;
+
+/// See the module's documentation.
+pub struct ChessFair {
+    inner: Box<dyn Strategy>,
+    spins: Spins,
+    /// Picks made so far.
+    now: u64,
+    /// Who made the last step, and whether that was a yield.
+    last: Option<(WorkerId, bool)>,
+    workers: Vec<Worker>,
+    /// The first waits until the second has run or cannot.
+    waits: Vec<(WorkerId, WorkerId)>,
+    /// Those of the enabled workers that need not wait.
+    allowed: Vec<WorkerId>,
+}
+
+/// Times are picks; something happened since a yield if its time is later.
+#[derive(Clone, Debug)]
+struct Worker {
+    enabled: bool,
+    /// When it was last seen not to be enabled.
+    off_at: u64,
+    scheduled_at: u64,
+    yielded_at: Option<u64>,
+    /// Steps since then.
+    steps: u32,
+    /// When a step of this worker disabled the other one, by that one's number.
+    disabled: Vec<u64>,
+}
+
+impl ChessFair {
+    pub fn new(inner: Box<dyn Strategy>) -> ChessFair {
+        ChessFair {
+            inner,
+            spins: Spins::default(),
+            now: 0,
+            last: None,
+            workers: Vec::new(),
+            waits: Vec::new(),
+            allowed: Vec::new(),
+        }
+    }
+
+    /// What the last pick changed.
+    fn update(&mut self, view: &View) {
+        self.now += 1;
+        let last = self.last.take();
+        for (u, pending) in view.workers.iter().enumerate() {
+            let enabled = pending.standing == Standing::Enabled;
+            if u == self.workers.len() {
+                let off_at = self.now - 1;
+                let (scheduled_at, yielded_at, steps, disabled) = (0, None, 0, Vec::new());
+                self.workers.push(Worker { enabled, off_at, scheduled_at, yielded_at, steps, disabled });
+            }
+            if !enabled {
+                self.workers[u].off_at = self.now;
+            }
+            let before = std::mem::replace(&mut self.workers[u].enabled, enabled);
+            if before
+                && !enabled
+                && let Some((by, _)) = last
+            {
+                let disabled = &mut self.workers[by.index()].disabled;
+                disabled.resize(disabled.len().max(u + 1), 0);
+                disabled[u] = self.now;
+            }
+        }
+        if let Some((worker, yields)) = last {
+            self.scheduled(worker, yields);
+        }
+    }
+
+    fn scheduled(&mut self, worker: WorkerId, yields: bool) {
+        if !self.waits.is_empty() {
+            self.waits.retain(|(_, u)| *u != worker);
+        }
+        let own = &mut self.workers[worker.index()];
+        own.scheduled_at = self.now;
+        own.steps += 1;
+        if !yields && own.steps < PATIENCE {
+            return;
+        }
+        own.steps = 0;
+        // Before its first yield nobody is taken to have waited for it.
+        let Some(since) = own.yielded_at.replace(self.now) else { return };
+        for (u, other) in self.workers.iter().enumerate() {
+            let disabled = self.workers[worker.index()].disabled.get(u).is_some_and(|at| *at > since);
+            let could_run = other.enabled && other.off_at <= since;
+            let wait = (worker, WorkerId(u as u32));
+            if (could_run || disabled) && other.scheduled_at <= since && !self.waits.contains(&wait) {
+                self.waits.push(wait);
+            }
+        }
+    }
+
+    /// Fills `allowed`. Whether anybody has to wait.
+    fn restrict(&mut self, view: &View) -> bool {
+        self.allowed.clear();
+        let enabled = |w: &WorkerId| self.workers[w.index()].enabled;
+        let free = |t: &&WorkerId| !self.waits.iter().any(|(w, u)| w == *t && enabled(u));
+        self.allowed.extend(view.enabled.iter().filter(free));
+        // Inside of an atomic function the only one that can be picked may be one that should wait.
+        !self.allowed.is_empty() && self.allowed.len() < view.enabled.len()
+    }
+}
+
+impl Strategy for ChessFair {
+    fn name(&self) -> String {
+        format!("{}+chess-fair", as_one(&self.inner.name()))
+    }
+
+    fn member(&self) -> Option<String> {
+        self.inner.member().map(|name| format!("{}+chess-fair", as_one(&name)))
+    }
+
+    fn fair(&self) -> bool {
+        true
+    }
+
+    fn independent(&self) -> bool {
+        self.inner.independent()
+    }
+
+    fn needs_profile(&self) -> bool {
+        self.inner.needs_profile()
+    }
+
+    fn prepare(&mut self, profile: &Profile) {
+        self.inner.prepare(profile);
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.inner.begin(iteration);
+        self.spins.clear();
+        self.now = 0;
+        self.last = None;
+        self.workers.clear();
+        self.waits.clear();
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        self.update(view);
+        let pick = if !self.waits.is_empty() && self.restrict(view) {
+            self.inner.pick(&View { enabled: &self.allowed, ..*view })?
+        } else {
+            self.inner.pick(view)?
+        };
+        match pick {
+            Pick::Step(worker) => {
+                let yields = self.spins.step(worker, &view.workers[worker.index()].operation);
+                self.last = Some((worker, yields));
+            }
+            Pick::Timeout(worker) => self.spins.woken(worker),
+        }
+        Some(pick)
+    }
+
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
+        self.inner.value(bound, view)
+    }
+
+    fn observe(&mut self, event: Event) {
+        if let Event::Woken { worker, .. } = event {
+            self.spins.woken(worker);
+        }
+        self.inner.observe(event);
+    }
+
+    fn end(&mut self, summary: Summary) {
+        self.inner.end(summary);
+    }
+}

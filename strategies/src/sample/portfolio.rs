@@ -1,0 +1,104 @@
+//! Strategies that take turns, iteration by iteration.
+//!
+//! No strategy is good at everything: what the random walk finds at once PCT may need hundreds of
+//! iterations for, and the other way round. A portfolio of n needs at most n times the iterations of
+//! its best member. Which member runs an iteration is a function of the iteration's number alone, and
+//! each member counts its own iterations, so that it makes the same choices as alone.
+
+use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View};
+
+/// The default, chosen by measuring: see `strategies/tests/samplers/portfolio.rs`.
+pub const DEFAULT: &str = "[random,pct:2,pos,pct:3]";
+
+/// See the module's documentation.
+pub struct Portfolio {
+    name: String,
+    members: Vec<Member>,
+    /// Whose iteration it is.
+    at: usize,
+}
+
+struct Member {
+    strategy: Box<dyn Strategy>,
+    /// How many members of this name come before it, and how many there are.
+    ordinal: u64,
+    alike: u64,
+}
+
+impl Portfolio {
+    /// In this order, over and over; at least one. Members of the same name share their iterations.
+    pub fn new(members: Vec<Box<dyn Strategy>>) -> Portfolio {
+        assert!(!members.is_empty());
+        let names: Vec<String> = members.iter().map(|m| m.name()).collect();
+        let count = |names: &[String], name| names.iter().filter(|n| *n == name).count() as u64;
+        let member = |(i, strategy): (usize, Box<dyn Strategy>)| Member {
+            strategy,
+            ordinal: count(&names[..i], &names[i]),
+            alike: count(&names, &names[i]),
+        };
+        let members = members.into_iter().enumerate().map(member).collect();
+        Portfolio { name: format!("portfolio:[{}]", names.join(",")), members, at: 0 }
+    }
+
+    /// Known by its name alone.
+    pub fn of_default(members: Vec<Box<dyn Strategy>>) -> Portfolio {
+        Portfolio { name: "portfolio".into(), ..Portfolio::new(members) }
+    }
+
+    fn now(&mut self) -> &mut dyn Strategy {
+        self.members[self.at].strategy.as_mut()
+    }
+}
+
+impl Strategy for Portfolio {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn member(&self) -> Option<String> {
+        let strategy = &self.members[self.at].strategy;
+        strategy.member().or_else(|| Some(strategy.name()))
+    }
+
+    /// Of the member whose iteration it is.
+    fn fair(&self) -> bool {
+        self.members[self.at].strategy.fair()
+    }
+
+    fn independent(&self) -> bool {
+        self.members.iter().all(|m| m.strategy.independent())
+    }
+
+    fn needs_profile(&self) -> bool {
+        self.members.iter().any(|m| m.strategy.needs_profile())
+    }
+
+    fn prepare(&mut self, profile: &Profile) {
+        self.members.iter_mut().for_each(|m| m.strategy.prepare(profile));
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        let n = self.members.len() as u64;
+        self.at = (iteration.index % n) as usize;
+        let member = &mut self.members[self.at];
+        let index = iteration.index / n * member.alike + member.ordinal;
+        member.strategy.begin(Iteration { index, ..iteration });
+    }
+
+    #[inline]
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        self.now().pick(view)
+    }
+
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
+        self.now().value(bound, view)
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.now().observe(event);
+    }
+
+    fn end(&mut self, summary: Summary) {
+        self.now().end(summary);
+    }
+}
