@@ -5,7 +5,7 @@
 //! - [`machine`]: the guest under control: workers suspended as bytes, snapshots.
 //! - [`runtime`]: what operations mean: blocking, waking, time.
 //! - [`execution`]: one test, executed under a strategy or step by step.
-//! - [`explore`]: many iterations on all cores.
+//! - [`explore`]: many iterations, or a search, on all cores.
 //! - [`outcome`]: how an iteration ended.
 //! - [`record`]: an iteration as a trace, a trace as a schedule.
 //! - [`trace`]: schedules on disk.
@@ -13,11 +13,13 @@
 //! - [`symbols`]: places as functions and source lines.
 //! - [`statistics`], [`report`]: what the user is told.
 //! - [`cache`]: instrumented modules on disk.
+//! - [`tester`]: all of this for a program that tests modules.
 //! - [`cli`]: the command line.
 
 pub mod artifact;
 pub mod cache;
 pub mod cli;
+pub mod engine_thread;
 pub mod execution;
 pub mod explore;
 pub mod machine;
@@ -28,6 +30,7 @@ pub mod report;
 pub mod runtime;
 pub mod statistics;
 pub mod symbols;
+pub mod tester;
 pub mod trace;
 
 pub use coyote_instrumenter as instrumenter;

@@ -102,9 +102,8 @@ impl Statistics {
     }
 
     /// The line with times, to print below the statistics.
-    pub fn elapsed(&self, elapsed: Duration) -> String {
+    pub fn elapsed(schedules: u64, elapsed: Duration) -> String {
         let seconds = elapsed.as_secs_f64();
-        let schedules = self.iterations();
         match schedules as f64 / seconds {
             rate if rate.is_finite() => format!("... Elapsed {seconds:.3} s: {rate:.0} schedules/s."),
             _ => format!("... Elapsed {seconds:.3} s."),
@@ -343,8 +342,11 @@ mod tests {
         let mut statistics = Statistics::new(DEFAULT);
         statistics.add(&FAIR);
         statistics.add(&FAIR);
-        assert_eq!(statistics.elapsed(Duration::from_millis(1_250)), "... Elapsed 1.250 s: 2 schedules/s.");
-        assert_eq!(statistics.elapsed(Duration::ZERO), "... Elapsed 0.000 s.");
+        assert_eq!(
+            Statistics::elapsed(2, Duration::from_millis(1_250)),
+            "... Elapsed 1.250 s: 2 schedules/s."
+        );
+        assert_eq!(Statistics::elapsed(2, Duration::ZERO), "... Elapsed 0.000 s.");
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub mod suspend;
 mod threads;
 mod ticks;
 
+pub use ::walrus;
 pub use code::Code;
 pub use draft::Draft;
 pub use dump::dump;
@@ -54,7 +55,6 @@ pub use explain::{Explanation, explain};
 pub use options::{ALLOCATORS, Options, Points, STDIO};
 pub use pass::Pass;
 pub use sites::*;
-pub use walrus;
 
 use calls::Calls;
 use check::Original;

@@ -140,6 +140,19 @@ impl View<'_> {
         self.enabled.contains(&worker)
     }
 
+    /// Whether this pick is possible.
+    pub fn allows(&self, pick: Pick) -> bool {
+        match pick {
+            Pick::Step(worker) => self.can_step(worker),
+            Pick::Timeout(worker) => self.timeout == Some(worker),
+        }
+    }
+
+    /// All possible picks: the steps, then the timeout.
+    pub fn picks(&self) -> impl Iterator<Item = Pick> {
+        self.enabled.iter().map(|w| Pick::Step(*w)).chain(self.timeout.map(Pick::Timeout))
+    }
+
     /// Whether the last worker could go on.
     pub fn current_enabled(&self) -> bool {
         self.current.is_some_and(|w| self.can_step(w))

@@ -1,5 +1,6 @@
 //! The result of a run for programs. Field names are part of the interface.
 
+use crate::explore::search::Searched;
 use crate::explore::{Exploration, Found, Stop};
 use crate::outcome::BugKind;
 use crate::statistics::Statistics;
@@ -23,6 +24,9 @@ pub struct Test {
     pub verdict: &'static str,
     pub stopped_by: &'static str,
     pub statistics: Statistics,
+    /// Only for searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<Searched>,
     pub notes: Vec<String>,
     pub elapsed_seconds: f64,
     pub bugs: Vec<Bug>,
@@ -33,6 +37,9 @@ pub struct Bug {
     pub kind: BugKind,
     pub message: String,
     pub iteration: u64,
+    /// The strategy of a portfolio, or the dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<String>,
     pub count: u64,
     pub steps: usize,
     pub trace: String,
@@ -72,8 +79,10 @@ pub fn test(
             Stop::Iterations => "iterations",
             Stop::Timeout => "timeout",
             Stop::Interrupted => "interrupt",
+            Stop::Exhausted => "nothing left",
         },
         statistics: exploration.statistics,
+        search: exploration.searched.clone(),
         notes,
         elapsed_seconds: exploration.elapsed.as_secs_f64(),
         bugs: exploration.found.iter().map(|f| bug(f, symbols, replay_command(f))).collect(),
@@ -96,6 +105,7 @@ fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
         kind: found.bug.kind,
         message: found.bug.message.clone(),
         iteration: found.iteration,
+        found_by: found.by.clone(),
         count: found.count,
         steps: found.trace.decisions.len(),
         trace: found.path.display().to_string(),

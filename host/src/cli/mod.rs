@@ -22,7 +22,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Explore the schedules of a module's tests until one breaks
-    Test(test::Args),
+    Test(Box<test::Args>),
     /// Reproduce a bug from its trace
     Replay(replay::Args),
     /// Write the instrumented module, or show what instrumentation does

@@ -39,6 +39,12 @@ impl Progress {
 }
 
 impl Watch for Progress {
+    fn estimate(&self, executions: f64) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(executions as u64);
+        }
+    }
+
     fn progress(&self, iterations: u64, bugs: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(iterations);

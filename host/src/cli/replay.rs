@@ -1,8 +1,9 @@
 //! `coyote-wasm replay`: reproduce a bug from its trace.
 
 use super::exit::Exit;
-use super::test::{on_engine_thread, outcome_line};
+use super::test::outcome_line;
 use super::{load, trace_options};
+use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Test};
 use crate::explore::Found;
 use crate::machine::MachineError;
@@ -100,6 +101,7 @@ fn found(execution: &Execution, replayed: &Replayed, trace: &Trace, args: &Args)
         path: args.trace.clone(),
         findings: Findings::of(execution, bug),
         count: 1,
+        by: None,
     })
 }
 

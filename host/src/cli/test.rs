@@ -4,29 +4,34 @@ use super::exit::Exit;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::progress::Progress;
 use super::{json, trace_options};
-use crate::artifact::{Artifact, THREAD_STACK_BYTES};
+use crate::artifact::Artifact;
+use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
-use crate::explore::{Budget, Exploration, Found, Plan, Stop, explore};
+use crate::explore::frontier::Frontier;
+use crate::explore::{Budget, Exploration, Found, Plan, Stop, sample, search};
 use crate::outcome::Outcome;
 use crate::replay::replay;
 use crate::report;
+use crate::statistics::Statistics;
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use coyote_strategies::{Strategy, by_name};
+use coyote_strategies::{self as strategies, Strategy, by_name};
 use rand::TryRng;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Defaults of the budget: whichever comes first.
+const DEFAULT_STRATEGY: &str = "random";
+/// Defaults of the budget: whichever comes first. Searches have no bound on executions by default.
 const ITERATIONS: u64 = 10_000;
 const TIMEOUT_SECONDS: f64 = 10.0;
 
 #[derive(clap::Args)]
 pub struct Args {
     /// The module, as the guest's compiler wrote it (.wasm or .wat)
+    #[arg(default_value = "", hide_default_value = true)]
     module: PathBuf,
     /// Arguments of the guest
     #[arg(last = true)]
@@ -43,9 +48,12 @@ pub struct Args {
     /// Seconds for each test [default: 10, or no bound if --iterations is given]
     #[arg(short, long, value_name = "SECONDS")]
     timeout: Option<f64>,
-    /// How schedules are chosen
-    #[arg(short, long, default_value = "random", value_name = "NAME")]
+    /// How schedules are chosen: NAME[:PARAMETER]..., `list` shows all
+    #[arg(short, long, default_value = DEFAULT_STRATEGY, value_name = "NAME")]
     strategy: String,
+    /// Go on with what a search left [written to the output directory when it stops early]
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
     /// Seed of all choices [default: random, or 0 if the environment says CI=true]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -88,6 +96,8 @@ struct Session<'a> {
     settings: Settings,
     symbols: Symbols,
     seed: u64,
+    /// Whether the strategy is a search.
+    searching: bool,
     budget: Budget,
     options: Vec<(String, String)>,
     interrupted: Arc<AtomicBool>,
@@ -95,6 +105,13 @@ struct Session<'a> {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
+    if args.strategy == "list" {
+        print!("{}", strategies::catalog::table::listing());
+        return Ok(Exit::NoBug);
+    }
+    if args.module.as_os_str().is_empty() {
+        bail!("give a module to test, such as `coyote-wasm test test.wasm`");
+    }
     let options = args.instrument.options();
     let artifact = load::artifact(&args.module, &options, !args.execute.no_cache)?;
     let tests = load::select(&artifact, &args.module, &args.test)?;
@@ -102,14 +119,14 @@ pub fn run(args: &Args) -> Result<Exit> {
         tests.iter().for_each(|t| println!("{}", t.name));
         return Ok(Exit::NoBug);
     }
-    let context = args.execute.strategy_context();
-    by_name(&args.strategy, &context).map_err(anyhow::Error::msg)?;
+    let searching = searches(args)?;
     let mut arguments = vec![file_stem(&args.module)];
     arguments.extend(args.arguments.iter().cloned());
     let settings = args.execute.settings(arguments)?;
     let session = Session {
         seed: seed(args),
-        budget: budget(args)?,
+        budget: budget(args, searching)?,
+        searching,
         options: trace_options::write(&options, &settings),
         symbols: Symbols::new(&artifact.original),
         interrupted: interruptible()?,
@@ -161,7 +178,24 @@ fn seed(args: &Args) -> u64 {
     }
 }
 
-fn budget(args: &Args) -> Result<Budget> {
+/// Whether the strategy is a search; an error if there is none of this name.
+fn searches(args: &Args) -> Result<bool> {
+    let searching = strategies::search::is_search(&args.strategy);
+    if searching {
+        strategies::search::by_name::<Execution>(&args.strategy, 0, None).map_err(anyhow::Error::msg)?;
+        if args.iteration.is_some() {
+            bail!("--iteration is for strategies that choose at random; a search has no numbered iterations");
+        }
+    } else {
+        by_name(&args.strategy, &args.execute.strategy_context()).map_err(anyhow::Error::msg)?;
+        if args.resume.is_some() {
+            bail!("--resume goes on with a search; {} is none", args.strategy);
+        }
+    }
+    Ok(searching)
+}
+
+fn budget(args: &Args, searching: bool) -> Result<Budget> {
     let timeout = match (args.timeout, args.iterations.or(args.iteration)) {
         (Some(seconds), _) if seconds > 0.0 && seconds.is_finite() && seconds < 1e9 => Some(seconds),
         (Some(seconds), _) => bail!("--timeout {seconds}: give a positive number of seconds"),
@@ -172,6 +206,7 @@ fn budget(args: &Args) -> Result<Budget> {
         (Some(n), _, _) => n,
         (None, Some(_), _) => 1,
         (None, None, Some(_)) => u64::MAX,
+        (None, None, None) if searching => u64::MAX,
         (None, None, None) => ITERATIONS,
     };
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -245,21 +280,26 @@ impl Session<'_> {
         if self.is_text() {
             println!("... Test {}", test.name);
         }
-        let context = self.args.execute.strategy_context();
-        let strategy =
-            || -> Box<dyn Strategy> { by_name(&self.args.strategy, &context).expect("checked before") };
         let plan = Plan {
             artifact: &self.artifact,
             test,
             settings: &self.settings,
             seed: self.seed,
-            strategy: &strategy,
             budget: self.budget.clone(),
             options: self.options.clone(),
             trace_stem: self.trace_stem(test),
         };
+        let name = &self.args.strategy;
         let progress = Progress::new(&test.name, self.budget.iterations_max, !self.is_text());
-        let exploration = explore(&plan, &self.interrupted, &progress);
+        let exploration = if self.searching {
+            let resume =
+                self.args.resume.as_deref().map(|path| Frontier::read(path, &plan, name)).transpose()?;
+            search::explore(&plan, name, resume, &self.interrupted, &progress)
+        } else {
+            let context = self.args.execute.strategy_context();
+            let strategy = || -> Box<dyn Strategy> { by_name(name, &context).expect("checked before") };
+            sample::explore(&plan, &strategy, &self.interrupted, &progress)
+        };
         progress.finish();
         Ok(exploration?)
     }
@@ -301,7 +341,9 @@ impl Session<'_> {
             if self.is_text() {
                 println!("{}", report::text::verdict(&test.name, found));
                 print!("{}", report::text::details(found, &self.symbols));
-                println!("  found in iteration {}, {} choices", found.iteration, found.trace.decisions.len());
+                let by = found.by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
+                let choices = found.trace.decisions.len();
+                println!("  found in iteration {}{by}, {choices} choices", found.iteration);
                 if self.args.explore {
                     println!("  in {} of all iterations", found.count);
                 }
@@ -315,8 +357,11 @@ impl Session<'_> {
         }
         let notes = notes(exploration);
         if self.is_text() {
-            print!("{}", exploration.statistics);
-            println!("{}", exploration.statistics.elapsed(exploration.elapsed));
+            match &exploration.searched {
+                Some(searched) => print!("{}", report::searched::statistics(exploration, searched)),
+                None => print!("{}", exploration.statistics),
+            }
+            println!("{}", Statistics::elapsed(exploration.iterations(), exploration.elapsed));
             notes.iter().for_each(|note| println!("... {note}"));
         }
         let verdict = verdict(exploration);
@@ -376,6 +421,9 @@ fn verdict(exploration: &Exploration) -> &'static str {
 /// What a verdict does not say by itself.
 fn notes(exploration: &Exploration) -> Vec<String> {
     let mut notes = Vec::new();
+    if let Some(searched) = &exploration.searched {
+        notes.push(report::searched::verdict(exploration, searched));
+    }
     if exploration.found.is_empty() && !exploration.any_choice {
         notes.push(match exploration.workers_max {
             0 | 1 => "This test met no choice: it has one worker and asks for no value.".into(),
@@ -385,7 +433,7 @@ fn notes(exploration: &Exploration) -> Vec<String> {
     let ended = [&exploration.statistics.fair, &exploration.statistics.unfair]
         .iter()
         .any(|s| s.explored > s.hit_max_steps + s.abandoned);
-    if exploration.found.is_empty() && !ended {
+    if exploration.found.is_empty() && !ended && exploration.searched.is_none() {
         notes.push("No iteration ran to its end: this says nothing about the test.".into());
     }
     if exploration.memory_refused {
@@ -412,18 +460,6 @@ pub fn shell(path: &Path) -> String {
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
-}
-
-/// Runs something on a thread with enough native stack for a guest.
-pub fn on_engine_thread<R: Send>(function: impl FnOnce() -> R + Send) -> R {
-    std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .stack_size(THREAD_STACK_BYTES)
-            .spawn_scoped(scope, function)
-            .expect("threads can be started")
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 /// For the replay subcommand: the outcome as the test command would say it.

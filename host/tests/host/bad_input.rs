@@ -2,7 +2,7 @@
 //! with the right exit code. Compared word for word with `golden/*.txt`.
 
 use super::{golden, guest, process};
-use coyote_wasm::cli::test::on_engine_thread;
+use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Test};
 use coyote_wasm::instrumenter::{Error, Options, instrument};
 use coyote_wasm::machine::MachineError;

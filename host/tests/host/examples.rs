@@ -6,7 +6,7 @@
 use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::execution::Test;
-use coyote_wasm::explore::{Budget, Exploration, Plan, Watch, explore};
+use coyote_wasm::explore::{Budget, Exploration, Plan, Watch, sample};
 use coyote_wasm::instrumenter::Options;
 use coyote_wasm::strategies::{Context, by_name};
 use serde::Deserialize;
@@ -102,12 +102,12 @@ fn run(expected: &Expected, seed: u64, iterations_max: u64, jobs: usize, fair_st
         test: &test,
         settings: &settings,
         seed,
-        strategy: &|| by_name("random", &Context { unfair_steps_max: 10_000 }).unwrap(),
         budget: Budget { iterations_max, first: 0, timeout: None, explore: false, jobs },
         options: Vec::new(),
         trace_stem: directory.path().join("trace"),
     };
-    explore(&plan, &AtomicBool::new(false), &Unwatched).unwrap()
+    let strategy = || by_name("random", &Context { unfair_steps_max: 10_000 }).unwrap();
+    sample::explore(&plan, &strategy, &AtomicBool::new(false), &Unwatched).unwrap()
 }
 
 const FAIR_STEPS_MAX: u64 = 100_000;

@@ -1,7 +1,7 @@
 //! Guests that run in this process: modules to artifacts, tests to executions.
 
 use coyote_wasm::artifact::{Artifact, engine};
-use coyote_wasm::cli::test::on_engine_thread;
+use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, instrument};
 use coyote_wasm::machine::conductor::Limits;

@@ -9,7 +9,7 @@ mod figures;
 mod oracle;
 
 use coyote_wasm::artifact::{Artifact, engine};
-use coyote_wasm::cli::test::on_engine_thread;
+use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, Points, instrument};
 use coyote_wasm::machine::conductor::{Choice, Limits};

@@ -9,11 +9,12 @@
 //! - [`sequence`]: one strategy after another within an iteration.
 //! - [`chess_fair`]: any strategy, made fair.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
-//! - [`replay`]: a recorded schedule.
+//! - [`replay`]: a recorded schedule; [`follow`]: a path of decisions.
 
 mod change_points;
 pub mod chess_fair;
 pub mod delay_bounding;
+pub mod follow;
 pub mod pct;
 pub mod pct_t;
 pub mod portfolio;

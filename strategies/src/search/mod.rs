@@ -4,6 +4,9 @@
 //! left to do is a list of [`Item`]s, which can be split off for another job or written to a file.
 
 pub mod catalog;
+mod names;
+
+pub use names::{by_name, is_search};
 
 use crate::system::{Access, Decision, Status, System};
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,206 @@
+//! Exploration of one test: by samplers, iteration after iteration, or by a search, until nothing is left.
+//!
+//! - [`sample`]: iterations under a strategy on all cores, with results that do not depend on how many
+//!   there are; [`dry_run`]: the one that tells strategies what to expect.
+//! - [`search`]: all executions that a search visits; [`frontier`]: what is left of it, on disk.
+//! - [`bugs`]: equal bugs are one.
+//!
+//! A bug's trace is on disk before its job goes on.
+
+pub mod bugs;
+pub mod dry_run;
+pub mod frontier;
+pub mod sample;
+pub mod search;
+
+use crate::artifact::Artifact;
+use crate::execution::{Execution, Settings, Test};
+use crate::machine::MachineError;
+use crate::outcome::{Bug, Outcome};
+use crate::record::{self, Origin};
+use crate::report::Findings;
+use crate::statistics::Statistics;
+use crate::trace::{Trace, TraceError};
+use coyote_strategies::Strategy;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What to explore and for how long.
+#[derive(Clone)]
+pub struct Budget {
+    /// Iterations of a sampler, executions of a search.
+    pub iterations_max: u64,
+    /// Number of the first iteration.
+    pub first: u64,
+    pub timeout: Option<Duration>,
+    /// Go on after a bug, and group equal ones.
+    pub explore: bool,
+    pub jobs: usize,
+}
+
+/// Makes a strategy for each job.
+pub type MakeStrategy<'a> = &'a (dyn Fn() -> Box<dyn Strategy> + Sync);
+
+/// Everything one exploration needs.
+pub struct Plan<'a> {
+    pub artifact: &'a Arc<Artifact>,
+    pub test: &'a Test,
+    pub settings: &'a Settings,
+    pub seed: u64,
+    pub budget: Budget,
+    /// Options that a trace has to name.
+    pub options: Vec<(String, String)>,
+    /// Where traces are written: `STEM-ITERATION.trace`.
+    pub trace_stem: PathBuf,
+}
+
+/// A bug and how often it was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub bug: Bug,
+    pub iteration: u64,
+    pub trace: Trace,
+    pub path: PathBuf,
+    pub findings: Findings,
+    /// Iterations in which an equal bug was found.
+    pub count: u64,
+    /// The strategy of a portfolio, or the dry run, if that says more than the run's own strategy.
+    pub by: Option<String>,
+}
+
+/// Why an exploration stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    Bug,
+    Iterations,
+    Timeout,
+    Interrupted,
+    /// Nothing is left to explore.
+    Exhausted,
+}
+
+/// The result of an exploration.
+pub struct Exploration {
+    pub statistics: Statistics,
+    /// In the order in which they were found.
+    pub found: Vec<Found>,
+    pub stop: Stop,
+    pub elapsed: Duration,
+    /// Whether any iteration met a choice.
+    pub any_choice: bool,
+    /// Most workers of an iteration.
+    pub workers_max: u32,
+    /// Whether the guest was refused memory in some iteration.
+    pub memory_refused: bool,
+    /// Advice for a bound other than steps that some iteration reached.
+    pub bound: Option<String>,
+    /// Workers that a passing iteration left blocked for ever.
+    pub left_blocked: Vec<String>,
+    /// What a search says of itself.
+    pub searched: Option<search::Searched>,
+}
+
+/// What a user sees while it runs.
+pub trait Watch: Sync {
+    fn progress(&self, iterations: u64, bugs: u64);
+
+    /// A search estimates how many executions there are in all.
+    fn estimate(&self, _executions: f64) {}
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExploreError {
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    #[error(transparent)]
+    Frontier(#[from] frontier::FrontierError),
+    /// Bad input of the user's.
+    #[error("{0}")]
+    Strategy(String),
+    #[error("a thread for a job cannot be started: {0}")]
+    Thread(std::io::Error),
+}
+
+impl Exploration {
+    fn new(statistics: Statistics) -> Exploration {
+        Exploration {
+            statistics,
+            found: Vec::new(),
+            stop: Stop::Iterations,
+            elapsed: Duration::ZERO,
+            any_choice: false,
+            workers_max: 0,
+            memory_refused: false,
+            bound: None,
+            left_blocked: Vec::new(),
+            searched: None,
+        }
+    }
+
+    /// Iterations, or a search's executions.
+    pub fn iterations(&self) -> u64 {
+        self.searched.as_ref().map_or(self.statistics.iterations(), |s| s.counts.executions)
+    }
+
+    /// Takes over what an iteration says beside its record.
+    fn note(&mut self, notes: Notes) {
+        self.memory_refused |= notes.memory_refused;
+        self.bound = self.bound.take().or(notes.bound);
+        for worker in notes.left_blocked {
+            if !self.left_blocked.contains(&worker) {
+                self.left_blocked.push(worker);
+            }
+        }
+    }
+}
+
+/// What an iteration has to say beside its record.
+struct Notes {
+    memory_refused: bool,
+    bound: Option<String>,
+    left_blocked: Vec<String>,
+}
+
+impl Notes {
+    /// Of the iteration that the execution has just ended.
+    fn of(execution: &Execution, outcome: &Outcome) -> Notes {
+        let conductor = execution.machine().conductor();
+        Notes {
+            memory_refused: execution.machine().memory_refused(),
+            bound: match outcome {
+                Outcome::Bound(crate::outcome::Bound::Steps(_)) => None,
+                Outcome::Bound(bound) => Some(bound.advice()),
+                _ => None,
+            },
+            left_blocked: conductor.left_blocked.iter().map(|w| conductor.runtime.title(*w)).collect(),
+        }
+    }
+}
+
+/// Writes the trace of the bug with which the execution has just ended.
+fn found(
+    plan: &Plan,
+    execution: &Execution,
+    bug: &Bug,
+    strategy: String,
+    iteration: u64,
+    by: Option<String>,
+) -> Result<Found, TraceError> {
+    let options = plan.options.clone();
+    let origin = Origin { strategy, seed: plan.seed, iteration, options };
+    let trace = record::trace(execution, &Outcome::Bug(bug.clone()), origin);
+    let label = if by.as_deref() == Some(dry_run::LABEL) { "dry".into() } else { iteration.to_string() };
+    let path = trace_path(&plan.trace_stem, &label);
+    trace.write(&path)?;
+    let findings = Findings::of(execution, bug);
+    Ok(Found { bug: bug.clone(), iteration, trace, path, findings, count: 1, by })
+}
+
+fn trace_path(stem: &Path, label: &str) -> PathBuf {
+    let mut name = stem.as_os_str().to_owned();
+    name.push(format!("-{label}.trace"));
+    name.into()
+}

@@ -1,0 +1,244 @@
+//! Many iterations of one test on all cores, with a result that does not depend on how many there are.
+//!
+//! Iterations are numbered and independent. Each job takes the next number; what it reports is put
+//! back into the order of the numbers before anything is counted, and what lies beyond the first bug
+//! (unless exploration goes on after bugs) is dropped. A strategy whose iterations build on each other
+//! has one job.
+
+use super::bugs::{self, Bugs};
+use super::dry_run::dry_run;
+use super::{Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, found};
+use crate::artifact::THREAD_STACK_BYTES;
+use crate::execution::Execution;
+use crate::outcome::Outcome;
+use crate::statistics::{IterationRecord, Statistics, StepsMax};
+use coyote_strategies::{Iteration, Profile, Strategy};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// One iteration, as its job reports it.
+struct Report {
+    index: u64,
+    record: IterationRecord,
+    found: Option<Box<Found>>,
+    notes: Notes,
+}
+
+/// What jobs share.
+struct Shared {
+    next: AtomicU64,
+    /// No iteration from here on is needed.
+    end: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// How many iterations a job does before it reports them.
+const BATCH: usize = 32;
+
+/// Explores a test. `interrupted` stops it early, with what it has.
+pub fn explore(
+    plan: &Plan,
+    strategy: MakeStrategy,
+    interrupted: &AtomicBool,
+    watch: &dyn Watch,
+) -> Result<Exploration, ExploreError> {
+    let started = Instant::now();
+    let first = plan.budget.first;
+    let shared = Shared {
+        next: AtomicU64::new(first),
+        end: AtomicU64::new(first.saturating_add(plan.budget.iterations_max)),
+        stop: AtomicBool::new(false),
+    };
+    let limits = plan.settings.limits;
+    let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max };
+    let mut collected = Collected {
+        exploration: Exploration::new(Statistics::new(steps_max)),
+        bugs: Bugs::default(),
+        waiting: BTreeMap::new(),
+        next: first,
+        explore: plan.budget.explore,
+    };
+    let sample = strategy();
+    let mut profile = None;
+    if sample.needs_profile() {
+        let dry_run = dry_run(plan)?;
+        profile = Some(dry_run.profile);
+        let report = Report {
+            index: 0,
+            record: dry_run.record,
+            found: dry_run.found.map(Box::new),
+            notes: dry_run.notes,
+        };
+        // Whoever wants one iteration alone has no use for this one's bug.
+        if plan.budget.first == 0 && collected.count(report) {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+    }
+    let jobs = if sample.independent() { plan.budget.jobs.max(1) } else { 1 };
+    std::thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        for job in 0..jobs {
+            let (sender, shared, profile) = (sender.clone(), &shared, profile.as_ref());
+            std::thread::Builder::new()
+                .name(format!("job-{job}"))
+                .stack_size(THREAD_STACK_BYTES)
+                .spawn_scoped(scope, move || {
+                    if let Err(error) = run_job(plan, strategy(), profile, shared, &sender) {
+                        shared.stop.store(true, Ordering::Relaxed);
+                        let _ = sender.send(Err(error));
+                    }
+                })
+                .map_err(ExploreError::Thread)?;
+        }
+        drop(sender);
+        let result = collect(plan, &shared, &mut collected, &receiver, interrupted, watch, started);
+        shared.stop.store(true, Ordering::Relaxed);
+        result
+    })?;
+    let mut exploration = collected.finish();
+    exploration.elapsed = started.elapsed();
+    Ok(exploration)
+}
+
+/// Receives reports until all jobs are done.
+fn collect(
+    plan: &Plan,
+    shared: &Shared,
+    collected: &mut Collected,
+    receiver: &Receiver<Result<Vec<Report>, ExploreError>>,
+    interrupted: &AtomicBool,
+    watch: &dyn Watch,
+    started: Instant,
+) -> Result<(), ExploreError> {
+    loop {
+        match receiver.recv_timeout(Duration::from_millis(20)) {
+            Ok(Ok(reports)) => {
+                for report in reports {
+                    if report.found.is_some() && !plan.budget.explore {
+                        shared.end.fetch_min(report.index + 1, Ordering::Relaxed);
+                    }
+                    collected.waiting.insert(report.index, report);
+                }
+                collected.advance();
+            }
+            Ok(Err(error)) => return Err(error),
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+        let statistics = &collected.exploration.statistics;
+        watch.progress(statistics.iterations(), statistics.buggy);
+        let stop = if interrupted.load(Ordering::Relaxed) {
+            Some(Stop::Interrupted)
+        } else if plan.budget.timeout.is_some_and(|t| started.elapsed() >= t) {
+            Some(Stop::Timeout)
+        } else {
+            None
+        };
+        if let Some(stop) = stop
+            && collected.exploration.stop == Stop::Iterations
+        {
+            collected.exploration.stop = stop;
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Reports in the order of their iterations.
+struct Collected {
+    exploration: Exploration,
+    bugs: Bugs,
+    /// Reports that came early.
+    waiting: BTreeMap<u64, Report>,
+    next: u64,
+    explore: bool,
+}
+
+impl Collected {
+    /// Counts what is complete.
+    fn advance(&mut self) {
+        while self.exploration.stop != Stop::Bug
+            && let Some(report) = self.waiting.remove(&self.next)
+        {
+            self.next += 1;
+            self.count(report);
+        }
+    }
+
+    /// Whether this is the bug at which the exploration ends.
+    fn count(&mut self, report: Report) -> bool {
+        let exploration = &mut self.exploration;
+        exploration.statistics.add(&report.record);
+        exploration.any_choice |= report.record.decisions > 0;
+        exploration.workers_max = exploration.workers_max.max(report.record.workers);
+        exploration.note(report.notes);
+        let Some(found) = report.found else { return false };
+        self.bugs.add(*found);
+        if !self.explore {
+            self.exploration.stop = Stop::Bug;
+        }
+        !self.explore
+    }
+
+    /// Removes traces of iterations that turned out not to count.
+    fn finish(mut self) -> Exploration {
+        for report in std::mem::take(&mut self.waiting).into_values() {
+            if let Some(found) = report.found {
+                bugs::remove(&found.path);
+            }
+        }
+        let found = self.bugs.0.len() as u64;
+        self.exploration.statistics.distinct_bugs = self.explore.then_some(found);
+        self.exploration.found = self.bugs.0;
+        self.exploration
+    }
+}
+
+fn run_job(
+    plan: &Plan,
+    mut strategy: Box<dyn Strategy>,
+    profile: Option<&Profile>,
+    shared: &Shared,
+    sender: &Sender<Result<Vec<Report>, ExploreError>>,
+) -> Result<(), ExploreError> {
+    let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
+    let name = strategy.name();
+    if let Some(profile) = profile {
+        strategy.prepare(profile);
+    }
+    if !strategy.independent() {
+        // What came before the first iteration has to be learned all the same.
+        for index in 0..plan.budget.first {
+            (_, strategy) = execution.run(strategy, Iteration { seed: plan.seed, index })?;
+        }
+    }
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        // A number that was taken is also executed: what is reported has no gaps.
+        if shared.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let index = shared.next.fetch_add(1, Ordering::Relaxed);
+        if index >= shared.end.load(Ordering::Relaxed) {
+            break;
+        }
+        let iteration = Iteration { seed: plan.seed, index };
+        let (outcome, used) = execution.run(strategy, iteration)?;
+        strategy = used;
+        let found = match &outcome {
+            Outcome::Bug(bug) => {
+                Some(Box::new(found(plan, &execution, bug, name.clone(), index, strategy.member())?))
+            }
+            _ => None,
+        };
+        let urgent = found.is_some();
+        let record = execution.record(strategy.fair());
+        batch.push(Report { index, record, found, notes: Notes::of(&execution, &outcome) });
+        if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {
+            return Ok(());
+        }
+    }
+    let _ = sender.send(Ok(batch));
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! What a search says of itself, in words.
+
+use crate::explore::search::Searched;
+use crate::explore::{Exploration, Stop};
+use std::fmt::Write;
+
+/// Lines that end in a line feed each; no times.
+pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
+    let counts = &searched.counts;
+    let mut text = String::from("... Exploration statistics:\n");
+    let mut line = |args: std::fmt::Arguments| writeln!(text, "..... {args}").expect("a String takes all");
+    match searched.estimate {
+        Some(estimate) if estimate > counts.executions as f64 => line(format_args!(
+            "Explored {}; there may be about {} in all.",
+            executions(counts.executions),
+            rounded(estimate)
+        )),
+        _ => line(format_args!("Explored {}.", executions(counts.executions))),
+    }
+    if counts.bugs > 0 {
+        line(format_args!("Found {} buggy ones.", counts.bugs));
+    }
+    let assumed_away = counts.abandoned - searched.hit_max_steps.min(counts.abandoned);
+    if assumed_away > 0 {
+        line(format_args!(
+            "Beside these, {} ended at an assumption that does not hold.",
+            executions(assumed_away)
+        ));
+    }
+    if searched.hit_max_steps > 0 {
+        line(format_args!(
+            "Beside these, {} hit the max-steps bound of {}: if they should end, raise --max-steps.",
+            executions(searched.hit_max_steps),
+            exploration.statistics.steps_max.unfair
+        ));
+    }
+    if counts.redundant > 0 {
+        line(format_args!("Cut off {} that were explored elsewhere.", counts.redundant));
+    }
+    if counts.states > 0 {
+        line(format_args!("Saw {} different states.", counts.states));
+    }
+    let ends = counts.executions + counts.abandoned + counts.redundant;
+    let per_execution = counts.steps as f64 / ends.max(1) as f64;
+    line(format_args!("Executed {} steps, {per_execution:.1} an execution.", counts.steps));
+    text
+}
+
+/// What was shown, and what not.
+pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
+    let counts = &searched.counts;
+    let mut reasons = Vec::new();
+    match exploration.stop {
+        Stop::Timeout => reasons.push("the time is up".to_string()),
+        Stop::Interrupted => reasons.push("it was interrupted".into()),
+        Stop::Bug => reasons.push("it stopped at a bug".into()),
+        Stop::Iterations if !searched.exhausted => reasons.push("the number of executions is used up".into()),
+        _ => {}
+    }
+    if counts.cut {
+        reasons.push("the search's own bound left something out".into());
+    }
+    if searched.hit_max_steps > 0 {
+        reasons.push("some executions hit the bound on steps".into());
+    }
+    if let Some(bound) = &exploration.bound {
+        reasons.push(bound.clone());
+    }
+    if reasons.is_empty() {
+        let bugs = if exploration.found.is_empty() { "no bug" } else { "with the bugs above" };
+        return format!(
+            "All {} explored, {bugs} ({}).",
+            executions(counts.executions),
+            searched.assumptions.join(", ")
+        );
+    }
+    let mut text = format!("Not everything was explored: {}.", reasons.join("; "));
+    if let Some(frontier) = &searched.frontier {
+        write!(text, " Go on with --resume {}.", frontier.display()).expect("a String takes all");
+    }
+    text
+}
+
+fn executions(count: u64) -> String {
+    format!("{count} execution{}", if count == 1 { "" } else { "s" })
+}
+
+/// With two digits that mean something.
+fn rounded(estimate: f64) -> String {
+    if estimate < 1e6 { format!("{estimate:.0}") } else { format!("{estimate:.1e}") }
+}

@@ -1,0 +1,156 @@
+//! The library's front door: load a module, explore its tests, get outcomes.
+//!
+//! ```no_run
+//! use coyote_wasm::tester::Tester;
+//!
+//! let wasm = std::fs::read("test.wasm")?;
+//! let mut tester = Tester::new(&wasm)?;
+//! tester.budget.iterations_max = 1_000;
+//! let exploration = tester.explore("two_deposits", "portfolio")?;
+//! for found in &exploration.found {
+//!     println!("{} in iteration {}: {}", found.bug.message, found.iteration, found.path.display());
+//!     assert!(tester.replay(&found.trace)?.reproduces(&found.trace));
+//! }
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+//!
+//! `host/examples/custom_strategy.rs` brings a strategy of its own, `host/examples/custom_pass.rs` a pass of
+//! the instrumenter.
+
+use crate::artifact::{Artifact, engine};
+use crate::engine_thread::on_engine_thread;
+use crate::execution::{Execution, Settings, Test};
+use crate::explore::{Budget, Exploration, MakeStrategy, Plan, Watch, sample, search};
+use crate::machine::MachineError;
+use crate::machine::conductor::Limits;
+use crate::machine::host::World;
+use crate::replay::{self, Replayed};
+use crate::runtime::AtExit;
+use crate::trace::Trace;
+use anyhow::{Context as _, Result, anyhow};
+use coyote_instrumenter::{Options, Pass, instrument_with};
+use coyote_strategies::{Context, by_name};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// See the module's documentation.
+#[derive(Clone)]
+pub struct Tester {
+    artifact: Arc<Artifact>,
+    /// How tests are executed. As the command line's defaults.
+    pub settings: Settings,
+    /// All choices follow from it. 0 unless set.
+    pub seed: u64,
+    /// How long each test is explored. As the command line's defaults: 10,000 iterations or 10 s.
+    pub budget: Budget,
+    /// Where traces are written; it must exist. The system's temporary directory unless set.
+    pub traces: PathBuf,
+}
+
+/// Nobody looks on.
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn progress(&self, _: u64, _: u64) {}
+}
+
+impl Tester {
+    /// Instruments and compiles a module with default options.
+    ///
+    /// # Errors
+    /// The module is no wasm module, or needs something that does not exist here: no verdict on it.
+    pub fn new(wasm: &[u8]) -> Result<Tester> {
+        Tester::with(wasm, &Options::default(), &[])
+    }
+
+    /// As [`Tester::new`], with options and passes of the user's.
+    pub fn with(wasm: &[u8], options: &Options, passes: &[&dyn Pass]) -> Result<Tester> {
+        let instrumented = instrument_with(wasm, options, passes)?;
+        let artifact = Artifact::compile(&engine(None)?, wasm.into(), instrumented, options.clone())?;
+        Ok(Tester::of(Arc::new(artifact)))
+    }
+
+    /// For a module that is compiled already.
+    pub fn of(artifact: Arc<Artifact>) -> Tester {
+        let limits = Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false };
+        let world = World { arguments: vec!["guest".into()], environment: Vec::new() };
+        Tester {
+            artifact,
+            settings: Settings {
+                limits,
+                at_exit: AtExit::Wait,
+                memory_bytes_max: 512 << 20,
+                world: Arc::new(world),
+            },
+            seed: 0,
+            budget: Budget {
+                iterations_max: 10_000,
+                first: 0,
+                timeout: Some(Duration::from_secs(10)),
+                explore: false,
+                jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            },
+            traces: std::env::temp_dir(),
+        }
+    }
+
+    /// The module's tests in the order of their exports.
+    pub fn tests(&self) -> Vec<Test> {
+        Test::all(&self.artifact.table)
+    }
+
+    fn test(&self, name: &str) -> Result<Test> {
+        let found = self.tests().into_iter().find(|t| t.name == name);
+        found.with_context(|| {
+            let names: Vec<String> = self.tests().into_iter().map(|t| t.name).collect();
+            format!("there is no test {name}; there is {}", names.join(", "))
+        })
+    }
+
+    /// Explores a test by a strategy or search that has a name on the command line.
+    ///
+    /// # Errors
+    /// There is no such test or strategy, or the environment fails. A bug of the guest is no error: it
+    /// stands in [`Exploration::found`], and its trace is on disk.
+    pub fn explore(&self, test: &str, strategy: &str) -> Result<Exploration> {
+        if coyote_strategies::search::is_search(strategy) {
+            let test = self.test(test)?;
+            let interrupted = AtomicBool::new(false);
+            return Ok(search::explore(&self.plan(&test), strategy, None, &interrupted, &Unwatched)?);
+        }
+        let context = Context { unfair_steps_max: self.settings.limits.unfair_steps_max };
+        by_name(strategy, &context).map_err(|e| anyhow!(e))?;
+        self.explore_with(test, &|| by_name(strategy, &context).expect("checked before"))
+    }
+
+    /// Explores a test by a strategy of the user's; each job makes one.
+    pub fn explore_with(&self, test: &str, strategy: MakeStrategy) -> Result<Exploration> {
+        let test = self.test(test)?;
+        let interrupted = AtomicBool::new(false);
+        Ok(sample::explore(&self.plan(&test), strategy, &interrupted, &Unwatched)?)
+    }
+
+    fn plan<'a>(&'a self, test: &'a Test) -> Plan<'a> {
+        Plan {
+            artifact: &self.artifact,
+            test,
+            settings: &self.settings,
+            seed: self.seed,
+            budget: self.budget.clone(),
+            options: Vec::new(),
+            trace_stem: self.traces.join(&test.name),
+        }
+    }
+
+    /// Executes the schedule of a trace.
+    pub fn replay(&self, trace: &Trace) -> Result<Replayed> {
+        let test = self.test(&trace.header.test)?;
+        let replayed = on_engine_thread(|| -> Result<Replayed, MachineError> {
+            let mut execution = Execution::new(&self.artifact, &test, &self.settings)?;
+            replay::replay(&mut execution, trace, false)
+        });
+        Ok(replayed?)
+    }
+}

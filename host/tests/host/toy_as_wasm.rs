@@ -1,0 +1,130 @@
+//! Programs of the toy machine as wasm modules: what holds of the one machine can be asked of the other.
+//!
+//! A worker is a loop over a program counter, which makes no scheduling point; each instruction is what a
+//! compiler would make of it. Workers that nobody spawns are spawned by the test, one after the other,
+//! before it ends: that adds steps, but none whose order is free.
+
+use coyote_wasm::strategies::toy::{Instruction, Program};
+use std::fmt::Write;
+
+/// Address of a variable, a lock and a condvar: in chunks of their own, away from null.
+fn variable(v: u8) -> u32 {
+    4096 + 64 * u32::from(v)
+}
+
+fn lock(l: u8) -> u32 {
+    8192 + 64 * u32::from(l)
+}
+
+fn condvar(c: u8) -> u32 {
+    12288 + 64 * u32::from(c)
+}
+
+/// The program as text with one test, `t`. `None` if it joins a worker that the joining one did not spawn:
+/// a handle that a guest would not have.
+pub fn module(program: &Program) -> Option<String> {
+    let spawns = program.iter().flatten().any(|i| matches!(i, Instruction::Spawn(_)));
+    for worker in program {
+        for (at, instruction) in worker.iter().enumerate() {
+            if let Instruction::Join(c) = instruction
+                && !worker[..at].contains(&Instruction::Spawn(*c))
+            {
+                return None;
+            }
+        }
+    }
+    let mut text = String::from(IMPORTS);
+    let names: Vec<String> = (0..program.len()).map(|w| format!("$w{w}")).collect();
+    writeln!(text, "(elem (i32.const 0) {})", names.join(" ")).unwrap();
+    writeln!(text, "(table {} funcref)", program.len()).unwrap();
+    for (w, worker) in program.iter().enumerate() {
+        function(&mut text, w, worker);
+    }
+    text.push_str("(func (export \"coyote.test.t\")\n");
+    match spawns {
+        true => text.push_str("(call $w0 (i32.const 0))"),
+        false => (0..program.len()).for_each(|w| {
+            writeln!(text, "(drop (call $spawn (i32.const {w}) (i32.const 0) (i32.const 0) (i32.const 0)))").unwrap();
+        }),
+    }
+    text.push_str("))\n");
+    Some(text)
+}
+
+const IMPORTS: &str = r#"(module
+(import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+(import "coyote" "join" (func $join (param i32)))
+(import "coyote" "yield" (func $yield))
+(import "coyote" "sleep" (func $sleep (param i64)))
+(import "coyote" "mutex_lock" (func $lock (param i32)))
+(import "coyote" "mutex_try_lock" (func $try_lock (param i32) (result i32)))
+(import "coyote" "mutex_unlock" (func $unlock (param i32)))
+(import "coyote" "condvar_wait" (func $wait (param i32 i32)))
+(import "coyote" "condvar_wait_timeout" (func $wait_timeout (param i32 i32 i64) (result i32)))
+(import "coyote" "condvar_signal" (func $signal (param i32)))
+(import "coyote" "condvar_broadcast" (func $broadcast (param i32)))
+(import "coyote" "choose_int" (func $choose (param i32) (result i32)))
+(import "coyote" "assume" (func $assume (param i32)))
+(import "coyote" "fail" (func $fail (param i32 i32)))
+(memory (export "memory") 1)
+"#;
+
+fn function(text: &mut String, w: usize, worker: &[Instruction]) {
+    let handles: String = (0..8).map(|c| format!("(local $h{c} i32)")).collect();
+    writeln!(text, "(func $w{w} (param i32) (local $pc i32) (local $r i32) (local $t i32) {handles}").unwrap();
+    text.push_str("(loop $next (block $end\n");
+    (0..worker.len()).rev().for_each(|i| write!(text, "(block $i{i} ").unwrap());
+    let labels: String = (0..worker.len()).map(|i| format!("$i{i} ")).collect();
+    writeln!(text, "(br_table {labels}$end (local.get $pc))").unwrap();
+    for (i, instruction) in worker.iter().enumerate() {
+        writeln!(text, ") (local.set $pc (i32.const {})) {} (br $next)", i + 1, code(*instruction, i)).unwrap();
+    }
+    text.push_str(")))\n");
+}
+
+/// What an instruction does once the program counter points behind it.
+fn code(instruction: Instruction, at: usize) -> String {
+    let skip = |test: String, to: usize| format!("(if {test} (then (local.set $pc (i32.const {to}))))");
+    let differs = |value: i8| format!("(i32.ne (local.get $r) (i32.const {value}))");
+    match instruction {
+        Instruction::Load(v) => format!("(local.set $r (i32.load8_s (i32.const {})))", variable(v)),
+        Instruction::Store(v, add) => format!(
+            "(i32.store8 (i32.const {}) (i32.add (local.get $r) (i32.const {add})))",
+            variable(v)
+        ),
+        Instruction::Set(v, value) => format!("(i32.store8 (i32.const {}) (i32.const {value}))", variable(v)),
+        Instruction::Rmw(v, add) => format!(
+            "(local.set $r (i32.extend8_s (i32.atomic.rmw8.add_u (i32.const {}) (i32.const {add}))))",
+            variable(v)
+        ),
+        Instruction::Lock(l) => format!("(call $lock (i32.const {}))", lock(l)),
+        Instruction::TryLock(l) => format!(
+            "(local.set $r (call $try_lock (i32.const {}))) {}",
+            lock(l),
+            skip("(i32.eqz (local.get $r))".into(), at + 2)
+        ),
+        Instruction::Unlock(l) => format!("(call $unlock (i32.const {}))", lock(l)),
+        Instruction::Wait(c, l) => format!("(call $wait (i32.const {}) (i32.const {}))", condvar(c), lock(l)),
+        Instruction::WaitTimeout(c, l, span) => format!(
+            "(local.set $r (call $wait_timeout (i32.const {}) (i32.const {}) (i64.const {span})))",
+            condvar(c),
+            lock(l)
+        ),
+        Instruction::Signal(c) => format!("(call $signal (i32.const {}))", condvar(c)),
+        Instruction::Broadcast(c) => format!("(call $broadcast (i32.const {}))", condvar(c)),
+        Instruction::Sleep(span) => format!("(call $sleep (i64.const {span}))"),
+        Instruction::Spawn(c) => format!(
+            "(local.set $h{c} (call $spawn (i32.const {c}) (i32.const 0) (i32.const 0) (i32.const 0)))"
+        ),
+        Instruction::Join(c) => format!("(call $join (local.get $h{c}))"),
+        Instruction::Choose(bound) => format!("(local.set $r (call $choose (i32.const {bound})))"),
+        Instruction::SkipUnless(value, count) => skip(differs(value), at + 1 + usize::from(count)),
+        Instruction::BackUnless(value, count) => skip(differs(value), at - usize::from(count)),
+        Instruction::Assert(value) => {
+            format!("(if {} (then (call $fail (i32.const 0) (i32.const 0))))", differs(value))
+        }
+        Instruction::Assume(value) => format!("(call $assume (i32.eqz {}))", differs(value)),
+        Instruction::AssumeNot(value) => format!("(call $assume {})", differs(value)),
+        Instruction::Yield => "(call $yield)".into(),
+    }
+}
