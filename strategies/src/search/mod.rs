@@ -2,6 +2,21 @@
 //!
 //! A search goes from one end of an execution to the next and shares prefixes through snapshots. What is
 //! left to do is a list of [`Item`]s, which can be split off for another job or written to a file.
+//!
+//! - [`explorers`]: delaying explorers, which say what happens next by default.
+//! - [`ses`]: everything, in the order of an explorer's delays.
+//! - [`ss`]: samples of it; [`ses_ss`]: first the one, then the other.
+//! - [`stratified`]: these three by name.
+//! - [`fingerprints`]: a set of states in bounded memory.
+//! - [`effort`]: what a search needs until it finds a bug.
+
+pub mod effort;
+pub mod explorers;
+pub mod fingerprints;
+pub mod ses;
+pub mod ses_ss;
+pub mod ss;
+pub mod stratified;
 
 pub mod catalog;
 mod names;
@@ -79,6 +94,12 @@ pub trait Search<S: System>: Send {
     /// How many executions there are in all, estimated from those seen so far (Knuth 1975); `None` as
     /// long as nothing can be said.
     fn estimate(&self) -> Option<f64> {
+        None
+    }
+
+    /// Why the search gave up before its bounds, if it did: something that users can write, such as a
+    /// delaying explorer, is wrong. It is then exhausted, and cut.
+    fn error(&self) -> Option<&str> {
         None
     }
 

@@ -176,7 +176,8 @@ impl Toy {
                 Instruction::SkipUnless(..)
                 | Instruction::BackUnless(..)
                 | Instruction::Assert(_)
-                | Instruction::Yield,
+                | Instruction::Yield
+                | Instruction::Hint(_),
             ) => (Operation { object: 0, ..op(OpKind::Yield, 0, 0) }, true),
         };
         (operation, if enabled { Standing::Enabled } else { Standing::Blocked })
@@ -328,6 +329,7 @@ impl Toy {
             Instruction::Assert(value) => self.bug |= self.workers[w].register != value,
             Instruction::Assume(value) if self.workers[w].register != value => return self.stick(id),
             Instruction::AssumeNot(value) if self.workers[w].register == value => return self.stick(id),
+            Instruction::Hint(value) => self.events.push(Event::Hint { worker: id, value: value.into() }),
             Instruction::Assume(_) | Instruction::AssumeNot(_) | Instruction::Yield => {}
         }
         self.done(id);

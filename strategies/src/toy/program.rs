@@ -40,6 +40,8 @@ pub enum Instruction {
     /// As `Assume`, unless it has not.
     AssumeNot(i8),
     Yield,
+    /// Gives the explorer a hint.
+    Hint(u8),
 }
 
 /// The workers' instructions. Worker 0 starts by itself, the others by `Spawn`, or all of them if no

@@ -1,0 +1,45 @@
+//! What a search needs until it finds a bug: the figure by which searches are compared.
+
+use super::{Advance, Counts, Search};
+use crate::system::{Decision, Status, System};
+
+/// How a search for the first bug went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effort {
+    pub search: String,
+    /// What was done until the bug was found, or until the search ended.
+    pub counts: Counts,
+    pub end: End,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The decisions that lead to it.
+    Bug(Vec<Decision>),
+    /// The search has nothing left within its bounds.
+    Exhausted,
+    /// More steps were needed than allowed.
+    GivenUp,
+    /// The search itself is wrong.
+    Failed(String),
+}
+
+/// Runs a search until its first bug, for about `steps_max` steps at most.
+pub fn states_to_bug<S: System>(
+    system: &mut S,
+    search: &mut (impl Search<S> + ?Sized),
+    steps_max: u64,
+) -> Effort {
+    let end = loop {
+        let left = steps_max.saturating_sub(search.counts().steps);
+        match search.advance(system, left) {
+            Advance::Ended(Status::Bug) => break End::Bug(search.path().to_vec()),
+            Advance::Exhausted => {
+                break search.error().map_or(End::Exhausted, |error| End::Failed(error.into()));
+            }
+            _ if left == 0 => break End::GivenUp,
+            Advance::Ended(_) | Advance::Working => {}
+        }
+    };
+    Effort { search: search.name(), counts: search.counts(), end }
+}

@@ -1,0 +1,89 @@
+//! Run to completion among workers of equal rank, where the program gives the ranks: an example of an
+//! explorer for a protocol, modelled on the one that Desai et al. wrote for chain replication.
+//!
+//! Their case: servers, a master that watches them, and a process that makes servers fail. Bugs of the
+//! start-up are found by anything; the interesting failures come when the system is stable, and
+//! interleaving failures with the start-up wastes the search. So the servers go first during the
+//! start-up, and master and failures go first after it.
+//!
+//! Here every worker begins with rank 0 and takes rank *r* by the hint `r` (`coyote::hint(r)`); lower
+//! ranks go first. In that protocol master and failing process say `hint(1)` as their first step, and
+//! `hint(0)` as soon as the system is stable or they see that it is:
+//!
+//! ```text
+//! fn failures(servers) {                          fn master(servers) {
+//!     hint(1);              // after the servers      hint(1);
+//!     let n = nondet(..);   // runs when they wait    start_up(servers);
+//!     hint(0);              // from here on first     hint(0);
+//!     ...                                             ...
+//! ```
+//!
+//! Without hints it is run to completion. A hint changes the order, never what is possible, so the
+//! explorer stays sound whatever the program says.
+
+use super::{Explorer, turns::Turns};
+use crate::{Event, Pick, View, WorkerId};
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub struct ByRank {
+    turns: Turns,
+    /// By [`WorkerId::index`].
+    ranks: Vec<u64>,
+}
+
+impl ByRank {
+    /// Puts the worker before all others of its rank. One that was delayed has lost its place; nobody
+    /// looks for his own behind it.
+    fn insert(&mut self, worker: WorkerId) {
+        let rank = self.ranks[worker.index()];
+        let ahead = |other: &WorkerId| *other != worker && self.ranks[other.index()] < rank;
+        let at = self.turns.workers().filter(|other| *other != worker).take_while(ahead).count();
+        self.turns.insert(worker, at);
+    }
+
+    /// Puts new workers into the order.
+    fn settle(&mut self, view: &View) -> std::ops::Range<u32> {
+        let new = self.turns.settle(view);
+        self.ranks.resize(view.workers.len(), 0);
+        new
+    }
+}
+
+impl Explorer for ByRank {
+    fn name(&self) -> String {
+        "by-rank".into()
+    }
+
+    fn begin(&mut self, view: &View) {
+        self.turns.begin();
+        self.ranks.clear();
+        for worker in self.settle(view) {
+            self.turns.insert(WorkerId(worker), self.turns.len() - 1);
+        }
+    }
+
+    fn next(&self, view: &View) -> Option<Pick> {
+        self.turns.next(view)
+    }
+
+    fn step(&mut self, _pick: Pick, events: &[Event], view: &View) {
+        for worker in self.settle(view) {
+            self.insert(WorkerId(worker));
+        }
+        for event in events {
+            match *event {
+                Event::Woken { worker, .. } => self.insert(worker),
+                Event::Hint { worker, value } => {
+                    self.ranks[worker.index()] = value;
+                    self.insert(worker);
+                }
+                Event::Spawned { .. } | Event::Ended(_) => {}
+            }
+        }
+    }
+
+    fn delay(&mut self, view: &View) {
+        self.turns.delay(view);
+    }
+}

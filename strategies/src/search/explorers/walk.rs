@@ -1,0 +1,151 @@
+//! An execution of a program together with an explorer, and the places to which it can return.
+
+use super::{Explorer, Mistake, Unsound, offers};
+use crate::system::{Decision, System, decide};
+use crate::{Event, Pick};
+
+/// What the explorer has not heard of yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum News {
+    None,
+    /// The execution began.
+    Begun,
+    /// This was picked. It may wait for a value.
+    Picked(Pick),
+}
+
+/// The state of program and explorer. The program's own is in the [`System`] that every method is given.
+pub struct Walk<E> {
+    /// The explorer as it begins.
+    fresh: E,
+    pub explorer: E,
+    pub path: Vec<Decision>,
+    /// Steps executed so far, again or not.
+    pub steps: u64,
+    news: News,
+    events: Vec<Event>,
+    offers: Vec<Pick>,
+}
+
+/// A state along the path of a walk, to which it can return.
+pub struct Place<T, E> {
+    /// Decisions before it.
+    pub depth: usize,
+    pub explorer: E,
+    /// Without one, the decisions are made again.
+    pub snapshot: Option<T>,
+    news: News,
+    events: Vec<Event>,
+}
+
+impl<E: Explorer> Walk<E> {
+    pub fn new(fresh: E) -> Walk<E> {
+        let explorer = fresh.clone();
+        let (path, events, offers) = (Vec::new(), Vec::new(), Vec::new());
+        Walk { fresh, explorer, path, steps: 0, news: News::Begun, events, offers }
+    }
+
+    /// The explorer's name.
+    pub fn name(&self) -> String {
+        self.fresh.name()
+    }
+
+    /// Goes to the start of the program.
+    pub fn restart<S: System>(&mut self, system: &mut S) {
+        system.restart();
+        self.path.clear();
+        self.explorer = self.fresh.clone();
+        self.news = News::Begun;
+        self.events.clear();
+    }
+
+    /// Makes a decision.
+    pub fn decide<S: System>(&mut self, system: &mut S, decision: Decision) {
+        self.path.push(decision);
+        if let Decision::Pick(pick) = decision {
+            self.news = News::Picked(pick);
+            self.steps += 1;
+        }
+        decide(system, decision);
+        system.take_events(&mut self.events);
+    }
+
+    /// Tells the explorer what happened, in a state that is ready for a pick.
+    pub fn settle<S: System>(&mut self, system: &mut S) {
+        match std::mem::replace(&mut self.news, News::None) {
+            News::None => return,
+            News::Begun => self.explorer.begin(&system.view()),
+            News::Picked(pick) => self.explorer.step(pick, &self.events, &system.view()),
+        }
+        self.events.clear();
+    }
+
+    /// All picks that are possible, in the explorer's order: one more delay each.
+    pub fn offers<S: System>(&mut self, system: &S) -> Result<&[Pick], Unsound> {
+        match offers(&self.explorer, &system.view(), &mut self.offers) {
+            Ok(()) => Ok(&self.offers),
+            Err(mistake) => Err(self.unsound(mistake)),
+        }
+    }
+
+    fn unsound(&self, mistake: Mistake) -> Unsound {
+        Unsound { explorer: self.name(), path: self.path.clone(), mistake }
+    }
+
+    /// Remembers the present state; by a snapshot, if wanted and possible.
+    pub fn mark<S: System>(&self, system: &mut S, snapshot: bool) -> Place<S::Snapshot, E> {
+        Place {
+            depth: self.path.len(),
+            explorer: self.explorer.clone(),
+            snapshot: (snapshot && system.can_snapshot()).then(|| system.snapshot()),
+            news: self.news,
+            events: self.events.clone(),
+        }
+    }
+
+    /// Goes back to a state along the path.
+    pub fn return_to<S: System>(&mut self, system: &mut S, place: &Place<S::Snapshot, E>) {
+        self.path.truncate(place.depth);
+        self.explorer.clone_from(&place.explorer);
+        self.news = place.news;
+        match &place.snapshot {
+            Some(snapshot) => system.restore(snapshot),
+            None => {
+                system.restart();
+                for &decision in &self.path {
+                    self.steps += u64::from(matches!(decision, Decision::Pick(_)));
+                    decide(system, decision);
+                }
+                system.take_events(&mut self.events);
+            }
+        }
+        self.events.clone_from(&place.events);
+    }
+
+    /// Makes the decisions from the start, and has the explorer come to the same state as when they were
+    /// made first: it is delayed until it offers what was picked.
+    pub fn follow<S: System>(&mut self, system: &mut S, decisions: &[Decision]) -> Result<(), String> {
+        self.restart(system);
+        for &decision in decisions {
+            if let Decision::Pick(pick) = decision {
+                self.settle(system);
+                self.delay_until(system, pick)?;
+            }
+            self.decide(system, decision);
+        }
+        Ok(())
+    }
+
+    /// Delays the explorer until it offers the pick.
+    pub fn delay_until<S: System>(&mut self, system: &S, pick: Pick) -> Result<(), String> {
+        let view = system.view();
+        for _ in 0..view.choices() {
+            if self.explorer.next(&view) == Some(pick) {
+                return Ok(());
+            }
+            self.explorer.delay(&view);
+        }
+        let at = self.path.len();
+        Err(format!("explorer {} does not offer {pick:?} after {at} stored decisions", self.name()))
+    }
+}

@@ -1,0 +1,134 @@
+//! The set of states that a search has seen, by fingerprint, in bounded memory.
+
+/// How many fingerprints are kept, 16 bytes each; memory is at most twice that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// None: every state is new.
+    Nothing,
+    /// The first so many.
+    First(usize),
+    /// So many; beyond that, most new ones replace an old one.
+    Replacing(usize),
+    Unlimited,
+}
+
+/// A hash table with linear probing: fingerprints are hashes already. 0 marks a free slot.
+#[derive(Clone, Debug)]
+pub struct Fingerprints {
+    slots: Vec<u128>,
+    filled: usize,
+    capacity: Capacity,
+}
+
+impl Fingerprints {
+    pub fn new(capacity: Capacity) -> Fingerprints {
+        Fingerprints { slots: vec![0; 16], filled: 0, capacity }
+    }
+
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// Whether the fingerprint was not there; it is now, as far as the capacity allows.
+    pub fn insert(&mut self, fingerprint: u128) -> bool {
+        let fingerprint = fingerprint.max(1);
+        let (full, replaces) = match self.capacity {
+            Capacity::Nothing => return true,
+            Capacity::First(n) => (self.filled >= n, false),
+            Capacity::Replacing(n) => (self.filled >= n, true),
+            Capacity::Unlimited => (false, false),
+        };
+        let at = self.find(fingerprint);
+        if self.slots[at] == fingerprint {
+            return false;
+        }
+        if !full {
+            self.slots[at] = fingerprint;
+            self.filled += 1;
+            if self.filled * 4 > self.slots.len() * 3 {
+                self.grow();
+            }
+        } else if replaces {
+            // The slot at which the probing begins: no chain is broken. If it is free, a chain would grow
+            // instead; then the new one is not kept.
+            let home = self.home(fingerprint);
+            if self.slots[home] != 0 {
+                self.slots[home] = fingerprint;
+            }
+        }
+        true
+    }
+
+    fn home(&self, fingerprint: u128) -> usize {
+        (fingerprint >> 64) as usize & (self.slots.len() - 1)
+    }
+
+    /// Where the fingerprint is or would be put.
+    fn find(&self, fingerprint: u128) -> usize {
+        let mut at = self.home(fingerprint);
+        while self.slots[at] != 0 && self.slots[at] != fingerprint {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        at
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![0; self.slots.len() * 2];
+        for fingerprint in std::mem::replace(&mut self.slots, larger) {
+            if fingerprint != 0 {
+                let at = self.find(fingerprint);
+                self.slots[at] = fingerprint;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Iteration;
+    use crate::rng::ChoiceRng;
+    use std::collections::BTreeSet;
+
+    /// 20,000 of 3,000 different fingerprints that collide often: 64 different homes.
+    fn stream() -> impl Iterator<Item = u128> {
+        let mut rng = ChoiceRng::new(Iteration { seed: 3, index: 0 });
+        (0..20_000).map(move |_| {
+            let n = u128::from(rng.below(3_000));
+            (n % 64) << 64 | n
+        })
+    }
+
+    #[test]
+    fn unlimited_is_a_set() {
+        let (mut set, mut oracle) = (Fingerprints::new(Capacity::Unlimited), BTreeSet::new());
+        for fingerprint in stream() {
+            assert_eq!(set.insert(fingerprint), oracle.insert(fingerprint.max(1)));
+        }
+        assert_eq!(set.len(), oracle.len());
+    }
+
+    #[test]
+    fn bounded_never_invents_a_state_and_keeps_its_bound() {
+        for (capacity, max) in [(Capacity::First(100), 100), (Capacity::Replacing(100), 100)] {
+            let (mut set, mut oracle) = (Fingerprints::new(capacity), BTreeSet::new());
+            let mut hits = 0;
+            for fingerprint in stream() {
+                let new = set.insert(fingerprint);
+                // Forgetting is allowed, the opposite would lose states.
+                assert!(new || oracle.contains(&fingerprint.max(1)));
+                oracle.insert(fingerprint.max(1));
+                hits += u32::from(!new);
+            }
+            assert!(hits > 200, "{capacity:?} has {hits} hits");
+            assert_eq!(set.len(), max);
+            assert_eq!(set.slots.iter().filter(|s| **s != 0).count(), max);
+        }
+        let mut nothing = Fingerprints::new(Capacity::Nothing);
+        assert!(stream().all(|f| nothing.insert(f)));
+    }
+}

@@ -1,0 +1,131 @@
+//! Stratified exhaustive search, then samples from its frontier.
+//!
+//! Desai et al. propose it as future work: the exhaustive search finds what is rare but needs few delays;
+//! beyond some number of delays it becomes too large, and samples, which begin where it stopped, still come
+//! everywhere. A sample draws a state of the frontier, each with the same probability, makes the delay for
+//! which the exhaustive search had no allowance, and d - 1 further ones as in [`super::ss`].
+//!
+//! An execution with d more delays than the exhaustive search's bound is thereby sampled with probability
+//! at least 1/(F L^(d-1)), F being the size of the frontier, unless the search's cache has cut it off:
+//! then an execution through the same state of the program is there in its place, with the explorer
+//! possibly in another state.
+
+use super::explorers::Explorer;
+use super::ses::{Ses, Settings};
+use super::ss::{Samples, Ss};
+use super::{Advance, Counts, Item, Search};
+use crate::system::{Decision, System};
+
+/// See the module's documentation.
+pub struct SesSs<S: System, E> {
+    name: String,
+    samples: Samples,
+    phase: Phase<S, E>,
+    /// What the exhaustive search did, once it is over.
+    exhaustive: Counts,
+}
+
+enum Phase<S: System, E> {
+    Exhaustive(Ses<S, E>),
+    Sampling(Ss<S, E>),
+    /// In between.
+    None,
+}
+
+impl<S: System, E: Explorer> SesSs<S, E> {
+    /// The exhaustive search ends at its [`Settings::delays_max`]; those of `samples` count from there.
+    pub fn new(explorer: E, settings: Settings, samples: Samples) -> SesSs<S, E> {
+        SesSs::resume(explorer, settings, samples, vec![Item::default()])
+    }
+
+    /// Goes on from what [`Search::save`] gave. Sampling begins anew: with the same seed, with the same
+    /// samples.
+    pub fn resume(explorer: E, settings: Settings, samples: Samples, items: Vec<Item>) -> SesSs<S, E> {
+        let max = settings.delays_max.map_or(String::new(), |max| format!(":{max}"));
+        SesSs {
+            name: format!("ses-ss:{}{max}", explorer.name()),
+            samples,
+            phase: Phase::Exhaustive(Ses::resume(explorer, settings, items)),
+            exhaustive: Counts::default(),
+        }
+    }
+
+    fn search(&self) -> &dyn Search<S> {
+        match &self.phase {
+            Phase::Exhaustive(ses) => ses,
+            Phase::Sampling(ss) => ss,
+            Phase::None => unreachable!("the phase is put back at once"),
+        }
+    }
+
+    fn search_mut(&mut self) -> &mut dyn Search<S> {
+        match &mut self.phase {
+            Phase::Exhaustive(ses) => ses,
+            Phase::Sampling(ss) => ss,
+            Phase::None => unreachable!("the phase is put back at once"),
+        }
+    }
+
+    /// Whether the exhaustive search has met its bound and sampling can begin.
+    fn begin_sampling(&mut self) -> bool {
+        match std::mem::replace(&mut self.phase, Phase::None) {
+            Phase::Exhaustive(ses) if ses.error().is_none() && ses.counts().cut => {
+                self.exhaustive = ses.counts();
+                let (mut walk, frontier) = ses.into_frontier();
+                walk.steps = 0;
+                self.phase = Phase::Sampling(Ss::from_origins(walk, self.samples, frontier.into()));
+                true
+            }
+            other => {
+                self.phase = other;
+                false
+            }
+        }
+    }
+}
+
+impl<S: System, E: Explorer> Search<S> for SesSs<S, E> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn advance(&mut self, system: &mut S, steps: u64) -> Advance {
+        match self.search_mut().advance(system, steps) {
+            Advance::Exhausted if self.begin_sampling() => self.search_mut().advance(system, steps),
+            advance => advance,
+        }
+    }
+
+    fn path(&self) -> &[Decision] {
+        self.search().path()
+    }
+
+    fn counts(&self) -> Counts {
+        let (before, now) = (self.exhaustive, self.search().counts());
+        Counts {
+            executions: before.executions + now.executions,
+            bugs: before.bugs + now.bugs,
+            abandoned: before.abandoned + now.abandoned,
+            redundant: before.redundant + now.redundant,
+            steps: before.steps + now.steps,
+            states: before.states + now.states,
+            cut: before.cut || now.cut,
+        }
+    }
+
+    fn error(&self) -> Option<&str> {
+        self.search().error()
+    }
+
+    /// Only what is left of the exhaustive search can be given away.
+    fn split(&mut self) -> Option<Item> {
+        self.search_mut().split()
+    }
+
+    fn save(&self) -> Vec<Item> {
+        match &self.phase {
+            Phase::Sampling(ss) => ss.origins().iter().map(Ses::<S, E>::work_item).collect(),
+            _ => self.search().save(),
+        }
+    }
+}

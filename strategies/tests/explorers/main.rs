@@ -1,0 +1,9 @@
+//! Delaying explorers and the searches with them, on the toy machine.
+
+mod naive;
+mod programs;
+mod schedules;
+mod ses;
+mod soundness;
+mod spy;
+mod ss;
