@@ -5,8 +5,13 @@ use crate::catalog::{Entry, Parameter, Value};
 const BOUND: Parameter = Parameter { name: "BOUND", value: Value::Text };
 const EXPLORER: Parameter = Parameter {
     name: "EXPLORER",
-    value: Value::Word(&["round-robin", "run-to-completion", "probabilistic-round-robin"]),
+    value: Value::Word(&["run-to-completion", "round-robin", "probabilistic-round-robin", "by-rank"]),
 };
+const MAX_DELAYS: Parameter = Parameter { name: "MAX_DELAYS", value: Value::Text };
+const SAMPLES: [Parameter; 2] = [
+    Parameter { name: "FACTOR", value: Value::Number { default: 10, min: 1, max: u32::MAX as u64 } },
+    Parameter { name: "BASE", value: Value::Number { default: 3, min: 1, max: u32::MAX as u64 } },
+];
 const ENUMERATED: &str = "every value, 0 and false first";
 const NO_MATTER: &str = "does not matter";
 
@@ -63,7 +68,7 @@ pub const SEARCHES: &[Entry] = &[
     },
     Entry {
         name: "ses",
-        parameters: &[EXPLORER],
+        parameters: &[EXPLORER, MAX_DELAYS],
         paper: "delaying explorers: Desai et al., FSE 2015",
         promise: "every state of few delays of the explorer first, all of them in the end",
         cost: "a step, a snapshot and a fingerprint",
@@ -73,12 +78,28 @@ pub const SEARCHES: &[Entry] = &[
     },
     Entry {
         name: "ss",
-        parameters: &[EXPLORER],
+        parameters: &[EXPLORER, MAX_DELAYS, SAMPLES[0], SAMPLES[1]],
         paper: "delaying explorers: Desai et al., FSE 2015",
-        promise: "executions of d delays in at most L steps with probability at least 1/L^d each",
-        cost: "d + 1 executions for each sample",
+        promise: "FACTOR * BASE^d executions of d delays, each of all those with probability at least 1/L^d",
+        cost: "d executions for each sample, without what they begin with",
         fair: NO_MATTER,
         shardable: true,
-        data: ENUMERATED,
+        data: "0 and false, unless a delay is made there",
+    },
+    Entry {
+        name: "ses-ss",
+        parameters: &[
+            EXPLORER,
+            Parameter {
+                name: "EXHAUSTIVE",
+                value: Value::Number { default: 2, min: 0, max: u32::MAX as u64 },
+            },
+        ],
+        paper: "delaying explorers: Desai et al., FSE 2015, future work",
+        promise: "as ses up to EXHAUSTIVE delays, then samples of what is left",
+        cost: "as ses, then as ss",
+        fair: NO_MATTER,
+        shardable: true,
+        data: "as ses, then as ss",
     },
 ];

@@ -1,6 +1,6 @@
 //! Searches by name.
 
-use super::{Item, Search};
+use super::{Item, Search, stratified};
 use crate::System;
 use crate::catalog::SEARCHES;
 
@@ -17,6 +17,8 @@ pub fn by_name<S: System + 'static>(
     seed: u64,
     items: Option<Vec<Item>>,
 ) -> Result<Box<dyn Search<S>>, String> {
-    let _ = (seed, items);
+    if stratified::knows(spec) {
+        return stratified::by_name(spec, seed, items);
+    }
     Err(format!("there is no search {spec}"))
 }

@@ -13,34 +13,39 @@ const EXHAUSTIVE_DELAYS: u32 = 2;
 const FACTOR: u64 = 10;
 const BASE: u64 = 3;
 
+/// Whether this is the text of one of these searches.
+pub fn knows(spec: &str) -> bool {
+    kind(spec).is_some()
+}
+
+fn kind(spec: &str) -> Option<Kind> {
+    match spec.split(':').next()? {
+        "ses" => Some(Kind::Ses),
+        "ss" => Some(Kind::Ss),
+        "ses-ss" => Some(Kind::SesSs),
+        _ => None,
+    }
+}
+
 /// `ses[:EXPLORER][:MAX_DELAYS]`, `ss[:EXPLORER][:MAX_DELAYS[:FACTOR:BASE]]` or
-/// `ses-ss[:EXPLORER][:EXHAUSTIVE_DELAYS]`; from the start or from what a search has left over. `None` if
-/// this is the name of something else.
+/// `ses-ss[:EXPLORER][:EXHAUSTIVE_DELAYS]`; from the start or from what a search has left over.
 pub fn by_name<S: System + 'static>(
     spec: &str,
-    items: Option<Vec<Item>>,
     seed: u64,
-) -> Option<Result<Box<dyn Search<S>>, String>> {
-    let mut parts = spec.split(':');
-    let kind = match parts.next()? {
-        "ses" => Kind::Ses,
-        "ss" => Kind::Ss,
-        "ses-ss" => Kind::SesSs,
-        _ => return None,
-    };
-    let mut parts: Vec<&str> = parts.collect();
+    items: Option<Vec<Item>>,
+) -> Result<Box<dyn Search<S>>, String> {
+    let kind = kind(spec).ok_or_else(|| format!("{spec} is no search with a delaying explorer"))?;
+    let mut parts: Vec<&str> = spec.split(':').skip(1).collect();
     let named = parts.first().is_some_and(|first| first.parse::<u64>().is_err());
     let explorer = if named { parts.remove(0) } else { "run-to-completion" };
-    Some(numbers(&parts, kind).and_then(|numbers| {
-        let plan = Plan { kind, numbers, items, seed };
-        match explorer {
-            "round-robin" | "rr" => Ok(plan.search(RoundRobin::default())),
-            "run-to-completion" | "rtc" => Ok(plan.search(RunToCompletion::default())),
-            "probabilistic-round-robin" | "prr" => Ok(plan.search(RoundRobin::probabilistic(seed))),
-            "by-rank" => Ok(plan.search(ByRank::default())),
-            other => Err(format!("there is no explorer {other}; there are: {EXPLORERS}")),
-        }
-    }))
+    let plan = Plan { kind, numbers: numbers(&parts, kind)?, items, seed };
+    match explorer {
+        "round-robin" | "rr" => Ok(plan.search(RoundRobin::default())),
+        "run-to-completion" | "rtc" => Ok(plan.search(RunToCompletion::default())),
+        "probabilistic-round-robin" | "prr" => Ok(plan.search(RoundRobin::probabilistic(seed))),
+        "by-rank" => Ok(plan.search(ByRank::default())),
+        other => Err(format!("there is no explorer {other}; there are: {EXPLORERS}")),
+    }
 }
 
 /// The explorers that can be selected.

@@ -6,7 +6,7 @@ use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::explorers::{ByRank, Explorer, RoundRobin, RunToCompletion};
 use coyote_strategies::search::fingerprints::Capacity;
 use coyote_strategies::search::ses::{Ses, Settings};
-use coyote_strategies::search::{Advance, Item, stratified};
+use coyote_strategies::search::{self, Advance, Item};
 use coyote_strategies::toy::{Instruction::*, Program};
 use coyote_strategies::{Decision, Iteration, Search};
 use std::collections::BTreeSet;
@@ -172,7 +172,7 @@ fn pieces_do_what_the_whole_does() {
         // With caches, which are not shared, at least every state is reached.
         let mut system = Spy::new(program.clone());
         in_pieces(&program, &mut system, n as u64, |items| {
-            stratified::by_name("ses:prr", Some(items), 9).unwrap().unwrap()
+            search::by_name("ses:prr", 9, Some(items)).unwrap()
         });
         assert_eq!(system.states, all.states);
     }
@@ -219,10 +219,9 @@ fn prefixes_are_executed_again_only_without_snapshots() {
 
 #[test]
 fn names_are_read() {
-    let name = |spec: &str| match stratified::by_name::<Spy>(spec, None, 0) {
-        None => "unknown".to_string(),
-        Some(Ok(search)) => search.name(),
-        Some(Err(error)) => error,
+    let name = |spec: &str| match search::by_name::<Spy>(spec, 0, None) {
+        Ok(search) => search.name(),
+        Err(error) => error,
     };
     assert_eq!(name("ses"), "ses:run-to-completion");
     assert_eq!(name("ses:rr:3"), "ses:round-robin:3");
@@ -230,7 +229,6 @@ fn names_are_read() {
     assert_eq!(name("ss:prr"), "ss:probabilistic-round-robin");
     assert_eq!(name("ss:by-rank:4:100:2"), "ss:by-rank:4");
     assert_eq!(name("ses-ss:rtc"), "ses-ss:run-to-completion:2");
-    assert_eq!(name("dpor"), "unknown");
     assert_eq!(
         name("ses:fifo"),
         "there is no explorer fifo; there are: round-robin (rr), run-to-completion (rtc), \
