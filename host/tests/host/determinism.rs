@@ -1,7 +1,7 @@
 //! Same seed, same everything: across processes, numbers of jobs and caches; inline and step by step;
 //! from a trace file; and after going back to a snapshot.
 
-use super::examples::{self, artifact, module_path};
+use super::examples::{self, module_path};
 use super::{guest, process};
 use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::machine::conductor::Choice;
@@ -130,7 +130,7 @@ fn a_replay_from_file_agrees_after_every_step() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("iteration.trace");
     for expected in examples::index() {
-        let artifact = artifact(&expected.module);
+        let artifact = expected.artifact();
         guest::with(&artifact, &expected.test, &settings(), |execution| {
             // Hashing 16 MiB after each of 250 growths is what takes long.
             let share = if expected.module == "memory_hog" { 25 } else { 1 };
@@ -217,7 +217,7 @@ fn check_restores(execution: &mut Execution, iteration: Iteration, steps_max: us
 fn going_back_to_a_snapshot_is_exact() {
     let mut restores = 0;
     for expected in examples::index() {
-        let artifact = artifact(&expected.module);
+        let artifact = expected.artifact();
         guest::with(&artifact, &expected.test, &settings(), |execution| {
             if !execution.can_snapshot() {
                 return;

@@ -7,7 +7,7 @@ use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::execution::Test;
 use coyote_wasm::explore::{Budget, Exploration, Plan, Watch, sample};
-use coyote_wasm::instrumenter::Options;
+use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::strategies::{Context, by_name};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -40,10 +40,21 @@ impl Expected {
     pub fn is_bug(&self) -> bool {
         !matches!(self.verdict.as_str(), "passed" | "bound")
     }
+
+    /// The module, instrumented as its options say, compiled once for all tests of this process.
+    pub fn artifact(&self) -> Arc<Artifact> {
+        let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
+        match options[..] {
+            [] => artifact(&self.module),
+            ["--points", "sync"] => compiled(&self.module, Points::Sync),
+            _ => panic!("{self:?}: other options are for the command line"),
+        }
+    }
 }
 
 /// Bugs that a random walk has no chance to find: they take many switches the other way.
 const BEYOND_RANDOM: &[(&str, &str)] = &[
+    ("protocols", "paxos_any_value"),
     ("sct_reorder", "reorder_10"),
     ("sct_reorder", "reorder_20"),
     ("sct_reorder", "reorder_50"),
@@ -71,17 +82,20 @@ pub fn module_path(module: &str) -> PathBuf {
     guest::root().join("examples/wasm").join(format!("{module}.wasm"))
 }
 
-/// An example's module, compiled once for all tests of this process.
+/// An example's module with all points, compiled once for all tests of this process.
 pub fn artifact(module: &str) -> Arc<Artifact> {
-    static ARTIFACTS: OnceLock<Mutex<BTreeMap<String, Arc<Artifact>>>> = OnceLock::new();
+    compiled(module, Points::Heap)
+}
+
+fn compiled(module: &str, points: Points) -> Arc<Artifact> {
+    type Artifacts = BTreeMap<(String, Points), Arc<Artifact>>;
+    static ARTIFACTS: OnceLock<Mutex<Artifacts>> = OnceLock::new();
     let mut artifacts = ARTIFACTS.get_or_init(Mutex::default).lock().unwrap_or_else(|e| e.into_inner());
-    if let Some(artifact) = artifacts.get(module) {
-        return artifact.clone();
-    }
-    let wasm = std::fs::read(module_path(module)).unwrap();
-    let artifact = guest::compile(&wasm, &Options::default()).unwrap();
-    artifacts.insert(module.into(), artifact.clone());
-    artifact
+    let make = || {
+        let wasm = std::fs::read(module_path(module)).unwrap();
+        guest::compile(&wasm, &Options { points, ..Options::default() }).unwrap()
+    };
+    artifacts.entry((module.into(), points)).or_insert_with(make).clone()
 }
 
 struct Unwatched;
@@ -91,8 +105,7 @@ impl Watch for Unwatched {
 }
 
 fn run(expected: &Expected, seed: u64, iterations_max: u64, jobs: usize, fair_steps_max: u64) -> Exploration {
-    assert!(expected.options.is_empty(), "{expected:?}: options are for the command line");
-    let artifact = artifact(&expected.module);
+    let artifact = expected.artifact();
     let test = guest::find(&artifact, &expected.test);
     let directory = tempfile::tempdir().unwrap();
     let mut settings = guest::settings();

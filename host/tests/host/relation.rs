@@ -1,7 +1,7 @@
 //! What steps say they touch, against the machine itself: two picks whose footprints are independent
 //! commute, in every state that random walks over the examples come to.
 
-use super::examples::{artifact, index};
+use super::examples::index;
 use super::guest::{self, settings};
 use coyote_wasm::execution::Execution;
 use coyote_wasm::strategies::rng::ChoiceRng;
@@ -92,7 +92,7 @@ fn independent_picks_commute() {
     let allocates = |module: &str| guest::root().join("examples/rust").join(module).exists();
     let mut pairs = 0;
     for expected in index() {
-        let artifact = artifact(&expected.module);
+        let artifact = expected.artifact();
         if artifact.table.changes_tables || expected.module == "memory_hog" {
             continue;
         }

@@ -1,0 +1,174 @@
+//! Two-phase commit: a coordinator asks all participants whether they can commit a transaction, and tells
+//! them to if all say yes. It gives a transaction up if somebody says no, or if a timer is faster.
+//!
+//! A participant that has said yes and does not hear of the decision asks the other one. If that one has
+//! not voted, both can give up: it has to vote no from then on.
+//!
+//! Two bugs:
+//! - Nobody looks at the transaction that a vote belongs to. After a timeout an old vote is still under
+//!   way, and counts for the next transaction, to which that participant has not agreed.
+//! - A participant that has not voted tells the other one to give up, forgets about it, and votes yes when
+//!   it is asked, late, by the coordinator.
+
+use crate::actor::{Network, plain, start};
+use coyote::nondet;
+use std::sync::Mutex;
+
+const PARTICIPANTS: usize = 2;
+const COORDINATOR: usize = PARTICIPANTS;
+const TRANSACTIONS: usize = 2;
+
+#[derive(Clone, Copy, PartialEq)]
+#[repr(u32)]
+enum Kind {
+    None,
+    Prepare,
+    Yes,
+    No,
+    Timeout,
+    /// To the other participant: what has become of this?
+    Ask,
+    Commit,
+    Abort,
+}
+
+#[derive(Clone, Copy)]
+struct Message {
+    kind: Kind,
+    transaction: usize,
+}
+
+impl crate::actor::Message for Message {
+    const EMPTY: Message = Message { kind: Kind::None, transaction: 0 };
+}
+
+static NETWORK: Network<Message, { PARTICIPANTS + 1 }> = Network::new();
+
+fn send(to: usize, kind: Kind, transaction: usize) {
+    NETWORK.send(to, Message { kind, transaction });
+}
+
+fn send_to_all(kind: Kind, transaction: usize) {
+    for participant in 0..PARTICIPANTS {
+        send(participant, kind, transaction);
+    }
+}
+
+/// What a participant knows of a transaction.
+#[derive(Clone, Copy, PartialEq)]
+#[repr(u32)]
+enum State {
+    Unknown,
+    Agreed,
+    Aborted,
+    Committed,
+}
+
+/// By transaction and participant, for the invariant.
+static STATES: Mutex<[[State; PARTICIPANTS]; TRANSACTIONS]> =
+    Mutex::new([[State::Unknown; PARTICIPANTS]; TRANSACTIONS]);
+
+fn record(participant: usize, transaction: usize, state: State) {
+    let states = &mut plain(&STATES)[transaction];
+    states[participant] = state;
+    let mixed = states.contains(&State::Committed) && states.contains(&State::Aborted);
+    assert!(!mixed, "a transaction is committed by one participant and aborted by the other");
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Bug {
+    None,
+    OldVote,
+    ForgottenAnswer,
+}
+
+fn participant(number: usize, bug: Bug) {
+    let other = 1 - number;
+    let mut states = [State::Unknown; TRANSACTIONS];
+    loop {
+        let Message { kind, transaction } = NETWORK.receive(number);
+        let state = &mut states[transaction];
+        match (kind, *state) {
+            (Kind::Prepare, State::Unknown) => {
+                let agrees = nondet::bool();
+                *state = if agrees { State::Agreed } else { State::Aborted };
+                record(number, transaction, *state);
+                send(COORDINATOR, if agrees { Kind::Yes } else { Kind::No }, transaction);
+            }
+            (Kind::Prepare, _) => send(COORDINATOR, Kind::No, transaction),
+            (Kind::Timeout, State::Agreed) => send(other, Kind::Ask, transaction),
+            (Kind::Ask, State::Committed) => send(other, Kind::Commit, transaction),
+            // Who has agreed knows no more than the other one.
+            (Kind::Timeout, _) | (Kind::Ask, State::Agreed) => {}
+            (Kind::Ask, _) => {
+                if bug != Bug::ForgottenAnswer {
+                    *state = State::Aborted;
+                }
+                send(other, Kind::Abort, transaction);
+            }
+            (Kind::Commit | Kind::Abort, _) => {
+                *state = if kind == Kind::Commit { State::Committed } else { State::Aborted };
+                record(number, transaction, *state);
+            }
+            _ => unreachable!("a participant gets nothing else"),
+        }
+    }
+}
+
+fn coordinator(transactions: usize, bug: Bug) {
+    for transaction in 0..transactions {
+        send_to_all(Kind::Prepare, transaction);
+        let decision = if all_agree(transaction, bug) { Kind::Commit } else { Kind::Abort };
+        send_to_all(decision, transaction);
+    }
+}
+
+/// Whether all vote yes before the timer has run down.
+fn all_agree(transaction: usize, bug: Bug) -> bool {
+    let mut missing = PARTICIPANTS;
+    while missing > 0 {
+        let message = NETWORK.receive(COORDINATOR);
+        let old = message.transaction != transaction;
+        match message.kind {
+            Kind::Timeout if old => {}
+            Kind::Yes | Kind::No if old && bug != Bug::OldVote => {}
+            Kind::Yes => missing -= 1,
+            Kind::No | Kind::Timeout => return false,
+            _ => unreachable!("a coordinator gets nothing else"),
+        }
+    }
+    true
+}
+
+/// The caller is the timer, which runs down once, in the first transaction.
+fn run(transactions: usize, timed: usize, bug: Bug) {
+    for number in 0..PARTICIPANTS {
+        start(&format!("participant {number}"), move || participant(number, bug));
+    }
+    start("coordinator", move || coordinator(transactions, bug));
+    send(timed, Kind::Timeout, 0);
+}
+
+/// A vote on a transaction that was given up counts for the next one.
+#[coyote::test]
+fn commit_old_vote() {
+    run(TRANSACTIONS, COORDINATOR, Bug::OldVote);
+}
+
+/// Votes on other transactions are ignored.
+#[coyote::test]
+fn commit_old_vote_correct() {
+    run(TRANSACTIONS, COORDINATOR, Bug::None);
+}
+
+/// A participant forgets that it has told the other one to give up.
+#[coyote::test]
+fn commit_forgotten_answer() {
+    run(1, 0, Bug::ForgottenAnswer);
+}
+
+/// A participant votes no after it has told the other one to give up.
+#[coyote::test]
+fn commit_forgotten_answer_correct() {
+    run(1, 0, Bug::None);
+}
