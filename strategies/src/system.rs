@@ -105,7 +105,17 @@ pub trait System {
 
     fn status(&self) -> Status;
 
-    /// What can be picked now.
+    /// Whether the last step ended the program by itself, whatever others could still have done: a bug in
+    /// that step, or the end of the first worker where that ends the process. Not if nobody can go on.
+    ///
+    /// Such a step depends on all others. To say so too often costs a search of classes redundant
+    /// executions; to say so too seldom loses classes.
+    fn cut_short(&self) -> bool {
+        self.status() == Status::Bug
+    }
+
+    /// What can be picked now, also in a final state: a pick that is missing there was made impossible by
+    /// the last step.
     fn view(&self) -> View<'_>;
 
     /// Executes the pick. Must be possible.

@@ -3,28 +3,38 @@
 //! A search goes from one end of an execution to the next and shares prefixes through snapshots. What is
 //! left to do is a list of [`Item`]s, which can be split off for another job or written to a file.
 //!
+//! - [`dependence`]: which steps commute.
+//! - [`clocks`]: happens-before of the current path.
+//! - [`dpor`]: one execution of every class of equivalent ones.
+//! - [`estimate`]: how many executions there will be.
 //! - [`explorers`]: delaying explorers, which say what happens next by default.
 //! - [`ses`]: everything, in the order of an explorer's delays.
 //! - [`ss`]: samples of it; [`ses_ss`]: first the one, then the other.
 //! - [`stratified`]: these three by name.
 //! - [`fingerprints`]: a set of states in bounded memory.
 //! - [`effort`]: what a search needs until it finds a bug.
+//! - [`catalog`]: all of them.
 
+pub mod catalog;
+pub mod clocks;
+pub mod dependence;
+pub mod dpor;
 pub mod effort;
+pub mod estimate;
 pub mod explorers;
 pub mod fingerprints;
+mod names;
 pub mod ses;
 pub mod ses_ss;
 pub mod ss;
 pub mod stratified;
 
-pub mod catalog;
-mod names;
-
 pub use names::{by_name, is_search};
 
+use crate::Pick;
 use crate::system::{Access, Decision, Status, System};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// How far [`Search::advance`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,17 +75,33 @@ pub struct Item {
     pub branches: Vec<Branch>,
 }
 
-/// A state along an item's prefix.
+/// A state along an item's prefix. States without one belong to another item: nothing is to be done there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
     /// Decisions before it.
     pub depth: u32,
-    /// What was executed from it and what that touched.
-    pub tried: Vec<(Decision, Vec<Access>)>,
-    /// What is still to be tried.
+    /// Steps that were executed from it; in an item's first branch also those that slept there already.
+    pub tried: Vec<Tried>,
+    /// What is still to be tried. With no values either at the prefix's end: nothing is known yet, and
+    /// everything to be done.
     pub todo: Vec<Decision>,
+    /// The same at a state that waits for a value.
+    pub values: Range<u64>,
     /// What the search has spent of its bound (preemptions, delays) to get here.
     pub spent: u32,
+}
+
+/// A step that need not be executed again as long as nothing that depends on it was executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    pub pick: Pick,
+    /// The values chosen in it.
+    pub values: Vec<u64>,
+    pub footprint: Vec<Access>,
+    /// Whether it ended the execution, and so depends on everything.
+    pub last: bool,
+    /// Whether steps with all other values of its pick are tried as well.
+    pub whole: bool,
 }
 
 /// See the module's documentation.
@@ -83,7 +109,8 @@ pub trait Search<S: System>: Send {
     /// The name and parameters under which a user selects it, such as `dfs` or `ses:round-robin`.
     fn name(&self) -> String;
 
-    /// Goes on until an execution ends or about `steps` steps were executed.
+    /// Goes on until an execution ends or about `steps` steps were executed. The system must be as the last
+    /// call left it; the first call may get any and restarts it.
     fn advance(&mut self, system: &mut S, steps: u64) -> Advance;
 
     /// The decisions that lead from the start to where the search is.

@@ -1,5 +1,6 @@
 //! Searches by name.
 
+use super::dpor::Dpor;
 use super::{Item, Search, stratified};
 use crate::System;
 use crate::catalog::SEARCHES;
@@ -20,5 +21,8 @@ pub fn by_name<S: System + 'static>(
     if stratified::knows(spec) {
         return stratified::by_name(spec, seed, items);
     }
-    Err(format!("there is no search {spec}"))
+    match spec {
+        "dpor" => Ok(Box::new(Dpor::new(items))),
+        _ => Err(format!("there is no search {spec}")),
+    }
 }

@@ -323,7 +323,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
     /// As data: where to go and what to try there. `todo` is empty if the state was not looked at.
     fn item(prefix: &[Decision], spent: u32, todo: Vec<Decision>) -> Item {
         let depth = prefix.len() as u32;
-        let branches = vec![Branch { depth, tried: Vec::new(), todo, spent }];
+        let branches = vec![Branch { depth, todo, spent, ..Branch::default() }];
         Item { prefix: prefix.to_vec(), branches }
     }
 

@@ -4,13 +4,16 @@
 //! and choices. Small enough to enumerate every schedule by brute force, and a [`System`] in every
 //! respect, so that a strategy or search can be checked without wasm.
 
+mod generate;
 mod program;
 mod system;
 
+pub use generate::generate;
 pub use program::{Instruction, Program};
 
 use crate::system::{Access, Class, Effect};
 use crate::{Event, OpKind, Operation, Pending, Standing, Status, Strategy, System, WorkerId};
+use std::sync::Arc;
 
 /// How far a worker's present instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +46,7 @@ struct Worker {
 /// The state of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toy {
-    program: Program,
+    program: Arc<Program>,
     workers: Vec<Worker>,
     variables: [i8; 8],
     owners: [Option<WorkerId>; 8],
@@ -60,7 +63,8 @@ pub struct Toy {
 }
 
 impl Toy {
-    pub fn new(program: Program) -> Toy {
+    pub fn new(program: impl Into<Arc<Program>>) -> Toy {
+        let program = program.into();
         let spawns = program.iter().flatten().any(|i| matches!(i, Instruction::Spawn(_)));
         let started = if spawns { 1 } else { program.len() };
         let mut toy = Toy {

@@ -20,6 +20,10 @@ impl System for Toy {
         }
     }
 
+    fn cut_short(&self) -> bool {
+        self.bug
+    }
+
     fn view(&self) -> View<'_> {
         View {
             enabled: &self.enabled,
@@ -62,7 +66,7 @@ impl System for Toy {
     }
 
     fn restart(&mut self) {
-        *self = Toy::new(std::mem::take(&mut self.program));
+        *self = Toy::new(self.program.clone());
     }
 
     fn footprint(&self) -> &[Access] {

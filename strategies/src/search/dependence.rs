@@ -1,0 +1,140 @@
+//! Which steps commute: the table of [`Effect`], over whole footprints.
+
+use crate::system::{Access, Class, Effect};
+
+/// How a step relates to a later one of another process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// They commute.
+    Independent,
+    /// They do not, and the second can also be executed without the first.
+    Reversible,
+    /// The second takes a lock that the first released. It waited for that, but what took the lock before
+    /// is in a race with it.
+    Handover,
+    /// The second could not be executed without the first.
+    Forced,
+}
+
+/// Whether two steps do not commute.
+pub fn dependent(a: &[Access], b: &[Access]) -> bool {
+    a.iter().any(|a| b.iter().any(|b| overlap(a, b) && conflict(a.effect, b.effect)))
+}
+
+/// How `first` relates to `second`, which was executed later.
+pub fn order(first: &[Access], second: &[Access]) -> Order {
+    let mut order = Order::Independent;
+    for a in first {
+        for b in second {
+            if overlap(a, b) && conflict(a.effect, b.effect) {
+                match (a.effect, b.effect) {
+                    (Effect::Enable, Effect::Await) => return Order::Forced,
+                    (Effect::Release, Effect::Acquire) => order = Order::Handover,
+                    // The lock was taken at that time: only a Release between lets the second go on.
+                    (Effect::Read, Effect::Acquire) => order = Order::Handover,
+                    _ if order == Order::Independent => order = Order::Reversible,
+                    _ => {}
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Whether `first` took a lock that `second` waits for.
+pub fn takes(first: &[Access], second: &[Access]) -> bool {
+    let took = |a: &Access| matches!(a.effect, Effect::Acquire | Effect::TryAcquire);
+    let wants = |b: &Access| b.effect == Effect::Acquire;
+    first.iter().any(|a| took(a) && second.iter().any(|b| wants(b) && overlap(a, b)))
+}
+
+/// One bit or more for what is touched: footprints without a bit in common are independent.
+pub fn signature(footprint: &[Access]) -> u64 {
+    let mut bits = 0;
+    for access in footprint {
+        let last = access.object.wrapping_add(u64::from(access.size.max(1)) - 1);
+        // Granules of 8 bytes. A range of 64 of them has every bit.
+        let (first, last) = (access.object >> 3, last >> 3);
+        if access.class != Class::Memory {
+            bits |= bit(access.class, access.object);
+        } else if last.wrapping_sub(first) >= 64 {
+            return u64::MAX;
+        } else {
+            (first..=last).for_each(|granule| bits |= bit(Class::Memory, granule));
+        }
+    }
+    bits
+}
+
+fn bit(class: Class, number: u64) -> u64 {
+    1 << ((number ^ (class as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
+}
+
+fn overlap(a: &Access, b: &Access) -> bool {
+    a.class == b.class
+        && (a.object.wrapping_sub(b.object) < u64::from(b.size)
+            || b.object.wrapping_sub(a.object) < u64::from(a.size))
+}
+
+fn conflict(a: Effect, b: Effect) -> bool {
+    !matches!((a, b), (Effect::Read, Effect::Read) | (Effect::Await, Effect::Await))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(effect: Effect, object: u64, size: u32) -> Vec<Access> {
+        vec![Access { class: Class::Memory, effect, object, size }]
+    }
+
+    fn mutex(effect: Effect) -> Vec<Access> {
+        vec![Access::new(Class::Mutex, effect, 3)]
+    }
+
+    #[test]
+    fn memory_conflicts_by_bytes_and_writes() {
+        let write = memory(Effect::Write, 8, 4);
+        for (other, expected) in [
+            (memory(Effect::Read, 11, 1), true),
+            (memory(Effect::Read, 12, 4), false),
+            (memory(Effect::Write, 4, 4), false),
+            (memory(Effect::Write, 4, 8), true),
+            (memory(Effect::Write, 0, 1000), true),
+            (vec![Access::new(Class::Futex, Effect::Write, 8)], false),
+        ] {
+            assert_eq!(dependent(&write, &other), expected, "{other:?}");
+            assert_eq!(dependent(&other, &write), expected, "{other:?}");
+            assert!(!expected || signature(&write) & signature(&other) != 0, "{other:?}");
+        }
+        let read = memory(Effect::Read, 8, 4);
+        assert!(!dependent(&read, &read));
+        assert_eq!(order(&read, &write), Order::Reversible);
+    }
+
+    #[test]
+    fn locks_and_waits_force_an_order() {
+        use Effect::*;
+        assert_eq!(order(&mutex(Release), &mutex(Acquire)), Order::Handover);
+        assert_eq!(order(&mutex(Release), &mutex(TryAcquire)), Order::Reversible);
+        assert_eq!(order(&mutex(Acquire), &mutex(Acquire)), Order::Reversible);
+        assert_eq!(order(&mutex(Read), &mutex(Release)), Order::Reversible);
+        assert!(takes(&mutex(TryAcquire), &mutex(Acquire)));
+        assert!(!takes(&mutex(Acquire), &mutex(TryAcquire)));
+        let step = |effect| {
+            [vec![Access::new(Class::Wake, effect, 1)], memory(Write, 0, 4), mutex(Acquire)].concat()
+        };
+        assert_eq!(order(&step(Enable), &step(Await)), Order::Forced);
+        assert_eq!(order(&step(Await), &step(Await)), Order::Reversible);
+    }
+
+    #[test]
+    fn signatures_never_hide_an_overlap() {
+        for size in [1, 8, 100, 600] {
+            for object in 0..40 {
+                let (a, b) = (memory(Effect::Write, 20, 30), memory(Effect::Write, object, size));
+                assert!(!dependent(&a, &b) || signature(&a) & signature(&b) != 0, "{object} {size}");
+            }
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! Dynamic partial-order reduction: one execution of every class of equivalent ones.
+//!
+//! Source sets with sleep sets (Abdulla, Aronis, Jonsson, Sagonas: Optimal Dynamic Partial Order Reduction,
+//! POPL 2014; Source Sets, JACM 2017). Two executions are equivalent if they differ in the order of
+//! independent steps only. Every class is executed to its end exactly once; some executions are given up
+//! as redundant before their end ([`Counts::redundant`]), which the wake-up trees of the optimal
+//! algorithm would avoid at the price of more memory.
+//!
+//! Where this differs from the paper:
+//! - An event is a step with the values chosen in it. A pick in a backtrack set stands for all values of
+//!   its step; sleep sets hold events, as one value may wake when another does not.
+//! - Dependence comes from executed footprints. A step that sleeps keeps the one that it had.
+//! - A step races with the Acquire of its lock's former owner, not with the Release that it waited for.
+//!   Workers blocked in the end have their races found as if they had gone on, else deadlocks are lost.
+//! - A step that ends the execution for all depends on everything.
+//! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
+//!   a step cancels or overtakes is tried before that step.
+//! - States are restored from snapshots.
+//!
+//! Assumes that steps which create workers depend on each other ([`crate::Class::Counter`]), so that a
+//! number means the same worker in all executions of a class.
+
+mod items;
+mod races;
+mod sleep;
+
+use super::clocks::Clocks;
+use super::estimate;
+use super::{Advance, Counts, Item, Search};
+use crate::Pick;
+use crate::system::{Access, Decision, Status, System, decide};
+use races::Scratch;
+use sleep::{Sleep, value};
+use std::ops::Range;
+
+/// What becomes of a pick at a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing asks for it.
+    Idle,
+    /// It sleeps, with all its values.
+    Asleep,
+    /// It has to be tried.
+    Todo,
+    /// The path goes on with it.
+    Current,
+    Done,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    pick: Pick,
+    state: State,
+}
+
+/// A state of the path.
+#[derive(Debug)]
+struct Node<T> {
+    snapshot: Option<T>,
+    /// The state in which the present step was picked: this one, unless it waits for a value.
+    origin: usize,
+    /// Nothing is to be tried here by this search.
+    closed: bool,
+    /// Nothing was tried yet.
+    fresh: bool,
+    /// Events before it.
+    events: usize,
+    /// Its footprints begin here.
+    touched: usize,
+    /// What can be picked. Empty if it waits for a value.
+    choices: Range<usize>,
+    /// Its sleep set, and where it ended when the state was reached first.
+    asleep: Range<usize>,
+    inherited: usize,
+    /// Values to be tried. Empty if a pick has to be made.
+    values: Range<u64>,
+    /// What the present step touched before it asked for a value.
+    partial: Range<usize>,
+    /// Executions below alternatives that are done, and how many those are.
+    found: u64,
+    done: u64,
+}
+
+/// See the module's documentation.
+///
+/// The last node of the path is the only one without a decision. It always has something left to try,
+/// between two calls of [`Search::advance`], so that a search can be stored at any time.
+pub struct Dpor<S: System> {
+    items: Vec<Item>,
+    path: Vec<Decision>,
+    nodes: Vec<Node<S::Snapshot>>,
+    clocks: Clocks,
+    choices: Vec<Choice>,
+    sleep: Sleep,
+    /// Footprints of the path's events and of what sleeps.
+    touched: Vec<Access>,
+    /// Whether the system is in the state of the last node.
+    here: bool,
+    /// The part of the present step's footprint from before its state was restored.
+    partial: Option<Range<usize>>,
+    /// Whether an item's prefix is being executed.
+    replaying: bool,
+    scratch: Scratch,
+    counts: Counts,
+    /// Items that are done.
+    finished: u64,
+}
+
+impl<S: System> Dpor<S> {
+    /// A search through all of the program, or through what was saved or split off.
+    pub fn new(items: Option<Vec<Item>>) -> Dpor<S> {
+        Dpor {
+            items: items.unwrap_or_else(|| vec![Item::default()]),
+            path: Vec::new(),
+            nodes: Vec::new(),
+            clocks: Clocks::default(),
+            choices: Vec::new(),
+            sleep: Sleep::default(),
+            touched: Vec::new(),
+            here: false,
+            partial: None,
+            replaying: false,
+            scratch: Scratch::default(),
+            counts: Counts::default(),
+            finished: 0,
+        }
+    }
+
+    /// Makes a decision in the state of the last node. Returns the execution's status if it ended.
+    fn execute(&mut self, system: &mut S, decision: Decision) -> Option<Status> {
+        self.path.truncate(self.nodes.len() - 1);
+        self.path.push(decision);
+        self.nodes.last_mut().expect("a node to go on from").fresh = false;
+        decide(system, decision);
+        self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
+        let status = system.status();
+        if let Status::Choosing { bound } = status {
+            self.push_values(system, bound);
+            return None;
+        }
+        let depth = self.nodes.last().expect("as before").origin;
+        let Decision::Pick(pick) = self.path[depth] else { unreachable!("a step begins with a pick") };
+        let last = status.is_final() && system.cut_short();
+        self.complete(system, pick, depth, last);
+        if !status.is_final() {
+            self.push_picks(system, Some(pick));
+            return None;
+        }
+        self.find_races_of_blocked(system);
+        self.count(status);
+        self.retract(last);
+        Some(status)
+    }
+
+    fn count(&mut self, status: Status) {
+        if status == Status::Abandoned {
+            self.counts.abandoned += 1;
+            return;
+        }
+        self.counts.executions += 1;
+        self.counts.bugs += u64::from(status == Status::Bug);
+        if let Some(node) = self.nodes.last_mut() {
+            node.found += 1;
+        }
+    }
+
+    /// The last step's footprint, put where footprints are kept. A state restored in the midst of a step
+    /// may have forgotten the first part.
+    fn gather(&mut self, system: &S) -> Range<usize> {
+        let start = self.touched.len();
+        if let Some(partial) = self.partial.clone() {
+            self.touched.extend_from_within(partial);
+        }
+        let known = self.touched.len();
+        for access in system.footprint() {
+            if !self.touched[start..known].contains(access) {
+                self.touched.push(*access);
+            }
+        }
+        start..self.touched.len()
+    }
+
+    /// The state after a step with `pick`, or the first one.
+    fn push_picks(&mut self, system: &mut S, pick: Option<Pick>) {
+        let start = self.sleep.len();
+        if let (Some(pick), Some(parent), Some(event)) =
+            (pick, self.nodes.last(), self.clocks.events().last())
+        {
+            let asleep = self.nodes[parent.origin].asleep.clone();
+            self.sleep.follow(asleep, pick, event, &self.touched);
+        }
+        let asleep = start..self.sleep.len();
+        let from = self.choices.len();
+        let view = system.view();
+        let steps = view.enabled.iter().map(|worker| Pick::Step(*worker));
+        for pick in steps.chain(view.timeout.map(Pick::Timeout)) {
+            let covered = self.sleep.covers(asleep.clone(), pick);
+            let state = if covered { State::Asleep } else { State::Idle };
+            self.choices.push(Choice { pick, state });
+        }
+        self.partial = None;
+        self.push(Node { choices: from..self.choices.len(), asleep, ..self.blank(self.nodes.len()) });
+        let awake = self.choices[from..].iter().filter(|c| c.state == State::Idle).count();
+        if awake == 0 && !self.replaying {
+            self.find_races_of_blocked(system);
+        }
+        self.save_state(system, awake > 1);
+    }
+
+    /// The state in a step that asks for a value.
+    fn push_values(&mut self, system: &mut S, bound: u64) {
+        let partial = self.gather(system);
+        let origin = self.nodes.last().expect("a step begins with a pick").origin;
+        self.push(Node { values: 0..bound, partial, ..self.blank(origin) });
+        self.save_state(system, bound > 1);
+    }
+
+    fn blank(&self, origin: usize) -> Node<S::Snapshot> {
+        let (choices, asleep) = (self.choices.len(), self.sleep.len());
+        Node {
+            snapshot: None,
+            origin,
+            closed: false,
+            fresh: true,
+            events: self.clocks.events().len(),
+            touched: self.touched.len(),
+            choices: choices..choices,
+            asleep: asleep..asleep,
+            inherited: asleep,
+            values: 0..0,
+            partial: 0..0,
+            found: 0,
+            done: 0,
+        }
+    }
+
+    fn push(&mut self, node: Node<S::Snapshot>) {
+        self.nodes.push(node);
+    }
+
+    /// A state with one alternative is never returned to.
+    fn save_state(&mut self, system: &mut S, several: bool) {
+        if several && system.can_snapshot() {
+            self.nodes.last_mut().expect("it was pushed").snapshot = Some(system.snapshot());
+        }
+    }
+
+    /// All that begins with the last node's decision is explored. `last`: its step ended the execution.
+    fn retract(&mut self, last: bool) {
+        let depth = self.nodes.len() - 1;
+        let origin = self.nodes[depth].origin;
+        let Decision::Pick(pick) = self.path[origin] else { unreachable!("a step begins with a pick") };
+        self.here = false;
+        self.nodes[depth].done += 1;
+        if self.clocks.events().len() > self.nodes[depth].events {
+            let event = self.clocks.pop().expect("there is one");
+            self.sleep.push(pick, &self.path[origin + 1..=depth], &event, last);
+            self.nodes[origin].asleep.end = self.sleep.len();
+        }
+        if origin == depth {
+            let node = &self.nodes[depth];
+            self.sleep.complete(node.asleep.clone(), pick);
+            let choices = &mut self.choices[node.choices.clone()];
+            if let Some(choice) = choices.iter_mut().find(|c| c.state == State::Current) {
+                choice.state = State::Done;
+            }
+        }
+    }
+
+    /// The last node has nothing left: goes back to the one before.
+    fn leave(&mut self) {
+        let node = self.nodes.pop().expect("a node to leave");
+        if node.origin == self.nodes.len() {
+            self.touched.truncate(node.touched);
+            self.sleep.truncate(node.asleep.start);
+        }
+        self.choices.truncate(node.choices.start);
+        if let Some(parent) = self.nodes.last_mut() {
+            parent.found += node.found;
+            self.retract(false);
+        } else {
+            self.finished += 1;
+        }
+    }
+
+    /// The alternative to go on with at the last node.
+    fn next(&self) -> Option<Decision> {
+        let node = self.nodes.last()?;
+        if let Some(value) = node.values.clone().find(|&value| !self.sleeps(value)) {
+            return Some(Decision::Value(value));
+        }
+        let choices = &self.choices[node.choices.clone()];
+        let wanted = |state| choices.iter().filter(move |c| c.state == state).map(|c| c.pick);
+        let same = self.clocks.events().last().map(|event| event.process);
+        let idle = || {
+            let same = wanted(State::Idle).find(|pick| Some(super::clocks::process(*pick)) == same);
+            same.or_else(|| wanted(State::Idle).next())
+        };
+        let pick = wanted(State::Todo).next().or_else(|| if node.fresh { idle() } else { None });
+        pick.map(Decision::Pick)
+    }
+
+    /// Whether the present step need not be tried with this value.
+    fn sleeps(&self, next: u64) -> bool {
+        let depth = self.nodes.len() - 1;
+        let origin = self.nodes[depth].origin;
+        let Decision::Pick(pick) = self.path[origin] else { unreachable!("a step begins with a pick") };
+        let values = self.path[origin + 1..depth].iter().map(value).chain([next]);
+        self.sleep.contains(self.nodes[origin].asleep.clone(), pick, values)
+    }
+
+    fn level(&self, node: &Node<S::Snapshot>) -> estimate::Level {
+        let todo = self.choices[node.choices.clone()].iter().filter(|c| c.state == State::Todo).count();
+        let left = todo as u64 + (node.values.end - node.values.start);
+        estimate::Level { found: node.found, done: node.done, left }
+    }
+
+    /// The path goes on with this alternative of the last node.
+    fn mark(&mut self, decision: Decision) {
+        let node = self.nodes.last_mut().expect("a node to go on from");
+        match decision {
+            Decision::Value(value) => node.values.start = value + 1,
+            Decision::Pick(pick) => {
+                let choices = &mut self.choices[node.choices.clone()];
+                choices.iter_mut().filter(|c| c.pick == pick).for_each(|c| c.state = State::Current);
+            }
+        }
+    }
+
+    /// Brings the system to the state of the last node.
+    fn go_there(&mut self, system: &mut S) {
+        if self.here {
+            return;
+        }
+        let node = self.nodes.last().expect("a node to go to");
+        match &node.snapshot {
+            Some(snapshot) => {
+                system.restore(snapshot);
+                let inside = node.origin + 1 < self.nodes.len();
+                self.partial = inside.then(|| node.partial.clone());
+            }
+            None => {
+                system.restart();
+                for decision in &self.path[..self.nodes.len() - 1] {
+                    decide(system, *decision);
+                    self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
+                }
+                self.partial = None;
+            }
+        }
+        self.here = true;
+    }
+
+    /// Leaves nodes that have nothing left. One where nobody was awake from the first is redundant.
+    fn settle(&mut self) {
+        while !self.nodes.is_empty() && self.next().is_none() {
+            self.counts.redundant += u64::from(self.nodes.last().is_some_and(|node| node.fresh));
+            self.leave();
+        }
+    }
+}
+
+impl<S: System> Search<S> for Dpor<S> {
+    fn name(&self) -> String {
+        "dpor".into()
+    }
+
+    fn advance(&mut self, system: &mut S, steps: u64) -> Advance {
+        let limit = self.counts.steps.saturating_add(steps);
+        loop {
+            if self.nodes.is_empty() {
+                let Some(item) = self.items.pop() else { return Advance::Exhausted };
+                if let Some(status) = self.begin(system, item) {
+                    return Advance::Ended(status);
+                }
+            }
+            while let Some(decision) = self.next() {
+                let inside = self.nodes.last().is_some_and(|node| node.origin + 1 < self.nodes.len());
+                if self.counts.steps >= limit && !inside {
+                    return Advance::Working;
+                }
+                self.go_there(system);
+                self.mark(decision);
+                let ended = self.execute(system, decision);
+                self.settle();
+                if let Some(status) = ended {
+                    return Advance::Ended(status);
+                }
+            }
+        }
+    }
+
+    fn path(&self) -> &[Decision] {
+        &self.path
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        let here: u64 = self.nodes.iter().map(|node| node.found).sum();
+        let elsewhere = (self.counts.executions - here) as f64;
+        let total = elsewhere + estimate::total(self.nodes.iter().map(|node| self.level(node)));
+        let items = self.finished + u64::from(!self.nodes.is_empty());
+        (items > 0).then(|| total + self.items.len() as f64 * total / items as f64)
+    }
+
+    fn split(&mut self) -> Option<Item> {
+        if self.items.is_empty() {
+            self.give_away()
+        } else if self.nodes.is_empty() && self.items.len() == 1 {
+            None
+        } else {
+            Some(self.items.remove(0))
+        }
+    }
+
+    fn save(&self) -> Vec<Item> {
+        let here = (!self.nodes.is_empty()).then(|| self.remaining());
+        self.items.iter().cloned().chain(here).collect()
+    }
+}

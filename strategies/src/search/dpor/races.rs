@@ -1,0 +1,224 @@
+//! Races of a step with those before it, and what has to be tried because of them.
+
+use super::sleep::value;
+use super::{Dpor, State};
+use crate::search::clocks::{Clock, process};
+use crate::search::dependence::{Order, order, signature, takes};
+use crate::system::{Access, Class, Decision, Effect, System};
+use crate::view::Standing;
+use crate::{Pick, WorkerId};
+use std::ops::Range;
+
+/// What is computed anew for every step.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// What happens before the step.
+    full: Clock,
+    /// The same without what lies between an Acquire and the Release that the step waited for.
+    held: Clock,
+    /// Events that the step is in a race with.
+    races: Vec<usize>,
+    /// For each process the index of its first event among those that a race leaves alone.
+    first: Vec<u32>,
+    announced: Vec<Access>,
+}
+
+impl<S: System> Dpor<S> {
+    /// The step that the path ends with is complete: makes it an event, and has what races with it tried
+    /// the other way round. `last`: it ended the execution by itself.
+    pub(super) fn complete(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
+        let footprint = self.gather(system);
+        let signature = signature(&self.touched[footprint.clone()]);
+        let process = process(pick);
+        self.find_races(process, footprint.clone(), signature, last);
+        if !self.replaying {
+            for race in 0..self.scratch.races.len() {
+                self.reverse(self.scratch.races[race], pick, depth + 1..self.path.len());
+            }
+            self.try_displaced(system, depth, last);
+        }
+        let decisions = depth..self.path.len();
+        self.clocks.push(process, &self.scratch.full, footprint, signature, decisions);
+    }
+
+    /// Nobody goes on, or only who sleeps. A worker that is still blocked has not executed what it waits
+    /// for, but could have in another order.
+    pub(super) fn find_races_of_blocked(&mut self, system: &S) {
+        for worker in 0..system.view().workers.len() {
+            if system.view().workers[worker].standing != Standing::Blocked {
+                continue;
+            }
+            let pick = Pick::Step(WorkerId(worker as u32));
+            let mut announced = std::mem::take(&mut self.scratch.announced);
+            announced.clear();
+            system.announced(pick, &mut announced);
+            if !self.awaits_what_never_came(process(pick), &announced) {
+                announced.retain(|access| access.effect != Effect::Await);
+                let start = self.touched.len();
+                self.touched.extend(&announced);
+                let footprint = start..self.touched.len();
+                self.find_races(process(pick), footprint, signature(&announced), false);
+                for race in 0..self.scratch.races.len() {
+                    self.reverse(self.scratch.races[race], pick, 0..0);
+                }
+                self.touched.truncate(start);
+            }
+            self.scratch.announced = announced;
+        }
+    }
+
+    /// Whether a blocked process waits for something that no order of the same events gives it.
+    fn awaits_what_never_came(&self, process: usize, announced: &[Access]) -> bool {
+        let last = self.clocks.last(process).map_or(0, |event| event + 1);
+        announced.iter().filter(|access| access.effect == Effect::Await).any(|wanted| {
+            // Older wake-ups of the same worker are used up.
+            let from = if wanted.class == Class::Wake { last } else { 0 };
+            let given = Access { effect: Effect::Enable, ..*wanted };
+            let mut events = self.clocks.events()[from..].iter();
+            !events.any(|event| self.touched[event.footprint.clone()].contains(&given))
+        })
+    }
+
+    /// Computes the clock of a next event and which earlier events it is in an immediate race with: of
+    /// another process, dependent, not ordered through a third event, and not what it had to wait for.
+    ///
+    /// An Acquire happens after the Release that it waited for, and so after everything before that; its
+    /// race is with the Acquire of the former owner.
+    fn find_races(&mut self, process: usize, footprint: Range<usize>, signature: u64, last: bool) {
+        let Scratch { full, held, races, .. } = &mut self.scratch;
+        let accesses = &self.touched[footprint];
+        races.clear();
+        full.set(self.clocks.latest(process));
+        held.set(self.clocks.latest(process));
+        for (i, event) in self.clocks.events().iter().enumerate().rev() {
+            if event.index <= held.get(event.process) {
+                continue;
+            }
+            if event.process == process || !(last || event.signature & signature != 0) {
+                continue;
+            }
+            let earlier = &self.touched[event.footprint.clone()];
+            if event.index <= full.get(event.process) {
+                if takes(earlier, accesses) {
+                    races.push(i);
+                    held.join(self.clocks.row(i));
+                }
+                continue;
+            }
+            let order = match order(earlier, accesses) {
+                Order::Independent if last => Order::Reversible,
+                order => order,
+            };
+            if order == Order::Independent {
+                continue;
+            }
+            full.join(self.clocks.row(i));
+            if order != Order::Handover {
+                held.join(self.clocks.row(i));
+            }
+            if order == Order::Reversible {
+                races.push(i);
+            }
+        }
+    }
+
+    /// The step of `pick`, whose values stand at `values` of the path, shall also be tried before the event
+    /// `race`: in its pre-state, after those events since that do not depend on it. Any process that can
+    /// begin with that will do (an initial of that sequence; source sets).
+    fn reverse(&mut self, race: usize, pick: Pick, values: Range<usize>) {
+        let depth = self.clocks.events()[race].decisions.start;
+        if self.nodes[depth].closed {
+            return;
+        }
+        let mut first = std::mem::take(&mut self.scratch.first);
+        first.clear();
+        if let Some(choice) = self.initial(race, depth, pick, values, &mut first) {
+            self.choices[choice].state = State::Todo;
+        }
+        self.scratch.first = first;
+    }
+
+    /// A choice at the state `depth` that begins with what [`Dpor::reverse`] wants; `None` if one is made
+    /// anyway, or if there is none.
+    fn initial(
+        &self,
+        race: usize,
+        depth: usize,
+        pick: Pick,
+        values: Range<usize>,
+        first: &mut Vec<u32>,
+    ) -> Option<usize> {
+        let events = self.clocks.events();
+        let mut candidate = None;
+        // Whether nothing of the sequence, which is asked about in its order, happens before.
+        let mut begins = |process: usize, index: u32, row: &[u32]| {
+            if first.len() <= process {
+                first.resize(process + 1, u32::MAX);
+            }
+            let seen = first[process] != u32::MAX;
+            first[process] = first[process].min(index);
+            !seen
+                && !row.iter().zip(first.iter()).enumerate().any(|(r, (n, first))| r != process && n >= first)
+        };
+        for (i, event) in events.iter().enumerate().skip(race + 1) {
+            if self.clocks.before(race, i) || !begins(event.process, event.index, self.clocks.row(i)) {
+                continue;
+            }
+            let Decision::Pick(pick) = self.path[event.decisions.start] else {
+                unreachable!("it has a pick")
+            };
+            match self.look_up(depth, pick, event.decisions.start + 1..event.decisions.end) {
+                Cover::Covered => return None,
+                Cover::Possible(choice) => candidate = candidate.or(Some(choice)),
+                Cover::Impossible => {}
+            }
+        }
+        if begins(process(pick), u32::MAX - 1, self.scratch.full.row()) {
+            match self.look_up(depth, pick, values) {
+                Cover::Covered => return None,
+                Cover::Possible(choice) => candidate = Some(choice),
+                // It waited for the event.
+                Cover::Impossible => {}
+            }
+        }
+        candidate
+    }
+
+    /// Whether a step with these values, at these places of the path, is tried at a state.
+    fn look_up(&self, depth: usize, pick: Pick, values: Range<usize>) -> Cover {
+        let node = &self.nodes[depth];
+        let choices = &self.choices[node.choices.clone()];
+        let Some(i) = choices.iter().position(|c| c.pick == pick) else { return Cover::Impossible };
+        let asleep =
+            || self.sleep.contains(node.asleep.clone(), pick, self.path[values.clone()].iter().map(value));
+        if choices[i].state != State::Idle || asleep() {
+            return Cover::Covered;
+        }
+        Cover::Possible(node.choices.start + i)
+    }
+
+    /// Picks that were possible before the last step, and that it took away for good: all others if it
+    /// ended the execution, else timeouts that it cancelled or overtook. Who became blocked has its race
+    /// found when it goes on, or in the end.
+    fn try_displaced(&mut self, system: &S, depth: usize, last: bool) {
+        let view = system.view();
+        for choice in &mut self.choices[self.nodes[depth].choices.clone()] {
+            let gone = match choice.pick {
+                Pick::Timeout(worker) => view.timeout != Some(worker),
+                Pick::Step(worker) => view.workers[worker.index()].standing == Standing::Ended,
+            };
+            if choice.state == State::Idle && (last || gone) {
+                choice.state = State::Todo;
+            }
+        }
+    }
+}
+
+enum Cover {
+    /// It is tried there, or elsewhere.
+    Covered,
+    /// This choice would try it.
+    Possible(usize),
+    /// It cannot be picked there.
+    Impossible,
+}

@@ -1,0 +1,135 @@
+//! Sleep sets: steps that need not be executed, since what follows them is explored elsewhere.
+//!
+//! The sets of a path's states lie behind each other on one stack. A step that was explored goes to sleep
+//! by leaving its footprint where it is.
+
+use crate::Pick;
+use crate::search::Tried;
+use crate::search::clocks::Event;
+use crate::search::dependence::{dependent, signature};
+use crate::system::{Access, Decision};
+use std::ops::Range;
+
+/// A step that sleeps, with the footprint that it had when it was executed.
+#[derive(Clone, Debug)]
+struct Sleeper {
+    pick: Pick,
+    values: Range<usize>,
+    /// How many values are on the stack up to it.
+    values_end: usize,
+    footprint: Range<usize>,
+    signature: u64,
+    /// It ended the execution: anything wakes it.
+    last: bool,
+    /// The steps with all other values of its pick sleep too.
+    whole: bool,
+}
+
+/// The stack of sleep sets, each addressed by its range.
+#[derive(Debug, Default)]
+pub struct Sleep {
+    sleepers: Vec<Sleeper>,
+    values: Vec<u64>,
+    woken: Vec<Pick>,
+}
+
+impl Sleep {
+    pub fn len(&self) -> usize {
+        self.sleepers.len()
+    }
+
+    pub fn truncate(&mut self, len: usize) {
+        self.sleepers.truncate(len);
+        self.values.truncate(self.sleepers.last().map_or(0, |s| s.values_end));
+    }
+
+    /// Whether the pick need not be tried at all.
+    pub fn covers(&self, set: Range<usize>, pick: Pick) -> bool {
+        self.sleepers[set].iter().any(|s| s.whole && s.pick == pick)
+    }
+
+    /// Whether the pick need not be tried with the values in these decisions.
+    pub fn contains(&self, set: Range<usize>, pick: Pick, values: impl Iterator<Item = u64> + Clone) -> bool {
+        let same = |s: &Sleeper| self.values[s.values.clone()].iter().copied().eq(values.clone());
+        self.sleepers[set].iter().any(|s| s.pick == pick && same(s))
+    }
+
+    /// An explored step goes to sleep.
+    pub fn push(&mut self, pick: Pick, values: &[Decision], event: &Event, last: bool) {
+        let start = self.values.len();
+        self.values.extend(values.iter().map(value));
+        let (footprint, signature) = (event.footprint.clone(), event.signature);
+        let values = start..self.values.len();
+        let values_end = values.end;
+        let whole = false;
+        self.sleepers.push(Sleeper { pick, values, values_end, footprint, signature, last, whole });
+    }
+
+    /// All values of the pick are explored.
+    pub fn complete(&mut self, set: Range<usize>, pick: Pick) {
+        self.sleepers[set].iter_mut().filter(|s| s.pick == pick).for_each(|s| s.whole = true);
+    }
+
+    /// Appends the sleep set after a step: those of `set` that it does not wake.
+    pub fn follow(&mut self, set: Range<usize>, pick: Pick, event: &Event, touched: &[Access]) {
+        self.woken.clear();
+        let start = self.sleepers.len();
+        for i in set {
+            let sleeper = &self.sleepers[i];
+            if sleeper.pick == pick {
+                continue;
+            }
+            let meets = sleeper.signature & event.signature != 0
+                && dependent(&touched[sleeper.footprint.clone()], &touched[event.footprint.clone()]);
+            if sleeper.last || meets {
+                self.woken.push(sleeper.pick);
+            } else {
+                self.sleepers.push(Sleeper { values_end: self.values.len(), ..sleeper.clone() });
+            }
+        }
+        if !self.woken.is_empty() {
+            let woken = std::mem::take(&mut self.woken);
+            self.sleepers[start..].iter_mut().for_each(|s| s.whole &= !woken.contains(&s.pick));
+            self.woken = woken;
+        }
+    }
+
+    /// What sleeps, in a form that can be stored.
+    pub fn tried<'a>(
+        &'a self,
+        set: Range<usize>,
+        touched: &'a [Access],
+    ) -> impl Iterator<Item = Tried> + use<'a> {
+        self.sleepers[set].iter().map(|s| Tried {
+            pick: s.pick,
+            values: self.values[s.values.clone()].to_vec(),
+            footprint: touched[s.footprint.clone()].to_vec(),
+            last: s.last,
+            whole: s.whole,
+        })
+    }
+
+    /// Appends what was stored.
+    pub fn insert(&mut self, tried: &Tried, touched: &mut Vec<Access>) {
+        let (start, from) = (self.values.len(), touched.len());
+        self.values.extend(&tried.values);
+        touched.extend(&tried.footprint);
+        self.sleepers.push(Sleeper {
+            pick: tried.pick,
+            values: start..self.values.len(),
+            values_end: self.values.len(),
+            footprint: from..touched.len(),
+            signature: signature(&tried.footprint),
+            last: tried.last,
+            whole: tried.whole,
+        });
+    }
+}
+
+/// The value that a decision in the midst of a step chooses.
+pub fn value(decision: &Decision) -> u64 {
+    match decision {
+        Decision::Value(value) => *value,
+        Decision::Pick(pick) => panic!("a step's values are followed by {pick:?}"),
+    }
+}

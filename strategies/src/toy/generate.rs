@@ -1,0 +1,76 @@
+//! Random programs for the toy machine, small enough to enumerate all their schedules.
+
+use super::{Instruction, Program};
+use crate::rng::ChoiceRng;
+
+/// A program of two to four workers with up to four instructions each, and at most `instructions_max` in
+/// all without those that spawn and join. It uses every kind of instruction but loops; locks are mostly,
+/// but not always, released.
+pub fn generate(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
+    let workers = 2 + [0, 0, 0, 1, 1, 2][rng.below(6) as usize];
+    let mut program: Program = Vec::new();
+    let mut left = instructions_max;
+    for worker in 0..workers {
+        let fair = left / (workers - worker);
+        let length = (1 + rng.below(4) as usize).min(fair.max(1));
+        let mut code = Vec::new();
+        while code.len() < length {
+            phrase(rng, &mut code);
+        }
+        code.truncate(length);
+        left -= length.min(left);
+        program.push(code);
+    }
+    if rng.one_in(4) {
+        spawn(rng, &mut program);
+    }
+    program
+}
+
+/// The first worker starts the others, and maybe waits for some.
+fn spawn(rng: &mut ChoiceRng, program: &mut Program) {
+    let workers = program.len() as u8;
+    for worker in 1..workers {
+        let at = rng.below(program[0].len() as u64 + 1) as usize;
+        program[0].insert(at, Instruction::Spawn(worker));
+        if rng.one_in(3) {
+            program[0].push(Instruction::Join(worker));
+        }
+    }
+}
+
+/// Appends an instruction, or a few that belong together.
+fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>) {
+    use Instruction::*;
+    let variable = rng.below(2) as u8;
+    let lock = u8::from(rng.one_in(4));
+    let small = rng.below(2) as i8;
+    match rng.below(20) {
+        0..3 => code.push(Load(variable)),
+        3 => code.push(Store(variable, 1)),
+        4 => code.push(Set(variable, small)),
+        5..7 => code.push(Rmw(variable, 1)),
+        7..10 => {
+            code.push(Lock(lock));
+            if !rng.one_in(3) {
+                phrase(rng, code);
+            }
+            if !rng.one_in(8) {
+                code.push(Unlock(lock));
+            }
+        }
+        10 => code.extend([TryLock(lock), Unlock(lock)]),
+        11 => {
+            code.push(TryLock(lock));
+            phrase(rng, code);
+        }
+        12 => code.extend([Lock(lock), Wait(0, lock), Unlock(lock)]),
+        13 => code.extend([Lock(lock), WaitTimeout(0, lock, 1 + small as u8), Unlock(lock)]),
+        14 => code.push(Signal(0)),
+        15 => code.push(Broadcast(0)),
+        16 => code.push(Sleep(1 + rng.below(3) as u8)),
+        17 => code.push(Choose(2 + small as u8)),
+        18 => code.push([Assert(small), Assume(small), AssumeNot(small)][rng.below(3) as usize]),
+        _ => code.push([Yield, SkipUnless(small, 1)][rng.below(2) as usize]),
+    }
+}

@@ -1,0 +1,145 @@
+//! DPOR finds every class of executions once.
+
+use crate::oracle::{Outcome, Truth, classify, enumerate, run};
+use coyote_strategies::Iteration;
+use coyote_strategies::rng::ChoiceRng;
+use coyote_strategies::search::dpor::Dpor;
+use coyote_strategies::search::{Advance, Counts, Item, Search};
+use coyote_strategies::toy::{Program, Toy, generate};
+use std::collections::BTreeMap;
+
+/// What is wrong with a search for classes, if anything.
+fn flaw(truth: &Truth, found: &BTreeMap<u64, (Outcome, u64)>) -> Option<String> {
+    let missing = truth.classes.iter().find(|(class, _)| !found.contains_key(class));
+    if let Some((_, outcome)) = missing {
+        let lost = truth.classes.keys().filter(|class| !found.contains_key(class)).count();
+        return Some(format!("{lost} of {} classes lost, one of outcome {outcome:?}", truth.classes.len()));
+    }
+    let extra = found.keys().filter(|class| !truth.classes.contains_key(class)).count();
+    let twice = found.values().filter(|(_, times)| *times > 1).count();
+    (extra + twice > 0).then(|| format!("{extra} classes are not there, {twice} found again"))
+}
+
+/// Takes instructions away as long as something is wrong.
+fn smallest(mut program: Program, mut why: String) -> (Program, String) {
+    'again: loop {
+        for worker in 0..program.len() {
+            for at in 0..program[worker].len() {
+                let mut smaller = program.clone();
+                smaller[worker].remove(at);
+                if smaller[worker].is_empty() && worker + 1 == smaller.len() {
+                    smaller.pop();
+                }
+                let Some(truth) = enumerate(&smaller, 20_000) else { continue };
+                if let Some(flaw) = flaw(&truth, &run(&mut Dpor::<Toy>::new(None), &smaller)) {
+                    (program, why) = (smaller, flaw);
+                    continue 'again;
+                }
+            }
+        }
+        return (program, why);
+    }
+}
+
+/// Programs number `index`, and what they can do.
+pub fn program(index: u64) -> Program {
+    generate(&mut ChoiceRng::new(Iteration { seed: 20, index }), 10)
+}
+
+#[test]
+fn all_classes_of_random_programs_once() {
+    let (mut done, mut skipped, mut redundant, mut classes, mut schedules) = (0, 0, 0, 0, 0);
+    let mut statuses = BTreeMap::<u8, u32>::new();
+    for index in 0.. {
+        if done == 1000 {
+            break;
+        }
+        let program = program(index);
+        let Some(truth) = enumerate(&program, 20_000) else {
+            skipped += 1;
+            continue;
+        };
+        let mut dpor = Dpor::<Toy>::new(None);
+        let found = run(&mut dpor, &program);
+        if let Some(flaw) = flaw(&truth, &found) {
+            let (program, flaw) = smallest(program, flaw);
+            panic!("program {index}: {flaw}\n{program:?}");
+        }
+        let counts = dpor.counts();
+        assert_eq!(counts.executions + counts.abandoned, truth.classes.len() as u64);
+        done += 1;
+        redundant += counts.redundant;
+        classes += truth.classes.len();
+        schedules += truth.schedules;
+        truth.outcomes().iter().for_each(|outcome| *statuses.entry(outcome.0).or_default() += 1);
+    }
+    println!(
+        "{done} programs, {skipped} skipped; {schedules} schedules, {classes} classes, {redundant} redundant; \
+         outcomes by status {statuses:?}"
+    );
+}
+
+/// Runs jobs that give work to each other, or are stored and loaded, at random moments.
+pub fn run_in_parts<T: Search<Toy>>(
+    program: &Program,
+    seed: u64,
+    new: impl Fn(Option<Vec<Item>>) -> T,
+) -> (BTreeMap<u64, (Outcome, u64)>, Counts) {
+    let mut rng = ChoiceRng::new(Iteration { seed, index: 0 });
+    let start = || Toy::new(program.clone());
+    let mut jobs = vec![(new(None), start())];
+    let (mut found, mut total) = (BTreeMap::new(), Counts::default());
+    let mut moved = 0;
+    while !jobs.is_empty() {
+        let at = rng.below(jobs.len() as u64) as usize;
+        let (job, toy) = &mut jobs[at];
+        match job.advance(toy, 1 + rng.below(12)) {
+            Advance::Ended(_) => {
+                let (class, outcome) = classify(program, job.path());
+                found.entry(class).or_insert((outcome, 0)).1 += 1;
+            }
+            Advance::Working => {}
+            Advance::Exhausted => {
+                let counts = jobs.swap_remove(at).0.counts();
+                total.executions += counts.executions;
+                total.abandoned += counts.abandoned;
+                total.redundant += counts.redundant;
+                continue;
+            }
+        }
+        if rng.one_in(3) && moved < 50 {
+            moved += 1;
+            let items = if rng.one_in(2) {
+                let (old, _) = jobs.swap_remove(at);
+                total.executions += old.counts().executions;
+                total.abandoned += old.counts().abandoned;
+                total.redundant += old.counts().redundant;
+                old.save()
+            } else {
+                job.split().into_iter().collect()
+            };
+            if !items.is_empty() {
+                jobs.push((new(Some(items)), start()));
+            }
+        }
+    }
+    (found, total)
+}
+
+#[test]
+fn work_can_be_given_away_and_stored_at_any_time() {
+    let mut grown = 0;
+    for index in 0..400 {
+        let program = program(index);
+        let mut dpor = Dpor::<Toy>::new(None);
+        let whole = run(&mut dpor, &program);
+        for seed in 0..5 {
+            let (parts, counts) = run_in_parts(&program, seed * 1000 + index, Dpor::<Toy>::new);
+            assert_eq!(parts, whole, "program {index}, seed {seed}\n{program:?}");
+            assert_eq!(counts.executions, dpor.counts().executions);
+            assert_eq!(counts.abandoned, dpor.counts().abandoned);
+            grown += counts.redundant - dpor.counts().redundant.min(counts.redundant);
+        }
+    }
+    println!("{grown} redundant executions more in parts");
+}

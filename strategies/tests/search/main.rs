@@ -1,0 +1,5 @@
+//! The searches on the toy machine, against naive enumeration.
+
+mod dpor;
+mod golden;
+mod oracle;
