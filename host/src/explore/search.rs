@@ -241,7 +241,10 @@ fn run_item(
             return Err(error.into());
         }
         match advance {
-            Advance::Exhausted => return Ok(()),
+            Advance::Exhausted => match search.error() {
+                Some(error) => return Err(ExploreError::Strategy(error.into())),
+                None => return Ok(()),
+            },
             Advance::Working => {}
             Advance::Ended(status) => ended(plan, search, execution, status, pool)?,
         }

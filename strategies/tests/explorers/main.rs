@@ -1,5 +1,6 @@
 //! Delaying explorers and the searches with them, on the toy machine.
 
+mod effort;
 mod naive;
 mod programs;
 mod schedules;
