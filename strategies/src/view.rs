@@ -38,18 +38,15 @@ impl Operation {
 
     /// Whether two announced operations of different workers may not commute, as far as their
     /// announcements tell. Over-approximates for sync objects: same object means dependent.
+    #[inline]
     pub fn dependent(&self, other: &Operation) -> bool {
-        match (self.kind.accesses_memory(), other.kind.accesses_memory()) {
-            (true, true) => {
-                let overlap = self.object < other.object + u64::from(other.size.max(1))
-                    && other.object < self.object + u64::from(self.size.max(1));
-                overlap && (self.kind.writes() || other.kind.writes())
-            }
-            (false, false) => {
-                self.object == other.object && self.object != 0 && self.class() == other.class()
-            }
-            _ => false,
-        }
+        // Without branches, which could not be predicted: strategies ask this for every pair at every step.
+        let (a, b) = (TRAITS[self.kind as usize], TRAITS[other.kind as usize]);
+        let overlap = (self.object < other.object + u64::from(other.size.max(1)))
+            & (other.object < self.object + u64::from(self.size.max(1)));
+        let memory = (a & b & MEMORY != 0) & ((a | b) & WRITES != 0);
+        let sync = ((a | b) & MEMORY == 0) & (self.object == other.object) & (self.object != 0) & (a == b);
+        overlap & (memory | sync)
     }
 
     /// The object whose accesses can be put in different orders, if the operation has one. Accesses of
@@ -64,17 +61,30 @@ impl Operation {
             _ => None,
         }
     }
+}
 
-    /// Sync objects of different classes may share an address.
-    fn class(&self) -> u8 {
-        match self.kind {
+/// Traits of each kind of operation, by its number: memory that is accessed or written, else a number for
+/// sync objects of different classes, which may share an address.
+const TRAITS: [u8; 256] = {
+    let mut traits = [0; 256];
+    let mut i = 0;
+    while i < OpKind::ALL.len() {
+        let kind = OpKind::ALL[i];
+        traits[kind as usize] = match kind {
+            kind if kind.accesses_memory() && kind.writes() => MEMORY | WRITES,
+            kind if kind.accesses_memory() => MEMORY,
             OpKind::Lock | OpKind::TryLock | OpKind::Unlock | OpKind::Relock => 1,
             OpKind::Wait | OpKind::Signal | OpKind::Broadcast => 2,
             OpKind::FutexNotify => 3,
             _ => 0,
-        }
+        };
+        i += 1;
     }
-}
+    traits
+};
+
+const MEMORY: u8 = 0x80;
+const WRITES: u8 = 0x40;
 
 /// Whether a worker can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

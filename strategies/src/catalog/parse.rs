@@ -140,11 +140,8 @@ fn unknown(name: &str) -> String {
     if SEARCHES.iter().any(|s| s.name == name) {
         return format!("{name} is a search, which stands alone and cannot be combined");
     }
-    let known = || super::entries().map(|e: &Entry| e.name);
-    match nearest(name, known()) {
+    match nearest(name, super::entries().map(|e: &Entry| e.name)) {
         Some(near) => format!("there is no strategy {name:?}; did you mean {near}?"),
-        None => {
-            format!("there is no strategy {name:?}; there are: {}", known().collect::<Vec<_>>().join(", "))
-        }
+        None => format!("there is no strategy {name:?}; --strategy list shows what there is"),
     }
 }

@@ -6,6 +6,10 @@
 //! - [`pct`]: random priorities with few change points; [`pct_t`]: priorities for chains of workers.
 //! - [`delay_bounding`]: a deterministic schedule with few random delays.
 //! - [`pos`]: random priorities of operations.
+//! - [`urw`], [`surw`]: uniform over schedules, or over the orders of one object's accesses.
+//! - [`random_depth`]: more and more random preemptions.
+//! - [`q_learning`], [`greedy`]: towards states seldom seen.
+//! - [`feedback`]: mutations of schedules that showed something new.
 //! - [`sequence`]: one strategy after another within an iteration.
 //! - [`chess_fair`]: any strategy, made fair.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
@@ -14,16 +18,24 @@
 mod change_points;
 pub mod chess_fair;
 pub mod delay_bounding;
+pub mod feedback;
 pub mod follow;
+pub mod greedy;
+mod learned;
 pub mod pct;
 pub mod pct_t;
 pub mod portfolio;
 pub mod pos;
 mod priorities;
 pub mod probabilistic;
+pub mod q_learning;
 pub mod random;
+pub mod random_depth;
 pub mod replay;
 pub mod round_robin;
 pub mod sequence;
 mod spins;
+pub mod surw;
 mod timeout;
+pub mod urw;
+mod weights;

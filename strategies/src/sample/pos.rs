@@ -13,7 +13,7 @@
 use super::priorities::Priorities;
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Iteration, Pick, Strategy, View};
+use crate::{Iteration, Operation, Pending, Pick, Strategy, View};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -34,6 +34,18 @@ impl Pos {
     /// Without redrawing the priorities of races.
     pub fn basic() -> Pos {
         Pos { redraws: false, ..Pos::new() }
+    }
+
+    /// Draws anew for those of at most 64 workers, from number `first` on, that race with what `own`
+    /// executed.
+    #[inline]
+    fn redraw_races(&mut self, executed: &Operation, workers: &[Pending], first: usize, own: usize) {
+        let races = |i: usize| executed.dependent(&workers[i].operation) & (first + i != own);
+        let mut all = (0..workers.len()).fold(0u64, |all, i| all | u64::from(races(i)) << i);
+        while all != 0 {
+            self.priorities.redraw(first + all.trailing_zeros() as usize, &mut self.rng);
+            all &= all - 1;
+        }
     }
 }
 
@@ -60,10 +72,8 @@ impl Strategy for Pos {
         let worker = self.priorities.highest(view.enabled);
         if self.redraws {
             let executed = &view.workers[worker.index()].operation;
-            for (other, pending) in view.workers.iter().enumerate() {
-                if other != worker.index() && executed.dependent(&pending.operation) {
-                    self.priorities.redraw(other, &mut self.rng);
-                }
+            for (i, workers) in view.workers.chunks(64).enumerate() {
+                self.redraw_races(executed, workers, i * 64, worker.index());
             }
         }
         // Of the operation that will be pending next.

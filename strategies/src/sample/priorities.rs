@@ -42,11 +42,12 @@ impl Priorities {
     /// The worker of the highest priority; at least one is enabled.
     #[inline]
     pub fn highest(&self, enabled: &[WorkerId]) -> WorkerId {
-        let mut best = enabled[0];
+        let (mut best, mut highest) = (enabled[0], self.0[enabled[0].index()]);
         for worker in &enabled[1..] {
-            if self.0[worker.index()] > self.0[best.index()] {
-                best = *worker;
-            }
+            // Without a branch: who is highest cannot be predicted.
+            let priority = self.0[worker.index()];
+            best = if priority > highest { *worker } else { best };
+            highest = highest.max(priority);
         }
         best
     }

@@ -5,7 +5,8 @@ use super::exact::{self, Distribution};
 use super::sampling::{profile, schedules};
 use coyote_strategies::sample::pct::Fault;
 use coyote_strategies::toy::{Instruction::*, Program};
-use coyote_strategies::{Pct, PctT, Pos, Profile, RandomWalk, Strategy};
+use coyote_strategies::{Pct, PctT, Pos, Profile, RandomWalk, Strategy, Surw, Urw};
+use std::collections::BTreeMap;
 
 /// Programs without data choices or timeouts.
 fn programs() -> Vec<Program> {
@@ -90,4 +91,52 @@ fn pos_has_the_probabilities_of_its_definition() {
     agree(&deviations(&mut |_| Box::new(Pos::new()), &|p| exact::pos(p, 8, true)));
     agree(&deviations(&mut |_| Box::new(Pos::basic()), &|p| exact::pos(p, 8, false)));
     differ("no redrawing", &deviations(&mut |_| Box::new(Pos::basic()), &|p| exact::pos(p, 8, true)));
+}
+
+#[test]
+fn urw_has_the_probabilities_of_its_definition() {
+    agree(&deviations(&mut |p| prepared(Urw::default(), p), &exact::urw));
+    differ("random walk", &deviations(&mut |_| Box::new(RandomWalk::default()), &exact::urw));
+    // Without a dry run.
+    agree(&deviations(&mut |_| Box::new(Urw::default()), &exact::random));
+}
+
+#[test]
+fn urw_is_uniform_over_the_multinomial_of_independent_steps() {
+    for (lengths, number) in [(vec![4, 4], 70), (vec![5, 1, 2], 168), (vec![2, 2, 2], 90)] {
+        let worker = |(w, n): (usize, &usize)| vec![Rmw(w as u8, 1); *n];
+        let program: Program = lengths.iter().enumerate().map(worker).collect();
+        let model = exact::urw(&program);
+        assert_eq!(model.len(), number);
+        assert!(model.values().all(|p| (p * number as f64 - 1.0).abs() < 1e-9));
+        let z = deviation(&schedules(&program, prepared(Urw::default(), &program).as_mut()), &model);
+        assert!(z < AGREES, "{z}");
+    }
+}
+
+#[test]
+fn surw_is_uniform_over_the_orders_of_one_objects_accesses() {
+    // The first worker has much else to do, the third one accesses nothing shared, and the fourth exists
+    // only after the first worker's first access.
+    let own = |v, n| vec![Rmw(v, 1); n];
+    let first =
+        [vec![Spawn(1), Spawn(2)], own(1, 7), vec![Rmw(0, 1), Spawn(3), Rmw(0, 1)], own(1, 5)].concat();
+    let second = [own(2, 1), vec![Rmw(0, 1); 2]].concat();
+    let program = vec![first, second, vec![Load(3); 9], vec![Rmw(0, 1)]];
+    let mut strategy = prepared(Surw::default(), &program);
+    let mut counts: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
+    for (schedule, n) in schedules(&program, strategy.as_mut()) {
+        let mut done = [0; 4];
+        let accesses = schedule.iter().filter(|w| {
+            let w = **w as usize;
+            done[w] += 1;
+            program[w][done[w] - 1] == Rmw(0, 1)
+        });
+        *counts.entry(accesses.copied().collect()).or_default() += n;
+    }
+    // Of the 30 orders of 0 0 1 1 3 those in which 0 comes before 3.
+    assert_eq!(counts.len(), 20, "{counts:?}");
+    let model = counts.keys().map(|order| (order.clone(), 1.0 / 20.0)).collect();
+    let z = deviation(&counts, &model);
+    assert!(z < AGREES, "{z} {counts:?}");
 }

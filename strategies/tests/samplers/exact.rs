@@ -36,6 +36,24 @@ pub fn random(program: &Program) -> Distribution {
     walk(program, &|toy, _| vec![1.0; toy.view().enabled.len()])
 }
 
+/// In proportion to the steps that a worker and those it is yet to create have left. Only for programs
+/// without branches, whose workers are numbered in the order of creation.
+pub fn urw(program: &Program) -> Distribution {
+    use coyote_strategies::toy::Instruction::Spawn;
+    fn left(program: &Program, worker: usize, done: usize) -> f64 {
+        let rest = &program[worker][done..];
+        let children = rest.iter().map(|i| match i {
+            Spawn(child) => left(program, usize::from(*child), 0),
+            _ => 0.0,
+        });
+        rest.len() as f64 + children.sum::<f64>()
+    }
+    walk(program, &|toy, schedule| {
+        let done = |w: u32| schedule.iter().filter(|s| **s == w).count();
+        toy.view().enabled.iter().map(|w| left(program, toy.code(*w), done(w.0))).collect()
+    })
+}
+
 /// Every order of priorities and every tuple of `depth - 1` different change points among `decisions`, or
 /// of all of them if there are less.
 pub fn pct(program: &Program, depth: u32, decisions: u64) -> Distribution {

@@ -1,0 +1,95 @@
+//! Greedy: the worker whose step led to the state seen least often, as far as it is known.
+//!
+//! The ablation of Q-learning in P#'s evaluation (Mukherjee et al., OOPSLA 2020): looks one step ahead
+//! only. A step that was never made in this state counts as leading to a new one; ties are broken at
+//! random. States are those of [`super::q_learning`]. Data values are greedy, too, if there are at most
+//! 16, and uniform else. Not fair, and not independent: an iteration depends on all before it.
+
+use super::learned::{States, mix};
+use super::timeout;
+use crate::rng::ChoiceRng;
+use crate::{Event, Iteration, Pick, Strategy, View};
+use std::collections::BTreeMap;
+
+/// Choices among more values are not counted.
+const VALUES_MAX: u64 = 16;
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Greedy {
+    rng: ChoiceRng,
+    places: States,
+    /// How often each state was seen.
+    seen: BTreeMap<u64, u64>,
+    /// Where an action in a state led last.
+    led: BTreeMap<(u64, u64), u64>,
+    /// The last state and action of this iteration.
+    last: Option<(u64, u64)>,
+}
+
+impl Greedy {
+    /// Arrives in a state and chooses the best of some actions in it.
+    fn choose(&mut self, state: u64, actions: impl Iterator<Item = u64>) -> usize {
+        *self.seen.entry(state).or_default() += 1;
+        if let Some(from) = self.last {
+            self.led.insert(from, state);
+        }
+        let (mut best, mut least, mut ties) = ((0, 0), u64::MAX, 0);
+        for (i, action) in actions.enumerate() {
+            let seen = self.led.get(&(state, action)).map_or(0, |to| self.seen[to]);
+            if seen > least {
+                continue;
+            }
+            // Of equal ones the n-th takes over with probability 1/n: each is left alike.
+            ties = if seen < least { 1 } else { ties + 1 };
+            if self.rng.one_in(ties) {
+                (best, least) = ((i, action), seen);
+            }
+        }
+        self.last = Some((state, best.1));
+        best.0
+    }
+}
+
+impl Strategy for Greedy {
+    fn name(&self) -> String {
+        "greedy".into()
+    }
+
+    fn fair(&self) -> bool {
+        false
+    }
+
+    fn independent(&self) -> bool {
+        false
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.rng = ChoiceRng::new(iteration);
+        self.places.restart();
+        self.last = None;
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        if let Some(pick) = timeout::fires(view, &mut self.rng) {
+            return Some(pick);
+        }
+        let state = self.places.hash(view);
+        let places = std::mem::take(&mut self.places);
+        let chosen = self.choose(state, view.enabled.iter().map(|w| places.worker(*w)));
+        self.places = places;
+        Some(Pick::Step(view.enabled[chosen]))
+    }
+
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
+        if bound > VALUES_MAX {
+            return Some(self.rng.below(bound));
+        }
+        let state = mix(self.places.hash(view) ^ bound);
+        Some(self.choose(state, 0..bound) as u64)
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.places.observe(event);
+    }
+}

@@ -1,0 +1,159 @@
+//! Selectively uniform random walk (Zhao et al., ASPLOS 2025).
+//!
+//! For each iteration one object is drawn, and all orders of the accesses to it are equally likely,
+//! whatever else the workers do: when a worker is about to access it, the worker that shall do so next
+//! is drawn by how many accesses it and all that it is yet to create have left, as counted in a dry
+//! run, and others wait before their access until it has. The rest is scheduled as by `basic-pos`.
+//!
+//! Deviations from the authors' program: the object is drawn in proportion to its accesses among those
+//! only that several workers access and somebody changes, by [`crate::Operation::target`]: memory by
+//! address, locks, condvars. When a worker that was drawn creates another, that one takes its place
+//! with its share of the weight. Nobody waits when nobody else can run, nor longer than the dry run
+//! took. Without a dry run, or if nothing is shared, it is `basic-pos`.
+
+use super::priorities::Priorities;
+use super::timeout;
+use super::weights::{Weights, draw};
+use crate::profile::ObjectProfile;
+use crate::rng::ChoiceRng;
+use crate::{Class, Event, Iteration, Pick, Profile, Standing, Strategy, View, WorkerId, WorkerPath};
+use std::collections::BTreeMap;
+
+/// An object and its accesses in the dry run.
+#[derive(Clone, Debug, Default)]
+struct Object {
+    target: Option<(Class, u64)>,
+    accesses: BTreeMap<WorkerPath, u64>,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Surw {
+    rng: ChoiceRng,
+    priorities: Priorities,
+    /// What can be drawn; nothing, for programs that share nothing.
+    objects: Vec<Object>,
+    /// Steps of the dry run.
+    steps: u64,
+    /// The object of this iteration.
+    at: usize,
+    weights: Weights,
+    /// Who shall access the object next, once somebody is about to.
+    intended: Option<WorkerId>,
+    /// Who waits for that, by worker.
+    held: Vec<bool>,
+    /// Steps since somebody began to wait.
+    waited: u64,
+}
+
+impl Surw {
+    fn release(&mut self) {
+        self.intended = None;
+        self.held.fill(false);
+        self.waited = 0;
+    }
+
+    /// The enabled worker of the highest priority that does not wait.
+    fn candidate(&self, enabled: &[WorkerId]) -> Option<WorkerId> {
+        let free = enabled.iter().filter(|w| !self.held[w.index()]);
+        free.max_by_key(|w| self.priorities.of(w.index())).copied()
+    }
+
+    fn choose(&mut self, view: &View) -> WorkerId {
+        let ended = |w: WorkerId| view.workers[w.index()].standing == Standing::Ended;
+        if self.intended.is_some_and(ended) || self.waited > self.steps {
+            self.release();
+        }
+        loop {
+            let Some(worker) = self.candidate(view.enabled) else {
+                self.release();
+                continue;
+            };
+            let operation = &view.workers[worker.index()].operation;
+            let object = self.objects[self.at].target;
+            if object.is_none() || operation.target() != object {
+                return worker;
+            }
+            let alive = (0..view.workers.len() as u32).map(WorkerId).filter(|w| !ended(*w));
+            // The one that is about to has at least this access left.
+            let weight = |w| self.weights.of(w).max(u64::from(w == worker));
+            let intended = self.intended.or_else(|| draw(alive, weight, &mut self.rng));
+            self.intended = intended;
+            if intended == Some(worker) {
+                self.weights.done(worker);
+                self.release();
+                return worker;
+            }
+            self.held[worker.index()] = true;
+        }
+    }
+}
+
+impl Strategy for Surw {
+    fn name(&self) -> String {
+        "surw".into()
+    }
+
+    fn fair(&self) -> bool {
+        false
+    }
+
+    fn needs_profile(&self) -> bool {
+        true
+    }
+
+    fn prepare(&mut self, profile: &Profile) {
+        self.steps = profile.steps;
+        let contended = profile.objects.iter().filter(|(_, object)| object.contended());
+        let object = |(target, o): (&(Class, u64), &ObjectProfile)| Object {
+            target: Some(*target),
+            accesses: o.accesses.clone(),
+        };
+        self.objects = contended.map(object).collect();
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.rng = ChoiceRng::new(iteration);
+        self.priorities.clear();
+        if self.objects.is_empty() {
+            self.objects.push(Object::default());
+        }
+        let count = |object: &Object| object.accesses.values().sum::<u64>();
+        let mut at = self.rng.below(self.objects.iter().map(count).sum::<u64>().max(1));
+        self.at = 0;
+        while at >= count(&self.objects[self.at]) && self.at + 1 < self.objects.len() {
+            at -= count(&self.objects[self.at]);
+            self.at += 1;
+        }
+        self.weights.restart(&self.objects[self.at].accesses);
+        self.held.clear();
+        self.release();
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        if let Some(pick) = timeout::fires(view, &mut self.rng) {
+            return Some(pick);
+        }
+        self.priorities.cover(view.workers.len(), &mut self.rng);
+        self.weights.cover(view.workers.len(), &self.objects[self.at].accesses);
+        self.held.resize(view.workers.len(), false);
+        self.waited += u64::from(self.intended.is_some());
+        let worker = self.choose(view);
+        self.priorities.redraw(worker.index(), &mut self.rng);
+        Some(Pick::Step(worker))
+    }
+
+    fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {
+        Some(self.rng.below(bound))
+    }
+
+    fn observe(&mut self, event: Event) {
+        let share = self.weights.spawned(event, &self.objects[self.at].accesses);
+        if let Event::Spawned { parent, child } = event
+            && self.intended == Some(parent)
+            && self.rng.below((share + self.weights.of(parent)).max(1)) < share
+        {
+            self.intended = Some(child);
+        }
+    }
+}
