@@ -3,6 +3,8 @@
 //! A search goes from one end of an execution to the next and shares prefixes through snapshots. What is
 //! left to do is a list of [`Item`]s, which can be split off for another job or written to a file.
 //!
+//! - [`dfs`]: every execution, or all within a bound ([`bounding`]), with or without a memory of what was
+//!   seen ([`caching`]).
 //! - [`dependence`]: which steps commute.
 //! - [`clocks`]: happens-before of the current path.
 //! - [`dpor`]: one execution of every class of equivalent ones.
@@ -15,9 +17,12 @@
 //! - [`effort`]: what a search needs until it finds a bug.
 //! - [`catalog`]: all of them.
 
+pub mod bounding;
+pub mod caching;
 pub mod catalog;
 pub mod clocks;
 pub mod dependence;
+pub mod dfs;
 pub mod dpor;
 pub mod effort;
 pub mod estimate;

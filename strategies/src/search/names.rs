@@ -1,5 +1,8 @@
 //! Searches by name.
 
+use super::bounding::Cost;
+use super::caching::Caching;
+use super::dfs::Dfs;
 use super::dpor::Dpor;
 use super::{Item, Search, stratified};
 use crate::System;
@@ -7,7 +10,7 @@ use crate::catalog::SEARCHES;
 
 /// Whether this text selects a search, rather than a sampler.
 pub fn is_search(spec: &str) -> bool {
-    let name = spec.split(':').next().unwrap_or_default();
+    let name = spec.split([':', '+']).next().unwrap_or_default();
     SEARCHES.iter().any(|entry| entry.name == name)
 }
 
@@ -21,8 +24,74 @@ pub fn by_name<S: System + 'static>(
     if stratified::knows(spec) {
         return stratified::by_name(spec, seed, items);
     }
-    match spec {
-        "dpor" => Ok(Box::new(Dpor::new(items))),
-        _ => Err(format!("there is no search {spec}")),
+    let (name, max) = match spec.split_once(':') {
+        Some((name, max)) => (name, Some(max)),
+        None => (spec, None),
+    };
+    let (name, cache) = match name.split_once('+') {
+        Some((name, cache)) => (name, Some(cache)),
+        None => (name, None),
+    };
+    let caching = match cache {
+        None => Caching::Nothing,
+        Some("states") => Caching::States,
+        Some("hb") => Caching::Classes,
+        Some(other) => return Err(format!("{name}+{other}: what is kept is states or hb (happens-before)")),
+    };
+    let cost = match (name, cache) {
+        ("preemption-bounding", _) => Cost::Preemptions,
+        ("delay-bounding", _) => Cost::Delays,
+        ("dpor" | "stateful" | "dfs", _) if max.is_some() => {
+            return Err(format!("{spec}: {name} has no bound"));
+        }
+        ("dfs", _) => Cost::Nothing,
+        ("stateful", None) => {
+            return Ok(Box::new(Dfs::new(Cost::Nothing, None, Caching::States, items)));
+        }
+        ("dpor", None) => return Ok(Box::new(Dpor::new(items))),
+        ("dpor" | "stateful", _) => return Err(format!("{spec}: {name} is not combined with a cache")),
+        _ => return Err(format!("there is no search {spec}")),
+    };
+    let max = match max.map(str::parse) {
+        None => None,
+        Some(Ok(max)) => Some(max),
+        Some(Err(_)) => return Err(format!("{spec}: the bound is a number")),
+    };
+    Ok(Box::new(Dfs::new(cost, max, caching, items)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy::Toy;
+
+    #[test]
+    fn names_come_back() {
+        for spec in [
+            "dfs",
+            "dfs+hb",
+            "stateful",
+            "dpor",
+            "preemption-bounding",
+            "preemption-bounding+states:3",
+            "delay-bounding:0",
+            "delay-bounding+hb:2",
+        ] {
+            assert!(is_search(spec), "{spec}");
+            let search = by_name::<Toy>(spec, 0, None).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(search.name(), spec);
+            assert_eq!(search.save(), [Item::default()], "{spec}");
+        }
+        assert_eq!(by_name::<Toy>("dfs+states", 0, None).map(|s| s.name()), Ok("stateful".into()));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_name() {
+        let error = |spec| by_name::<Toy>(spec, 0, None).err().unwrap_or_default();
+        assert_eq!(error("dpor:2"), "dpor:2: dpor has no bound");
+        assert_eq!(error("dpor+states"), "dpor+states: dpor is not combined with a cache");
+        assert_eq!(error("dfs+x"), "dfs+x: what is kept is states or hb (happens-before)");
+        assert_eq!(error("delay-bounding:x"), "delay-bounding:x: the bound is a number");
+        assert_eq!(error("bfs"), "there is no search bfs");
     }
 }

@@ -1,5 +1,6 @@
 //! The searches on the toy machine, against naive enumeration.
 
+mod dfs;
 mod dpor;
 mod golden;
 mod oracle;

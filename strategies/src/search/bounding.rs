@@ -1,0 +1,38 @@
+//! Bounds on what distinguishes a schedule from a default one.
+//!
+//! Small bounds find most bugs (Musuvathi and Qadeer, PLDI 2007; Emmi, Qadeer and Rakamaric, POPL 2011).
+
+use crate::view::{Standing, View};
+use crate::{Pick, WorkerId};
+
+/// What a pick costs. In every state some pick is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    Nothing,
+    /// One for leaving a worker that could go on. Others are free then and there.
+    Preemptions,
+    /// One for each worker that could go on and is passed over, in the order of creation from the last
+    /// worker on. Timeouts come after all workers, as they fire by themselves when nobody goes on.
+    Delays,
+}
+
+impl Cost {
+    /// The cost of a pick if `last` executed the last step.
+    pub fn of(self, pick: Pick, last: Option<WorkerId>, view: &View) -> u32 {
+        match self {
+            Cost::Nothing => 0,
+            Cost::Preemptions => {
+                let goes_on = |w: WorkerId| view.workers[w.index()].standing == Standing::Enabled;
+                u32::from(last.is_some_and(|w| goes_on(w) && pick != Pick::Step(w)))
+            }
+            Cost::Delays => {
+                let from = last.unwrap_or(WorkerId(0));
+                let turn = |w: WorkerId| (w < from, w);
+                match pick {
+                    Pick::Step(w) => view.enabled.iter().filter(|o| turn(**o) < turn(w)).count() as u32,
+                    Pick::Timeout(_) => view.enabled.len() as u32,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a depth-first search remembers to explore it once only.
+
+use super::clocks::{Clock, Clocks, process};
+use super::dependence::{dependent, signature};
+use crate::WorkerId;
+use crate::system::{Access, Decision, Status, System};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// What counts as known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caching {
+    Nothing,
+    /// A state, by its fingerprint. Ends on cyclic state spaces.
+    States,
+    /// What happened before what, by a hash of that graph (CHESS, OSDI 2008): equivalent prefixes lead to
+    /// the same state. Sound only if steps say all that they touch.
+    Classes,
+}
+
+/// What is known.
+#[derive(Debug)]
+pub struct Cache {
+    caching: Caching,
+    /// With the fewest steps in which it was reached.
+    known: BTreeMap<(u128, u32), u64>,
+    states: u64,
+    past: Past,
+}
+
+impl Cache {
+    pub fn new(caching: Caching) -> Cache {
+        Cache { caching, known: BTreeMap::new(), states: 0, past: Past::default() }
+    }
+
+    pub fn caching(&self) -> Caching {
+        self.caching
+    }
+
+    /// How many different states there were, if they are compared.
+    pub fn states(&self) -> u64 {
+        self.states
+    }
+
+    /// A step is complete.
+    pub fn push<S: System>(&mut self, system: &S, decisions: &[Decision], partial: &[Access]) {
+        if self.caching == Caching::Classes {
+            self.past.push(decisions, partial, system.footprint());
+        }
+    }
+
+    /// Goes back to so many steps.
+    pub fn truncate(&mut self, steps: usize) {
+        self.past.truncate(steps);
+    }
+
+    pub fn steps(&self) -> usize {
+        self.past.hashes.len()
+    }
+
+    /// Whether the present state is new, together with what future costs depend on. Where executions are
+    /// cut off after some number of steps, a state reached with fewer steps than before is new again.
+    pub fn insert<S: System>(&mut self, system: &mut S, last: Option<WorkerId>, cut: bool) -> bool {
+        let steps = system.view().step;
+        let hash = match self.caching {
+            Caching::Nothing => return true,
+            Caching::States => system.fingerprint(),
+            // A step that is not complete has no place in the graph.
+            Caching::Classes if matches!(system.status(), Status::Choosing { .. }) => return true,
+            Caching::Classes => self.past.hashes.last().copied().unwrap_or(0),
+        };
+        let key = (hash, last.map_or(u32::MAX, |w| w.0));
+        match self.known.get_mut(&key) {
+            None => {
+                let mut others = self.known.range((hash, 0)..=(hash, u32::MAX));
+                self.states += u64::from(self.caching == Caching::States && others.next().is_none());
+                self.known.insert(key, steps);
+                true
+            }
+            Some(before) => {
+                let fewer = cut && steps < *before;
+                *before = steps.min(*before);
+                fewer
+            }
+        }
+    }
+}
+
+/// The happens-before graph of the path.
+#[derive(Debug, Default)]
+struct Past {
+    clocks: Clocks,
+    touched: Vec<Access>,
+    /// Of the graph up to each event: a sum, as the order of independent events does not matter.
+    hashes: Vec<u128>,
+    clock: Clock,
+}
+
+impl Past {
+    fn push(&mut self, decisions: &[Decision], partial: &[Access], footprint: &[Access]) {
+        let Decision::Pick(pick) = decisions[0] else { unreachable!("a step begins with a pick") };
+        let start = self.touched.len();
+        self.touched.extend(partial);
+        self.touched.extend(footprint);
+        let range = start..self.touched.len();
+        let (process, signature) = (process(pick), signature(&self.touched[start..]));
+        self.clock.set(self.clocks.latest(process));
+        for (i, event) in self.clocks.events().iter().enumerate().rev() {
+            let new = event.index > self.clock.get(event.process) && event.signature & signature != 0;
+            if new && dependent(&self.touched[event.footprint.clone()], &self.touched[range.clone()]) {
+                self.clock.join(self.clocks.row(i));
+            }
+        }
+        self.clocks.push(process, &self.clock, range, signature, 0..0);
+        let row = self.clocks.latest(process);
+        let row = &row[..row.len() - row.iter().rev().take_while(|count| **count == 0).count()];
+        let half = |salt: u64| {
+            let mut hasher = DefaultHasher::new();
+            (salt, decisions, row).hash(&mut hasher);
+            u128::from(hasher.finish())
+        };
+        let hash = half(1) << 64 | half(2);
+        self.hashes.push(hash.wrapping_add(self.hashes.last().copied().unwrap_or(0)));
+    }
+
+    fn truncate(&mut self, steps: usize) {
+        while self.hashes.len() > steps {
+            self.hashes.pop();
+            let event = self.clocks.pop().expect("one for each hash");
+            self.touched.truncate(event.footprint.start);
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! Depth-first search: every execution, or every one within a bound, the cheapest first.
+//!
+//! Under a bound ([`Cost`]) the search goes by levels, as iterative context bounding does: all executions
+//! of cost 0, then those of cost 1, and so on. A pick that is too expensive for a level is stored with the
+//! path to it, and begun there when its level comes: nothing is explored twice.
+//!
+//! With a cache ([`Caching`]) a path ends where it comes to something known. What is reached at a level was
+//! not reached at a lower one, so what is known need not be explored again, provided that the same worker
+//! executed the last step: costs depend on that. The cache belongs to this search and is not stored: one
+//! that goes on from [`Search::save`] may see and count states again, and work of a search with a cache
+//! is not given away.
+
+use super::bounding::Cost;
+use super::caching::{Cache, Caching};
+use super::{Advance, Branch, Counts, Item, Search, estimate};
+use crate::system::{Access, Decision, Status, System, decide};
+use crate::{Pick, View, WorkerId};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A state of the path.
+#[derive(Debug)]
+struct Node<T> {
+    snapshot: Option<T>,
+    /// Who executed the last step.
+    last: Option<WorkerId>,
+    /// The cost of the path to here.
+    spent: u32,
+    /// Picks still to be tried, in [`Dfs::picks`].
+    todo: Range<usize>,
+    /// Where its picks begin there.
+    picks: usize,
+    /// Values still to be tried.
+    values: Range<u64>,
+    /// Steps before it that the cache knows of.
+    steps: usize,
+    /// What the present step touched before it asked for a value.
+    partial: Vec<Access>,
+    /// Executions below alternatives that are done, and how many those are.
+    found: u64,
+    done: u64,
+}
+
+impl<T> Node<T> {
+    fn left(&self) -> u64 {
+        self.todo.len() as u64 + (self.values.end - self.values.start)
+    }
+}
+
+/// See the module's documentation. Between two calls of [`Search::advance`] the last node of the path, the
+/// only one without a decision, has something left.
+pub struct Dfs<S: System> {
+    name: String,
+    cost: Cost,
+    max: Option<u32>,
+    /// What is to be done, by what executions in it cost at least.
+    levels: BTreeMap<u32, Vec<Item>>,
+    level: u32,
+    path: Vec<Decision>,
+    nodes: Vec<Node<S::Snapshot>>,
+    picks: Vec<Pick>,
+    /// Whether the system is in the state of the last node.
+    here: bool,
+    cache: Cache,
+    /// What the present step touched before its state was restored.
+    partial: Vec<Access>,
+    /// Whether the system cut an execution off that could have gone on.
+    cut_off: bool,
+    counts: Counts,
+    /// Items that are done.
+    finished: u64,
+}
+
+/// What a decision led to.
+#[derive(Clone, Copy)]
+enum Arrival {
+    /// A state to go on from.
+    Open,
+    /// One that is explored elsewhere.
+    Known,
+    Ended(Status),
+}
+
+/// What is to be done at a state.
+#[derive(Clone, Copy)]
+enum Left<'a> {
+    All,
+    Some(&'a Branch),
+    Nothing,
+}
+
+impl<S: System> Dfs<S> {
+    /// Executions that cost at most `max`, if it is given; with items, only those that they describe.
+    pub fn new(cost: Cost, max: Option<u32>, caching: Caching, items: Option<Vec<Item>>) -> Dfs<S> {
+        let mut levels = BTreeMap::<u32, Vec<Item>>::new();
+        for item in items.unwrap_or_else(|| vec![Item::default()]) {
+            let level = item.branches.iter().map(|branch| branch.spent).max().unwrap_or(0);
+            levels.entry(level).or_default().push(item);
+        }
+        Dfs {
+            name: name(cost, max, caching),
+            cost,
+            max,
+            levels,
+            level: 0,
+            path: Vec::new(),
+            nodes: Vec::new(),
+            picks: Vec::new(),
+            here: false,
+            cache: Cache::new(caching),
+            partial: Vec::new(),
+            cut_off: false,
+            counts: Counts::default(),
+            finished: 0,
+        }
+    }
+
+    /// The cheapest item of all.
+    fn pop(&mut self) -> Option<Item> {
+        let mut level = self.levels.first_entry()?;
+        self.level = *level.key();
+        let item = level.get_mut().pop();
+        if level.get().is_empty() {
+            level.remove();
+        }
+        item
+    }
+
+    /// Goes to the end of an item's prefix. Returns the status of a program that has ended before its
+    /// first step.
+    fn begin(&mut self, system: &mut S, item: &Item) -> Option<Status> {
+        self.path.clear();
+        self.picks.clear();
+        self.cache.truncate(0);
+        self.partial.clear();
+        system.restart();
+        self.here = true;
+        let mut branches = item.branches.iter().peekable();
+        let mut spent = 0;
+        for depth in 0..=item.prefix.len() {
+            let branch = branches.next_if(|branch| branch.depth as usize == depth);
+            match (item.prefix.get(depth), branch) {
+                (Some(decision), branch) => {
+                    self.push(system, spent, branch.map_or(Left::Nothing, Left::Some));
+                    spent = self.make(system, *decision);
+                }
+                (None, Some(branch)) => self.push(system, spent, Left::Some(branch)),
+                (None, None) => match self.arrive(system) {
+                    Arrival::Open => self.push(system, spent, Left::All),
+                    Arrival::Known => self.retract(),
+                    Arrival::Ended(status) => return Some(status),
+                },
+            }
+        }
+        self.settle();
+        None
+    }
+
+    /// Makes a decision in the state of the last node, and returns the cost of the path.
+    fn make(&mut self, system: &mut S, decision: Decision) -> u32 {
+        let node = self.nodes.last().expect("a node to go on from");
+        let spent = match decision {
+            Decision::Pick(pick) => node.spent + self.cost.of(pick, node.last, &system.view()),
+            Decision::Value(_) => node.spent,
+        };
+        self.path.truncate(self.nodes.len() - 1);
+        self.path.push(decision);
+        decide(system, decision);
+        self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
+        if !matches!(system.status(), Status::Choosing { .. }) {
+            let picked = self.path.iter().rposition(|d| matches!(d, Decision::Pick(_)));
+            let step = &self.path[picked.expect("a step begins with a pick")..];
+            self.cache.push(system, step, &self.partial);
+            self.partial.clear();
+        }
+        spent
+    }
+
+    /// Looks at the state that a decision led to.
+    fn arrive(&mut self, system: &mut S) -> Arrival {
+        let status = system.status();
+        self.cut_off |= status == Status::Abandoned && system.view().choices() > 0;
+        let last = if self.cost == Cost::Nothing { None } else { last_worker(&self.path) };
+        let new = self.cache.insert(system, last, self.cut_off);
+        self.counts.states = self.cache.states();
+        if !new {
+            self.counts.redundant += 1;
+            return Arrival::Known;
+        }
+        match status {
+            Status::Ready | Status::Choosing { .. } => return Arrival::Open,
+            Status::Abandoned => self.counts.abandoned += 1,
+            Status::Passed | Status::Bug => {
+                self.counts.executions += 1;
+                self.counts.bugs += u64::from(status == Status::Bug);
+                if let Some(node) = self.nodes.last_mut() {
+                    node.found += 1;
+                }
+            }
+        }
+        Arrival::Ended(status)
+    }
+
+    /// Adds the state that the system is in, with what is to be done there.
+    fn push(&mut self, system: &mut S, spent: u32, left: Left) {
+        let start = self.picks.len();
+        let mut values = 0..0;
+        let mut partial = Vec::new();
+        let choosing = matches!(system.status(), Status::Choosing { .. });
+        match (left, system.status()) {
+            (Left::All, Status::Choosing { bound }) => values = 0..bound,
+            (Left::All, _) => {
+                let view = system.view();
+                self.picks.extend(view.enabled.iter().map(|worker| Pick::Step(*worker)));
+                self.picks.extend(view.timeout.map(Pick::Timeout));
+            }
+            (Left::Some(branch), _) => {
+                values = branch.values.clone();
+                self.picks.extend(branch.todo.iter().filter_map(|decision| match decision {
+                    Decision::Pick(pick) => Some(*pick),
+                    Decision::Value(_) => None,
+                }));
+            }
+            (Left::Nothing, _) => {}
+        }
+        if choosing && self.cache.caching() == Caching::Classes {
+            partial.extend_from_slice(system.footprint());
+        }
+        let last = last_worker(&self.path);
+        if self.cost != Cost::Nothing {
+            self.defer(&system.view(), start, last, spent);
+        }
+        let node = Node {
+            snapshot: None,
+            last,
+            spent,
+            todo: start..self.picks.len(),
+            picks: start,
+            values,
+            steps: self.cache.steps(),
+            partial,
+            found: 0,
+            done: 0,
+        };
+        let returns = node.left() > 1 || !matches!(left, Left::All) && node.left() > 0;
+        let snapshot = (returns && system.can_snapshot()).then(|| system.snapshot());
+        self.nodes.push(Node { snapshot, ..node });
+    }
+
+    /// Stores those of the last picks that are too expensive for this level.
+    fn defer(&mut self, view: &View, start: usize, last: Option<WorkerId>, spent: u32) {
+        let mut later = BTreeMap::<u32, Vec<Decision>>::new();
+        let mut kept = start;
+        for i in start..self.picks.len() {
+            let pick = self.picks[i];
+            let level = spent + self.cost.of(pick, last, view);
+            if level > self.level {
+                later.entry(level).or_default().push(Decision::Pick(pick));
+            } else {
+                self.picks[kept] = pick;
+                kept += 1;
+            }
+        }
+        self.picks.truncate(kept);
+        for (level, todo) in later {
+            if self.max.is_some_and(|max| level > max) {
+                self.counts.cut = true;
+                continue;
+            }
+            let depth = self.path.len() as u32;
+            let branches = vec![Branch { depth, todo, spent, ..Branch::default() }];
+            self.levels.entry(level).or_default().push(Item { prefix: self.path.clone(), branches });
+        }
+    }
+
+    /// The alternative to go on with at the last node, which it then has no more.
+    fn take(&mut self) -> Option<Decision> {
+        let node = self.nodes.last_mut()?;
+        if let Some(value) = node.values.next() {
+            return Some(Decision::Value(value));
+        }
+        node.todo.next().map(|i| Decision::Pick(self.picks[i]))
+    }
+
+    /// Brings the system to the state of the last node.
+    fn go_there(&mut self, system: &mut S) {
+        if self.here {
+            return;
+        }
+        let node = self.nodes.last().expect("a node to go to");
+        self.cache.truncate(node.steps);
+        self.partial.clear();
+        match &node.snapshot {
+            Some(snapshot) => {
+                system.restore(snapshot);
+                self.partial.extend_from_slice(&node.partial);
+            }
+            None => {
+                system.restart();
+                for decision in &self.path[..self.nodes.len() - 1] {
+                    decide(system, *decision);
+                    self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
+                }
+            }
+        }
+        self.here = true;
+    }
+
+    /// All that begins with the last node's decision is explored.
+    fn retract(&mut self) {
+        self.here = false;
+        if let Some(node) = self.nodes.last_mut() {
+            node.done += 1;
+        }
+    }
+
+    /// Leaves nodes that have nothing left.
+    fn settle(&mut self) {
+        while let Some(node) = self.nodes.pop_if(|node| node.left() == 0) {
+            self.picks.truncate(node.picks);
+            match self.nodes.last_mut() {
+                Some(parent) => parent.found += node.found,
+                None => self.finished += 1,
+            }
+            self.retract();
+        }
+    }
+
+    fn branch(&self, depth: usize, todo: Range<usize>, values: Range<u64>) -> Branch {
+        let todo = self.picks[todo].iter().map(|pick| Decision::Pick(*pick)).collect();
+        let (depth, spent) = (depth as u32, self.nodes[depth].spent);
+        Branch { depth, todo, values, spent, ..Branch::default() }
+    }
+
+    /// Gives away what is left at the shallowest state, or half of it if it is the last one.
+    fn give_away(&mut self) -> Option<Item> {
+        let depth = self.nodes.iter().position(|node| node.left() > 0)?;
+        let node = &self.nodes[depth];
+        let (mut todo, mut values) = (node.todo.clone(), node.values.clone());
+        if depth + 1 == self.nodes.len() {
+            if node.left() < 2 {
+                return None;
+            }
+            todo.start += todo.len().div_ceil(2);
+            values.start += (values.end - values.start).div_ceil(2);
+        }
+        let branch = self.branch(depth, todo.clone(), values.clone());
+        let node = &mut self.nodes[depth];
+        node.todo.end = todo.start;
+        node.values.end = values.start;
+        Some(Item { prefix: self.path[..depth].to_vec(), branches: vec![branch] })
+    }
+}
+
+/// How a user selects it.
+fn name(cost: Cost, max: Option<u32>, caching: Caching) -> String {
+    let bound = match cost {
+        Cost::Nothing if caching == Caching::States => return "stateful".into(),
+        Cost::Nothing => "dfs",
+        Cost::Preemptions => "preemption-bounding",
+        Cost::Delays => "delay-bounding",
+    };
+    let cache = match caching {
+        Caching::Nothing => "",
+        Caching::States => "+states",
+        Caching::Classes => "+hb",
+    };
+    format!("{bound}{cache}{}", max.map_or(String::new(), |max| format!(":{max}")))
+}
+
+/// Who executed the last step of a path.
+fn last_worker(path: &[Decision]) -> Option<WorkerId> {
+    path.iter().rev().find_map(|decision| match decision {
+        Decision::Pick(Pick::Step(worker)) => Some(*worker),
+        _ => None,
+    })
+}
+
+impl<S: System> Search<S> for Dfs<S> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn advance(&mut self, system: &mut S, steps: u64) -> Advance {
+        let limit = self.counts.steps.saturating_add(steps);
+        loop {
+            if self.nodes.is_empty() {
+                let Some(item) = self.pop() else { return Advance::Exhausted };
+                if let Some(status) = self.begin(system, &item) {
+                    return Advance::Ended(status);
+                }
+                continue;
+            }
+            if self.counts.steps >= limit {
+                return Advance::Working;
+            }
+            self.go_there(system);
+            let Some(decision) = self.take() else { unreachable!("the last node has something left") };
+            let spent = self.make(system, decision);
+            let arrival = self.arrive(system);
+            match arrival {
+                Arrival::Open => self.push(system, spent, Left::All),
+                Arrival::Known | Arrival::Ended(_) => self.retract(),
+            }
+            self.settle();
+            if let Arrival::Ended(status) = arrival {
+                return Advance::Ended(status);
+            }
+        }
+    }
+
+    fn path(&self) -> &[Decision] {
+        &self.path
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Of the executions within the bound. None with a cache: what it saves cannot be foreseen.
+    fn estimate(&self) -> Option<f64> {
+        let here: u64 = self.nodes.iter().map(|node| node.found).sum();
+        let elsewhere = (self.counts.executions - here) as f64;
+        let levels = self.nodes.iter();
+        let levels =
+            levels.map(|node| estimate::Level { found: node.found, done: node.done, left: node.left() });
+        let total = elsewhere + estimate::total(levels);
+        let begun = self.finished + u64::from(!self.nodes.is_empty());
+        let waiting: usize = self.levels.values().map(Vec::len).sum();
+        let known = begun > 0 && self.cache.caching() == Caching::Nothing;
+        known.then(|| total + waiting as f64 * total / begun as f64)
+    }
+
+    fn split(&mut self) -> Option<Item> {
+        if self.cache.caching() != Caching::Nothing {
+            return None;
+        }
+        let waiting: usize = self.levels.values().map(Vec::len).sum();
+        self.give_away().or_else(|| {
+            if waiting + usize::from(!self.nodes.is_empty()) < 2 {
+                return None;
+            }
+            let mut level = self.levels.last_entry()?;
+            let item = level.get_mut().pop();
+            if level.get().is_empty() {
+                level.remove();
+            }
+            item
+        })
+    }
+
+    fn save(&self) -> Vec<Item> {
+        let mut items: Vec<Item> = self.levels.values().flatten().cloned().collect();
+        if !self.nodes.is_empty() {
+            let left = self.nodes.iter().enumerate().filter(|(_, node)| node.left() > 0);
+            let branches = left.map(|(i, node)| self.branch(i, node.todo.clone(), node.values.clone()));
+            let prefix = self.path[..self.nodes.len() - 1].to_vec();
+            items.push(Item { prefix, branches: branches.collect() });
+        }
+        items
+    }
+}
