@@ -61,7 +61,7 @@ impl<M: Message, const N: usize> Network<M, N> {
         futex::wait(&mailbox.length, 0);
         let mut messages = plain(&mailbox.messages);
         let first = messages[0];
-        messages.rotate_left(1);
+        messages.copy_within(1.., 0);
         messages[CAPACITY - 1] = M::EMPTY;
         mailbox.length.fetch_sub(1, Relaxed);
         first

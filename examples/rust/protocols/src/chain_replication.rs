@@ -14,9 +14,8 @@
 //! - A server applies a request again that the client has sent again, because the head failed after it had
 //!   forwarded the request.
 //!
-//! Failures come from a process of their own, once the system is set up. The master gives the hint
-//! [`STABLE`] then, so that an explorer can leave it and the failures for last before, and prefer them
-//! after.
+//! Failures come from a process of their own, once the system is set up. For an explorer that looks for
+//! them, this process and the master hint that they come [`LAST`] until then, and [`FIRST`] after.
 
 use crate::actor::{Network, plain, start};
 use coyote::nondet;
@@ -28,8 +27,9 @@ const CLIENT: usize = SERVERS + 1;
 const INJECTOR: usize = SERVERS + 2;
 const REQUESTS: u32 = 1;
 
-/// The hint that all servers know their places.
-const STABLE: i64 = 1;
+/// Hints: the rank of the process that gives it. Servers and client have the first one.
+const FIRST: i64 = 0;
+const LAST: i64 = 1;
 
 /// Nobody: the predecessor of the head, the successor of the tail.
 const NOBODY: usize = usize::MAX;
@@ -174,13 +174,14 @@ struct Master {
 
 impl Master {
     fn run(mut self) {
+        coyote::hint(LAST);
         for server in 0..SERVERS {
             send(server, Kind::Configure, self.after(server), 0);
         }
         for _ in 0..SERVERS {
             NETWORK.receive(MASTER);
         }
-        coyote::hint(STABLE);
+        coyote::hint(FIRST);
         send(INJECTOR, Kind::Start, 0, 0);
         send(CLIENT, Kind::Start, 0, 0);
         loop {
@@ -254,9 +255,15 @@ fn client() {
     }
 }
 
+fn wait_until_stable() {
+    coyote::hint(LAST);
+    NETWORK.receive(INJECTOR);
+    coyote::hint(FIRST);
+}
+
 /// Makes so many servers from number `first` on fail. Which ones, and in which order, the tool chooses.
 fn inject(first: usize, count: usize) {
-    NETWORK.receive(INJECTOR);
+    wait_until_stable();
     let mut failed = [false; SERVERS];
     for done in 0..count {
         let nth = nondet::int(..SERVERS - first - done);
@@ -285,7 +292,7 @@ fn two_behind_the_head() {
 
 /// The head fails.
 fn the_head() {
-    NETWORK.receive(INJECTOR);
+    wait_until_stable();
     send(0, Kind::Fail, 0, 0);
 }
 

@@ -1,20 +1,20 @@
 //! Two-phase commit: a coordinator asks all participants whether they can commit a transaction, and tells
 //! them to if all say yes. It gives a transaction up if somebody says no, or if a timer is faster.
 //!
-//! A participant that has said yes and does not hear of the decision asks the other one. If that one has
+//! A participant that has said yes and does not hear of the decision asks the others. If one of them has
 //! not voted, both can give up: it has to vote no from then on.
 //!
 //! Two bugs:
 //! - Nobody looks at the transaction that a vote belongs to. After a timeout an old vote is still under
 //!   way, and counts for the next transaction, to which that participant has not agreed.
-//! - A participant that has not voted tells the other one to give up, forgets about it, and votes yes when
-//!   it is asked, late, by the coordinator.
+//! - A participant that has not voted tells another one to give up, forgets about it, and votes yes when it
+//!   is asked, late, by the coordinator.
 
 use crate::actor::{Network, plain, start};
 use coyote::nondet;
 use std::sync::Mutex;
 
-const PARTICIPANTS: usize = 2;
+const PARTICIPANTS: usize = 3;
 const COORDINATOR: usize = PARTICIPANTS;
 const TRANSACTIONS: usize = 2;
 
@@ -26,7 +26,7 @@ enum Kind {
     Yes,
     No,
     Timeout,
-    /// To the other participant: what has become of this?
+    /// To another participant: what has become of this?
     Ask,
     Commit,
     Abort,
@@ -35,22 +35,25 @@ enum Kind {
 #[derive(Clone, Copy)]
 struct Message {
     kind: Kind,
+    from: usize,
     transaction: usize,
 }
 
 impl crate::actor::Message for Message {
-    const EMPTY: Message = Message { kind: Kind::None, transaction: 0 };
+    const EMPTY: Message = Message { kind: Kind::None, from: 0, transaction: 0 };
 }
 
 static NETWORK: Network<Message, { PARTICIPANTS + 1 }> = Network::new();
 
-fn send(to: usize, kind: Kind, transaction: usize) {
-    NETWORK.send(to, Message { kind, transaction });
+/// Whoever is not a participant sends as the coordinator.
+fn send(from: usize, to: usize, kind: Kind, transaction: usize) {
+    NETWORK.send(to, Message { kind, from, transaction });
 }
 
-fn send_to_all(kind: Kind, transaction: usize) {
-    for participant in 0..PARTICIPANTS {
-        send(participant, kind, transaction);
+/// To all participants but the sender.
+fn send_to_all(from: usize, kind: Kind, transaction: usize) {
+    for to in (0..PARTICIPANTS).filter(|to| *to != from) {
+        send(from, to, kind, transaction);
     }
 }
 
@@ -72,7 +75,7 @@ fn record(participant: usize, transaction: usize, state: State) {
     let states = &mut plain(&STATES)[transaction];
     states[participant] = state;
     let mixed = states.contains(&State::Committed) && states.contains(&State::Aborted);
-    assert!(!mixed, "a transaction is committed by one participant and aborted by the other");
+    assert!(!mixed, "a transaction is committed by one participant and aborted by another");
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -83,28 +86,27 @@ enum Bug {
 }
 
 fn participant(number: usize, bug: Bug) {
-    let other = 1 - number;
     let mut states = [State::Unknown; TRANSACTIONS];
     loop {
-        let Message { kind, transaction } = NETWORK.receive(number);
+        let Message { kind, from, transaction } = NETWORK.receive(number);
         let state = &mut states[transaction];
         match (kind, *state) {
             (Kind::Prepare, State::Unknown) => {
                 let agrees = nondet::bool();
                 *state = if agrees { State::Agreed } else { State::Aborted };
                 record(number, transaction, *state);
-                send(COORDINATOR, if agrees { Kind::Yes } else { Kind::No }, transaction);
+                send(number, COORDINATOR, if agrees { Kind::Yes } else { Kind::No }, transaction);
             }
-            (Kind::Prepare, _) => send(COORDINATOR, Kind::No, transaction),
-            (Kind::Timeout, State::Agreed) => send(other, Kind::Ask, transaction),
-            (Kind::Ask, State::Committed) => send(other, Kind::Commit, transaction),
-            // Who has agreed knows no more than the other one.
+            (Kind::Prepare, _) => send(number, COORDINATOR, Kind::No, transaction),
+            (Kind::Timeout, State::Agreed) => send_to_all(number, Kind::Ask, transaction),
+            (Kind::Ask, State::Committed) => send(number, from, Kind::Commit, transaction),
+            // Who has agreed knows no more than who asks.
             (Kind::Timeout, _) | (Kind::Ask, State::Agreed) => {}
             (Kind::Ask, _) => {
                 if bug != Bug::ForgottenAnswer {
                     *state = State::Aborted;
                 }
-                send(other, Kind::Abort, transaction);
+                send(number, from, Kind::Abort, transaction);
             }
             (Kind::Commit | Kind::Abort, _) => {
                 *state = if kind == Kind::Commit { State::Committed } else { State::Aborted };
@@ -117,9 +119,9 @@ fn participant(number: usize, bug: Bug) {
 
 fn coordinator(transactions: usize, bug: Bug) {
     for transaction in 0..transactions {
-        send_to_all(Kind::Prepare, transaction);
+        send_to_all(COORDINATOR, Kind::Prepare, transaction);
         let decision = if all_agree(transaction, bug) { Kind::Commit } else { Kind::Abort };
-        send_to_all(decision, transaction);
+        send_to_all(COORDINATOR, decision, transaction);
     }
 }
 
@@ -146,7 +148,7 @@ fn run(transactions: usize, timed: usize, bug: Bug) {
         start(&format!("participant {number}"), move || participant(number, bug));
     }
     start("coordinator", move || coordinator(transactions, bug));
-    send(timed, Kind::Timeout, 0);
+    send(COORDINATOR, timed, Kind::Timeout, 0);
 }
 
 /// A vote on a transaction that was given up counts for the next one.
@@ -161,13 +163,13 @@ fn commit_old_vote_correct() {
     run(TRANSACTIONS, COORDINATOR, Bug::None);
 }
 
-/// A participant forgets that it has told the other one to give up.
+/// A participant forgets that it has told another one to give up.
 #[coyote::test]
 fn commit_forgotten_answer() {
     run(1, 0, Bug::ForgottenAnswer);
 }
 
-/// A participant votes no after it has told the other one to give up.
+/// A participant votes no after it has told another one to give up.
 #[coyote::test]
 fn commit_forgotten_answer_correct() {
     run(1, 0, Bug::None);
