@@ -43,7 +43,7 @@ impl Default for Settings {
     /// All delays; half a gigabyte of cache at most.
     fn default() -> Settings {
         let cache = Capacity::Replacing(1 << 24);
-        Settings { delays_max: None, delays_step: 1, cache, snapshots_max: 1 << 14 }
+        Settings { delays_max: None, delays_step: 1, cache, snapshots_max: 1 << 17 }
     }
 }
 

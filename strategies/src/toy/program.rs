@@ -41,7 +41,7 @@ pub enum Instruction {
     AssumeNot(i8),
     Yield,
     /// Gives the explorer a hint.
-    Hint(u8),
+    Hint(i8),
 }
 
 /// The workers' instructions. Worker 0 starts by itself, the others by `Spawn`, or all of them if no

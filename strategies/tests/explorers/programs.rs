@@ -10,7 +10,7 @@ pub fn random(index: u64) -> Program {
     let mut program = generate(&mut rng, 8);
     for code in &mut program {
         if rng.one_in(4) {
-            code.insert(rng.below(code.len() as u64 + 1) as usize, Hint(rng.below(3) as u8));
+            code.insert(rng.below(code.len() as u64 + 1) as usize, Hint(rng.below(3) as i8 - 1));
         }
     }
     program
@@ -52,11 +52,11 @@ fn two_failures() -> Program {
         &receive(3),
         &receive(3),
         &receive(3),
-        &[Hint(0)],
+        &[Hint(-1)],
         &send(4),
         &receive(3),
         &[Load(5), SkipUnless(0, 4), Rmw(6, 1), Rmw(6, 1), Load(5), Assert(0)],
     ];
-    let failures = [&[Hint(1)][..], &receive(4), &[Hint(0)], &send(3), &[Set(5, 1)]];
+    let failures = [&[Hint(1)][..], &receive(4), &[Hint(-1)], &send(3), &[Set(5, 1)]];
     vec![server(0), server(1), server(2), master.concat(), failures.concat()]
 }

@@ -95,6 +95,6 @@ fn by_rank_is_run_to_completion_until_it_gets_a_hint() {
             vec![Load(0)],
         ]
     };
-    assert_eq!(schedule(&program(0), ByRank::default(), None), "0120111t0001100");
+    assert_eq!(schedule(&program(-1), ByRank::default(), None), "0120111t0001100");
     assert_eq!(schedule(&program(2), ByRank::default(), None), "0120111t0000011");
 }

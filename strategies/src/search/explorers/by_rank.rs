@@ -6,16 +6,16 @@
 //! interleaving failures with the start-up wastes the search. So the servers go first during the
 //! start-up, and master and failures go first after it.
 //!
-//! Here every worker begins with rank 0 and takes rank *r* by the hint `r` (`coyote::hint(r)`); lower
-//! ranks go first. In that protocol master and failing process say `hint(1)` as their first step, and
-//! `hint(0)` as soon as the system is stable or they see that it is:
+//! Here every worker begins with rank 0 and takes rank *r* by the hint `r` (`coyote::hint(r)`), which may be
+//! negative; lower ranks go first. In that protocol master and failing process come after the servers
+//! until the system is stable, and before them from then on:
 //!
 //! ```text
-//! fn failures(servers) {                          fn master(servers) {
-//!     hint(1);              // after the servers      hint(1);
-//!     let n = nondet(..);   // runs when they wait    start_up(servers);
-//!     hint(0);              // from here on first     hint(0);
-//!     ...                                             ...
+//! fn failures(servers) {             fn master(servers) {
+//!     hint(1);                           hint(1);
+//!     receive(start);                    start_up(servers);
+//!     hint(-1);                          hint(-1);
+//!     send(servers[..], fail);           send(failures, start);
 //! ```
 //!
 //! Without hints it is run to completion. A hint changes the order, never what is possible, so the
@@ -29,7 +29,7 @@ use crate::{Event, Pick, View, WorkerId};
 pub struct ByRank {
     turns: Turns,
     /// By [`WorkerId::index`].
-    ranks: Vec<u64>,
+    ranks: Vec<i64>,
 }
 
 impl ByRank {
@@ -75,7 +75,7 @@ impl Explorer for ByRank {
             match *event {
                 Event::Woken { worker, .. } => self.insert(worker),
                 Event::Hint { worker, value } => {
-                    self.ranks[worker.index()] = value;
+                    self.ranks[worker.index()] = value as i64;
                     self.insert(worker);
                 }
                 Event::Spawned { .. } | Event::Ended(_) => {}
