@@ -333,7 +333,9 @@ impl Toy {
             Instruction::Assert(value) => self.bug |= self.workers[w].register != value,
             Instruction::Assume(value) if self.workers[w].register != value => return self.stick(id),
             Instruction::AssumeNot(value) if self.workers[w].register == value => return self.stick(id),
-            Instruction::Hint(value) => self.events.push(Event::Hint { worker: id, value: i64::from(value) as u64 }),
+            Instruction::Hint(value) => {
+                self.events.push(Event::Hint { worker: id, value: i64::from(value) as u64 })
+            }
             Instruction::Assume(_) | Instruction::AssumeNot(_) | Instruction::Yield => {}
         }
         self.done(id);

@@ -7,7 +7,9 @@ use coyote_strategies::toy::Toy;
 use coyote_strategies::{Status, System};
 use std::fmt::Write;
 
-const SEARCHES: [&str; 8] = [
+const SEARCHES: [&str; 10] = [
+    "preemption-bounding+states",
+    "delay-bounding+states",
     "ses:round-robin",
     "ses:run-to-completion",
     "ses:probabilistic-round-robin",
