@@ -98,5 +98,5 @@ fn main() {
 fn profile() -> Profile {
     let path = |w| if w == 0 { WorkerPath::default() } else { WorkerPath(vec![w - 1]) };
     let workers = (0..WORKERS).map(|w| (path(w), STEPS / u64::from(WORKERS))).collect();
-    Profile { steps: STEPS, decisions: STEPS, workers, ..Profile::default() }
+    Profile { steps: STEPS, decisions: STEPS, concurrent_steps: STEPS, workers, ..Profile::default() }
 }

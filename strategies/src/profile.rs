@@ -1,6 +1,8 @@
 //! What a program did in its dry run: what strategies scale their random choices by.
 
-use crate::{Class, Event, Iteration, Paths, Pick, RandomWalk, Strategy, Summary, View, WorkerPath};
+use crate::{
+    Class, Event, Iteration, Paths, Pick, RandomWalk, Standing, Strategy, Summary, View, WorkerPath,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -11,6 +13,9 @@ pub struct Profile {
     pub steps: u64,
     /// Choices of a worker among at least two that were enabled.
     pub decisions: u64,
+    /// Steps executed while at least two workers had not ended. Unlike the decisions, whose number falls
+    /// when workers block each other, it is much the same in every schedule.
+    pub concurrent_steps: u64,
     /// Steps of each worker that made one.
     pub workers: BTreeMap<WorkerPath, u64>,
     /// Accesses of each object by [`crate::Operation::target`].
@@ -64,6 +69,8 @@ impl Profiler {
         let Pick::Step(worker) = pick else { return };
         self.profile.steps += 1;
         self.profile.decisions += u64::from(view.enabled.len() > 1);
+        let alive = view.workers.iter().filter(|w| w.standing != Standing::Ended).count();
+        self.profile.concurrent_steps += u64::from(alive > 1);
         self.steps.resize(view.workers.len(), 0);
         self.steps[worker.index()] += 1;
         let operation = &view.workers[worker.index()].operation;

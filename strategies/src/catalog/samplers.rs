@@ -71,7 +71,7 @@ pub const SAMPLERS: &[Sampler] = &[
             name: "pct",
             parameters: &[number("DEPTH", 3, 1, 1000)],
             paper: "Burckhardt et al., ASPLOS 2010",
-            promise: "a bug of this depth with probability at least 1/(n k^(DEPTH-1)), n workers, k decisions. \
+            promise: "a bug of this depth with probability at least 1/(n k^(DEPTH-1)), n workers, k steps. \
                       DEPTH counts as in that paper: there are DEPTH-1 change points. Coyote's bound, and d in \
                       its paper (TACAS 2023), count change points: d there is DEPTH-1 here",
             cost: ENABLED,

@@ -34,6 +34,8 @@ pub struct ChessFair {
     /// Who made the last step, and whether that was a yield.
     last: Option<(WorkerId, bool)>,
     workers: Vec<Worker>,
+    /// When a step of this worker last disabled that one; rows may be short.
+    disabled: Vec<Vec<u64>>,
     /// The first waits until the second has run or cannot.
     waits: Vec<(WorkerId, WorkerId)>,
     /// Those of the enabled workers that need not wait.
@@ -44,14 +46,12 @@ pub struct ChessFair {
 #[derive(Clone, Debug)]
 struct Worker {
     enabled: bool,
-    /// When it was last seen not to be enabled.
+    /// When it last was not, if it is.
     off_at: u64,
     scheduled_at: u64,
     yielded_at: Option<u64>,
     /// Steps since then.
     steps: u32,
-    /// When a step of this worker disabled the other one, by that one's number.
-    disabled: Vec<u64>,
 }
 
 impl ChessFair {
@@ -62,6 +62,7 @@ impl ChessFair {
             now: 0,
             last: None,
             workers: Vec::new(),
+            disabled: Vec::new(),
             waits: Vec::new(),
             allowed: Vec::new(),
         }
@@ -71,25 +72,23 @@ impl ChessFair {
     fn update(&mut self, view: &View) {
         self.now += 1;
         let last = self.last.take();
-        for (u, pending) in view.workers.iter().enumerate() {
+        for (u, (worker, pending)) in self.workers.iter_mut().zip(view.workers).enumerate() {
             let enabled = pending.standing == Standing::Enabled;
-            if u == self.workers.len() {
-                let off_at = self.now - 1;
-                let (scheduled_at, yielded_at, steps, disabled) = (0, None, 0, Vec::new());
-                self.workers.push(Worker { enabled, off_at, scheduled_at, yielded_at, steps, disabled });
+            if worker.enabled != enabled {
+                worker.enabled = enabled;
+                worker.off_at = self.now - u64::from(enabled);
+                if let Some((by, _)) = last.filter(|_| !enabled) {
+                    let row = &mut self.disabled[by.index()];
+                    row.resize(row.len().max(u + 1), 0);
+                    row[u] = self.now;
+                }
             }
-            if !enabled {
-                self.workers[u].off_at = self.now;
-            }
-            let before = std::mem::replace(&mut self.workers[u].enabled, enabled);
-            if before
-                && !enabled
-                && let Some((by, _)) = last
-            {
-                let disabled = &mut self.workers[by.index()].disabled;
-                disabled.resize(disabled.len().max(u + 1), 0);
-                disabled[u] = self.now;
-            }
+        }
+        for pending in &view.workers[self.workers.len()..] {
+            let enabled = pending.standing == Standing::Enabled;
+            let off_at = self.now - 1;
+            self.disabled.push(Vec::new());
+            self.workers.push(Worker { enabled, off_at, scheduled_at: 0, yielded_at: None, steps: 0 });
         }
         if let Some((worker, yields)) = last {
             self.scheduled(worker, yields);
@@ -110,10 +109,10 @@ impl ChessFair {
         // Before its first yield nobody is taken to have waited for it.
         let Some(since) = own.yielded_at.replace(self.now) else { return };
         for (u, other) in self.workers.iter().enumerate() {
-            let disabled = self.workers[worker.index()].disabled.get(u).is_some_and(|at| *at > since);
-            let could_run = other.enabled && other.off_at <= since;
             let wait = (worker, WorkerId(u as u32));
-            if (could_run || disabled) && other.scheduled_at <= since && !self.waits.contains(&wait) {
+            let disabled = || self.disabled[worker.index()].get(u).is_some_and(|at| *at > since);
+            let could_run = other.enabled && other.off_at <= since;
+            if (could_run || disabled()) && other.scheduled_at <= since && !self.waits.contains(&wait) {
                 self.waits.push(wait);
             }
         }
@@ -161,6 +160,7 @@ impl Strategy for ChessFair {
         self.now = 0;
         self.last = None;
         self.workers.clear();
+        self.disabled.clear();
         self.waits.clear();
     }
 

@@ -2,17 +2,18 @@
 //!
 //! Workers run in the order of creation, each until it blocks or ends, and `d` times an iteration the
 //! next worker runs instead. A bug that needs d delays of this deterministic schedule is found with
-//! probability at least 1 / k^d in a program of k decisions, however many workers there are.
+//! probability at least 1 / k^d in a program of k steps, however many workers there are.
 //!
-//! As in Coyote the delays fall on decisions drawn uniformly, several of them perhaps on the same one;
-//! unlike there, it is always exactly d, the number of decisions comes from a dry run, and a worker
-//! that is enabled again does not interrupt the one that runs. Not fair.
+//! As in Coyote the delays fall on steps drawn uniformly, several of them perhaps on the same one, and a
+//! delay waits until there is a choice; unlike there, it is always exactly d, the number of steps comes
+//! from a dry run (see `change_points.rs`), and a worker that is enabled again does not interrupt the
+//! one that runs. Not fair.
 
 use super::change_points::ChangePoints;
 use super::round_robin::{after, first_from};
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Iteration, Pick, Profile, Strategy, View, WorkerId};
+use crate::{Event, Iteration, Pick, Profile, Strategy, View, WorkerId};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -22,13 +23,15 @@ pub struct DelayBounding {
     points: ChangePoints,
     /// Who runs until it cannot.
     turn: WorkerId,
+    /// Delays whose step has passed without a choice.
+    owed: u32,
 }
 
 impl DelayBounding {
     /// With so many delays in each iteration.
     pub fn new(delays: u32) -> DelayBounding {
         let (rng, points) = Default::default();
-        DelayBounding { delays, rng, points, turn: WorkerId(0) }
+        DelayBounding { delays, rng, points, turn: WorkerId(0), owed: 0 }
     }
 }
 
@@ -52,8 +55,9 @@ impl Strategy for DelayBounding {
     fn begin(&mut self, iteration: Iteration) {
         self.rng = ChoiceRng::new(iteration);
         self.turn = WorkerId(0);
-        let decisions = self.points.decisions(&mut self.rng);
-        self.points.draw(self.delays, decisions, &mut self.rng);
+        self.owed = 0;
+        let steps = self.points.steps(&mut self.rng);
+        self.points.draw(self.delays, steps, &mut self.rng);
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
@@ -61,17 +65,23 @@ impl Strategy for DelayBounding {
             return Some(pick);
         }
         self.turn = first_from(view.enabled, self.turn);
-        if view.enabled.len() > 1 {
-            let mut point = self.points.pass();
-            while point.is_some() {
-                self.turn = first_from(view.enabled, after(self.turn));
-                point = self.points.more();
-            }
+        let mut point = self.points.pass(view);
+        while point.is_some() {
+            self.owed += 1;
+            point = self.points.more();
+        }
+        while self.owed > 0 && view.enabled.len() > 1 {
+            self.turn = first_from(view.enabled, after(self.turn));
+            self.owed -= 1;
         }
         Some(Pick::Step(self.turn))
     }
 
     fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {
         Some(self.rng.below(bound))
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.points.observe(event);
     }
 }

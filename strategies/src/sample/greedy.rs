@@ -78,7 +78,9 @@ impl Strategy for Greedy {
         let places = std::mem::take(&mut self.places);
         let chosen = self.choose(state, view.enabled.iter().map(|w| places.worker(*w)));
         self.places = places;
-        Some(Pick::Step(view.enabled[chosen]))
+        let worker = view.enabled[chosen];
+        self.places.picked(worker);
+        Some(Pick::Step(worker))
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
@@ -86,7 +88,9 @@ impl Strategy for Greedy {
             return Some(self.rng.below(bound));
         }
         let state = mix(self.places.hash(view) ^ bound);
-        Some(self.choose(state, 0..bound) as u64)
+        let value = self.choose(state, 0..bound) as u64;
+        self.places.chose(value);
+        Some(value)
     }
 
     fn observe(&mut self, event: Event) {

@@ -2,17 +2,17 @@
 //!
 //! Every worker gets a random priority, the enabled worker of the highest one runs, and at `d - 1`
 //! change points the running worker's priority falls below all others. A bug of depth d (one that d
-//! ordering constraints suffice for) in a program of n workers and k decisions is found by each
+//! ordering constraints suffice for) in a program of n workers and k steps is found by each
 //! iteration with probability at least 1 / (n k^(d-1)).
 //!
 //! `d` is the paper's depth: with d = 1 there is no change point. Coyote's bound and the d of the
 //! Coyote paper (TACAS 2023) count change points and so are less by one; moreover Coyote draws between
 //! one and d of them, and none in its first iteration, where we always draw exactly d - 1.
 //!
-//! The change points are distinct and drawn among the k decisions of a dry run, where a decision is a
-//! choice among at least two enabled workers: other steps give nothing to change. Before such a
-//! decision the worker that would run is lowered; the i-th point *drawn*, not the i-th in time, gives
-//! the i-th lowest priority, as the paper has it. A yield changes no priority.
+//! The change points are distinct and drawn among the k steps of a dry run that were made while at least
+//! two workers had not ended. Before such a step the worker that would make it is lowered; the i-th
+//! point *drawn*, not the i-th in time, gives the i-th lowest priority, as the paper has it. A yield
+//! changes no priority.
 //!
 //! Not fair: use `fair-pct`, or `+chess-fair` for programs that spin.
 
@@ -20,7 +20,7 @@ use super::change_points::ChangePoints;
 use super::priorities::Priorities;
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Iteration, OpKind, Pick, Profile, Strategy, View};
+use crate::{Event, Iteration, OpKind, Pick, Profile, Strategy, View};
 
 /// A mistake to make, as others have made it: shows that the tests of the distribution can fail.
 #[doc(hidden)]
@@ -28,9 +28,9 @@ use crate::{Iteration, OpKind, Pick, Profile, Strategy, View};
 pub enum Fault {
     /// Change points from a shuffle that draws partners from the whole list.
     BiasedShuffle,
-    /// No change points before a first iteration has shown how many decisions there are.
+    /// No change points before a first iteration has shown how many steps there are.
     FirstWithoutPoints,
-    /// The last decision is never a change point.
+    /// The last step is never a change point.
     OffByOne,
     /// Workers keep their priorities from iteration to iteration.
     PrioritiesKept,
@@ -61,19 +61,19 @@ impl Pct {
         Pct { fault: Some(fault), ..Pct::new(depth) }
     }
 
-    fn draw_faulty(&mut self, fault: Fault, iteration: Iteration, decisions: u64) {
+    fn draw_faulty(&mut self, fault: Fault, iteration: Iteration, steps: u64) {
         let count = self.depth - 1;
         match fault {
             Fault::BiasedShuffle => {
-                let mut all: Vec<u64> = (0..decisions).collect();
+                let mut all: Vec<u64> = (0..steps).collect();
                 for i in 0..all.len() {
-                    all.swap(i, self.rng.below(decisions) as usize);
+                    all.swap(i, self.rng.below(steps) as usize);
                 }
                 self.points.set(all.into_iter().take(count as usize));
             }
             Fault::FirstWithoutPoints if iteration.index == 0 => self.points.set(std::iter::empty()),
-            Fault::OffByOne => self.points.draw_distinct(count, decisions.saturating_sub(1), &mut self.rng),
-            _ => self.points.draw_distinct(count, decisions, &mut self.rng),
+            Fault::OffByOne => self.points.draw_distinct(count, steps.saturating_sub(1), &mut self.rng),
+            _ => self.points.draw_distinct(count, steps, &mut self.rng),
         }
     }
 }
@@ -100,10 +100,10 @@ impl Strategy for Pct {
         if self.fault != Some(Fault::PrioritiesKept) {
             self.priorities.clear();
         }
-        let decisions = self.points.decisions(&mut self.rng);
+        let steps = self.points.steps(&mut self.rng);
         match self.fault {
-            None => self.points.draw_distinct(self.depth - 1, decisions, &mut self.rng),
-            Some(fault) => self.draw_faulty(fault, iteration, decisions),
+            None => self.points.draw_distinct(self.depth - 1, steps, &mut self.rng),
+            Some(fault) => self.draw_faulty(fault, iteration, steps),
         }
     }
 
@@ -114,9 +114,7 @@ impl Strategy for Pct {
         }
         self.priorities.cover(view.workers.len(), &mut self.rng);
         let mut worker = self.priorities.highest(view.enabled);
-        if view.enabled.len() > 1
-            && let Some(place) = self.points.pass()
-        {
+        if let Some(place) = self.points.pass(view) {
             self.priorities.lower(worker.index(), place);
             worker = self.priorities.highest(view.enabled);
         }
@@ -128,8 +126,11 @@ impl Strategy for Pct {
         Some(Pick::Step(worker))
     }
 
-    /// Uniform, and no decision: only choices of workers are counted.
     fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {
         Some(self.rng.below(bound))
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.points.observe(event);
     }
 }

@@ -81,8 +81,8 @@ impl Strategy for PctT {
         self.rng = ChoiceRng::new(iteration);
         self.chains.clear();
         self.priorities.clear();
-        let decisions = self.points.decisions(&mut self.rng);
-        self.points.draw_distinct(self.depth - 1, decisions, &mut self.rng);
+        let steps = self.points.steps(&mut self.rng);
+        self.points.draw_distinct(self.depth - 1, steps, &mut self.rng);
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
@@ -92,9 +92,7 @@ impl Strategy for PctT {
         self.cover(view.workers.len());
         self.priorities.cover(view.workers.len(), &mut self.rng);
         let (mut chain, mut members) = self.highest(view.enabled);
-        if view.enabled.len() > 1
-            && let Some(place) = self.points.pass()
-        {
+        if let Some(place) = self.points.pass(view) {
             self.priorities.lower(chain, place);
             (chain, members) = self.highest(view.enabled);
         }
@@ -108,6 +106,7 @@ impl Strategy for PctT {
     }
 
     fn observe(&mut self, event: Event) {
+        self.points.observe(event);
         if let Event::Woken { by, worker } = event {
             self.cover(by.index().max(worker.index()) + 1);
             self.chains[worker.index()] = self.chains[by.index()];

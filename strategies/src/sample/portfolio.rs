@@ -8,7 +8,7 @@
 use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View};
 
 /// The default, chosen by measuring: see `strategies/tests/samplers/portfolio.rs`.
-pub const DEFAULT: &str = "[random,pct:2,pos,pct:3]";
+pub const DEFAULT: &str = "[random,pct:2,surw,pct:2]";
 
 /// See the module's documentation.
 pub struct Portfolio {

@@ -1,8 +1,8 @@
 //! Q-learning (Mukherjee et al., OOPSLA 2020).
 //!
 //! Learns from iteration to iteration which choices lead to states that were seldom seen. A state is
-//! where every worker stands: the sum of hashes of (worker's path, site, kind, standing). Choosing
-//! action a in state s has probability proportional to exp(Q[s, a]); after the iteration every choice
+//! where every worker stands: the sum of hashes of (worker's path, site, kind, standing, the value it chose
+//! last). Choosing action a in state s has probability proportional to exp(Q[s, a]); after the iteration every choice
 //! s -a-> s' that was made is updated in order:
 //!
 //! ```text
@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Data choices are learned as well, as actions of a state of their own. Deviations from Coyote's
-//! implementation: the softmax subtracts the largest exponent, so that it still chooses after thousands
+//! implementation: the end of an execution counts as staying in its last state for ever, since rewards
+//! are negative and to give up early would be the best that a test can do; the softmax subtracts the largest exponent, so that it still chooses after thousands
 //! of iterations; the hash of states neither depends on the order of workers nor loses bits; everything
 //! is reproducible from the seed, on one kind of machine (exponentials may differ between others); and
 //! fault points, as which we take boolean choices, have a bonus: reaching one counts as if it had been
@@ -32,6 +33,8 @@ const FAULT_BONUS: f64 = 0.25;
 struct State {
     /// How often it was seen.
     seen: u64,
+    /// How many actions it has.
+    available: u64,
     /// Q of the actions that were ever taken; all others have 0.
     actions: Vec<(u64, f64)>,
 }
@@ -42,8 +45,8 @@ impl State {
     }
 
     fn best(&self) -> f64 {
-        let best = self.actions.iter().map(|(_, q)| *q).fold(f64::NEG_INFINITY, f64::max);
-        if self.actions.is_empty() { 0.0 } else { best }
+        let untried = if (self.actions.len() as u64) < self.available { 0.0 } else { f64::NEG_INFINITY };
+        self.actions.iter().map(|(_, q)| *q).fold(untried, f64::max)
     }
 
     fn update(&mut self, action: u64, reward: f64) {
@@ -93,8 +96,10 @@ fn softmax(qs: &mut [f64], others: u64, rng: &mut ChoiceRng) -> Option<usize> {
 }
 
 impl QLearning {
-    fn make(&mut self, state: u64, action: u64, fault: bool) {
-        self.states.entry(state).or_default().seen += 1;
+    fn make(&mut self, state: u64, action: u64, available: u64, fault: bool) {
+        let known = self.states.entry(state).or_default();
+        known.seen += 1;
+        known.available = available;
         self.made.push(Made { state, action, fault });
     }
 }
@@ -125,7 +130,8 @@ impl Strategy for QLearning {
         let state = self.places.hash(view);
         if let [only] = view.enabled {
             // No choice, but a state that was seen.
-            self.make(state, self.places.worker(*only), false);
+            self.make(state, self.places.worker(*only), 1, false);
+            self.places.picked(*only);
             return Some(Pick::Step(*only));
         }
         let known = self.states.get(&state);
@@ -134,7 +140,8 @@ impl Strategy for QLearning {
         self.weights.extend(view.enabled.iter().map(|w| q(self.places.worker(*w))));
         let worker = view.enabled[softmax(&mut self.weights, 0, &mut self.rng)?];
         let fault = view.workers.iter().any(|w| w.operation.kind == OpKind::ChooseBool);
-        self.make(state, self.places.worker(worker), fault);
+        self.make(state, self.places.worker(worker), view.enabled.len() as u64, fault);
+        self.places.picked(worker);
         Some(Pick::Step(worker))
     }
 
@@ -155,7 +162,8 @@ impl Strategy for QLearning {
                 nth
             }
         };
-        self.make(state, value, true);
+        self.make(state, value, bound, true);
+        self.places.chose(value);
         Some(value)
     }
 
@@ -170,6 +178,12 @@ impl Strategy for QLearning {
             let seen = next.seen as f64 * if to.fault { FAULT_BONUS } else { 1.0 };
             let reward = -seen + DISCOUNT * next.best();
             self.states.entry(from.state).or_default().update(from.action, reward);
+        }
+        // As if it stayed there for ever.
+        if let Some(last) = self.made.last()
+            && let Some(state) = self.states.get_mut(&last.state)
+        {
+            state.update(last.action, -(state.seen as f64) / (1.0 - DISCOUNT));
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Iterative random depth bounding: more and more preemptions, at random places.
 //!
 //! The yardstick of the Q-learning paper (Mukherjee et al., OOPSLA 2020), as P# has it. A worker runs
-//! until it blocks or ends, then any other one; at D decisions drawn at random, another worker takes
-//! over. D grows: simple bugs are found first, with few switches to read. There D grew when hundred
+//! until it blocks or ends, then any other one; at D steps drawn at random, or as soon after as there is
+//! a choice, another worker takes over. D grows: simple bugs are found first, with few switches to read. There D grew when hundred
 //! iterations had seen no new state; here it grows after each so many iterations, from 0 on, so that an
 //! iteration depends on its number alone. Not fair.
 
 use super::change_points::ChangePoints;
 use super::{random, timeout};
 use crate::rng::ChoiceRng;
-use crate::{Iteration, Pick, Profile, Strategy, View};
+use crate::{Event, Iteration, Pick, Profile, Strategy, View};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -18,13 +18,15 @@ pub struct RandomDepth {
     period: u64,
     rng: ChoiceRng,
     points: ChangePoints,
+    /// Whether a preemption waits for a choice.
+    owed: bool,
 }
 
 impl RandomDepth {
     /// One more preemption after each `period` iterations, at least 1.
     pub fn new(period: u64) -> RandomDepth {
         assert!(period > 0);
-        RandomDepth { period, rng: ChoiceRng::default(), points: ChangePoints::default() }
+        RandomDepth { period, rng: ChoiceRng::default(), points: ChangePoints::default(), owed: false }
     }
 }
 
@@ -47,9 +49,10 @@ impl Strategy for RandomDepth {
 
     fn begin(&mut self, iteration: Iteration) {
         self.rng = ChoiceRng::new(iteration);
-        let decisions = self.points.decisions(&mut self.rng);
+        self.owed = false;
+        let steps = self.points.steps(&mut self.rng);
         let depth = (iteration.index / self.period).min(u64::from(u32::MAX)) as u32;
-        self.points.draw_distinct(depth.min(1_000), decisions, &mut self.rng);
+        self.points.draw_distinct(depth.min(1_000), steps, &mut self.rng);
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
@@ -57,7 +60,9 @@ impl Strategy for RandomDepth {
             return Some(pick);
         }
         let several = view.enabled.len() > 1;
-        let preempted = several && self.points.pass().is_some();
+        self.owed |= self.points.pass(view).is_some();
+        let preempted = several && self.owed;
+        self.owed &= !several;
         match view.current {
             Some(current) if view.can_step(current) && !preempted => Some(Pick::Step(current)),
             Some(current) if several && view.can_step(current) => {
@@ -71,5 +76,9 @@ impl Strategy for RandomDepth {
 
     fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {
         Some(self.rng.below(bound))
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.points.observe(event);
     }
 }

@@ -45,8 +45,8 @@ fn prepared(mut strategy: impl Strategy + 'static, program: &Program) -> Box<dyn
     Box::new(strategy)
 }
 
-fn decisions(program: &Program) -> u64 {
-    profile(program, 7).decisions
+fn steps(program: &Program) -> u64 {
+    profile(program, 7).concurrent_steps
 }
 
 #[test]
@@ -57,14 +57,14 @@ fn the_random_walk_is_uniform_at_every_choice() {
 #[test]
 fn pct_has_the_probabilities_of_its_definition() {
     for depth in 1..=4 {
-        let pct = |program: &Program| exact::pct(program, depth, decisions(program));
+        let pct = |program: &Program| exact::pct(program, depth, steps(program));
         agree(&deviations(&mut |p| prepared(Pct::new(depth), p), &pct));
         // Nobody wakes anybody in these programs.
         agree(&deviations(&mut |p| prepared(PctT::new(depth), p), &pct));
     }
     differ(
         "random walk",
-        &deviations(&mut |_| Box::new(RandomWalk::default()), &|p| exact::pct(p, 2, decisions(p))),
+        &deviations(&mut |_| Box::new(RandomWalk::default()), &|p| exact::pct(p, 2, steps(p))),
     );
 }
 
@@ -73,15 +73,15 @@ fn planted_faults_of_pct_are_rejected() {
     use Fault::*;
     for fault in [BiasedShuffle, FirstWithoutPoints, OffByOne, PrioritiesKept, YieldLowers] {
         let faulty = &mut |p: &Program| prepared(Pct::with_fault(3, fault), p);
-        differ(&format!("{fault:?}"), &deviations(faulty, &|p| exact::pct(p, 3, decisions(p))));
+        differ(&format!("{fault:?}"), &deviations(faulty, &|p| exact::pct(p, 3, steps(p))));
     }
 }
 
 #[test]
-fn pct_draws_as_many_change_points_as_there_are_decisions_at_most() {
+fn pct_draws_as_many_change_points_as_there_are_steps_at_most() {
     let program = &programs()[0];
     let mut strategy = Pct::new(9);
-    strategy.prepare(&Profile { decisions: 2, ..Profile::default() });
+    strategy.prepare(&Profile { concurrent_steps: 2, ..Profile::default() });
     let model = exact::pct(program, 9, 2);
     assert!(deviation(&schedules(program, &mut strategy), &model) < AGREES);
 }

@@ -2,7 +2,7 @@
 //! the papers' definitions and naive, to be independent of the implementations.
 
 use coyote_strategies::toy::{Program, Toy};
-use coyote_strategies::{OpKind, Operation, Pick, Standing, Status, System, WorkerId};
+use coyote_strategies::{OpKind, Operation, Pending, Pick, Standing, Status, System, WorkerId};
 use std::collections::BTreeMap;
 
 /// Who made each step.
@@ -54,25 +54,26 @@ pub fn urw(program: &Program) -> Distribution {
     })
 }
 
-/// Every order of priorities and every tuple of `depth - 1` different change points among `decisions`, or
-/// of all of them if there are less.
-pub fn pct(program: &Program, depth: u32, decisions: u64) -> Distribution {
+/// Every order of priorities and every tuple of `depth - 1` different change points among the first `steps`
+/// that are made while two workers have not ended, or of all of them if there are less.
+pub fn pct(program: &Program, depth: u32, steps: u64) -> Distribution {
     let mut found = Distribution::new();
-    let tuples = tuples(decisions, decisions.min(u64::from(depth) - 1));
+    let tuples = tuples(steps, steps.min(u64::from(depth) - 1));
     let orders = permutations(program.len());
     let weight = 1.0 / (tuples.len() * orders.len()) as f64;
     for order in &orders {
         for points in &tuples {
             let mut priority: Vec<usize> = order.iter().map(|rank| rank + depth as usize).collect();
-            let (mut toy, mut schedule, mut decision) = (Toy::new(program.clone()), Schedule::new(), 0);
+            let (mut toy, mut schedule, mut step) = (Toy::new(program.clone()), Schedule::new(), 0);
             while toy.status() == Status::Ready {
                 let enabled: Vec<usize> = toy.view().enabled.iter().map(|w| w.index()).collect();
                 let mut best = *enabled.iter().max_by_key(|w| priority[**w]).unwrap();
-                if enabled.len() > 1 {
-                    if let Some(i) = points.iter().position(|p| *p == decision) {
+                let alive = |pending: &&Pending| pending.standing != Standing::Ended;
+                if toy.view().workers.iter().filter(alive).count() > 1 {
+                    if let Some(i) = points.iter().position(|p| *p == step) {
                         priority[best] = i;
                     }
-                    decision += 1;
+                    step += 1;
                     best = *enabled.iter().max_by_key(|w| priority[**w]).unwrap();
                 }
                 toy.step(Pick::Step(WorkerId(best as u32)));

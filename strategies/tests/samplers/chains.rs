@@ -1,0 +1,51 @@
+//! PCT-t: who is woken goes on with the priority of who woke it.
+
+use coyote_strategies::{
+    Event, Iteration, Operation, Pct, PctT, Pending, Pick, Standing, Strategy, View, WorkerId,
+};
+
+/// Who of these is picked, all of four workers being there.
+fn pick(strategy: &mut dyn Strategy, enabled: &[u32]) -> u32 {
+    let pending = Pending { operation: Operation::START, standing: Standing::Enabled };
+    let enabled: Vec<WorkerId> = enabled.iter().copied().map(WorkerId).collect();
+    let view = View { enabled: &enabled, timeout: None, workers: &[pending; 4], current: None, step: 0 };
+    match strategy.pick(&view) {
+        Some(Pick::Step(worker)) => worker.0,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// In how many of 200 iterations the choice between 0 and 1 agrees with that between 3, which was woken
+/// by 2, which was woken by 0, and 1.
+fn agreements(strategy: &mut dyn Strategy) -> usize {
+    let agree = |index: &u64| {
+        strategy.begin(Iteration { seed: 1, index: *index });
+        let first = pick(strategy, &[0, 1]);
+        strategy.observe(Event::Woken { by: WorkerId(0), worker: WorkerId(2) });
+        strategy.observe(Event::Woken { by: WorkerId(2), worker: WorkerId(3) });
+        (first == 0) == (pick(strategy, &[1, 3]) == 3)
+    };
+    (0..200).filter(agree).count()
+}
+
+#[test]
+fn the_woken_inherit_the_priority() {
+    assert_eq!(agreements(&mut PctT::new(1)), 200);
+    // Priorities of three workers: two of three orders agree. Binomial(200, 2/3), 7 deviations.
+    let by_worker = agreements(&mut Pct::new(1));
+    assert!((87..180).contains(&by_worker), "{by_worker}");
+}
+
+#[test]
+fn of_a_chain_each_enabled_worker_is_as_likely() {
+    let mut strategy = PctT::new(1);
+    let mut counts = [0u32; 4];
+    for index in 0..3_000 {
+        strategy.begin(Iteration { seed: 2, index });
+        strategy.observe(Event::Woken { by: WorkerId(1), worker: WorkerId(2) });
+        strategy.observe(Event::Woken { by: WorkerId(1), worker: WorkerId(3) });
+        counts[pick(&mut strategy, &[1, 2, 3]) as usize] += 1;
+    }
+    // Binomial(3000, 1/3) has deviation 26.
+    assert!(counts[1..].iter().all(|n| (850..1150).contains(n)), "{counts:?}");
+}
