@@ -4,7 +4,7 @@
 //! so this is the recursive estimator of Kilby, Slaney, Thiebaux and Walsh (AAAI 2006): what is left of a
 //! state is taken to be, per alternative, as large as what has been seen of its other alternatives. It is
 //! biased as long as the search is in a small corner, and exact in the end. Alternatives that a search
-//! finds out about later (races) count from then on.
+//! finds out about later (races) count from then on: for DPOR it is far too low at first.
 
 /// What a search knows of one state of its path.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,6 @@
 //! DPOR finds every class of executions once.
 
-use crate::oracle::{Outcome, Truth, classify, enumerate, run};
+use crate::oracle::{Found, Truth, classify, enumerate, run};
 use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::dpor::Dpor;
@@ -9,7 +9,7 @@ use coyote_strategies::toy::{Program, Toy, generate};
 use std::collections::BTreeMap;
 
 /// What is wrong with a search for classes, if anything.
-fn flaw(truth: &Truth, found: &BTreeMap<u64, (Outcome, u64)>) -> Option<String> {
+pub fn flaw(truth: &Truth, found: &Found) -> Option<String> {
     let missing = truth.classes.iter().find(|(class, _)| !found.contains_key(class));
     if let Some((_, outcome)) = missing {
         let lost = truth.classes.keys().filter(|class| !found.contains_key(class)).count();
@@ -84,7 +84,7 @@ pub fn run_in_parts<T: Search<Toy>>(
     program: &Program,
     seed: u64,
     new: impl Fn(Option<Vec<Item>>) -> T,
-) -> (BTreeMap<u64, (Outcome, u64)>, Counts) {
+) -> (Found, Counts) {
     let mut rng = ChoiceRng::new(Iteration { seed, index: 0 });
     let start = || Toy::new(program.clone());
     let mut jobs = vec![(new(None), start())];
@@ -95,7 +95,7 @@ pub fn run_in_parts<T: Search<Toy>>(
         let (job, toy) = &mut jobs[at];
         match job.advance(toy, 1 + rng.below(12)) {
             Advance::Ended(_) => {
-                let (class, outcome) = classify(program, job.path());
+                let (class, outcome) = classify(program, job.path()).expect("possible");
                 found.entry(class).or_insert((outcome, 0)).1 += 1;
             }
             Advance::Working => {}

@@ -2,5 +2,7 @@
 
 mod dfs;
 mod dpor;
+mod effort;
+mod faults;
 mod golden;
 mod oracle;

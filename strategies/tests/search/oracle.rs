@@ -151,25 +151,46 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The class and outcome of a complete execution.
-pub fn classify(program: &Program, path: &[Decision]) -> (Class, Outcome) {
+/// The class and outcome of a complete execution; `None` if it is not possible.
+pub fn classify(program: &Program, path: &[Decision]) -> Option<(Class, Outcome)> {
     let (mut toy, mut trace) = (Toy::new(program.clone()), Trace::default());
-    path.iter().for_each(|decision| trace.make(&mut toy, *decision));
-    (trace.class(&toy), outcome(&toy))
+    for decision in path {
+        if !decisions(&toy).contains(decision) {
+            return None;
+        }
+        trace.make(&mut toy, *decision);
+    }
+    toy.status().is_final().then(|| (trace.class(&toy), outcome(&toy)))
 }
 
-/// All that a search finds, by class, with how often.
-pub fn run(search: &mut dyn Search<Toy>, program: &Program) -> BTreeMap<Class, (Outcome, u64)> {
-    let mut toy = Toy::new(program.clone());
+/// Classes with their outcomes, and how often they were found.
+pub type Found = BTreeMap<Class, (Outcome, u64)>;
+
+/// All that a search finds.
+pub fn run(search: &mut dyn Search<Toy>, program: &Program) -> Found {
+    run_on(search, &mut Toy::new(program.clone()), program).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same on a system that stands for the program.
+pub fn run_on<S: System>(
+    search: &mut dyn Search<S>,
+    system: &mut S,
+    program: &Program,
+) -> Result<Found, String> {
     let mut found = BTreeMap::new();
     loop {
-        match search.advance(&mut toy, u64::MAX) {
+        if search.counts().steps > 2_000_000 {
+            return Err("it does not end".into());
+        }
+        match search.advance(system, 2_000_000) {
             Advance::Ended(_) => {
-                let (class, outcome) = classify(program, search.path());
+                let Some((class, outcome)) = classify(program, search.path()) else {
+                    return Err(format!("{:?} is not an execution", search.path()));
+                };
                 found.entry(class).or_insert((outcome, 0)).1 += 1;
             }
-            Advance::Working => panic!("without a limit"),
-            Advance::Exhausted => return found,
+            Advance::Working => {}
+            Advance::Exhausted => return Ok(found),
         }
     }
 }

@@ -47,6 +47,7 @@ impl<S: System> Dpor<S> {
             }
         }
         self.replaying = false;
+        self.settle();
         None
     }
 
