@@ -54,7 +54,6 @@ impl Expected {
 
 /// Bugs that a random walk has no chance to find: they take many switches the other way.
 const BEYOND_RANDOM: &[(&str, &str)] = &[
-    ("protocols", "paxos_any_value"),
     ("sct_reorder", "reorder_10"),
     ("sct_reorder", "reorder_20"),
     ("sct_reorder", "reorder_50"),

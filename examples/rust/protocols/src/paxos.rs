@@ -1,5 +1,6 @@
 //! Paxos for one value: proposers ask acceptors to accept their values. A value is chosen once a majority
-//! has accepted it in one ballot, and no other one may ever be chosen.
+//! has accepted it in one ballot, and no other one may ever be chosen. Each proposer speaks to a majority
+//! only, not the same one as the others.
 //!
 //! Two bugs:
 //! - An acceptor compares a proposal with the last ballot that it accepted instead of the last one that it
@@ -9,12 +10,12 @@
 //!   That takes three ballots: one whose value few accept, one whose value is chosen, and a third one
 //!   whose proposer hears of both.
 
-use crate::actor::{Network, plain, start};
-use std::sync::Mutex;
+use crate::actor::{Network, start};
 
 const ACCEPTORS: usize = 3;
 const MAJORITY: usize = 2;
 const PROPOSERS_MAX: usize = 3;
+const LEARNER: usize = ACCEPTORS + PROPOSERS_MAX;
 
 #[derive(Clone, Copy, PartialEq)]
 #[repr(u32)]
@@ -23,6 +24,8 @@ enum Kind {
     Prepare,
     Promise,
     Accept,
+    /// To the learner.
+    Accepted,
 }
 
 /// Ballot 0 means none. A value is the number of the proposer whose it was, from 1.
@@ -39,24 +42,21 @@ impl crate::actor::Message for Message {
     const EMPTY: Message = Message { kind: Kind::None, ballot: 0, value: 0, accepted_in: 0 };
 }
 
-/// Acceptors, and after them proposers.
-static NETWORK: Network<Message, { ACCEPTORS + PROPOSERS_MAX }> = Network::new();
+/// Acceptors, after them proposers, and the learner.
+static NETWORK: Network<Message, { ACCEPTORS + PROPOSERS_MAX + 1 }> = Network::new();
 
-/// What each acceptor has accepted last, and what was chosen, for the invariant.
-struct Ledger {
-    /// Ballot and value.
-    accepted: [(u32, u32); ACCEPTORS],
-    chosen: u32,
-}
-
-static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { accepted: [(0, 0); ACCEPTORS], chosen: 0 });
-
-fn record(acceptor: usize, ballot: u32, value: u32) {
-    let mut ledger = plain(&LEDGER);
-    ledger.accepted[acceptor] = (ballot, value);
-    if ledger.accepted.iter().filter(|a| **a == (ballot, value)).count() >= MAJORITY {
-        assert!([0, value].contains(&ledger.chosen), "two values are chosen");
-        ledger.chosen = value;
+/// Hears what is accepted, and watches over the invariant.
+fn learner() {
+    let mut accepted = [0; PROPOSERS_MAX + 1]; // how often, by ballot
+    let mut chosen = 0;
+    loop {
+        let message = NETWORK.receive(LEARNER);
+        let times = &mut accepted[message.ballot as usize];
+        *times += 1;
+        if *times >= MAJORITY {
+            assert!([0, message.value].contains(&chosen), "two values are chosen");
+            chosen = message.value;
+        }
     }
 }
 
@@ -81,7 +81,7 @@ fn acceptor(number: usize, bug: Bug) {
             Kind::Accept if ballot >= oldest => {
                 promised = promised.max(ballot);
                 (accepted_in, value) = (ballot, message.value);
-                record(number, ballot, value);
+                NETWORK.send(LEARNER, Message { kind: Kind::Accepted, ballot, value, accepted_in });
             }
             // Too old. Proposers do not try again, so there is nobody to tell.
             _ => {}
@@ -98,7 +98,8 @@ fn address(proposer: u32) -> usize {
 fn proposer(number: u32, bug: Bug) {
     let ballot = number;
     let send_to_all = |kind, value| {
-        for acceptor in 0..ACCEPTORS {
+        for i in 0..MAJORITY {
+            let acceptor = (number as usize + i) % ACCEPTORS;
             NETWORK.send(acceptor, Message { kind, ballot, value, accepted_in: 0 });
         }
     };
@@ -120,6 +121,7 @@ fn run(proposers: u32, bug: Bug) {
     for number in 1..=proposers {
         start(&format!("proposer {number}"), move || proposer(number, bug));
     }
+    start("learner", learner);
 }
 
 /// Acceptors forget what they promised.

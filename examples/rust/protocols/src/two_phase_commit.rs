@@ -16,6 +16,7 @@ use std::sync::Mutex;
 
 const PARTICIPANTS: usize = 3;
 const COORDINATOR: usize = PARTICIPANTS;
+const TIMER: usize = PARTICIPANTS + 1;
 const TRANSACTIONS: usize = 2;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -25,6 +26,9 @@ enum Kind {
     Prepare,
     Yes,
     No,
+    /// To the timer: somebody has begun to wait.
+    Wait,
+    /// From the timer: whoever waits has waited for long enough.
     Timeout,
     /// To another participant: what has become of this?
     Ask,
@@ -43,9 +47,8 @@ impl crate::actor::Message for Message {
     const EMPTY: Message = Message { kind: Kind::None, from: 0, transaction: 0 };
 }
 
-static NETWORK: Network<Message, { PARTICIPANTS + 1 }> = Network::new();
+static NETWORK: Network<Message, { PARTICIPANTS + 2 }> = Network::new();
 
-/// Whoever is not a participant sends as the coordinator.
 fn send(from: usize, to: usize, kind: Kind, transaction: usize) {
     NETWORK.send(to, Message { kind, from, transaction });
 }
@@ -85,17 +88,20 @@ enum Bug {
     ForgottenAnswer,
 }
 
-fn participant(number: usize, bug: Bug) {
+fn participant(number: usize, timed: usize, bug: Bug) {
     let mut states = [State::Unknown; TRANSACTIONS];
     loop {
         let Message { kind, from, transaction } = NETWORK.receive(number);
         let state = &mut states[transaction];
         match (kind, *state) {
             (Kind::Prepare, State::Unknown) => {
-                let agrees = nondet::bool();
+                let agrees = !nondet::bool(); // the first choice of a search is to agree
                 *state = if agrees { State::Agreed } else { State::Aborted };
                 record(number, transaction, *state);
                 send(number, COORDINATOR, if agrees { Kind::Yes } else { Kind::No }, transaction);
+                if agrees && number == timed {
+                    send(number, TIMER, Kind::Wait, transaction);
+                }
             }
             (Kind::Prepare, _) => send(number, COORDINATOR, Kind::No, transaction),
             (Kind::Timeout, State::Agreed) => send_to_all(number, Kind::Ask, transaction),
@@ -117,9 +123,12 @@ fn participant(number: usize, bug: Bug) {
     }
 }
 
-fn coordinator(transactions: usize, bug: Bug) {
+fn coordinator(transactions: usize, timed: usize, bug: Bug) {
     for transaction in 0..transactions {
         send_to_all(COORDINATOR, Kind::Prepare, transaction);
+        if timed == COORDINATOR && transaction == 0 {
+            send(COORDINATOR, TIMER, Kind::Wait, transaction);
+        }
         let decision = if all_agree(transaction, bug) { Kind::Commit } else { Kind::Abort };
         send_to_all(COORDINATOR, decision, transaction);
     }
@@ -142,13 +151,19 @@ fn all_agree(transaction: usize, bug: Bug) -> bool {
     true
 }
 
-/// The caller is the timer, which runs down once, in the first transaction.
+/// Time is up at any moment after somebody has begun to wait.
+fn timer() {
+    let wait = NETWORK.receive(TIMER);
+    send(TIMER, wait.from, Kind::Timeout, wait.transaction);
+}
+
+/// `timed` waits with a timer in the first transaction.
 fn run(transactions: usize, timed: usize, bug: Bug) {
     for number in 0..PARTICIPANTS {
-        start(&format!("participant {number}"), move || participant(number, bug));
+        start(&format!("participant {number}"), move || participant(number, timed, bug));
     }
-    start("coordinator", move || coordinator(transactions, bug));
-    send(COORDINATOR, timed, Kind::Timeout, 0);
+    start("timer", timer);
+    start("coordinator", move || coordinator(transactions, timed, bug));
 }
 
 /// A vote on a transaction that was given up counts for the next one.
