@@ -3,7 +3,9 @@
 use super::programs::program;
 use super::sampling::{profile, run};
 use coyote_strategies::catalog::{SAMPLERS, table};
-use coyote_strategies::{Context, Iteration, Status, Strategy, by_name};
+use coyote_strategies::{
+    Context, Iteration, Operation, Pending, Pick, Standing, Status, Strategy, View, WorkerId, by_name,
+};
 
 pub const CONTEXT: Context = Context { unfair_steps_max: 10_000 };
 
@@ -140,5 +142,28 @@ fn every_value_comes_up() {
         }
         // Uniform: one of six values is missed by 200 draws with probability 1e-15.
         assert_eq!(seen.len(), 6, "{name}: {seen:?}");
+    }
+}
+
+/// One rule for all of them.
+#[test]
+fn timeouts_fire_at_one_choice_in_sixteen() {
+    let pending = |standing| Pending { operation: Operation::START, standing };
+    let workers = [Standing::Enabled, Standing::Enabled, Standing::Blocked].map(pending);
+    let timeout = Some(WorkerId(2));
+    for name in names() {
+        let mut strategy = make(&name);
+        strategy.begin(Iteration { seed: 9, index: 0 });
+        let fired = (0..16_000).filter(|step| {
+            let enabled = &[WorkerId(0), WorkerId(1)];
+            let view = View { enabled, timeout, workers: &workers, current: None, step: *step };
+            strategy.pick(&view) == Some(Pick::Timeout(WorkerId(2)))
+        });
+        // Binomial(16000, 1/16) has deviation 31: five deviations miss once in 1.7 million.
+        let fired = fired.count();
+        assert!((850..1150).contains(&fired), "{name}: {fired}");
+        // Nobody else can go on.
+        let view = View { enabled: &[], timeout, workers: &workers, current: None, step: 0 };
+        assert_eq!(strategy.pick(&view), Some(Pick::Timeout(WorkerId(2))), "{name}");
     }
 }
