@@ -8,7 +8,7 @@ use coyote_strategies::search::fingerprints::Capacity;
 use coyote_strategies::search::ses::{Ses, Settings};
 use coyote_strategies::search::{self, Advance, Item};
 use coyote_strategies::toy::{Instruction::*, Program};
-use coyote_strategies::{Decision, Iteration, Search};
+use coyote_strategies::{Decision, Iteration, Pick, Search, WorkerId};
 use std::collections::BTreeSet;
 
 const UNCACHED: Settings =
@@ -104,6 +104,21 @@ fn with_no_delay_there_is_one_execution_for_each_choice_of_data() {
         assert_eq!((found.len(), assignments.len()), (12, 12), "{}", search.name());
         // 0 first.
         assert!(values(&found[0].0).iter().all(|d| *d == Decision::Value(0)));
+    }
+}
+
+#[test]
+fn what_a_step_says_before_it_chooses_holds_for_every_value() {
+    for snapshots in [true, false] {
+        let mut system = Spy::new(vec![vec![Choose(3), Load(0)], vec![Load(0)]]);
+        system.snapshots = snapshots;
+        // Worker 0 goes behind worker 1.
+        system.hint = Some(1);
+        let mut search = ses(ByRank::default(), Settings { delays_max: Some(0), ..UNCACHED });
+        let step = |worker| Decision::Pick(Pick::Step(WorkerId(worker)));
+        for (value, (path, _)) in executions(&mut system, &mut *search).into_iter().enumerate() {
+            assert_eq!(path, [step(0), Decision::Value(value as u64), step(1), step(0)]);
+        }
     }
 }
 

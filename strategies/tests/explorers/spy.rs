@@ -12,11 +12,21 @@ pub struct Spy {
     pub snapshots: bool,
     /// How often the program was started again.
     pub restarts: u64,
+    /// A hint that steps give before they choose a value.
+    pub hint: Option<u64>,
+    events: Vec<Event>,
 }
 
 impl Spy {
     pub fn new(program: Program) -> Spy {
-        let mut spy = Spy { toy: Toy::new(program), states: BTreeSet::new(), snapshots: true, restarts: 0 };
+        let mut spy = Spy {
+            toy: Toy::new(program),
+            states: BTreeSet::new(),
+            snapshots: true,
+            restarts: 0,
+            hint: None,
+            events: vec![],
+        };
         spy.record();
         spy
     }
@@ -39,6 +49,9 @@ impl System for Spy {
     }
     fn step(&mut self, pick: Pick) {
         self.toy.step(pick);
+        if let (Some(value), Status::Choosing { .. }) = (self.hint, self.toy.status()) {
+            self.events.push(Event::Hint { worker: pick.worker(), value });
+        }
         self.record();
     }
     fn choose(&mut self, value: u64) {
@@ -47,6 +60,7 @@ impl System for Spy {
     }
     fn restart(&mut self) {
         self.restarts += 1;
+        self.events.clear();
         self.toy.restart();
     }
     fn footprint(&self) -> &[Access] {
@@ -56,6 +70,7 @@ impl System for Spy {
         self.toy.announced(pick, into);
     }
     fn take_events(&mut self, into: &mut Vec<Event>) {
+        into.append(&mut self.events);
         self.toy.take_events(into);
     }
     fn can_snapshot(&self) -> bool {
@@ -66,6 +81,7 @@ impl System for Spy {
         self.toy.snapshot()
     }
     fn restore(&mut self, snapshot: &Toy) {
+        self.events.clear();
         self.toy.restore(snapshot);
     }
     fn fingerprint(&mut self) -> u128 {

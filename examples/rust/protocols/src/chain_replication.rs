@@ -265,7 +265,9 @@ fn wait_until_stable() {
 
 /// Makes so many servers from number `first` on fail. Which ones, and in which order, the tool chooses.
 fn inject(first: usize, count: usize) {
-    wait_until_stable();
+    // Nobody gets between two failures.
+    coyote::hint(FIRST);
+    NETWORK.receive(INJECTOR);
     let mut failed = [false; SERVERS];
     for done in 0..count {
         let nth = nondet::int(..SERVERS - first - done);
