@@ -1,21 +1,69 @@
-//! How fast searches are on the toy machine: executions per second of process time.
+//! How fast searches are on the toy machine, and what sharing prefixes through snapshots saves.
 
+use coyote_strategies::search::bounding::Cost;
+use coyote_strategies::search::caching::Caching;
+use coyote_strategies::search::dfs::Dfs;
 use coyote_strategies::search::dpor::Dpor;
 use coyote_strategies::search::{Advance, Search};
 use coyote_strategies::toy::{Instruction::*, Program, Toy};
+use coyote_strategies::{Access, Event, Pick, Status, System, View};
 // Clocks are banned where choices are made; here time is the result.
 #[allow(clippy::disallowed_types)]
 use std::time::Instant;
 
+/// A machine without snapshots: every prefix is executed again.
+struct Again(Toy);
+
+impl System for Again {
+    type Snapshot = ();
+
+    fn status(&self) -> Status {
+        self.0.status()
+    }
+    fn cut_short(&self) -> bool {
+        self.0.cut_short()
+    }
+    fn view(&self) -> View<'_> {
+        self.0.view()
+    }
+    fn step(&mut self, pick: Pick) {
+        self.0.step(pick);
+    }
+    fn choose(&mut self, value: u64) {
+        self.0.choose(value);
+    }
+    fn restart(&mut self) {
+        self.0.restart();
+    }
+    fn footprint(&self) -> &[Access] {
+        self.0.footprint()
+    }
+    fn announced(&self, pick: Pick, into: &mut Vec<Access>) {
+        self.0.announced(pick, into);
+    }
+    fn take_events(&mut self, into: &mut Vec<Event>) {
+        self.0.take_events(into);
+    }
+    fn can_snapshot(&self) -> bool {
+        false
+    }
+    fn snapshot(&mut self) {}
+    fn restore(&mut self, _snapshot: &()) {}
+    fn fingerprint(&mut self) -> u128 {
+        self.0.fingerprint()
+    }
+}
+
+/// The median of five runs.
 #[allow(clippy::disallowed_types)]
-fn measure(name: &str, program: &Program, new: impl Fn() -> Box<dyn Search<Toy>>) {
+fn measure<S: System>(name: &str, system: impl Fn() -> S, new: impl Fn() -> Box<dyn Search<S>>) {
     let mut times = Vec::new();
     let mut counts = None;
     for _ in 0..5 {
-        let mut toy = Toy::new(program.clone());
+        let mut system = system();
         let mut search = new();
         let start = Instant::now();
-        while search.advance(&mut toy, u64::MAX) != Advance::Exhausted {}
+        while search.advance(&mut system, u64::MAX) != Advance::Exhausted {}
         times.push(start.elapsed().as_secs_f64());
         counts = Some(search.counts());
     }
@@ -32,9 +80,27 @@ fn measure(name: &str, program: &Program, new: impl Fn() -> Box<dyn Search<Toy>>
     );
 }
 
+fn dpor<S: System + 'static>() -> Box<dyn Search<S>> {
+    Box::new(Dpor::new(None))
+}
+
+fn dfs<S: System + 'static>() -> Box<dyn Search<S>> {
+    Box::new(Dfs::new(Cost::Nothing, None, Caching::Nothing, None))
+}
+
 fn main() {
-    let rmw = |workers, times| vec![vec![Rmw(0, 1); times]; workers];
-    let dpor = || Box::new(Dpor::new(None)) as Box<dyn Search<Toy>>;
-    measure("dpor, 3 x 4 RMW", &rmw(3, 4), dpor);
-    measure("dpor, 2 x 8 RMW", &rmw(2, 8), dpor);
+    for (workers, times) in [(3, 4), (2, 8)] {
+        let program = vec![vec![Rmw(0, 1); times]; workers];
+        measure(&format!("dpor, {workers} x {times} RMW"), || Toy::new(program.clone()), dpor);
+    }
+    for depth in [20, 100, 500] {
+        // A long beginning, then all orders of 2 x 4 RMW.
+        let beginning = [vec![Rmw(1, 1); depth], vec![Spawn(1)], vec![Rmw(0, 1); 4]].concat();
+        let program: Program = vec![beginning, vec![Rmw(0, 1); 4]];
+        let (shared, again) = (|| Toy::new(program.clone()), || Again(Toy::new(program.clone())));
+        measure(&format!("dpor, depth {depth}, shared prefixes"), shared, dpor);
+        measure(&format!("dpor, depth {depth}, executed again"), again, dpor);
+        measure(&format!("dfs, depth {depth}, shared prefixes"), shared, dfs);
+        measure(&format!("dfs, depth {depth}, executed again"), again, dfs);
+    }
 }

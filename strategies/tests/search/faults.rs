@@ -139,7 +139,7 @@ fn planted_faults_are_caught() {
         Fault::AnnouncedOnly,
         Fault::WrongSnapshot,
     ] {
-        // Of the first 400 programs at least 15 catch each fault. Panics are slow.
+        // Of the first 400 programs at least 10 catch each fault. Panics are slow.
         let programs = if fault == Fault::WrongSnapshot { 20 } else { 400 };
         let caught = (0..programs).filter(|index| wrong(&program(*index), fault).is_some()).count();
         println!("{fault:?}: caught by {caught} of {programs} programs");
