@@ -60,6 +60,12 @@ pub trait Strategy: Send {
         false
     }
 
+    /// Whether this strategy's own first iteration is that of the random walk: the dry run then stands for
+    /// it.
+    fn begins_with_dry_run(&self) -> bool {
+        false
+    }
+
     /// Tells what the program did in its dry run, the first iteration of the random walk with the same
     /// seed. Called at most once.
     fn prepare(&mut self, _profile: &Profile) {}

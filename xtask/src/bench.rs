@@ -16,7 +16,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut lines = measure(&["bench", "-p", "coyote-wasm", "--bench", "engine"])?;
+    let mut lines = measure(&["bench", "-p", "coyote-wasm", "--bench", "engine", "--bench", "searches"])?;
     if !arguments.alone {
         lines.extend(measure(&["run", "--release", "--quiet", "--manifest-path", "bench/Cargo.toml"])?);
     }
@@ -25,6 +25,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     schedules(&lines);
     costs(&lines);
+    searches(&lines);
     preparation(&lines);
     Ok(())
 }
@@ -105,6 +106,38 @@ fn costs(lines: &[Value]) {
                 text(line, "points"),
                 number(line, "times_plain")
             ),
+            _ => {}
+        }
+    }
+}
+
+/// What exhaustive search costs, and what it gains from snapshots.
+fn searches(lines: &[Value]) {
+    println!();
+    for line in lines {
+        match text(line, "name") {
+            "exhaustive" => println!(
+                "all {} executions of {}: {:.1} us each (target: {})",
+                number(line, "executions"),
+                text(line, "test"),
+                number(line, "us_per_execution"),
+                number(line, "target_us")
+            ),
+            "prefixes" => {
+                let (with, without) = (
+                    number(line, "executions_per_second_shared"),
+                    number(line, "executions_per_second_again"),
+                );
+                println!(
+                    "{} behind {} steps: {with:.0} executions/s of {:.1} steps with snapshots, {without:.0} of \
+                     {:.1} without: {:.1} x",
+                    text(line, "strategy"),
+                    number(line, "depth"),
+                    number(line, "steps_per_execution_shared"),
+                    number(line, "steps_per_execution_again"),
+                    with / without
+                );
+            }
             _ => {}
         }
     }

@@ -23,7 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-const DEFAULT_STRATEGY: &str = "random";
+/// What is used if nobody says how.
+pub const DEFAULT_STRATEGY: &str = "portfolio";
 /// Defaults of the budget: whichever comes first. Searches have no bound on executions by default.
 const ITERATIONS: u64 = 10_000;
 const TIMEOUT_SECONDS: f64 = 10.0;
@@ -31,8 +32,8 @@ const TIMEOUT_SECONDS: f64 = 10.0;
 #[derive(clap::Args)]
 pub struct Args {
     /// The module, as the guest's compiler wrote it (.wasm or .wat)
-    #[arg(default_value = "", hide_default_value = true)]
-    module: PathBuf,
+    #[arg(required_unless_present_any = ["strategy"])]
+    module: Option<PathBuf>,
     /// Arguments of the guest
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -92,12 +93,14 @@ pub enum Format {
 /// What all tests of a run have in common.
 struct Session<'a> {
     args: &'a Args,
+    module: &'a Path,
     artifact: Arc<Artifact>,
     settings: Settings,
     symbols: Symbols,
     seed: u64,
     /// Whether the strategy is a search.
     searching: bool,
+    resume: Option<Frontier>,
     budget: Budget,
     options: Vec<(String, String)>,
     interrupted: Arc<AtomicBool>,
@@ -109,22 +112,29 @@ pub fn run(args: &Args) -> Result<Exit> {
         print!("{}", strategies::catalog::table::listing());
         return Ok(Exit::NoBug);
     }
-    if args.module.as_os_str().is_empty() {
+    let Some(module) = &args.module else {
         bail!("give a module to test, such as `coyote-wasm test test.wasm`");
-    }
+    };
     let options = args.instrument.options();
-    let artifact = load::artifact(&args.module, &options, !args.execute.no_cache)?;
-    let tests = load::select(&artifact, &args.module, &args.test)?;
+    let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
+    let mut tests = load::select(&artifact, module, &args.test)?;
     if args.list {
         tests.iter().for_each(|t| println!("{}", t.name));
         return Ok(Exit::NoBug);
     }
     let searching = searches(args)?;
-    let mut arguments = vec![file_stem(&args.module)];
+    let resume = args.resume.as_deref().map(Frontier::read).transpose()?;
+    if let Some(frontier) = &resume
+        && args.test.is_empty()
+    {
+        tests.retain(|t| t.name == frontier.test);
+    }
+    let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());
     let settings = args.execute.settings(arguments)?;
     let session = Session {
-        seed: seed(args),
+        seed: seed(args, resume.as_ref()),
+        resume,
         budget: budget(args, searching)?,
         searching,
         options: trace_options::write(&options, &settings),
@@ -133,6 +143,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         artifact,
         settings,
         args,
+        module,
     };
     session.headline(&tests);
     let mut exit = Exit::NoBug;
@@ -169,9 +180,9 @@ fn file_stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| "module".into(), |s| s.to_string_lossy().into_owned())
 }
 
-/// The seed: given, fixed under CI, else random.
-fn seed(args: &Args) -> u64 {
-    match args.seed {
+/// The seed: given, that of what is resumed, fixed under CI, else random.
+fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
+    match args.seed.or(resume.map(|f| f.seed)) {
         Some(seed) => seed,
         None if std::env::var_os("CI").is_some_and(|v| v == "true") => 0,
         None => u64::from(rand::rngs::SysRng.try_next_u32().unwrap_or(0)),
@@ -256,7 +267,7 @@ impl Session<'_> {
         }
         println!(
             ". Testing {}: {} {}, strategy {}, seed {}, at most {} each",
-            self.args.module.display(),
+            self.module.display(),
             tests.len(),
             if tests.len() == 1 { "test" } else { "tests" },
             self.args.strategy,
@@ -271,7 +282,7 @@ impl Session<'_> {
             .chars()
             .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
             .collect();
-        self.args.outdir.join(format!("{}-{safe}", file_stem(&self.args.module)))
+        self.args.outdir.join(format!("{}-{safe}", file_stem(self.module)))
     }
 
     fn explore(&self, test: &Test) -> Result<Exploration> {
@@ -292,9 +303,10 @@ impl Session<'_> {
         let name = &self.args.strategy;
         let progress = Progress::new(&test.name, self.budget.iterations_max, !self.is_text());
         let exploration = if self.searching {
-            let resume =
-                self.args.resume.as_deref().map(|path| Frontier::read(path, &plan, name)).transpose()?;
-            search::explore(&plan, name, resume, &self.interrupted, &progress)
+            if let (Some(frontier), Some(path)) = (&self.resume, &self.args.resume) {
+                frontier.check(path, &plan, name)?;
+            }
+            search::explore(&plan, name, self.resume.clone(), &self.interrupted, &progress)
         } else {
             let context = self.args.execute.strategy_context();
             let strategy = || -> Box<dyn Strategy> { by_name(name, &context).expect("checked before") };
@@ -329,7 +341,7 @@ impl Session<'_> {
     }
 
     fn replay_command(&self, found: &Found) -> String {
-        format!("coyote-wasm replay {} {}", shell(&self.args.module), shell(&found.path))
+        format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path))
     }
 
     /// Prints, or collects, what was found.
@@ -395,7 +407,7 @@ impl Session<'_> {
         }
         let run = json::Run {
             version: env!("CARGO_PKG_VERSION"),
-            module: self.args.module.display().to_string(),
+            module: self.module.display().to_string(),
             seed: self.seed,
             strategy: self.args.strategy.clone(),
             tests,

@@ -19,15 +19,19 @@ pub struct DryRun {
     pub(super) found: Option<Found>,
 }
 
-/// Executes the dry run.
-pub fn dry_run(plan: &Plan) -> Result<DryRun, ExploreError> {
+/// Executes the dry run. `first_of` names the strategy whose first iteration it is, if it is one.
+pub fn dry_run(plan: &Plan, first_of: Option<&str>) -> Result<DryRun, ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let profiler = Profiler::default();
     let profile = profiler.result();
     let iteration = Iteration { seed: plan.seed, index: 0 };
     let (outcome, _) = execution.run(Box::new(profiler), iteration)?;
     let found = match &outcome {
-        Outcome::Bug(bug) => Some(found(plan, &execution, bug, "random".into(), 0, Some(LABEL.into()))?),
+        Outcome::Bug(bug) => {
+            let by = if first_of.is_some() { "random" } else { LABEL };
+            let strategy = first_of.unwrap_or("random").to_string();
+            Some(found(plan, &execution, bug, strategy, 0, Some(by.into()))?)
+        }
         _ => None,
     };
     let profile = profile.lock().expect("the run is over").clone();

@@ -18,9 +18,9 @@ pub struct Frontier {
     version: u32,
     tool: String,
     module: String,
-    test: String,
+    pub test: String,
     strategy: String,
-    seed: u64,
+    pub seed: u64,
     options: Vec<(String, String)>,
     /// What was done before.
     pub counts: Counts,
@@ -65,8 +65,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// Reads a file and checks that it can go on as `plan` says.
-    pub fn read(path: &Path, plan: &Plan, strategy: &str) -> Result<Frontier, FrontierError> {
+    pub fn read(path: &Path) -> Result<Frontier, FrontierError> {
         let bytes = std::fs::read(path).map_err(|error| FrontierError::Read { path: path.into(), error })?;
         let malformed = |reason: String| FrontierError::Malformed { path: path.into(), reason };
         #[derive(Deserialize)]
@@ -77,23 +76,27 @@ impl Frontier {
         if version.version != VERSION {
             return Err(malformed(format!("it has version {}, this tool reads {VERSION}", version.version)));
         }
-        let frontier: Frontier = serde_json::from_slice(&bytes).map_err(|e| malformed(e.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|e| malformed(e.to_string()))
+    }
+
+    /// Whether it can go on as `plan` says. `path` is where it was read from.
+    pub fn check(&self, path: &Path, plan: &Plan, strategy: &str) -> Result<(), FrontierError> {
         let here = Frontier::new(plan, strategy, Counts::default(), Vec::new());
         let text = |options: &[(String, String)]| {
             let options: Vec<_> = options.iter().map(|(name, value)| format!("{name}={value}")).collect();
             options.join(" ")
         };
         for (what, has, wants) in [
-            ("module", frontier.module.clone(), here.module),
-            ("test", frontier.test.clone(), here.test),
-            ("strategy", frontier.strategy.clone(), here.strategy),
-            ("seed", frontier.seed.to_string(), here.seed.to_string()),
-            ("set of options", text(&frontier.options), text(&here.options)),
+            ("module", self.module.clone(), here.module),
+            ("test", self.test.clone(), here.test),
+            ("strategy", self.strategy.clone(), here.strategy),
+            ("seed", self.seed.to_string(), here.seed.to_string()),
+            ("set of options", text(&self.options), text(&here.options)),
         ] {
             if has != wants {
                 return Err(FrontierError::Other { path: path.into(), what, has, wants });
             }
         }
-        Ok(frontier)
+        Ok(())
     }
 }

@@ -63,7 +63,13 @@ pub fn explore(
     let sample = strategy();
     let mut profile = None;
     if sample.needs_profile() {
-        let dry_run = dry_run(plan)?;
+        let is_first = first == 0 && sample.begins_with_dry_run();
+        let name = sample.name();
+        let dry_run = dry_run(plan, is_first.then_some(&name))?;
+        if is_first {
+            collected.next = 1;
+            shared.next.store(1, Ordering::Relaxed);
+        }
         profile = Some(dry_run.profile);
         let report = Report {
             index: 0,

@@ -18,7 +18,7 @@ pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
         _ => line(format_args!("Explored {}.", executions(counts.executions))),
     }
     if counts.bugs > 0 {
-        line(format_args!("Found {} buggy ones.", counts.bugs));
+        line(format_args!("Found {} with a bug.", executions(counts.bugs)));
     }
     let assumed_away = counts.abandoned - searched.hit_max_steps.min(counts.abandoned);
     if assumed_away > 0 {
@@ -68,11 +68,13 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
     }
     if reasons.is_empty() {
         let bugs = if exploration.found.is_empty() { "no bug" } else { "with the bugs above" };
-        return format!(
-            "All {} explored, {bugs} ({}).",
-            executions(counts.executions),
-            searched.assumptions.join(", ")
-        );
+        // Who compares states visits each once, and not every way to get there.
+        let all = match counts.states {
+            0 => executions(counts.executions),
+            1 => "1 state".into(),
+            states => format!("{states} states"),
+        };
+        return format!("All {all} explored, {bugs} ({}).", searched.assumptions.join(", "));
     }
     let mut text = format!("Not everything was explored: {}.", reasons.join("; "));
     if let Some(frontier) = &searched.frontier {

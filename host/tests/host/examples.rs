@@ -5,6 +5,7 @@
 
 use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
+use coyote_wasm::cli::test::DEFAULT_STRATEGY;
 use coyote_wasm::execution::Test;
 use coyote_wasm::explore::{Budget, Exploration, Plan, Watch, sample};
 use coyote_wasm::instrumenter::{Options, Points};
@@ -31,12 +32,18 @@ pub struct Expected {
     pub found_within: Option<u64>,
     pub passes: Option<u64>,
     pub message: Option<String>,
+    /// By which the bug is found, where the default is no good.
+    pub strategy: Option<String>,
     /// What the run needs on its command line.
     #[serde(default)]
     pub options: Vec<String>,
 }
 
 impl Expected {
+    pub fn strategy(&self) -> &str {
+        self.strategy.as_deref().unwrap_or(DEFAULT_STRATEGY)
+    }
+
     pub fn is_bug(&self) -> bool {
         !matches!(self.verdict.as_str(), "passed" | "bound")
     }
@@ -51,18 +58,6 @@ impl Expected {
         }
     }
 }
-
-/// Bugs that a random walk has no chance to find: they take many switches the other way.
-const BEYOND_RANDOM: &[(&str, &str)] = &[
-    ("sct_reorder", "reorder_10"),
-    ("sct_reorder", "reorder_20"),
-    ("sct_reorder", "reorder_50"),
-    ("sct_twostage", "twostage_20"),
-    ("sct_twostage", "twostage_50"),
-    ("sct_twostage", "twostage_100"),
-    ("send_messages", "ten"),
-    ("send_messages", "fifty"),
-];
 
 /// Seeds of "found within", and how many of them must find the bug.
 const SEEDS: u64 = 100;
@@ -103,7 +98,14 @@ impl Watch for Unwatched {
     fn progress(&self, _: u64, _: u64) {}
 }
 
-fn run(expected: &Expected, seed: u64, iterations_max: u64, jobs: usize, fair_steps_max: u64) -> Exploration {
+fn run(
+    expected: &Expected,
+    strategy: &str,
+    seed: u64,
+    iterations_max: u64,
+    jobs: usize,
+    fair_steps_max: u64,
+) -> Exploration {
     let artifact = expected.artifact();
     let test = guest::find(&artifact, &expected.test);
     let directory = tempfile::tempdir().unwrap();
@@ -118,11 +120,17 @@ fn run(expected: &Expected, seed: u64, iterations_max: u64, jobs: usize, fair_st
         options: Vec::new(),
         trace_stem: directory.path().join("trace"),
     };
-    let strategy = || by_name("random", &Context { unfair_steps_max: 10_000 }).unwrap();
+    let strategy = || by_name(strategy, &Context { unfair_steps_max: 10_000 }).unwrap();
     sample::explore(&plan, &strategy, &AtomicBool::new(false), &Unwatched).unwrap()
 }
 
 const FAIR_STEPS_MAX: u64 = 100_000;
+
+/// How many iterations it takes to find the bug, the dry run included; `None` if the cap is reached.
+pub fn iterations_to_bug(expected: &Expected, strategy: &str, seed: u64, cap: u64) -> Option<u64> {
+    let exploration = run(expected, strategy, seed, cap, 1, FAIR_STEPS_MAX);
+    (!exploration.found.is_empty()).then_some(exploration.iterations())
+}
 
 fn name(expected: &Expected) -> String {
     format!("{}: {}", expected.module, expected.test)
@@ -168,7 +176,7 @@ fn bugs_are_found_within_the_stated_iterations() {
         let Some(within) = expected.found_within else { continue };
         let mut finding = 0;
         for seed in 0..SEEDS {
-            let exploration = run(expected, seed, within, 1, FAIR_STEPS_MAX);
+            let exploration = run(expected, expected.strategy(), seed, within, 1, FAIR_STEPS_MAX);
             let Some(found) = exploration.found.first() else { continue };
             finding += 1;
             wrong.extend(another_bug(expected, found.bug.kind.name(), &found.bug.message));
@@ -191,7 +199,7 @@ fn what_is_correct_passes() {
     let mut wrong = Vec::new();
     for expected in index().iter().filter(|e| e.verdict == "passed") {
         let iterations = expected.passes.expect("the index says how many iterations pass");
-        let exploration = run(expected, 0, iterations, 2, FAIR_STEPS_MAX);
+        let exploration = run(expected, expected.strategy(), 0, iterations, 2, FAIR_STEPS_MAX);
         wrong.extend(exploration.found.iter().map(|f| format!("{}: {:?}", name(expected), f.bug)));
         let passed = exploration.statistics.iterations();
         if passed != iterations || exploration.bound.is_some() {
@@ -207,7 +215,7 @@ fn what_does_not_end_is_cut_off() {
     let bounds: Vec<Expected> = index().into_iter().filter(|e| e.verdict == "bound").collect();
     assert!(!bounds.is_empty());
     for expected in bounds {
-        let exploration = run(&expected, 0, 20, 2, 1_000);
+        let exploration = run(&expected, "random", 0, 20, 2, 1_000);
         assert!(exploration.found.is_empty(), "{}: {:?}", name(&expected), exploration.found);
         let cut_off = exploration.statistics.fair.hit_max_steps;
         assert_eq!(cut_off, 20, "{}: {}", name(&expected), exploration.statistics);
@@ -226,13 +234,10 @@ fn bugs_replay_in_another_process() {
         let iterations = ITERATIONS.to_string();
         let mut arguments = vec!["test", module, "--test", &test, "--seed", "0", "-i", &iterations];
         arguments.extend(expected.options.iter().map(String::as_str));
-        let found = process::run(directory.path(), &arguments);
-        if BEYOND_RANDOM.contains(&(&expected.module, &expected.test)) {
-            if found.code != Some(0) {
-                wrong.push(format!("{} is found by a random walk: {found:?}", name(expected)));
-            }
-            continue;
+        if let Some(strategy) = &expected.strategy {
+            arguments.extend(["--strategy", strategy]);
         }
+        let found = process::run(directory.path(), &arguments);
         if found.code != Some(2) {
             wrong.push(format!("{}: not found: {found:?}", name(expected)));
             continue;

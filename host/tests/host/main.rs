@@ -8,6 +8,9 @@
 //! - [`state`]: what an iteration changes, the next one does not see.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
 //! - [`relation`]: independent steps commute.
+//! - [`searches`]: known numbers of executions, verdicts, work resumed.
+//! - [`generated`]: random programs, every class of executions.
+//! - [`published`]: means that others published.
 //! - [`readme`]: the first example of the README.
 //!
 //! `COYOTE_BLESS=1` rewrites the files in `golden`; `COYOTE_HOST_ITERATIONS=1000` sets the number of
@@ -17,11 +20,15 @@ mod bad_input;
 mod corrupted;
 mod determinism;
 mod examples;
+mod generated;
 mod golden;
 mod guest;
 mod process;
+mod published;
 mod readme;
 mod relation;
 mod search;
+mod searches;
 mod semantics;
 mod state;
+mod toy_as_wasm;

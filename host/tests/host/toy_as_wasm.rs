@@ -44,7 +44,8 @@ pub fn module(program: &Program) -> Option<String> {
     match spawns {
         true => text.push_str("(call $w0 (i32.const 0))"),
         false => (0..program.len()).for_each(|w| {
-            writeln!(text, "(drop (call $spawn (i32.const {w}) (i32.const 0) (i32.const 0) (i32.const 0)))").unwrap();
+            writeln!(text, "(drop (call $spawn (i32.const {w}) (i32.const 0) (i32.const 0) (i32.const 0)))")
+                .unwrap();
         }),
     }
     text.push_str("))\n");
@@ -65,19 +66,22 @@ const IMPORTS: &str = r#"(module
 (import "coyote" "condvar_broadcast" (func $broadcast (param i32)))
 (import "coyote" "choose_int" (func $choose (param i32) (result i32)))
 (import "coyote" "assume" (func $assume (param i32)))
+(import "coyote" "hint" (func $hint (param i64)))
 (import "coyote" "fail" (func $fail (param i32 i32)))
 (memory (export "memory") 1)
 "#;
 
 fn function(text: &mut String, w: usize, worker: &[Instruction]) {
     let handles: String = (0..8).map(|c| format!("(local $h{c} i32)")).collect();
-    writeln!(text, "(func $w{w} (param i32) (local $pc i32) (local $r i32) (local $t i32) {handles}").unwrap();
+    writeln!(text, "(func $w{w} (param i32) (local $pc i32) (local $r i32) (local $t i32) {handles}")
+        .unwrap();
     text.push_str("(loop $next (block $end\n");
     (0..worker.len()).rev().for_each(|i| write!(text, "(block $i{i} ").unwrap());
     let labels: String = (0..worker.len()).map(|i| format!("$i{i} ")).collect();
     writeln!(text, "(br_table {labels}$end (local.get $pc))").unwrap();
     for (i, instruction) in worker.iter().enumerate() {
-        writeln!(text, ") (local.set $pc (i32.const {})) {} (br $next)", i + 1, code(*instruction, i)).unwrap();
+        writeln!(text, ") (local.set $pc (i32.const {})) {} (br $next)", i + 1, code(*instruction, i))
+            .unwrap();
     }
     text.push_str(")))\n");
 }
@@ -88,10 +92,9 @@ fn code(instruction: Instruction, at: usize) -> String {
     let differs = |value: i8| format!("(i32.ne (local.get $r) (i32.const {value}))");
     match instruction {
         Instruction::Load(v) => format!("(local.set $r (i32.load8_s (i32.const {})))", variable(v)),
-        Instruction::Store(v, add) => format!(
-            "(i32.store8 (i32.const {}) (i32.add (local.get $r) (i32.const {add})))",
-            variable(v)
-        ),
+        Instruction::Store(v, add) => {
+            format!("(i32.store8 (i32.const {}) (i32.add (local.get $r) (i32.const {add})))", variable(v))
+        }
         Instruction::Set(v, value) => format!("(i32.store8 (i32.const {}) (i32.const {value}))", variable(v)),
         Instruction::Rmw(v, add) => format!(
             "(local.set $r (i32.extend8_s (i32.atomic.rmw8.add_u (i32.const {}) (i32.const {add}))))",
@@ -125,6 +128,7 @@ fn code(instruction: Instruction, at: usize) -> String {
         }
         Instruction::Assume(value) => format!("(call $assume (i32.eqz {}))", differs(value)),
         Instruction::AssumeNot(value) => format!("(call $assume {})", differs(value)),
+        Instruction::Hint(value) => format!("(call $hint (i64.const {value}))"),
         Instruction::Yield => "(call $yield)".into(),
     }
 }

@@ -75,6 +75,10 @@ impl Strategy for Portfolio {
         self.members.iter().any(|m| m.strategy.needs_profile())
     }
 
+    fn begins_with_dry_run(&self) -> bool {
+        self.members[0].strategy.name() == "random"
+    }
+
     fn prepare(&mut self, profile: &Profile) {
         self.members.iter_mut().for_each(|m| m.strategy.prepare(profile));
     }

@@ -9,8 +9,7 @@
 //! still reached in the limit. But one that was first reached with more delays than it needs, or with another
 //! state of the explorer, is searched on from there, so what is found at a bound need not be all that so
 //! many delays reach: with a cache, only [`Counts::cut`] being false says something about what there is
-//! not. (A bound of the system on the steps of an execution, too, may cut off a state that was first reached
-//! late.) Without a cache every execution with at most the bound's delays is explored, exactly once.
+//! not. Without a cache every execution with at most the bound's delays is explored, exactly once.
 //!
 //! **Memory** is what cache and frontier may use: [`Settings`]. Beyond its snapshots the frontier keeps
 //! decisions, which are executed again.
@@ -44,7 +43,7 @@ impl Default for Settings {
     /// All delays; half a gigabyte of cache at most.
     fn default() -> Settings {
         let cache = Capacity::Replacing(1 << 24);
-        Settings { delays_max: None, delays_step: 1, cache, snapshots_max: 1 << 16 }
+        Settings { delays_max: None, delays_step: 1, cache, snapshots_max: 1 << 17 }
     }
 }
 

@@ -5,7 +5,7 @@ use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::dpor::Dpor;
 use coyote_strategies::search::{Advance, Counts, Item, Search};
-use coyote_strategies::toy::{Instruction::*, Program, Toy, generate};
+use coyote_strategies::toy::{Program, Toy, generate};
 use std::collections::BTreeMap;
 
 /// What is wrong with a search for classes, if anything.
@@ -77,25 +77,6 @@ fn all_classes_of_random_programs_once() {
         "{done} programs, {skipped} skipped; {schedules} schedules, {classes} classes, {redundant} redundant; \
          outcomes by status {statuses:?}"
     );
-}
-
-#[test]
-fn all_classes_of_programs_that_are_easy_to_get_wrong() {
-    for program in [
-        // The second lock is blocked in an execution that is given up as redundant.
-        vec![vec![Load(0)], vec![Lock(0)], vec![TryLock(0), Unlock(0)], vec![Lock(0), Store(0, 1)]],
-        // The step that ends the execution makes the last lock possible.
-        vec![vec![TryLock(0), Lock(0), Unlock(0)], vec![Assume(0), Lock(0)], vec![Lock(0)]],
-        // A signal takes a timeout away, and the value chosen for it decides whose.
-        vec![
-            vec![Lock(0), WaitTimeout(0, 0, 1), Unlock(0)],
-            vec![Lock(0), Wait(0, 0), Unlock(0)],
-            vec![Signal(0), Sleep(1)],
-        ],
-    ] {
-        let truth = enumerate(&program, 20_000).expect("it is small");
-        assert_eq!(flaw(&truth, &run(&mut Dpor::new(None), &program)), None, "{program:?}");
-    }
 }
 
 /// Runs jobs that give work to each other, or are stored and loaded, at random moments.

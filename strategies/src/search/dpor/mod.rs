@@ -11,8 +11,7 @@
 //!   its step; sleep sets hold events, as one value may wake when another does not.
 //! - Dependence comes from executed footprints. A step that sleeps keeps the one that it had.
 //! - A step races with the Acquire of its lock's former owner, not with the Release that it waited for.
-//!   Workers blocked in the end, also in an end that is redundant, have their races found as if they had
-//!   gone on, else deadlocks are lost.
+//!   Workers blocked in the end have their races found as if they had gone on, else deadlocks are lost.
 //! - A step that ends the execution for all depends on everything.
 //! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
 //!   a step cancels or overtakes is tried before that step.
@@ -147,7 +146,7 @@ impl<S: System> Dpor<S> {
             self.push_picks(system, Some(pick));
             return None;
         }
-        self.find_races_of_blocked(system, last);
+        self.find_races_of_blocked(system);
         self.count(status);
         self.retract(last);
         Some(status)
@@ -203,7 +202,7 @@ impl<S: System> Dpor<S> {
         self.push(Node { choices: from..self.choices.len(), asleep, ..self.blank(self.nodes.len()) });
         let awake = self.choices[from..].iter().filter(|c| c.state == State::Idle).count();
         if awake == 0 && !self.replaying {
-            self.find_races_of_blocked(system, false);
+            self.find_races_of_blocked(system);
         }
         self.save_state(system, awake > 1);
     }

@@ -41,23 +41,14 @@ impl<S: System> Dpor<S> {
         self.clocks.push(process, &self.scratch.full, footprint, signature, decisions);
     }
 
-    /// Nobody goes on, or only who sleeps. A worker that is still blocked, or was until the last step, has
-    /// not executed what it waits for, but could have in another order. `last`: that step ended the
-    /// execution.
-    pub(super) fn find_races_of_blocked(&mut self, system: &S, last: bool) {
+    /// Nobody goes on, or only who sleeps. A worker that is still blocked has not executed what it waits
+    /// for, but could have in another order.
+    pub(super) fn find_races_of_blocked(&mut self, system: &S) {
         for worker in 0..system.view().workers.len() {
-            let pick = Pick::Step(WorkerId(worker as u32));
-            let waits = match system.view().workers[worker].standing {
-                Standing::Blocked => true,
-                Standing::Enabled if last => self.clocks.events().last().is_some_and(|event| {
-                    let before = &self.nodes[event.decisions.start];
-                    !self.choices[before.choices.clone()].iter().any(|choice| choice.pick == pick)
-                }),
-                _ => false,
-            };
-            if !waits {
+            if system.view().workers[worker].standing != Standing::Blocked {
                 continue;
             }
+            let pick = Pick::Step(WorkerId(worker as u32));
             let mut announced = std::mem::take(&mut self.scratch.announced);
             announced.clear();
             system.announced(pick, &mut announced);

@@ -3,43 +3,7 @@
 //! An explorer is plain state beside the program: it offers one pick, hears what was executed, and can be
 //! *delayed*, after which it offers another. The executions that need the same number of delays are a
 //! stratum; bugs are cheap to find where they need few. Which explorer makes them few depends on the
-//! program, so writing one is meant to be easy. This one prefers whoever was created last:
-//!
-//! ```
-//! use coyote_strategies::search::{Advance, Search, explorers::{Explorer, turns::Turns}, ses::{Ses, Settings}};
-//! use coyote_strategies::toy::{Instruction::*, Toy};
-//! use coyote_strategies::{Event, Pick, Status, View, WorkerId};
-//!
-//! #[derive(Clone, Default)]
-//! struct NewestFirst(Turns);
-//!
-//! impl Explorer for NewestFirst {
-//!     fn name(&self) -> String {
-//!         "newest-first".into()
-//!     }
-//!     fn begin(&mut self, view: &View) {
-//!         self.0.begin();
-//!         self.0.settle(view).for_each(|new| self.0.insert(WorkerId(new), 0));
-//!     }
-//!     fn next(&self, view: &View) -> Option<Pick> {
-//!         self.0.next(view)
-//!     }
-//!     fn step(&mut self, _pick: Pick, _events: &[Event], view: &View) {
-//!         self.0.settle(view).for_each(|new| self.0.insert(WorkerId(new), 0));
-//!     }
-//!     fn delay(&mut self, view: &View) {
-//!         self.0.delay(view);
-//!     }
-//! }
-//!
-//! // The bug: the second worker is done before the first one begins.
-//! let mut program = Toy::new(vec![vec![Load(0), Assert(0)], vec![Set(0, 1)]]);
-//! let mut search = Ses::<Toy, _>::new(NewestFirst::default(), Settings::default());
-//! assert_eq!(search.advance(&mut program, 1_000), Advance::Ended(Status::Bug));
-//! assert_eq!(search.bound(), 0); // without a delay
-//! ```
-//!
-//! [`ByRank`] is one that the program itself guides.
+//! program, so writing one is meant to be easy: [`ByRank`] is an example.
 //!
 //! An explorer is *sound* for a program if in every state repeated delays offer every possible pick.
 //! [`offers`] checks exactly that, and the searches call it in every state with more than one pick.
