@@ -248,6 +248,15 @@ impl System for Execution {
         self.error = self.error.take().or(self.machine.choose(value).err());
     }
 
+    fn cut_short(&self) -> bool {
+        let conductor = self.machine.conductor();
+        match &conductor.outcome {
+            Some(Outcome::Bug(bug)) => !matches!(bug.kind, BugKind::Deadlock | BugKind::MaxSteps),
+            Some(Outcome::Passed | Outcome::Abandoned) => conductor.exited || conductor.runtime.killed(),
+            _ => false,
+        }
+    }
+
     fn restart(&mut self) {
         self.machine.conductor_mut().fair = false;
         self.error = self.begin().err();

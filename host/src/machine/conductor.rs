@@ -59,6 +59,8 @@ pub struct Conductor {
     pub fair: bool,
     /// How the iteration ended, once it has.
     pub outcome: Option<Outcome>,
+    /// Whether the guest ended the whole program, whatever others were about to do.
+    pub exited: bool,
     /// Workers that were left blocked for ever by a test that passed.
     pub left_blocked: Vec<WorkerId>,
     pub choices: Vec<Choice>,
@@ -95,6 +97,7 @@ impl Conductor {
             limits,
             fair: true,
             outcome: None,
+            exited: false,
             left_blocked: Vec::new(),
             choices: Vec::new(),
             decisions: 0,
@@ -117,6 +120,7 @@ impl Conductor {
         self.runtime.reset_to(start);
         self.runtime.footprint.clear();
         self.outcome = None;
+        self.exited = false;
         self.left_blocked.clear();
         self.choices.clear();
         self.decisions = 0;
@@ -350,6 +354,7 @@ impl Conductor {
                     return None;
                 }
                 Performed::Exited => {
+                    self.exited = true;
                     self.outcome = Some(Outcome::Passed);
                     return None;
                 }

@@ -363,7 +363,7 @@ impl Runtime {
     #[inline]
     pub fn progress(&self) -> Progress {
         let main_ended = self.pending[0].standing == Standing::Ended;
-        if main_ended && self.at_exit == AtExit::Kill {
+        if self.killed() {
             return match self.assumed_away {
                 true => Progress::AssumedAway,
                 false => Progress::Over { left_blocked: Vec::new() },
@@ -373,6 +373,11 @@ impl Runtime {
             return Progress::Ready;
         }
         self.quiescent(main_ended)
+    }
+
+    /// Whether the end of the first worker ends the others as well, and has come.
+    pub fn killed(&self) -> bool {
+        self.at_exit == AtExit::Kill && self.pending[0].standing == Standing::Ended
     }
 
     fn quiescent(&self, main_ended: bool) -> Progress {

@@ -4,7 +4,8 @@
 
 use super::guest::{self, settings};
 use super::toy_as_wasm;
-use coyote_wasm::execution::Execution;
+use coyote_wasm::execution::{Execution, Settings};
+use coyote_wasm::runtime::AtExit;
 use coyote_wasm::strategies::rng::ChoiceRng;
 use coyote_wasm::strategies::search::{Advance, by_name};
 use coyote_wasm::strategies::toy::generate;
@@ -131,17 +132,17 @@ fn search(execution: &mut Execution) -> BTreeMap<u64, u32> {
     classes
 }
 
-#[test]
-fn dpor_finds_every_class_once() {
+/// Compares so many programs that have something to order.
+fn compare(programs: usize, settings: &Settings) {
     let (mut done, mut classes) = (0, 0);
     for index in 0.. {
-        if done == 200 {
+        if done == programs {
             break;
         }
         let program = generate(&mut ChoiceRng::new(Iteration { seed: 21, index }), 8);
         let Some(text) = toy_as_wasm::module(&program) else { continue };
         let artifact = guest::from_text(&text);
-        let counted = guest::with(&artifact, "t", &settings(), |execution| {
+        let counted = guest::with(&artifact, "t", settings, |execution| {
             let truth = enumerate(execution)?;
             let found = search(execution);
             let keys: BTreeSet<u64> = found.keys().copied().collect();
@@ -154,11 +155,21 @@ fn dpor_finds_every_class_once() {
                 "lost, not there, found again; of {} in program {index}: {program:?}",
                 truth.len()
             );
-            // Programs in which there is nothing to order show little.
             (truth.len() > 1).then_some(truth.len())
         });
         done += usize::from(counted.is_some());
         classes += counted.unwrap_or(0);
     }
     assert!(classes > 4 * done, "{classes} classes in {done} programs");
+}
+
+#[test]
+fn dpor_finds_every_class_once() {
+    compare(200, &settings());
+}
+
+/// Where the end of the first worker ends the others, that step depends on everything.
+#[test]
+fn dpor_finds_every_class_once_if_the_first_worker_ends_all() {
+    compare(60, &Settings { at_exit: AtExit::Kill, ..settings() });
 }
