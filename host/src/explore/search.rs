@@ -122,7 +122,7 @@ pub fn explore(
         Some(frontier) => (frontier.items, frontier.counts),
         None => (fresh.save(), Counts::default()),
     };
-    let jobs = plan.budget.jobs.max(1);
+    let jobs = if search::shardable(name) { plan.budget.jobs.max(1) } else { 1 };
     let pool = Pool {
         state: Mutex::new(State {
             items,

@@ -75,7 +75,7 @@ pub const SEARCHES: &[Entry] = &[
         promise: "every state of few delays of the explorer first, all of them in the end",
         cost: "a step, a snapshot and a fingerprint",
         fair: NO_MATTER,
-        shardable: true,
+        shardable: false,
         data: ENUMERATED,
     },
     Entry {

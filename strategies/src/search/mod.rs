@@ -34,7 +34,7 @@ pub mod ses_ss;
 pub mod ss;
 pub mod stratified;
 
-pub use names::{by_name, is_search};
+pub use names::{by_name, is_search, shardable};
 
 use crate::Pick;
 use crate::system::{Access, Decision, Status, System};

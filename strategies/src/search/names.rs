@@ -6,12 +6,24 @@ use super::dfs::Dfs;
 use super::dpor::Dpor;
 use super::{Item, Search, stratified};
 use crate::System;
-use crate::catalog::SEARCHES;
+use crate::catalog::{Entry, SEARCHES};
+
+/// The row of the table that this text selects.
+fn row(spec: &str) -> Option<&'static Entry> {
+    let name = spec.split([':', '+']).next().unwrap_or_default();
+    let full = spec.split(':').next().unwrap_or_default();
+    let by = |wanted: &str| SEARCHES.iter().find(|entry| entry.name == wanted);
+    by(full).or_else(|| by(name))
+}
 
 /// Whether this text selects a search, rather than a sampler.
 pub fn is_search(spec: &str) -> bool {
-    let name = spec.split([':', '+']).next().unwrap_or_default();
-    SEARCHES.iter().any(|entry| entry.name == name)
+    row(spec).is_some()
+}
+
+/// Whether several jobs can share the search's work. Not if it has a cache that all of it relies on.
+pub fn shardable(spec: &str) -> bool {
+    row(spec).is_some_and(|entry| entry.shardable)
 }
 
 /// The search that a user selects by this text; with items, one that does what they say and no more.
