@@ -4,6 +4,7 @@
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
 
 use crate::artifact::Artifact;
+use crate::granules::{Granules, Sharing};
 use crate::machine::conductor::{Choice, Conductor, Limits};
 use crate::machine::host::World;
 use crate::machine::{Machine, MachineError, Snapshot};
@@ -116,6 +117,19 @@ impl Execution {
 
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Which memory accesses are scheduling points from the next beginning on; at first all are. What
+    /// becomes shared in an iteration that began with less is asked for with [`Execution::take_grown`]:
+    /// a search that got an answer has missed schedules, and must begin again with that added.
+    pub fn share(&mut self, sharing: Sharing) {
+        self.machine.share(sharing);
+    }
+
+    /// Granules that became shared since the iteration began, or since this was last asked. Going back
+    /// to a snapshot does not take them back.
+    pub fn take_grown(&mut self) -> Granules {
+        self.machine.take_grown()
     }
 
     pub fn test(&self) -> &Test {

@@ -5,6 +5,7 @@
 //! - [`machine`]: the guest under control: workers suspended as bytes, snapshots.
 //! - [`runtime`]: what operations mean: blocking, waking, time.
 //! - [`execution`]: one test, executed under a strategy or step by step.
+//! - [`granules`], [`epochs`]: memory that is known to be shared, and from which iteration on.
 //! - [`explore`]: many iterations, or a search, on all cores.
 //! - [`outcome`]: how an iteration ended.
 //! - [`record`]: an iteration as a trace, a trace as a schedule.
@@ -20,8 +21,10 @@ pub mod artifact;
 pub mod cache;
 pub mod cli;
 pub mod engine_thread;
+pub mod epochs;
 pub mod execution;
 pub mod explore;
+pub mod granules;
 pub mod machine;
 pub mod outcome;
 pub mod record;

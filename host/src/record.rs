@@ -1,6 +1,7 @@
 //! From an executed iteration to a trace, and from a trace to a schedule that can be replayed.
 
 use crate::execution::Execution;
+use crate::granules::Sharing;
 use crate::machine::conductor::Choice;
 use crate::outcome::Outcome;
 use crate::trace::{Decision, Header, Trace};
@@ -40,6 +41,10 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
             seed: origin.seed,
             iteration: origin.iteration,
             options: origin.options,
+            shared: match execution.machine().sharing() {
+                Sharing::All => None,
+                Sharing::Only(granules) => Some((**granules).clone()),
+            },
             outcome: kind,
             message,
             fingerprint: None,

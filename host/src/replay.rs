@@ -1,6 +1,7 @@
 //! Replay of a stored schedule.
 
 use crate::execution::Execution;
+use crate::granules::Sharing;
 use crate::machine::MachineError;
 use crate::outcome::Outcome;
 use crate::record;
@@ -33,6 +34,10 @@ pub fn replay(execution: &mut Execution, trace: &Trace, lenient: bool) -> Result
     } else {
         Replay::strict(schedule)
     };
+    execution.share(match &trace.header.shared {
+        None => Sharing::All,
+        Some(granules) => Sharing::Only(Arc::new(granules.clone())),
+    });
     // The execution owns its strategy while it runs; we want to ask it afterwards.
     let replay = Arc::new(Mutex::new(replay));
     let iteration = Iteration { seed: trace.header.seed, index: trace.header.iteration };

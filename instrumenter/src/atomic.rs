@@ -12,39 +12,63 @@
 //! (func $"malloc (atomic)" (param i32) (result i32) ..)
 //! ```
 //!
+//! If an owner table is kept, allocators have brackets of their own, which also say what became of which
+//! block: see `allocator`.
+//!
 //! An exception that leaves an atomic function skips the exit: the host closes what is open when the
 //! worker ends.
 
+use crate::allocator::Change;
 use crate::code::Code;
 use crate::draft::{Draft, Treatment};
+use crate::options::ALLOCATORS;
 use coyote_abi::rt;
-use walrus::FunctionBuilder;
 use walrus::ir::{Call, InstrLocId};
+use walrus::{FunctionBuilder, LocalId, ValType};
 
 pub fn atomic(draft: &mut Draft) {
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
-        if !matches!(draft.treatments[origin as usize], Treatment::Atomic(_)) {
-            continue;
-        }
-        let enter = draft.import(rt::ATOMIC_ENTER, &[], &[]);
-        let exit = draft.import(rt::ATOMIC_EXIT, &[], &[]);
+        let Treatment::Atomic(pattern) = &draft.treatments[origin as usize] else { continue };
+        let allocator = draft.owners.is_some() && ALLOCATORS.contains(&pattern.as_str());
         let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
         let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
-        let start = draft.original.functions[origin as usize].start;
+        let function = &draft.original.functions[origin as usize];
+        let change = Change::of(&function.name, &params, &results);
+        let start = function.start;
         draft.wrap(id, " (atomic)", |draft, inner| {
             let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
             let mut code = Code::default();
-            code.call(enter);
+            code.call(draft.import(if allocator { rt::ALLOCATOR_ENTER } else { rt::ATOMIC_ENTER }, &[], &[]));
             args.iter().for_each(|arg| {
                 code.get(*arg);
             });
             // The beginning of the function is no instruction's place, so it is free for this one.
-            code.push(Call { func: inner }, InstrLocId::new(start)).call(exit);
+            code.push(Call { func: inner }, InstrLocId::new(start));
+            if allocator {
+                leave_allocator(draft, &mut code, change, &args);
+            } else {
+                code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
+            }
             let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
             let entry = body.entry_block();
             body.block_mut(entry).instrs = code.into();
             body
         });
     }
+}
+
+/// Says what became of which block. The results stay on the stack.
+fn leave_allocator(draft: &mut Draft, code: &mut Code, change: Option<Change>, args: &[LocalId]) {
+    let exit = draft.import(rt::ALLOCATOR_EXIT, &[ValType::I32; 3], &[]);
+    let Some(change) = change else {
+        code.i32(0).i32(0).i32(0).call(exit);
+        return;
+    };
+    let result = change.returns_block().then(|| draft.module.locals.add(ValType::I32));
+    if let Some(result) = result {
+        code.tee(result);
+    }
+    change.push(code, args, result);
+    code.call(exit);
 }

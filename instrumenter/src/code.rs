@@ -74,6 +74,31 @@ impl Code {
         self.add(Store { memory, kind: StoreKind::I32_8 { atomic: false }, arg })
     }
 
+    pub fn load8(&mut self, memory: MemoryId) -> &mut Code {
+        let arg = MemArg { align: 1, offset: 0 };
+        self.add(Load { memory, kind: LoadKind::I32_8 { kind: ExtendedLoad::ZeroExtend }, arg })
+    }
+
+    /// `if (result i32) .. else .. end`, taking its condition from the stack.
+    pub fn if_else(
+        &mut self,
+        function: &mut LocalFunction,
+        then: impl FnOnce(&mut Code),
+        otherwise: impl FnOnce(&mut Code),
+    ) -> &mut Code {
+        let mut arm = |fill: &mut dyn FnMut(&mut Code)| {
+            let mut code = Code::default();
+            fill(&mut code);
+            let id = function.builder_mut().dangling_instr_seq(walrus::ValType::I32).id();
+            function.block_mut(id).instrs = code.0;
+            id
+        };
+        let (mut then, mut otherwise) = (Some(then), Some(otherwise));
+        let consequent = arm(&mut |code| then.take().expect("once")(code));
+        let alternative = arm(&mut |code| otherwise.take().expect("once")(code));
+        self.add(IfElse { consequent, alternative })
+    }
+
     /// `if .. end`, taking its condition from the stack.
     pub fn if_then(&mut self, function: &mut LocalFunction, then: impl FnOnce(&mut Code)) -> &mut Code {
         let consequent = function.builder_mut().dangling_instr_seq(None).id();

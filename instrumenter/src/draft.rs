@@ -1,8 +1,8 @@
 //! The module on its way through the passes, and what they tell each other.
 
-use crate::{Error, Location, Options, Site, check::Original};
+use crate::{Error, Location, Options, Site, check::Original, owners::Owners};
 use coyote_abi::{OpKind, rt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{Instr, InstrLocId, InstrSeqId};
 use walrus::{
     ConstExpr, FunctionId, FunctionKind, GlobalId, ImportKind, LocalFunction, LocalId, MemoryId, Module,
@@ -69,6 +69,10 @@ pub struct Draft<'a> {
     pub changes_tables: bool,
     /// Treatment of original functions, by index.
     pub treatments: Vec<Treatment>,
+    /// Functions whose accesses are an allocator's.
+    pub allocating: BTreeSet<u32>,
+    /// The owner table, if points are left out where memory is not shared.
+    pub owners: Option<Owners>,
     /// Number of accesses that are no points since only the function's own frame is touched.
     pub private_accesses: BTreeMap<u32, u32>,
     /// Index in the original module of functions that came from it.
@@ -111,6 +115,8 @@ impl<'a> Draft<'a> {
             shared_globals: Vec::new(),
             changes_tables: false,
             treatments: vec![Treatment::default(); original.functions.len()],
+            allocating: BTreeSet::new(),
+            owners: None,
             private_accesses: BTreeMap::new(),
             origin,
             imports: BTreeMap::new(),

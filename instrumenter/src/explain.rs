@@ -66,7 +66,14 @@ fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<
         1 => parts.push(format!("1 {one}")),
         _ => parts.push(format!("{n} {more}")),
     };
-    count(accesses, "memory access is a point", "memory accesses are points");
+    match draft.owners {
+        None => count(accesses, "memory access is a point", "memory accesses are points"),
+        Some(_) => count(
+            accesses,
+            "memory access is a point if its memory is shared",
+            "memory accesses are points if their memory is shared",
+        ),
+    }
     count(calls, "synchronisation call", "synchronisation calls");
     count(ticks, "countdown", "countdowns");
     count(

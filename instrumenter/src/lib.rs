@@ -13,8 +13,9 @@
 //! - `pass`: passes of a user.
 //! - `points`: announces memory accesses. With `scope`: filters on function names, `access`:
 //!   what instructions do to memory, `frame`: accesses that nobody else can see.
+//! - `owners`: points only where memory is shared.
 //! - `ticks`: the countdown. With `calls`: the call graph.
-//! - `atomic`: brackets around atomic functions.
+//! - `atomic`: brackets around atomic functions. With `allocator`: what allocators do to blocks.
 //! - `grow`: a memory size that can go back.
 //! - `memory`: dirty marks and state that can be saved.
 //! - `emit`: the intermediate module, a valid one with plain calls.
@@ -23,6 +24,7 @@
 //! - `explain`, `dump`: what was done to a function, and how it looks.
 
 mod access;
+mod allocator;
 mod atomic;
 mod calls;
 mod check;
@@ -38,6 +40,7 @@ mod memory;
 mod names;
 mod nearest;
 mod options;
+mod owners;
 mod pass;
 mod points;
 mod scope;
@@ -52,7 +55,9 @@ pub use draft::Draft;
 pub use dump::dump;
 pub use error::Error;
 pub use explain::{Explanation, explain};
-pub use options::{ALLOCATORS, Options, Points, STDIO};
+#[doc(hidden)]
+pub use options::Fault;
+pub use options::{ALLOCATORS, HeapPoints, Options, Points, STDIO};
 pub use pass::Pass;
 pub use sites::*;
 

@@ -16,11 +16,22 @@ pub enum Points {
     Heap,
 }
 
+/// Which memory accesses are scheduling points at the level [`Points::Heap`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeapPoints {
+    /// Those of memory that several workers access, as far as is known by then.
+    Shared,
+    #[default]
+    All,
+}
+
 /// How to instrument a module. Patterns are globs on function names, mangled or demangled.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     pub points: Points,
+    pub heap_points: HeapPoints,
     /// Functions that run without a scheduling point at memory accesses, they and what they call.
     pub atomic_fns: Vec<String>,
     /// Whether the allocators and the single-threaded stdio in [`ALLOCATORS`] and [`STDIO`] are
@@ -32,17 +43,40 @@ pub struct Options {
     pub points_only_in: Vec<String>,
     /// Imports `module.name` that neither coyote nor WASI provides and that the host will stub.
     pub stubs: Vec<String>,
+    /// A planted bug, so that tests can show that they would notice it.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub fault: Option<Fault>,
+}
+
+/// Planted bugs of the passes.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// An access that passes as its owner's resets the countdown.
+    PassingResetsCountdown,
+    /// The owner's pass looks at the first granule alone.
+    PassesStraddling,
+}
+
+impl Options {
+    /// Whether an access is a scheduling point only where memory is shared.
+    pub fn follows_owners(&self) -> bool {
+        self.points == Points::Heap && self.heap_points == HeapPoints::Shared
+    }
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
             points: Points::default(),
+            heap_points: HeapPoints::default(),
             atomic_fns: Vec::new(),
             atomic_defaults: true,
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),
             stubs: Vec::new(),
+            fault: None,
         }
     }
 }

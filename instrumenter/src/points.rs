@@ -22,6 +22,8 @@
 //! i32.store
 //! ```
 //!
+//! Where points are left out unless memory is shared, a question precedes this: see `owners`.
+//!
 //! Left out are: accesses below the level that the user chose, functions outside of the user's
 //! scope, atomic functions and what only they call, and accesses to the function's own stack frame
 //! as long as its address stays in the function (see `frame`).
@@ -30,6 +32,7 @@ use crate::access::{access, bulk};
 use crate::code::Code;
 use crate::draft::{Draft, Treatment, sequences, site_location};
 use crate::options::{ALLOCATORS, Points, STDIO};
+use crate::owners::Owners;
 use crate::scope::{Scope, names_of};
 use crate::{Error, calls, calls::Calls, frame};
 use coyote_abi::{OpKind, rt};
@@ -42,10 +45,14 @@ pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     if draft.options.points == Points::Sync {
         return Ok(());
     }
+    if draft.options.follows_owners() {
+        draft.owners = Some(Owners::add(draft));
+    }
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
-        if draft.treatments[origin as usize] == Treatment::Points {
-            draft.edit(id, |draft, function| announce_in(draft, origin, function));
+        let points = draft.treatments[origin as usize] == Treatment::Points;
+        if points || draft.owners.is_some() && !draft.allocating.contains(&origin) {
+            draft.edit(id, |draft, function| announce_in(draft, origin, function, points));
         }
     }
     Ok(())
@@ -83,22 +90,38 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
         let origin = draft.origin(*id).expect("it is the guest's");
         matches!(draft.treatments[origin as usize], Treatment::Atomic(_))
     };
+    let is_allocator = |draft: &Draft, id: &FunctionId| {
+        let origin = draft.origin(*id).expect("it is the guest's");
+        let treatment = &draft.treatments[origin as usize];
+        matches!(treatment, Treatment::Atomic(pattern) if ALLOCATORS.contains(&pattern.as_str()))
+    };
     let atomic: BTreeSet<FunctionId> = functions.iter().copied().filter(|id| is_atomic(draft, id)).collect();
-    if !atomic.is_empty() {
-        // Whatever the host can start, and whatever runs without an atomic function below it. What is
-        // left runs inside of brackets, and needs none of its own.
-        let mut roots = calls::roots(&draft.module);
-        roots.extend(&calls.taken);
-        let mut outside = calls.reachable(roots.iter().copied(), &atomic);
-        let called: Vec<_> = calls.called_by(&outside).collect();
-        outside.extend(called);
-        outside.extend(roots);
-        for id in functions.iter().filter(|id| !outside.contains(id)) {
-            let origin = draft.origin(*id).expect("it is the guest's");
-            draft.treatments[origin as usize] = Treatment::OnlyFromAtomic;
-        }
+    let allocators: BTreeSet<FunctionId> =
+        functions.iter().copied().filter(|id| is_allocator(draft, id)).collect();
+    let outside = outside(draft, calls, &allocators);
+    let allocating = functions.iter().filter(|id| allocators.contains(id) || !outside.contains(id));
+    draft.allocating = allocating.map(|id| draft.origin(*id).expect("it is the guest's")).collect();
+    let outside = self::outside(draft, calls, &atomic);
+    for id in functions.iter().filter(|id| !outside.contains(id)) {
+        let origin = draft.origin(*id).expect("it is the guest's");
+        draft.treatments[origin as usize] = Treatment::OnlyFromAtomic;
     }
     Ok(())
+}
+
+/// Whatever the host can start, whatever runs without one of some functions below it, and what that
+/// calls. If these functions have brackets, then what is left runs inside of them and needs none.
+fn outside(draft: &Draft, calls: &Calls, bracketed: &BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
+    if bracketed.is_empty() {
+        return draft.guest_functions().into_iter().collect();
+    }
+    let mut roots = calls::roots(&draft.module);
+    roots.extend(&calls.taken);
+    let mut outside = calls.reachable(roots.iter().copied(), bracketed);
+    let called: Vec<_> = calls.called_by(&outside).collect();
+    outside.extend(called);
+    outside.extend(roots);
+    outside
 }
 
 /// Locals in which operands are set aside, shared by all accesses of a function.
@@ -130,7 +153,8 @@ impl Aside {
     }
 }
 
-fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction) {
+/// Announces the accesses of a function; if they are no points, only keeps the owner table.
+fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool) {
     let private = match draft.stack_pointer {
         Some(sp) if draft.options.points == Points::Heap => {
             frame::private_accesses(&draft.module, function, sp, draft.memory)
@@ -152,36 +176,48 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction) {
             let location = draft.location(origin, at);
             if let Some(access) = access(&instr, memory) {
                 if private.contains(&(sequence, index)) {
-                    *draft.private_accesses.entry(origin).or_default() += 1;
+                    *draft.private_accesses.entry(origin).or_default() += u32::from(points);
                 } else if access.kind.is_atomic() || draft.options.points == Points::Heap {
                     let mut types = vec![ValType::I32];
                     types.extend(&access.values);
                     let (operands, again) = aside.operands(draft, &mut code, &types);
-                    let site = draft.site(location, access.kind, access.size, access.offset);
-                    let point = point(draft);
-                    announce(draft, &mut code, site);
-                    code.add(operands[0].clone());
-                    code.push(Call { func: point }, site_location(site)).append(again);
+                    if let Some(owners) = draft.owners {
+                        let address = (&operands[0], access.offset);
+                        owners.ask(function, &mut code, address, access.size, access.kind.writes());
+                    }
+                    let call = points.then(|| {
+                        let site = draft.site(location, access.kind, access.size, access.offset);
+                        announcement(draft, rt::POINT, site, &operands[..1])
+                    });
+                    conclude(draft, function, &mut code, call);
+                    code.append(again);
                 }
             } else if let Some(bulk) = bulk(&instr, memory)
                 && draft.options.points == Points::Heap
             {
                 let (operands, again) = aside.operands(draft, &mut code, &[ValType::I32; 3]);
-                let site = draft.site(location, bulk.kind(), 0, 0);
-                let point = point_bulk(draft);
-                announce(draft, &mut code, site);
-                code.add(operands[0].clone());
-                match bulk.kind() {
-                    OpKind::Copy => code.add(operands[1].clone()),
-                    _ => code.i32(0),
-                };
-                code.add(operands[2].clone());
-                code.push(Call { func: point }, site_location(site)).append(again);
-            } else if matches!(instr, Instr::AtomicFence(_)) {
+                if let Some(owners) = draft.owners {
+                    owners.ask_range(&mut code, &operands[0], &operands[2], true);
+                    if bulk.kind() == OpKind::Copy {
+                        owners.ask_range(&mut code, &operands[1], &operands[2], false);
+                        code.binary(BinaryOp::I32Or);
+                    }
+                }
+                let call = points.then(|| {
+                    let site = draft.site(location, bulk.kind(), 0, 0);
+                    let source = match bulk.kind() {
+                        OpKind::Copy => operands[1].clone(),
+                        _ => Const { value: Value::I32(0) }.into(),
+                    };
+                    let arguments = [operands[0].clone(), source, operands[2].clone()];
+                    announcement(draft, rt::POINT_BULK, site, &arguments)
+                });
+                conclude(draft, function, &mut code, call);
+                code.append(again);
+            } else if matches!(instr, Instr::AtomicFence(_)) && points {
                 let site = draft.site(location, OpKind::Fence, 0, 0);
-                let point = point(draft);
-                announce(draft, &mut code, site);
-                code.i32(0).push(Call { func: point }, site_location(site));
+                let zero = Const { value: Value::I32(0) }.into();
+                code.append(announcement(draft, rt::POINT, site, &[zero]));
             }
             code.push(instr, at);
         }
@@ -189,16 +225,32 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction) {
     }
 }
 
-fn announce(draft: &Draft, code: &mut Code, site: u32) {
+/// Puts an announcement behind the question whether it is one.
+fn conclude(draft: &Draft, function: &mut LocalFunction, code: &mut Code, call: Option<Code>) {
+    match (call, draft.owners) {
+        (Some(call), None) => {
+            code.append(call);
+        }
+        (Some(call), Some(_)) => {
+            code.if_then(function, |code| {
+                code.append(call);
+            });
+        }
+        (None, _) => {
+            code.add(Drop {});
+        }
+    }
+}
+
+/// Resets the countdown and calls `point(site, address)` or `point_bulk(site, destination, source,
+/// length)`.
+fn announcement(draft: &mut Draft, import: &'static str, site: u32, arguments: &[Instr]) -> Code {
+    let point = draft.suspending(import, &vec![ValType::I32; arguments.len() + 1], &[]);
+    let mut code = Code::default();
     code.i32(rt::COUNTDOWN).global_set(draft.budget).i32(site as i32);
-}
-
-/// `point(site, address)`.
-fn point(draft: &mut Draft) -> FunctionId {
-    draft.suspending(rt::POINT, &[ValType::I32; 2], &[])
-}
-
-/// `point_bulk(site, destination, source, length)`.
-fn point_bulk(draft: &mut Draft) -> FunctionId {
-    draft.suspending(rt::POINT_BULK, &[ValType::I32; 4], &[])
+    for argument in arguments {
+        code.add(argument.clone());
+    }
+    code.push(Call { func: point }, site_location(site));
+    code
 }

@@ -4,7 +4,7 @@
 //! holds the module before the suspend pass: runtime imports, functions by name, exports that the
 //! tool added, and sites. `COYOTE_BLESS=1` writes it anew; read the diff.
 
-use coyote_instrumenter::{Options, Points, SiteTable, instrument, intermediate};
+use coyote_instrumenter::{HeapPoints, Options, Points, SiteTable, instrument, intermediate};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -50,6 +50,7 @@ fn options_of(text: &str) -> Options {
         match name {
             "points" if value == "sync" => options.points = Points::Sync,
             "points" if value == "atomic" => options.points = Points::Atomic,
+            "heap-points" if value == "shared" => options.heap_points = HeapPoints::Shared,
             "atomic-fn" => options.atomic_fns.push(value),
             "no-points-in" => options.no_points_in.push(value),
             "points-only-in" => options.points_only_in.push(value),

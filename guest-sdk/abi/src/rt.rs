@@ -35,6 +35,15 @@ pub const TICK: &str = "tick";
 pub const ATOMIC_ENTER: &str = "atomic_enter";
 /// `atomic_exit()`.
 pub const ATOMIC_EXIT: &str = "atomic_exit";
+/// `touch(address, bytes, write: i32) -> i32`: an access of memory that may not be the running worker's
+/// alone. Whether it is a scheduling point: see [`OWNERS`].
+pub const TOUCH: &str = "touch";
+/// `allocator_enter()`: as `atomic_enter`, and what is accessed until the exit is the allocator's.
+pub const ALLOCATOR_ENTER: &str = "allocator_enter";
+/// `allocator_exit(old, new, bytes)`: the allocator took back the block at `old` and handed out one of
+/// so many bytes at `new`; 0 stands for none. `(0, 0, _)` says nothing, and neither does a `new` of 0
+/// with bytes that were asked for: then there was no memory for it.
+pub const ALLOCATOR_EXIT: &str = "allocator_exit";
 /// `futex_wait(address, expected, timeout: i64, site) -> i32`: also what `memory.atomic.wait32`
 /// becomes. Traps where that does: on an address that is misaligned or out of bounds. Suspending.
 pub const FUTEX_WAIT: &str = "futex_wait";
@@ -72,6 +81,21 @@ pub enum Action {
     Resume = 2,
 }
 
+/// The state of a granule in [`OWNERS`]. Worker `w` that has had a granule to itself gives it the byte
+/// `2 w + 2` as long as it has only read there, and `2 w + 3`, its own byte, from its first write on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Granule {
+    /// Nobody has accessed it since the start snapshot.
+    Untouched = 0,
+    /// Several workers have read it and nobody has written it.
+    Read = 1,
+    /// The allocator has it.
+    Freed = 254,
+    /// Every access is a scheduling point.
+    Shared = 255,
+}
+
 /// `run()`.
 pub const RUN: &str = "__cy_run";
 /// The guest's memory, whatever the guest itself called it.
@@ -80,6 +104,14 @@ pub const MEMORY: &str = "__cy_memory";
 pub const FRAMES: &str = "__cy_frames";
 /// One byte for each chunk of guest memory, 1 if the chunk was written since the host last cleared it.
 pub const DIRTY: &str = "__cy_dirty";
+/// The owner table: one byte for each granule of guest memory, see [`Granule`]. Only if scheduling points
+/// are left out where memory is not shared. An index is the granule's number plus, for an access that is
+/// not aligned to its size, the misalignment times 2^26: there the table is always 0.
+pub const OWNERS: &str = "__cy_owners";
+/// The name of a worker global: the byte of [`OWNERS`] with which the worker passes, or [`NOBODY`].
+pub const ME: &str = "__cy_me";
+/// What no byte of [`OWNERS`] is.
+pub const NOBODY: u32 = 256;
 /// The memory through which the shared mutable globals are read and written. Exported, with
 /// [`SAVE_GLOBALS`] and [`LOAD_GLOBALS`], only if there is such a global.
 pub const GLOBALS: &str = "__cy_globals";
@@ -110,6 +142,8 @@ pub const EXPORT_PREFIX: &str = "__cy_";
 /// Size of a chunk of guest memory in bytes. A store marks the chunk of its first byte only; it may
 /// reach at most 15 bytes into the next one.
 pub const CHUNK: usize = 1024;
+/// Size of a granule of guest memory in bytes: what [`OWNERS`] speaks of.
+pub const GRANULE: u32 = 64;
 /// Loop rounds or recursive calls without a scheduling point before one is forced.
 pub const COUNTDOWN: i32 = 1000;
 /// Bytes of one saved global, whatever its type.

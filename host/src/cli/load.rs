@@ -8,7 +8,7 @@ use crate::machine::host::World;
 use crate::runtime::AtExit;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
-use coyote_instrumenter::{Instrumented, Options, Points};
+use coyote_instrumenter::{HeapPoints, Instrumented, Options, Points};
 use coyote_strategies::Context;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,8 +20,17 @@ pub enum PointsArg {
     Sync,
     /// Atomic memory accesses as well. Unsound: misses races on plain memory
     Atomic,
-    /// Every memory access
+    /// Every memory access, or those of shared memory: see --heap-points
     Heap,
+}
+
+/// Which memory accesses are scheduling points with `--points heap`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HeapPointsArg {
+    /// Those of memory that several workers access, which is found out on the way
+    Shared,
+    /// All
+    All,
 }
 
 /// How a module is instrumented.
@@ -31,6 +40,9 @@ pub struct InstrumentArgs {
     /// Which operations are scheduling points
     #[arg(long, value_enum, default_value = "heap", value_name = "LEVEL")]
     pub points: PointsArg,
+    /// Which memory accesses are scheduling points with --points heap
+    #[arg(long, value_enum, default_value = "all", value_name = "WHICH")]
+    pub heap_points: HeapPointsArg,
     /// Run these functions without scheduling points, and all they call. Unsound unless they are
     /// atomic in truth [glob; can be repeated]
     #[arg(long = "atomic-fn", value_name = "GLOB")]
@@ -57,11 +69,16 @@ impl InstrumentArgs {
                 PointsArg::Atomic => Points::Atomic,
                 PointsArg::Heap => Points::Heap,
             },
+            heap_points: match self.heap_points {
+                HeapPointsArg::Shared => HeapPoints::Shared,
+                HeapPointsArg::All => HeapPoints::All,
+            },
             atomic_fns: self.atomic_fns.clone(),
             atomic_defaults: !self.no_default_atomics,
             no_points_in: self.no_points_in.clone(),
             points_only_in: self.points_only_in.clone(),
             stubs: self.stubs.clone(),
+            ..Options::default()
         }
     }
 }

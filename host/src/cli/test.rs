@@ -448,6 +448,15 @@ fn notes(exploration: &Exploration) -> Vec<String> {
     if exploration.found.is_empty() && !ended && exploration.searched.is_none() {
         notes.push("No iteration ran to its end: this says nothing about the test.".into());
     }
+    if !exploration.shared.0.is_empty() {
+        let count = |n: u64, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+        notes.push(format!(
+            "Workers share {} of {} bytes; found in {} of iterations.",
+            count(exploration.shared.0.len() as u64, "granule"),
+            coyote_abi::rt::GRANULE,
+            count(exploration.repeats, "repeat"),
+        ));
+    }
     if exploration.memory_refused {
         notes.push("The guest was refused memory in some iteration: raise --max-memory.".into());
     }

@@ -7,12 +7,15 @@ use crate::machine::host::World;
 use crate::runtime::AtExit;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
-use coyote_instrumenter::{Options, Points};
+use coyote_instrumenter::{HeapPoints, Options, Points};
 use std::sync::Arc;
 
 /// Names the options.
 pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
     let mut named = vec![("points".to_string(), points_name(options.points).to_string())];
+    if options.follows_owners() {
+        named.push(("heap-points".into(), heap_points_name(options.heap_points).into()));
+    }
     let mut list = |name: &str, values: &[String]| {
         named.extend(values.iter().map(|v| (name.to_string(), v.clone())));
     };
@@ -36,7 +39,8 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
 
 /// The inverse of [`write`].
 pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
-    let mut options = Options::default();
+    // Traces that do not say it are from when there was no other.
+    let mut options = Options { heap_points: HeapPoints::All, ..Options::default() };
     let mut world = World::default();
     let mut limits = Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false };
     let mut at_exit = AtExit::default();
@@ -47,6 +51,11 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
             "points" => {
                 let all = [Points::Sync, Points::Atomic, Points::Heap];
                 options.points = all.into_iter().find(|p| points_name(*p) == value).with_context(wrong)?;
+            }
+            "heap-points" => {
+                let all = [HeapPoints::Shared, HeapPoints::All];
+                let found = all.into_iter().find(|p| heap_points_name(*p) == value);
+                options.heap_points = found.with_context(wrong)?;
             }
             "atomic-fn" => options.atomic_fns.push(value.clone()),
             "no-points-in" => options.no_points_in.push(value.clone()),
@@ -86,6 +95,13 @@ fn points_name(points: Points) -> &'static str {
     }
 }
 
+fn heap_points_name(points: HeapPoints) -> &'static str {
+    match points {
+        HeapPoints::Shared => "shared",
+        HeapPoints::All => "all",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,12 +109,14 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let options = Options {
-            points: Points::Atomic,
+            points: Points::Heap,
+            heap_points: HeapPoints::Shared,
             atomic_fns: vec!["a*".into(), "b".into()],
             atomic_defaults: false,
             no_points_in: vec!["c".into()],
             points_only_in: vec!["d".into()],
             stubs: vec!["env.e".into()],
+            ..Options::default()
         };
         let settings = Settings {
             limits: Limits { unfair_steps_max: 7, fair_steps_max: 70, fail_on_steps_max: true },

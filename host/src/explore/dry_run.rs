@@ -2,7 +2,9 @@
 //! and who does what. It is an iteration like any other: a bug that it finds is found.
 
 use super::{ExploreError, Found, Notes, Plan, found};
+use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
+use crate::granules::Granules;
 use crate::outcome::Outcome;
 use crate::statistics::IterationRecord;
 use coyote_strategies::profile::Profiler;
@@ -17,15 +19,30 @@ pub struct DryRun {
     pub(super) record: IterationRecord,
     pub(super) notes: Notes,
     pub(super) found: Option<Found>,
+    pub(super) grown: Granules,
+    pub(super) repeats: u32,
 }
 
-/// Executes the dry run. `first_of` names the strategy whose first iteration it is, if it is one.
-pub fn dry_run(plan: &Plan, first_of: Option<&str>) -> Result<DryRun, ExploreError> {
+/// Executes the dry run, before all iterations: they begin with what it finds out. `first_of` names the
+/// strategy whose first iteration it is to count as, if any; `is_iteration`: whether it stands for
+/// iteration 0 in any case.
+pub fn dry_run(
+    plan: &Plan,
+    first_of: Option<&str>,
+    epochs: &Epochs,
+    is_iteration: bool,
+) -> Result<DryRun, ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let profiler = Profiler::default();
     let profile = profiler.result();
     let iteration = Iteration { seed: plan.seed, index: 0 };
-    let (outcome, _) = execution.run(Box::new(profiler), iteration)?;
+    let known = epochs.known();
+    let ran = epochs::run(&mut execution, Box::new(profiler), iteration, &known)?;
+    match is_iteration {
+        true => epochs.leave(&ran),
+        false => epochs.add(&ran.grown),
+    }
+    let Ran { outcome, grown, repeats, .. } = ran;
     let found = match &outcome {
         Outcome::Bug(bug) => {
             let by = if first_of.is_some() { "random" } else { LABEL };
@@ -35,5 +52,6 @@ pub fn dry_run(plan: &Plan, first_of: Option<&str>) -> Result<DryRun, ExploreErr
         _ => None,
     };
     let profile = profile.lock().expect("the run is over").clone();
-    Ok(DryRun { profile, record: execution.record(true), notes: Notes::of(&execution, &outcome), found })
+    let (record, notes) = (execution.record(true), Notes::of(&execution, &outcome));
+    Ok(DryRun { profile, record, notes, found, grown, repeats })
 }

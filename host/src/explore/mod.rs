@@ -15,6 +15,7 @@ pub mod search;
 
 use crate::artifact::Artifact;
 use crate::execution::{Execution, Settings, Test};
+use crate::granules::Granules;
 use crate::machine::MachineError;
 use crate::outcome::{Bug, Outcome};
 use crate::record::{self, Origin};
@@ -97,6 +98,9 @@ pub struct Exploration {
     pub bound: Option<String>,
     /// Workers that a passing iteration left blocked for ever.
     pub left_blocked: Vec<String>,
+    /// Memory that turned out to be shared, and how often iterations were repeated for it.
+    pub shared: Granules,
+    pub repeats: u64,
     /// What a search says of itself.
     pub searched: Option<search::Searched>,
 }
@@ -136,6 +140,8 @@ impl Exploration {
             memory_refused: false,
             bound: None,
             left_blocked: Vec::new(),
+            shared: Granules::default(),
+            repeats: 0,
             searched: None,
         }
     }

@@ -9,7 +9,9 @@ use super::bugs::{self, Bugs};
 use super::dry_run::dry_run;
 use super::{Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, found};
 use crate::artifact::THREAD_STACK_BYTES;
+use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
+use crate::granules::Granules;
 use crate::outcome::Outcome;
 use crate::statistics::{IterationRecord, Statistics, StepsMax};
 use coyote_strategies::{Iteration, Profile, Strategy};
@@ -24,10 +26,15 @@ struct Report {
     record: IterationRecord,
     found: Option<Box<Found>>,
     notes: Notes,
+    grown: Granules,
+    repeats: u32,
 }
 
 /// What jobs share.
 struct Shared {
+    epochs: Epochs,
+    /// Iterations before the first one that are executed only for what later ones know from them.
+    needed_before: u64,
     next: AtomicU64,
     /// No iteration from here on is needed.
     end: AtomicU64,
@@ -46,9 +53,14 @@ pub fn explore(
 ) -> Result<Exploration, ExploreError> {
     let started = Instant::now();
     let first = plan.budget.first;
+    let end = first.saturating_add(plan.budget.iterations_max);
+    let sample = strategy();
+    let epochs = Epochs::new(&plan.artifact.options);
     let shared = Shared {
-        next: AtomicU64::new(first),
-        end: AtomicU64::new(first.saturating_add(plan.budget.iterations_max)),
+        needed_before: if sample.independent() { epochs.needed_before(first, end) } else { first },
+        epochs,
+        next: AtomicU64::new(0),
+        end: AtomicU64::new(end),
         stop: AtomicBool::new(false),
     };
     let limits = plan.settings.limits;
@@ -60,15 +72,17 @@ pub fn explore(
         next: first,
         explore: plan.budget.explore,
     };
-    let sample = strategy();
     let mut profile = None;
     if sample.needs_profile() {
-        let is_first = first == 0 && sample.begins_with_dry_run();
+        let is_iteration = sample.begins_with_dry_run();
+        let is_first = first == 0 && is_iteration;
         let name = sample.name();
-        let dry_run = dry_run(plan, is_first.then_some(&name))?;
+        let dry_run = dry_run(plan, is_first.then_some(&name), &shared.epochs, is_iteration)?;
+        if is_first || is_iteration && shared.needed_before > 0 {
+            shared.next.store(1, Ordering::Relaxed);
+        }
         if is_first {
             collected.next = 1;
-            shared.next.store(1, Ordering::Relaxed);
         }
         profile = Some(dry_run.profile);
         let report = Report {
@@ -76,6 +90,8 @@ pub fn explore(
             record: dry_run.record,
             found: dry_run.found.map(Box::new),
             notes: dry_run.notes,
+            grown: dry_run.grown,
+            repeats: dry_run.repeats,
         };
         // Whoever wants one iteration alone has no use for this one's bug.
         if plan.budget.first == 0 && collected.count(report) {
@@ -179,6 +195,8 @@ impl Collected {
         exploration.any_choice |= report.record.decisions > 0;
         exploration.workers_max = exploration.workers_max.max(report.record.workers);
         exploration.note(report.notes);
+        exploration.shared.0.extend(report.grown.0);
+        exploration.repeats += u64::from(report.repeats);
         let Some(found) = report.found else { return false };
         self.bugs.add(*found);
         if !self.explore {
@@ -213,25 +231,28 @@ fn run_job(
     if let Some(profile) = profile {
         strategy.prepare(profile);
     }
-    if !strategy.independent() {
-        // What came before the first iteration has to be learned all the same.
-        for index in 0..plan.budget.first {
-            (_, strategy) = execution.run(strategy, Iteration { seed: plan.seed, index })?;
-        }
-    }
     let mut batch = Vec::with_capacity(BATCH);
     loop {
-        // A number that was taken is also executed: what is reported has no gaps.
+        // A number that was taken is also executed, unless nobody needs it any more: what is reported up
+        // to the end has no gaps.
         if shared.stop.load(Ordering::Relaxed) {
             break;
         }
-        let index = shared.next.fetch_add(1, Ordering::Relaxed);
-        if index >= shared.end.load(Ordering::Relaxed) {
-            break;
-        }
+        let taken = shared.next.fetch_add(1, Ordering::Relaxed);
+        let index = match taken.checked_sub(shared.needed_before) {
+            None => taken,
+            Some(nth) => plan.budget.first.saturating_add(nth),
+        };
+        let needed = || !shared.stop.load(Ordering::Relaxed) && index < shared.end.load(Ordering::Relaxed);
+        let Some(known) = shared.epochs.enter(index, needed).filter(|_| needed()) else { break };
         let iteration = Iteration { seed: plan.seed, index };
-        let (outcome, used) = execution.run(strategy, iteration)?;
+        let ran = epochs::run(&mut execution, strategy, iteration, &known)?;
+        shared.epochs.leave(&ran);
+        let Ran { outcome, strategy: used, grown, repeats } = ran;
         strategy = used;
+        if taken < shared.needed_before {
+            continue;
+        }
         let found = match &outcome {
             Outcome::Bug(bug) => {
                 Some(Box::new(found(plan, &execution, bug, name.clone(), index, strategy.member())?))
@@ -240,7 +261,7 @@ fn run_job(
         };
         let urgent = found.is_some();
         let record = execution.record(strategy.fair());
-        batch.push(Report { index, record, found, notes: Notes::of(&execution, &outcome) });
+        batch.push(Report { index, record, found, notes: Notes::of(&execution, &outcome), grown, repeats });
         if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {
             return Ok(());
         }

@@ -1,5 +1,5 @@
 //! The only door to guest memory: every host access goes through here, so that none escapes the
-//! bookkeeping: of changed chunks, and of what the step touches.
+//! bookkeeping: of changed chunks, of owners, and of what the step touches.
 
 use coyote_abi::rt::CHUNK;
 use coyote_strategies::{Access, Class, Effect};

@@ -2,14 +2,15 @@
 
 use super::conductor::{Answer, Conductor};
 use super::guest_memory::GuestMemory;
+use super::owners::{Owners, Touch};
 use super::tracker::Tracker;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::Request;
 use coyote_abi::rt::{Action, GLOBAL_BYTES};
 use coyote_instrumenter::SiteTable;
-use coyote_strategies::{OpKind, Operation, WorkerId};
+use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Standing, WorkerId};
 use std::sync::Arc;
-use wasmtime::{Caller, Memory, ResourceLimiter};
+use wasmtime::{Caller, Global, Memory, ResourceLimiter, Val};
 
 /// A suspended worker: its globals and frames, and whether it has run at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,11 +39,16 @@ pub struct HotSite {
 pub struct Host {
     pub conductor: Conductor,
     pub tracker: Tracker,
+    pub owners: Owners,
     pub images: Vec<Image>,
     pub table: Arc<SiteTable>,
     pub world: Arc<World>,
     pub memory: Option<Memory>,
     pub frames: Option<Memory>,
+    /// The owner table, if the guest has one.
+    pub owner_table: Option<Memory>,
+    /// With what the running worker passes there.
+    pub me: Option<Global>,
     pub memory_bytes_max: usize,
     /// Whether a growth of memory was refused in this iteration.
     pub memory_refused: bool,
@@ -80,11 +86,14 @@ impl Host {
         Host {
             conductor,
             tracker: Tracker::new(Arc::from([])),
+            owners: Owners::default(),
             images: Vec::new(),
             table,
             world,
             memory: None,
             frames: None,
+            owner_table: None,
+            me: None,
             memory_bytes_max,
             memory_refused: false,
             main_stack: None,
@@ -104,6 +113,37 @@ impl Host {
     pub fn point(&mut self, site: u32, address: u32) -> i32 {
         let operation = self.operation(site, u64::from(address));
         i32::from(self.conductor.access(operation) == Answer::Unwind)
+    }
+
+    /// The running worker accesses memory that may not be its own. Whether that is a scheduling point.
+    pub fn touch(&mut self, table: &mut [u8], touch: Touch) -> bool {
+        // Before the first worker runs, nobody shares anything.
+        let Some(worker) = self.conductor.running else { return false };
+        // What cannot be accessed is a bug, and the point reports it.
+        let within = u64::from(touch.address) + u64::from(touch.bytes) <= self.conductor.memory_bytes
+            && u64::from(touch.address) >= self.conductor.null_bytes;
+        !within || self.owners.touch(table, &self.conductor.runtime, worker, touch)
+    }
+
+    pub fn allocator_enter(&mut self) {
+        self.conductor.atomic_enter();
+        if let Some(worker) = self.conductor.running {
+            self.owners.allocator_enter(worker);
+        }
+    }
+
+    /// See [`coyote_abi::rt::ALLOCATOR_EXIT`].
+    pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) {
+        self.conductor.atomic_exit();
+        let Some(worker) = self.conductor.running else { return };
+        let runtime = &self.conductor.runtime;
+        let (images, site_table) = (&self.images, &self.table);
+        let done = |other: WorkerId, block: std::ops::RangeInclusive<u32>| {
+            let on_its_stack = || images.get(other.index()).and_then(|i| stack_pointer(site_table, i));
+            let ended = runtime.pending(other).standing == Standing::Ended;
+            site_table.wasi_threads && (ended || on_its_stack().is_some_and(|sp| block.contains(&sp)))
+        };
+        self.owners.allocator_exit(table, runtime, worker, change, &done);
     }
 
     /// The guest wants so many pages of memory. Whether it may have them.
@@ -126,7 +166,8 @@ impl Host {
     }
 
     /// Writes the worker globals of a worker that starts.
-    fn write_fresh_globals(&self, worker: WorkerId, bytes: &mut Vec<u8>) {
+    fn write_fresh_globals(&mut self, worker: WorkerId, bytes: &mut Vec<u8>) {
+        let me = self.owners.begin_segment(worker, 0);
         let stack = match self.conductor.runtime.worker(worker).start.stack {
             None if worker.0 == 0 => self.main_stack.map(|(low, _)| (low, None)),
             stack => stack.map(|(low, high)| (low, Some(high))),
@@ -136,6 +177,7 @@ impl Host {
             let value = match stack {
                 Some((_, Some(high))) if global.stack_pointer => u128::from(high & !15),
                 Some((low, _)) if global.name == coyote_abi::rt::STACK_LOW => u128::from(low),
+                _ if global.name == coyote_abi::rt::ME => u128::from(me),
                 _ if worker.0 == 0 => self.main_globals.get(i).copied().unwrap_or(global.initial),
                 _ => global.initial,
             };
@@ -146,9 +188,7 @@ impl Host {
 
     /// The value of a saved worker's stack pointer.
     pub fn stack_pointer(&self, image: &Image) -> Option<u32> {
-        let slot = self.table.worker_globals.iter().position(|g| g.stack_pointer)?;
-        let bytes = image.bytes.get(slot * GLOBAL_BYTES..)?.get(..4)?;
-        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+        stack_pointer(&self.table, image)
     }
 
     pub fn image(&mut self, worker: WorkerId) -> &mut Image {
@@ -158,6 +198,12 @@ impl Host {
         }
         &mut self.images[worker.index()]
     }
+}
+
+fn stack_pointer(table: &SiteTable, image: &Image) -> Option<u32> {
+    let slot = table.worker_globals.iter().position(|g| g.stack_pointer)?;
+    let bytes = image.bytes.get(slot * GLOBAL_BYTES..)?.get(..4)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// Guest memory and the rest of the host, side by side.
@@ -174,20 +220,63 @@ pub fn with_memory<R>(
     function: impl FnOnce(&mut GuestMemory, &mut Conductor, &World) -> R,
 ) -> R {
     let (bytes, host) = split(caller);
-    let recording = host.conductor.runtime.footprint.recording;
-    let mut memory = GuestMemory::new(bytes, &mut host.tracker.host_written, recording);
+    let follows_owners = host.owner_table.is_some();
+    let footprint = host.conductor.runtime.footprint.recording;
+    let mut memory = GuestMemory::new(bytes, &mut host.tracker.host_written, footprint || follows_owners);
     let result = function(&mut memory, &mut host.conductor, &host.world);
-    host.conductor.runtime.footprint.extend(memory.into_touched());
+    let touched = memory.into_touched();
+    if let Some(worker) = host.conductor.running
+        && let Some(table) = host.owner_table
+    {
+        let (table, host) = table.data_and_store_mut(&mut *caller);
+        host.owners.touch_by_host(table, &host.conductor.runtime, worker, &touched);
+    }
+    if footprint {
+        caller.data_mut().conductor.runtime.footprint.extend(touched);
+    }
     result
 }
 
-/// Reads numbers from guest memory, for [`crate::runtime::Runtime::perform`].
+/// Reads numbers from guest memory, for [`crate::runtime::Runtime::perform`]. Whose access it is was
+/// known when the operation was announced, and so the owner table knows of it.
 pub fn reader(bytes: &mut [u8]) -> impl FnMut(u32, u8) -> Option<u64> + '_ {
     |address, width| GuestMemory::new(bytes, &mut Vec::new(), false).read_number(address, width).ok()
 }
 
 /// Announces an operation of the running worker: `(result, unwind flag)`.
 pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: Request) -> (i32, i32) {
+    match request {
+        Request::FutexWait { address, bytes, .. } => {
+            // The value is read when the operation is performed, for this worker.
+            let read = Access {
+                class: Class::Memory,
+                effect: Effect::Read,
+                object: address.into(),
+                size: bytes.into(),
+            };
+            if let Some(worker) = caller.data().conductor.running
+                && let Some(table) = caller.data().owner_table
+            {
+                let (table, host) = table.data_and_store_mut(&mut *caller);
+                host.owners.touch_by_host(table, &host.conductor.runtime, worker, &[read]);
+            }
+        }
+        Request::Join { handle } => {
+            if let Some(worker) = caller.data().conductor.running {
+                caller.data_mut().owners.joined(worker, WorkerId(handle));
+            }
+        }
+        Request::Spawn(_) => {
+            // It does nothing more before the new worker exists.
+            let host = caller.data_mut();
+            if let (Some(worker), Some(global)) = (host.conductor.running, host.me) {
+                let children = host.conductor.runtime.worker(worker).children;
+                let me = host.owners.begin_segment(worker, children + 1);
+                global.set(&mut *caller, Val::I32(me as i32)).expect("it is a mutable i32");
+            }
+        }
+        _ => {}
+    }
     let (bytes, host) = split(caller);
     let operation = host.operation(site as u32, object);
     match host.conductor.announce(operation, request, &mut reader(bytes)) {

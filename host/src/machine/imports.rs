@@ -1,6 +1,7 @@
 //! What the guest calls, translated into operations of the runtime.
 
 use super::host::{Host, Stopped, announce, next, split, with_memory};
+use super::owners::Touch;
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
@@ -57,6 +58,25 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
     })?;
     linker.func_wrap(
         rt::MODULE,
+        rt::TOUCH,
+        |mut guest: Guest, address: i32, bytes: i32, write: i32| -> i32 {
+            let touch = Touch { address: address as u32, bytes: bytes as u32, write: write != 0 };
+            with_owners(&mut guest, |table, host| host.touch(table, touch).into())
+        },
+    )?;
+    linker.func_wrap(rt::MODULE, rt::ALLOCATOR_ENTER, |mut guest: Guest| {
+        guest.data_mut().allocator_enter();
+    })?;
+    linker.func_wrap(
+        rt::MODULE,
+        rt::ALLOCATOR_EXIT,
+        |mut guest: Guest, old: i32, new: i32, bytes: i32| {
+            let change = (old as u32, new as u32, bytes as u32);
+            with_owners(&mut guest, |table, host| host.allocator_exit(table, change));
+        },
+    )?;
+    linker.func_wrap(
+        rt::MODULE,
         "futex_wait",
         |mut guest: Guest, address: i32, expected: i32, timeout: i64, site: i32| {
             let address = address as u32;
@@ -85,6 +105,18 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     Ok(())
+}
+
+/// Runs a host function on the owner table.
+fn with_owners<R>(guest: &mut Guest, function: impl FnOnce(&mut [u8], &mut Host) -> R) -> R {
+    match guest.data().owner_table {
+        Some(table) => {
+            let (table, host) = table.data_and_store_mut(guest);
+            function(table, host)
+        }
+        // The start function: the table is not known yet, nor does any worker run.
+        None => function(&mut [], guest.data_mut()),
+    }
 }
 
 fn control(linker: &mut Linker<Host>) -> Result<()> {

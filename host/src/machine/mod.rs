@@ -2,17 +2,20 @@
 //!
 //! In the order of the data: the guest's calls arrive at [`imports`] and [`wasi`], which work on the
 //! [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is the door to memory and
-//! [`tracker`] knows what changed there; [`stack`] reads suspended stacks.
+//! [`tracker`] knows what changed there, [`owners`] whose it is; [`stack`] reads suspended stacks.
 
 pub mod conductor;
 pub mod guest_memory;
 pub mod host;
 mod imports;
+pub mod owners;
+mod segments;
 pub mod stack;
 pub mod tracker;
 pub mod wasi;
 
 use crate::artifact::Artifact;
+use crate::granules::{Granules, Sharing};
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use crate::runtime::Runtime;
 use conductor::{Conductor, Read, Unfinished};
@@ -20,6 +23,7 @@ use coyote_abi::rt;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Pick, Standing};
 use host::{Host, Image, Stopped, World};
+use owners::{Owners, OwnersSnapshot};
 use std::hash::Hash;
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,6 +36,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 pub struct Snapshot {
     chunks: Chunks,
     memory_bytes: usize,
+    owners: OwnersSnapshot,
     globals: Arc<[u8]>,
     images: Vec<Image>,
     runtime: Runtime,
@@ -44,6 +49,8 @@ struct Ports {
     run: TypedFunc<(), ()>,
     memory: Option<Memory>,
     dirty: Option<Memory>,
+    /// The owner table, if points are left out where memory is not shared.
+    owners: Option<Memory>,
     /// Pages of memory as the guest sees it, if that is not all there is.
     pages: Option<Global>,
     /// Size of memory in truth, when it was new.
@@ -104,6 +111,7 @@ impl Machine {
         let start = Snapshot {
             chunks: Chunks::default(),
             memory_bytes: 0,
+            owners: OwnersSnapshot::default(),
             globals: Arc::from([]),
             images: Vec::new(),
             runtime: Runtime::default(),
@@ -171,8 +179,36 @@ impl Machine {
         let memory_bytes = base.len();
         self.store.data_mut().tracker = Tracker::new(base);
         let globals = self.save_globals();
-        let (chunks, images) = (Chunks::default(), Vec::new());
-        self.start = Snapshot { chunks, memory_bytes, globals, images, runtime, unfinished: None };
+        self.with_owners(|owners, table| owners.set_start(table));
+        let (chunks, owners, images) = (Chunks::default(), OwnersSnapshot::default(), Vec::new());
+        self.start = Snapshot { chunks, memory_bytes, owners, globals, images, runtime, unfinished: None };
+    }
+
+    /// Which accesses are scheduling points from the next iteration on. Without an owner table: all.
+    pub fn share(&mut self, sharing: Sharing) {
+        self.store.data_mut().owners.share(sharing);
+    }
+
+    /// Which accesses are scheduling points, but for what has become shared in the present iteration.
+    pub fn sharing(&self) -> &Sharing {
+        self.store.data().owners.sharing()
+    }
+
+    /// Granules that became shared since the iteration began, or since this was last asked.
+    pub fn take_grown(&mut self) -> Granules {
+        self.store.data_mut().owners.take_grown()
+    }
+
+    /// The owner table's bookkeeping, for planted faults.
+    #[doc(hidden)]
+    pub fn owners_mut(&mut self) -> &mut Owners {
+        &mut self.store.data_mut().owners
+    }
+
+    fn with_owners<R: Default>(&mut self, function: impl FnOnce(&mut Owners, &mut [u8]) -> R) -> R {
+        let Some(table) = self.ports.owners else { return R::default() };
+        let (table, host) = table.data_and_store_mut(&mut self.store);
+        function(&mut host.owners, table)
     }
 
     /// Goes back to the start snapshot.
@@ -185,6 +221,7 @@ impl Machine {
             self.restore_memory(&self.start.chunks.clone());
             self.load_globals(&self.start.globals.clone())?;
         }
+        self.with_owners(|owners, table| owners.begin(table));
         let host = self.store.data_mut();
         host.memory_refused = false;
         for image in &mut host.images {
@@ -308,12 +345,13 @@ impl Machine {
             }
             None => Chunks::default(),
         };
+        let owners = self.with_owners(|owners, table| owners.snapshot(table));
         let host = self.store.data();
         let workers = host.conductor.runtime.workers().len().min(host.images.len());
         let images = host.images[..workers].to_vec();
         let runtime = host.conductor.runtime.clone();
         let unfinished = host.conductor.unfinished();
-        Snapshot { chunks, memory_bytes, globals, images, runtime, unfinished }
+        Snapshot { chunks, memory_bytes, owners, globals, images, runtime, unfinished }
     }
 
     /// Returns to a saved state.
@@ -321,6 +359,7 @@ impl Machine {
         self.stopped_at.clear();
         self.resize(snapshot.memory_bytes)?;
         self.restore_memory(&snapshot.chunks);
+        self.with_owners(|owners, table| owners.restore(table, &snapshot.owners));
         self.load_globals(&snapshot.globals)?;
         let host = self.store.data_mut();
         host.images.clear();
@@ -352,8 +391,10 @@ impl Machine {
             }
             None => 0,
         };
+        let owners = self.with_owners(|owners, table| owners.digest(table));
         let host = self.store.data();
         let mut print = memory
+            .wrapping_add(owners)
             .wrapping_add(host.conductor.runtime.digest())
             .wrapping_add(xxh3_128_with_seed(&globals, 1));
         if let Some(unfinished) = host.conductor.unfinished() {
@@ -460,6 +501,7 @@ impl Machine {
         self.ports.real_bytes = self.memory().len();
         self.collect_marks();
         self.store.data_mut().tracker.rebased();
+        self.with_owners(|owners, table| owners.rebuilt(table));
         self.load_globals(&self.start.globals.clone())
     }
 }
@@ -467,6 +509,8 @@ impl Machine {
 fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Ports), MachineError> {
     host.memory = None;
     host.frames = None;
+    host.owner_table = None;
+    host.me = None;
     host.conductor.running = None;
     let failed = |e: wasmtime::Error| MachineError::Instantiate(format!("{e:#}"));
     let mut store = Store::new(artifact.engine(), host);
@@ -483,6 +527,7 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
     let memory = instance.get_memory(&mut store, rt::MEMORY);
     let dirty = instance.get_memory(&mut store, rt::DIRTY);
     let frames = instance.get_memory(&mut store, rt::FRAMES);
+    let owners = instance.get_memory(&mut store, rt::OWNERS);
     let run = instance.get_typed_func(&mut store, rt::RUN).map_err(failed)?;
     let globals = match instance.get_memory(&mut store, rt::GLOBALS) {
         Some(memory) => Some(GlobalsPort {
@@ -498,13 +543,18 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
         changed.set(&mut store, Val::I32(0)).map_err(failed)?;
     }
     let pages = instance.get_global(&mut store, rt::PAGES);
+    let me = artifact.table.worker_globals.iter().position(|g| g.name == rt::ME);
+    let me = me.map(|n| format!("{}{n}", rt::WORKER_GLOBAL_PREFIX));
+    let me = me.and_then(|name| instance.get_global(&mut store, &name));
     let real_bytes = memory.map_or(0, |m| m.data_size(&store));
     let seen = pages.and_then(|p| p.get(&mut store).i32()).map(|p| u64::from(p as u32) << 16);
     let host = store.data_mut();
     host.memory = memory;
     host.frames = frames;
+    host.owner_table = owners;
+    host.me = me;
     host.conductor.memory_bytes = seen.unwrap_or(real_bytes as u64);
-    Ok((store, Ports { instance, run, memory, dirty, pages, real_bytes, globals }))
+    Ok((store, Ports { instance, run, memory, dirty, owners, pages, real_bytes, globals }))
 }
 
 /// A range of addresses as indices.

@@ -1,6 +1,6 @@
 //! Why a trace could not be read or written. None of these is a verdict on the guest.
 
-use super::format::{MAGIC, VERSION};
+use super::format::{MAGIC, VERSIONS};
 use std::io;
 use std::path::PathBuf;
 
@@ -18,11 +18,13 @@ pub enum TraceError {
 /// What is wrong with a line of a trace, and what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    #[error("not a trace: it should be `{MAGIC} {VERSION}`; give a file that `coyote-wasm test` wrote")]
+    #[error("not a trace: it should be `{MAGIC} 1`; give a file that `coyote-wasm test` wrote")]
     Magic,
     #[error(
-        "the trace has format version {0}, this tool reads version {VERSION}; \
-         replay it with the version of coyote-wasm that its `tool` line names"
+        "the trace has format version {0}, this tool reads versions {a} and {b}; \
+         replay it with the version of coyote-wasm that its `tool` line names",
+        a = VERSIONS[0],
+        b = VERSIONS[1]
     )]
     Version(String),
     #[error("not UTF-8, so the file is damaged; copy it again from where it was written")]

@@ -1,4 +1,4 @@
-//! A trace as text, version 1.
+//! A trace as text, versions 1 and 2.
 //!
 //! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` mean nothing and may stand
 //! anywhere after the first. `TEXT` is text with the escapes of [`super::escape`], `N` a decimal
@@ -6,10 +6,12 @@
 //! read traces with other tools, and a test holds its example against the committed sample.
 //!
 //! ```text
-//! trace     = "coyote-wasm trace 1" header* "schedule" decision* "end" count [checksum]
+//! trace     = "coyote-wasm trace " version header* "schedule" decision* "end" count [checksum]
 //! header    = "tool" TEXT | "module" TEXT | "test" TEXT | "strategy" TEXT | "seed" N
 //!           | "iteration" N | "option" NAME "=" TEXT | "outcome" TEXT | "message" TEXT
-//!           | "fingerprint" HEX*32
+//!           | "fingerprint" HEX*32 | "shared" granules            the last one in version 2 only
+//! granules  = [range (" " range)*]             ascending, with gaps between them
+//! range     = HEX ["-" HEX]                    numbers of granules, below 2^26
 //! decision  = worker KIND [place] | worker "timeout" | "value" N "of" N
 //! worker    = "0" ("." N)*                     below 2^32; the creation path
 //! place     = "f" N "@0x" HEX                  below 2^32; function index, offset in the file
@@ -18,14 +20,14 @@
 //! ```
 //!
 //! Each header key stands exactly once, except that there are any number of options and at most one
-//! fingerprint. The offset after `@` counts from the beginning of the module, as tools such as
+//! fingerprint and one set of shared granules. A trace without the latter is written as version 1. The offset after `@` counts from the beginning of the module, as tools such as
 //! `wasm-objdump` print it, not from that of the function.
 //!
 //! The end line is there so that no cut goes unnoticed, and the checksum so that no damage does: the
 //! first 64 bits of the blake3 of the lines, each with its `\n`. Whoever edits a trace deletes it.
 //!
 //! A change of what a line means, or a new line that a reader must not ignore, is a new version.
-//! Readers of version 1 refuse what they do not know: a schedule half understood is another schedule.
+//! Readers refuse what they do not know: a schedule half understood is another schedule.
 
 use super::escape::escape;
 use super::{Decision, Header, Trace};
@@ -34,8 +36,11 @@ use std::fmt::{self, Write};
 /// How every trace begins, before its version.
 pub const MAGIC: &str = "coyote-wasm trace";
 
-/// The version that is written and read.
-pub const VERSION: u32 = 1;
+/// The versions that are read. The least one that can say what a trace has to say is written.
+pub const VERSIONS: [u32; 2] = [1, 2];
+
+/// The version that has shared granules.
+pub(super) const WITH_SHARED: u32 = 2;
 
 /// The line between header and decisions.
 pub(super) const SCHEDULE: &str = "schedule";
@@ -43,7 +48,8 @@ pub(super) const SCHEDULE: &str = "schedule";
 impl Trace {
     /// The whole file.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{MAGIC} {VERSION}\n");
+        let version = if self.header.shared.is_some() { WITH_SHARED } else { 1 };
+        let mut text = format!("{MAGIC} {version}\n");
         write_header(&self.header, &mut text).expect("a String takes all");
         text.push_str(SCHEDULE);
         text.push('\n');
@@ -62,8 +68,19 @@ pub(super) fn checksum(hash: blake3::Hash) -> String {
 }
 
 fn write_header(header: &Header, text: &mut String) -> fmt::Result {
-    let Header { tool, module, test, strategy, seed, iteration, options, outcome, message, fingerprint } =
-        header;
+    let Header {
+        tool,
+        module,
+        test,
+        strategy,
+        seed,
+        iteration,
+        options,
+        shared,
+        outcome,
+        message,
+        fingerprint,
+    } = header;
     for (key, value) in [("tool", tool), ("module", module), ("test", test), ("strategy", strategy)] {
         write_text(key, value, text);
     }
@@ -74,6 +91,9 @@ fn write_header(header: &Header, text: &mut String) -> fmt::Result {
         text.push('=');
         escape(value, "", text);
         text.push('\n');
+    }
+    if let Some(shared) = shared {
+        write_text("shared", &shared.to_string(), text);
     }
     for (key, value) in [("outcome", outcome), ("message", message)] {
         write_text(key, value, text);

@@ -18,6 +18,7 @@ mod tests;
 pub use coyote_strategies::WorkerPath;
 pub use error::{Problem, TraceError};
 
+use crate::granules::Granules;
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
 
@@ -44,6 +45,9 @@ pub struct Header {
     pub iteration: u64,
     /// Instrumentation and execution options that change what the decisions mean, in order.
     pub options: Vec<(String, String)>,
+    /// Memory that was known to be shared when the iteration began: only accesses of it, and of what
+    /// turned out to be shared later, are scheduling points. `None`: all accesses are.
+    pub shared: Option<Granules>,
     /// The outcome's kind in one word, such as `deadlock`.
     pub outcome: String,
     /// The verdict that a report shows.

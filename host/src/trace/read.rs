@@ -1,7 +1,7 @@
 //! Text to a trace. See [`super::format`] for what is read.
 
 use super::escape::unescape;
-use super::format::{MAGIC, SCHEDULE, VERSION, checksum};
+use super::format::{MAGIC, SCHEDULE, VERSIONS, WITH_SHARED, checksum};
 use super::{Decision, Header, Problem, Trace, TraceError, WorkerPath};
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
@@ -56,11 +56,10 @@ impl<'a> Lines<'a> {
 fn read(lines: &mut Lines) -> Result<Trace, Problem> {
     let first = lines.next()?;
     let version = first.strip_prefix(MAGIC).and_then(|v| v.strip_prefix(' ')).ok_or(Problem::Magic)?;
-    if version != VERSION.to_string() {
-        return Err(Problem::Version(version.to_owned()));
-    }
+    let known = VERSIONS.into_iter().find(|v| v.to_string() == version);
+    let version = known.ok_or_else(|| Problem::Version(version.to_owned()))?;
     lines.hash(first);
-    let header = read_header(lines)?;
+    let header = read_header(lines, version)?;
     let mut decisions = Vec::new();
     loop {
         let line = lines.next()?;
@@ -73,10 +72,10 @@ fn read(lines: &mut Lines) -> Result<Trace, Problem> {
     }
 }
 
-fn read_header(lines: &mut Lines) -> Result<Header, Problem> {
+fn read_header(lines: &mut Lines, version: u32) -> Result<Header, Problem> {
     let (mut tool, mut module, mut test, mut strategy) = (None, None, None, None);
     let (mut seed, mut iteration, mut outcome, mut message) = (None, None, None, None);
-    let (mut options, mut fingerprint) = (Vec::new(), None);
+    let (mut options, mut shared, mut fingerprint) = (Vec::new(), None, None);
     loop {
         let line = lines.next()?;
         lines.hash(line);
@@ -94,6 +93,11 @@ fn read_header(lines: &mut Lines) -> Result<Header, Problem> {
                     value.split_once('=').ok_or_else(|| malformed("an option NAME=VALUE", value))?;
                 options.push((read_text(name)?, read_text(value)?));
             }
+            "shared" if version >= WITH_SHARED => {
+                let granules = value.parse();
+                let wrong = |_| malformed("granules such as `10-1f 40`", value);
+                set(&mut shared, "shared", granules.map_err(wrong)?)?;
+            }
             "outcome" => set(&mut outcome, "outcome", read_text(value)?)?,
             "message" => set(&mut message, "message", read_text(value)?)?,
             "fingerprint" => set(&mut fingerprint, "fingerprint", read_fingerprint(value)?)?,
@@ -108,6 +112,7 @@ fn read_header(lines: &mut Lines) -> Result<Header, Problem> {
         seed: seed.ok_or(Problem::MissingKey("seed"))?,
         iteration: iteration.ok_or(Problem::MissingKey("iteration"))?,
         options,
+        shared,
         outcome: outcome.ok_or(Problem::MissingKey("outcome"))?,
         message: message.ok_or(Problem::MissingKey("message"))?,
         fingerprint,

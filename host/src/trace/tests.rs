@@ -22,6 +22,7 @@ fn sample() -> Trace {
             seed: 18446744073709551615,
             iteration: 7,
             options: vec![("points".into(), "all".into()), ("max-steps".into(), "10000 100000".into())],
+            shared: None,
             outcome: "deadlock".into(),
             message: "worker 0.0 waits for mutex 0x1040\nworker 0.1 waits for mutex 0x1048".into(),
             fingerprint: Some(0x0123456789abcdef_fedcba9876543210),
@@ -45,6 +46,24 @@ fn sample() -> Trace {
 #[test]
 fn the_sample_of_version_1_reads() {
     assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), sample());
+}
+
+/// What distinguishes version 2.
+#[test]
+fn the_sample_of_version_2_reads() {
+    let mut expected = sample();
+    expected.header.shared = Some([0x40, 0x41, 0x42, 0x60, 0x3ffffff].into_iter().collect());
+    const SAMPLE: &str = include_str!("../../tests/trace_samples/v2.trace");
+    assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), expected);
+    assert_eq!(expected.to_text(), SAMPLE);
+    let old = SAMPLE.replacen("trace 2", "trace 1", 1);
+    let error = Trace::parse(old.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("unknown header key `shared`"), "{error}");
+    for wrong in ["40-3f", "1 2", "A", "40 40", "4000000"] {
+        let text = SAMPLE.replacen("40-42 60 3ffffff", wrong, 1);
+        let error = Trace::parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("is not granules such as"), "{error}");
+    }
 }
 
 #[test]
@@ -78,7 +97,7 @@ fn each_mistake_has_one_clear_error() {
     check(
         "trace 1",
         "trace 12",
-        "line 1 of the trace: the trace has format version 12, this tool reads version 1; \
+        "line 1 of the trace: the trace has format version 12, this tool reads versions 1 and 2; \
          replay it with the version of coyote-wasm that its `tool` line names",
     );
     check(
@@ -310,6 +329,7 @@ fn any_trace(rng: &mut ChoiceRng) -> Trace {
             seed: any_number(rng),
             iteration: any_number(rng),
             options,
+            shared: rng.one_in(2).then(|| (0..rng.below(9)).map(|_| rng.below(40) as u32).collect()),
             outcome: any_text(rng),
             message: any_text(rng),
             fingerprint: rng

@@ -4,6 +4,8 @@
 use super::examples::{self, module_path};
 use super::{guest, process};
 use coyote_wasm::execution::{Execution, Settings};
+use coyote_wasm::granules::{Granules, Sharing};
+use coyote_wasm::instrumenter::{HeapPoints, Options};
 use coyote_wasm::machine::conductor::Choice;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::record::{self, Origin};
@@ -12,6 +14,7 @@ use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Replay, Status, Syste
 use coyote_wasm::trace::Trace;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Iterations of each example: few here, 1,000 when soaking.
 fn iterations() -> u64 {
@@ -63,6 +66,59 @@ fn processes_jobs_and_caches_make_no_difference() {
         }
     }
     assert!(traces >= 12, "each module has a bug with a trace and a log: {traces}");
+}
+
+/// Points where memory is shared: what iterations know of each other does not depend on who is first.
+#[test]
+fn jobs_make_no_difference_to_what_is_known_to_be_shared() {
+    for module in ["bounded_buffer", "racy_counter", "std_threads"] {
+        let path = module_path(module);
+        let cache = tempfile::tempdir().unwrap();
+        let shared = ["--heap-points", "shared"];
+        let one = run(&path, cache.path(), &[&shared[..], &["--jobs", "1"]].concat());
+        assert_eq!(one.0, Some(2), "{module} has a bug: {}", one.1);
+        for jobs in ["2", "5"] {
+            let more = run(&path, cache.path(), &[&shared[..], &["--jobs", jobs]].concat());
+            assert_eq!(more.1, one.1, "{module} with {jobs} jobs");
+            assert!(more == one, "{module} with {jobs} jobs: the files differ");
+        }
+    }
+}
+
+/// `--iteration` alone makes the same trace as the run in which the iteration was one of many.
+#[test]
+fn one_iteration_knows_what_it_would_know_among_others() {
+    let (path, cache) = (module_path("racy_counter"), tempfile::tempdir().unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let test = |more: &[&str]| {
+        let module = path.to_str().unwrap();
+        let always = ["test", module, "--test", "racy", "--seed", "7", "--heap-points", "shared"];
+        process::run_with(cache.path(), directory.path(), &[&always[..], more].concat())
+    };
+    let traces = || -> BTreeMap<String, Vec<u8>> {
+        let entries = std::fs::read_dir(directory.path().join("coyote-output")).unwrap();
+        let paths =
+            entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "trace"));
+        let named = paths.map(|p| (p.file_name().unwrap().to_string_lossy().into_owned(), p));
+        named.map(|(name, path)| (name, std::fs::read(path).unwrap())).collect()
+    };
+    let mut checked = 0;
+    for iteration in ["0", "1", "5", "12", "13", "40"] {
+        let ended = test(&["--iteration", iteration, "--outdir", "alone"]);
+        let name = format!("racy_counter-racy-{iteration}.trace");
+        let alone = std::fs::read(directory.path().join("alone").join(&name));
+        assert_eq!(alone.is_ok(), ended.code == Some(2));
+        // The first bug ends a run. So the run ends where the iteration does, and may end before.
+        let Ok(alone) = alone else { continue };
+        let iterations = (iteration.parse::<u64>().unwrap() + 1).to_string();
+        let _ = std::fs::remove_dir_all(directory.path().join("coyote-output"));
+        test(&["-i", &iterations, "--explore"]);
+        if let Some(among) = traces().get(&name) {
+            assert!(alone == *among, "iteration {iteration} differs");
+            checked += 1;
+        }
+    }
+    assert!(checked > 0, "no iteration was compared");
 }
 
 /// What one iteration did: choices and outcome, and the fingerprint after every step.
@@ -249,4 +305,31 @@ fn going_back_over_a_growth_of_memory_is_exact() {
     });
     assert!(restores > 200, "only {restores} snapshots were gone back to");
     assert!(sizes.len() > 1, "memory had several sizes at the end: {sizes:?}");
+}
+
+/// The same two checks with points where memory is shared, from knowing nothing on.
+#[test]
+fn points_at_shared_memory_are_deterministic() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("iteration.trace");
+    let options = Options { heap_points: HeapPoints::Shared, ..Options::default() };
+    let mut restores = 0;
+    for module in ["account", "bounded_buffer", "ordinary_c", "std_threads"] {
+        let artifact = guest::compile(&std::fs::read(module_path(module)).unwrap(), &options).unwrap();
+        for test in examples::index().into_iter().filter(|e| e.module == module) {
+            guest::with(&artifact, &test.test, &settings(), |execution| {
+                let mut known = Granules::default();
+                for index in 0..iterations() / 10 {
+                    println!("{module} {} iteration {index}", test.test);
+                    execution.share(Sharing::Only(Arc::new(known.clone())));
+                    let iteration = Iteration { seed: 3, index };
+                    check_iteration(execution, iteration, &file);
+                    restores += check_restores(execution, iteration, 200);
+                    known.0.extend(execution.take_grown().0);
+                }
+                assert!(!known.0.is_empty(), "nothing is shared");
+            });
+        }
+    }
+    assert!(restores > 50, "only {restores} snapshots were gone back to");
 }

@@ -5,6 +5,7 @@
 //! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
+//! - [`owners`]: points only where memory is shared.
 //! - [`state`]: what an iteration changes, the next one does not see.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
 //! - [`relation`]: independent steps commute.
@@ -23,6 +24,7 @@ mod examples;
 mod generated;
 mod golden;
 mod guest;
+mod owners;
 mod process;
 mod published;
 mod readme;

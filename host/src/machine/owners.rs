@@ -1,0 +1,439 @@
+//! Whose memory is: so that only accesses of memory that workers share are scheduling points.
+//!
+//! A byte of the guest's memory [`rt::OWNERS`] says of each granule what is known ([`rt::Granule`]). An
+//! access by a worker that has a granule to itself passes in the guest; the others come here. A granule
+//! that a second worker accesses, one of the two writing, is shared from that access on: it and every
+//! later one is a scheduling point. The accesses before were none, so the iteration is repeated with the
+//! granule known from its beginning: see [`crate::epochs`].
+//!
+//! # Why that is enough
+//! Let S be the set of granules known to be shared when an iteration begins. If no schedule of the points
+//! at S makes another granule shared, then every access outside of S is to memory that one worker has to
+//! itself, or that nobody writes. Such accesses commute with everything that other workers do, so every
+//! execution with points everywhere is equivalent to one with points at S. If one were not, take the
+//! shortest that touches a granule outside of S by two workers: up to that touch it is equivalent to one
+//! with points at S, which touches the granule in the same way and is noticed. What is noticed does not
+//! depend on which of the two accesses comes first, since the order within a step cannot be turned.
+//!
+//! # Memory that is handed over
+//! What a worker does before it creates another one comes before all that the other one does, and what a
+//! worker did comes before what is done by whoever joined it. So the owner of memory is a segment of a
+//! worker ([`super::segments`]), and whoever comes after all of that segment gets the memory: the two
+//! accesses have one order in every schedule. If the owner comes back to it in a later segment, that
+//! segment is the owner, or finds out that somebody else is. Who wrote is remembered as long as the
+//! memory is only read: others may read it too if they also come after that.
+//!
+//! # Blocks of the heap
+//! A block that is freed and handed out again is other memory, at the same address. From free to
+//! malloc its whole granules are [`Granule::Freed`], then untouched. What that forgets are accesses
+//! before the free against accesses after the malloc. If the later one goes through the new block, the
+//! allocator orders them in every schedule in which the block has this address. If it goes through a
+//! stale pointer, then it can also come before the malloc, where it finds a freed granule, and whoever
+//! accesses that makes it shared. To free is to write: granules of a block that belong to another worker
+//! become shared, unless that worker's accesses come before. With wasi-threads, where joins are not known, a
+//! worker that has ended, or whose stack is freed, is taken to have been joined.
+//!
+//! # What is not seen
+//! - Interaction through anything but memory and operations: the addresses that malloc returns, virtual
+//!   time, output. It is explored, but only as finely as points are.
+//! - With wasi-threads: a worker that says that it is done, uses a block of the heap once more and ends
+//!   without another point, or so uses its own stack, when that is freed thereupon.
+//! - Accesses of a function to its own stack frame, as with points everywhere.
+
+use super::segments::{Segment, Segments};
+use crate::granules::{Granules, Sharing};
+use crate::runtime::Runtime;
+use coyote_abi::rt::{GRANULE, Granule, NOBODY};
+use coyote_strategies::{Access, Effect, Standing, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+const UNTOUCHED: u8 = Granule::Untouched as u8;
+const READ: u8 = Granule::Read as u8;
+const FREED: u8 = Granule::Freed as u8;
+const SHARED: u8 = Granule::Shared as u8;
+
+/// An access that the guest asks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    pub address: u32,
+    pub bytes: u32,
+    pub write: bool,
+}
+
+/// Everything about owners that belongs to the state of the program, but for the table itself.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// Sizes of blocks in use, by address.
+    blocks: Arc<BTreeMap<u32, u32>>,
+    segments: Segments,
+    /// Who wrote, and handed over, what its owner has only read.
+    given: BTreeMap<u32, Segment>,
+    /// How deep in allocators each worker is.
+    allocating: Vec<u32>,
+}
+
+/// The owner table at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct OwnersSnapshot {
+    sharing: Sharing,
+    /// Granules that are not as at the start, ascending.
+    granules: Arc<[(u32, u8)]>,
+    known: Known,
+}
+
+/// See the module's documentation. The table itself is the guest's memory; `None` where there is none.
+#[derive(Debug, Default)]
+pub struct Owners {
+    /// Which accesses are points, and which will be from the next beginning on.
+    sharing: Sharing,
+    next: Sharing,
+    /// Up to which granule the table is filled, for `All`.
+    filled: usize,
+    /// Granules whose byte is not that of the start, in the order in which that came to be.
+    changed: Vec<u32>,
+    /// Granules that became shared, since they were last asked for.
+    grown: BTreeSet<u32>,
+    known: Known,
+    start: Known,
+    /// A planted fault.
+    #[doc(hidden)]
+    pub fault: Option<Fault>,
+}
+
+/// Planted bugs, so that tests can show that they would notice them.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Only the first granule of an access counts.
+    NoStraddleCheck,
+    /// Accesses by the host do not count.
+    HostUnchecked,
+    /// Freed memory belongs to nobody at once.
+    NothingFreed,
+    /// To free is no access.
+    FreeIsNoWrite,
+    /// A restored state keeps the table as it is.
+    NotRestored,
+    /// What its creator wrote, a worker gets in any case.
+    AlwaysHandedOver,
+}
+
+fn granules(address: u32, bytes: u32) -> RangeInclusive<u32> {
+    address / GRANULE..=address.saturating_add(bytes.max(1) - 1) / GRANULE
+}
+
+impl Owners {
+    /// A segment of a worker begins, in which it has created so many others. With what it passes in the
+    /// guest.
+    pub fn begin_segment(&mut self, worker: WorkerId, children: u32) -> u32 {
+        if self.sharing == Sharing::All {
+            return NOBODY;
+        }
+        self.known.segments.begin(worker, children).map_or(NOBODY, |byte| u32::from(byte) + 1)
+    }
+
+    /// Which accesses are points, from the next beginning on.
+    pub fn share(&mut self, sharing: Sharing) {
+        self.next = sharing;
+    }
+
+    pub fn sharing(&self) -> &Sharing {
+        &self.sharing
+    }
+
+    /// Granules that became shared since the beginning, or since this was last asked.
+    pub fn take_grown(&mut self) -> Granules {
+        Granules(std::mem::take(&mut self.grown))
+    }
+
+    /// The present state is the one in which iterations start: nothing has been accessed since.
+    pub fn set_start(&mut self, table: &mut [u8]) {
+        self.start = Known { blocks: self.known.blocks.clone(), ..Known::default() };
+        self.begin(table);
+    }
+
+    /// The table is that of a new instance: all zeros.
+    pub fn rebuilt(&mut self, table: &mut [u8]) {
+        self.changed.clear();
+        self.filled = 0;
+        self.mark_known(table, SHARED);
+    }
+
+    /// Goes back to the start. Costs what changed since then.
+    pub fn begin(&mut self, table: &mut [u8]) {
+        self.grown.clear();
+        self.known.clone_from(&self.start);
+        self.clear(table);
+        self.change_sharing(table, self.next.clone());
+    }
+
+    fn clear(&mut self, table: &mut [u8]) {
+        for granule in self.changed.drain(..) {
+            table[granule as usize] = UNTOUCHED;
+        }
+    }
+
+    /// The table must hold nothing but what is shared.
+    fn change_sharing(&mut self, table: &mut [u8], sharing: Sharing) {
+        if self.sharing == sharing {
+            return;
+        }
+        self.mark_known(table, UNTOUCHED);
+        table[..std::mem::take(&mut self.filled)].fill(UNTOUCHED);
+        self.sharing = sharing;
+        self.mark_known(table, SHARED);
+    }
+
+    fn mark_known(&self, table: &mut [u8], byte: u8) {
+        if let Sharing::Only(set) = &self.sharing {
+            set.0.iter().for_each(|granule| table[*granule as usize] = byte);
+        }
+    }
+
+    pub fn snapshot(&self, table: &[u8]) -> OwnersSnapshot {
+        let mut granules: Vec<(u32, u8)> = self.changed.iter().map(|g| (*g, table[*g as usize])).collect();
+        granules.sort_unstable();
+        OwnersSnapshot { sharing: self.sharing.clone(), granules: granules.into(), known: self.known.clone() }
+    }
+
+    pub fn restore(&mut self, table: &mut [u8], snapshot: &OwnersSnapshot) {
+        if self.fault == Some(Fault::NotRestored) {
+            return;
+        }
+        self.clear(table);
+        self.change_sharing(table, snapshot.sharing.clone());
+        for (granule, byte) in snapshot.granules.iter() {
+            table[*granule as usize] = *byte;
+            self.changed.push(*granule);
+        }
+        self.known.clone_from(&snapshot.known);
+    }
+
+    /// A hash of what decides which accesses will be points.
+    pub fn digest(&self, table: &[u8]) -> u128 {
+        if self.sharing == Sharing::All {
+            return 0;
+        }
+        let part = |seed: u64, a: u32, b: u32| {
+            xxh3_128_with_seed(&[a.to_le_bytes(), b.to_le_bytes()].concat(), seed)
+        };
+        let given = self.known.given.iter().map(|(granule, by)| part(13, *granule, by.worker.0));
+        let granules = self.changed.iter().map(|g| part(10, *g, table[*g as usize].into()));
+        let blocks = self.known.blocks.iter().map(|(address, bytes)| part(11, *address, *bytes));
+        let joined = self.known.segments.joins().map(|(by, whom)| part(12, by, whom));
+        granules.chain(given).chain(blocks).chain(joined).fold(0, u128::wrapping_add)
+    }
+
+    /// The worker is about to access memory that all of the guest sees. Whether that is a point.
+    pub fn touch(&mut self, table: &mut [u8], runtime: &Runtime, worker: WorkerId, touch: Touch) -> bool {
+        let mut granules = granules(touch.address, touch.bytes);
+        if self.sharing == Sharing::All {
+            // The guest need not ask again.
+            let end = (*granules.end() as usize + 1).max(self.filled);
+            table[self.filled..end].fill(SHARED);
+            self.filled = end;
+            return true;
+        }
+        if touch.bytes == 0 || self.allocating(worker) > 0 {
+            return false;
+        }
+        if self.fault == Some(Fault::NoStraddleCheck) {
+            granules = *granules.start()..=*granules.start();
+        }
+        // No short cut: every granule has to know.
+        granules.fold(false, |point, granule| {
+            let (new, given_by) =
+                self.touched(granule, table[granule as usize], runtime, worker, touch.write);
+            self.set(table, granule, new);
+            match given_by {
+                Some(segment) => self.known.given.insert(granule, segment),
+                None => self.known.given.remove(&granule),
+            };
+            point | (new == SHARED)
+        })
+    }
+
+    /// What becomes of a granule with this byte when the worker accesses it, and who wrote there before
+    /// the one who has only read since.
+    fn touched(
+        &self,
+        granule: u32,
+        byte: u8,
+        runtime: &Runtime,
+        worker: WorkerId,
+        write: bool,
+    ) -> (u8, Option<Segment>) {
+        let segments = &self.known.segments;
+        let Some(me) = segments.present(worker) else { return (SHARED, None) };
+        let Some(owner) = segments.of(byte) else {
+            let new = match byte {
+                UNTOUCHED => me | u8::from(write),
+                READ if !write => READ,
+                _ => SHARED,
+            };
+            return (new, None);
+        };
+        let written = byte & 1 != 0;
+        let given_by = self.known.given.get(&granule).copied();
+        if owner.worker == worker {
+            let written = written || write;
+            return (me | u8::from(written), given_by.filter(|_| !written));
+        }
+        let comes_after = |segment: Segment, worker: WorkerId| {
+            self.fault == Some(Fault::AlwaysHandedOver) || segments.before(segment, worker, runtime)
+        };
+        // Workers to come descend from those that are.
+        let all_come_after = |segment: Segment| {
+            let mut others =
+                (0..runtime.workers().len() as u32).map(WorkerId).filter(|w| *w != segment.worker);
+            others.all(|w| runtime.pending(w).standing == Standing::Ended || comes_after(segment, w))
+        };
+        match (comes_after(owner, worker), given_by) {
+            (true, _) if write => (me | 1, None),
+            (true, _) if written => (me, Some(owner)),
+            _ if write || written => (SHARED, None),
+            (_, None) => (READ, None),
+            (_, Some(writer)) if all_come_after(writer) => (READ, None),
+            (true, Some(_)) => (me, given_by),
+            (false, Some(_)) => (SHARED, None),
+        }
+    }
+
+    fn set(&mut self, table: &mut [u8], granule: u32, new: u8) {
+        let old = std::mem::replace(&mut table[granule as usize], new);
+        if old == UNTOUCHED && new != UNTOUCHED {
+            self.changed.push(granule);
+        }
+        if new == SHARED && old != SHARED {
+            self.grown.insert(granule);
+        }
+    }
+
+    /// The host accesses memory for the worker, within an operation that is no access itself.
+    pub fn touch_by_host(
+        &mut self,
+        table: &mut [u8],
+        runtime: &Runtime,
+        worker: WorkerId,
+        accesses: &[Access],
+    ) {
+        if self.sharing == Sharing::All || self.fault == Some(Fault::HostUnchecked) {
+            return;
+        }
+        for access in accesses {
+            let (address, bytes) = (access.object as u32, access.size);
+            self.touch(
+                table,
+                runtime,
+                worker,
+                Touch { address, bytes, write: access.effect == Effect::Write },
+            );
+        }
+    }
+
+    fn allocating(&self, worker: WorkerId) -> u32 {
+        self.known.allocating.get(worker.index()).copied().unwrap_or(0)
+    }
+
+    pub fn allocator_enter(&mut self, worker: WorkerId) {
+        let needed = worker.index() + 1;
+        if self.known.allocating.len() < needed {
+            self.known.allocating.resize(needed, 0);
+        }
+        self.known.allocating[worker.index()] += 1;
+    }
+
+    /// The worker leaves an allocator, which took back the block `old` and handed out `new`. What an
+    /// allocator that is called by another one says does not count. `done`: whether another worker is
+    /// taken to be done with a block, given as its addresses and the one behind, without being joined.
+    pub fn allocator_exit(
+        &mut self,
+        table: &mut [u8],
+        runtime: &Runtime,
+        worker: WorkerId,
+        (old, new, bytes): (u32, u32, u32),
+        done: &dyn Fn(WorkerId, RangeInclusive<u32>) -> bool,
+    ) {
+        let depth = self.allocating(worker);
+        if depth > 0 {
+            self.known.allocating[worker.index()] -= 1;
+        }
+        let failed = new == 0 && bytes > 0;
+        if depth != 1 || failed || (old, new) == (0, 0) {
+            return;
+        }
+        let blocks = Arc::make_mut(&mut self.known.blocks);
+        let old_bytes = if old == 0 { None } else { blocks.remove(&old) };
+        if new != 0 {
+            blocks.insert(new, bytes);
+        }
+        if self.sharing == Sharing::All {
+            return;
+        }
+        if old != 0 && old != new {
+            let block = (old, old_bytes.unwrap_or(1));
+            for (granule, byte) in self.freed(table, runtime, worker, block, done) {
+                self.set(table, granule, byte);
+                self.known.given.remove(&granule);
+            }
+        }
+        if new != 0 {
+            let freed = self.touched_in(table, granules(new, bytes)).filter(|(_, byte)| *byte == FREED);
+            let freed: Vec<u32> = freed.map(|(granule, _)| granule).collect();
+            freed.iter().for_each(|granule| table[*granule as usize] = UNTOUCHED);
+            if !freed.is_empty() {
+                self.changed.retain(|granule| table[*granule as usize] != UNTOUCHED);
+            }
+        }
+    }
+
+    /// Granules of a range that are not untouched, in any order, without those that always are shared. A
+    /// stack may be large and little of it used.
+    fn touched_in(&self, table: &[u8], range: RangeInclusive<u32>) -> impl Iterator<Item = (u32, u8)> {
+        let few = ((range.end() - range.start()) as usize) < self.changed.len();
+        let touched: Vec<u32> = match few {
+            true => range.collect(),
+            false => self.changed.iter().copied().filter(|granule| range.contains(granule)).collect(),
+        };
+        let bytes: Vec<(u32, u8)> = touched.into_iter().map(|g| (g, table[g as usize])).collect();
+        bytes.into_iter().filter(|(_, byte)| *byte != UNTOUCHED)
+    }
+
+    /// What becomes of the granules of a block that the worker frees. One that nobody has touched stays
+    /// so: there is nothing to forget.
+    fn freed(
+        &self,
+        table: &[u8],
+        runtime: &Runtime,
+        worker: WorkerId,
+        (address, bytes): (u32, u32),
+        done: &dyn Fn(WorkerId, RangeInclusive<u32>) -> bool,
+    ) -> Vec<(u32, u8)> {
+        let segments = &self.known.segments;
+        let over = |owner: Segment| {
+            let done = || done(owner.worker, address..=address.saturating_add(bytes));
+            owner.worker == worker || segments.before(owner, worker, runtime) || done()
+        };
+        let after = if self.fault == Some(Fault::NothingFreed) { UNTOUCHED } else { FREED };
+        let whole = address.div_ceil(GRANULE)..address.saturating_add(bytes) / GRANULE;
+        let mut changes = Vec::new();
+        for (granule, byte) in self.touched_in(table, granules(address, bytes)).filter(|(_, b)| *b != SHARED)
+        {
+            let over = segments.of(byte).is_some_and(over) || self.fault == Some(Fault::FreeIsNoWrite);
+            match over {
+                false => changes.push((granule, SHARED)),
+                true if whole.contains(&granule) => changes.push((granule, after)),
+                true => {}
+            }
+        }
+        changes
+    }
+
+    /// A worker has joined another one.
+    pub fn joined(&mut self, by: WorkerId, whom: WorkerId) {
+        self.known.segments.join(by, whom);
+    }
+}

@@ -1,0 +1,279 @@
+//! Points only where memory is shared: the same ends as with points everywhere, over all schedules; and
+//! planted faults, each of which loses some.
+
+use super::{guest, search};
+use coyote_wasm::artifact::Artifact;
+use coyote_wasm::epochs;
+use coyote_wasm::execution::Execution;
+use coyote_wasm::granules::{Granules, Sharing};
+use coyote_wasm::instrumenter::{Fault as Passes, HeapPoints, Options};
+use coyote_wasm::machine::conductor::Choice;
+use coyote_wasm::machine::owners::Fault;
+use coyote_wasm::outcome::Outcome;
+use coyote_wasm::strategies::rng::ChoiceRng;
+use coyote_wasm::strategies::{Iteration, OpKind, RandomWalk};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
+
+/// Where the programs have their cells and results.
+const MEMORY: std::ops::Range<usize> = 0x1000..0x3000;
+
+/// An outcome, the bytes of memory at the end that are not 0, and what was printed.
+type End = (String, Vec<(usize, u8)>, Vec<u8>);
+
+fn end(execution: &Execution, outcome: &Outcome) -> End {
+    let output = execution.runtime().output.iter().flat_map(|o| o.text.clone()).collect();
+    let bytes = MEMORY.map(|at| (at, execution.machine().memory()[at])).filter(|(_, byte)| *byte != 0);
+    (outcome.describe().0, bytes.collect(), output)
+}
+
+pub fn options(heap_points: HeapPoints) -> Options {
+    Options { heap_points, ..Options::default() }
+}
+
+fn compile(text: &str, heap_points: HeapPoints, fault: Option<Passes>) -> Arc<Artifact> {
+    let wasm = wat::parse_str(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    guest::compile(&wasm, &Options { fault, ..options(heap_points) }).unwrap()
+}
+
+/// All ends with points everywhere.
+fn with_all(text: &str, test: &str) -> BTreeSet<End> {
+    let artifact = compile(text, HeapPoints::All, None);
+    guest::with(&artifact, test, &guest::settings(), |e| search::schedules(e, &mut end).0)
+}
+
+/// What a search with points where memory is shared came to.
+struct Searched {
+    ends: BTreeSet<End>,
+    shared: Granules,
+}
+
+/// All ends with points at shared memory, with a planted fault if any. A search that finds more sharing
+/// begins again, unless that is the fault.
+fn with_shared(
+    text: &str,
+    test: &str,
+    passes: Option<Passes>,
+    fault: Option<Fault>,
+    again: bool,
+) -> Searched {
+    let artifact = compile(text, HeapPoints::Shared, passes);
+    guest::with(&artifact, test, &guest::settings(), |execution| {
+        execution.machine_mut().owners_mut().fault = fault;
+        let mut shared = Granules::default();
+        loop {
+            execution.share(Sharing::Only(Arc::new(shared.clone())));
+            let (ends, _) = search::schedules(execution, &mut end);
+            let more = execution.take_grown();
+            if more.0.is_empty() || !again {
+                return Searched { ends, shared };
+            }
+            shared.0.extend(more.0);
+        }
+    })
+}
+
+/// A few accesses of few places: in one granule, in two, and across.
+fn accesses(rng: &mut ChoiceRng, who: u64, count: u64) -> String {
+    const PLACES: [u32; 4] = [0x1000, 0x1008, 0x103c, 0x1040];
+    let mut text = String::new();
+    for n in 0..count {
+        let mut place = || PLACES[rng.below(PLACES.len() as u64) as usize];
+        let (a, b) = (place(), place());
+        let value = 1 + who * 16 + n;
+        let result = 0x2000 + who * 0x100 + n * 8;
+        let line = match rng.below(7) {
+            0 => format!("(i64.store (i32.const {result}) (i64.load (i32.const {a})))"),
+            1 => format!("(i32.store (i32.const {result}) (i32.load8_u (i32.const {a})))"),
+            2 => format!("(i64.store (i32.const {a}) (i64.const {}))", value * 0x0101_0101_0101_0101),
+            3 => format!("(i32.store8 (i32.const {a}) (i32.const {value}))"),
+            4 => {
+                let sum = format!("(i32.add (i32.load (i32.const {a})) (i32.const {value}))");
+                format!("(i32.store (i32.const {a}) {sum})")
+            }
+            5 => format!("(memory.copy (i32.const {a}) (i32.const {b}) (i32.const 8))"),
+            _ => {
+                let sum = format!("(i32.atomic.rmw.add (i32.const {}) (i32.const {value}))", a & !7);
+                format!("(i32.store (i32.const {result}) {sum})")
+            }
+        };
+        writeln!(text, "    {line}").unwrap();
+    }
+    text
+}
+
+/// Two workers with a few accesses each. Half of the programs have some before, between and after the
+/// workers' lives.
+fn program(rng: &mut ChoiceRng) -> String {
+    let first = rng.one_in(2);
+    let mut main = |who: u64| {
+        let count = if first { rng.below(2) } else { 0 };
+        accesses(rng, who, count)
+    };
+    let (before, between, after) = (main(2), main(3), main(4));
+    let count = 2 + rng.below(2);
+    let (a, b) = (accesses(rng, 0, 2), accesses(rng, 1, count));
+    format!(
+        r#"(module
+  (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+  (import "coyote" "join" (func $join (param i32)))
+  (memory (export "memory") 1)
+  (table 2 funcref) (elem (i32.const 0) $a $b)
+  (func $a (param i32)
+{a}  )
+  (func $b (param i32)
+{b}  )
+  (func (export "coyote.test.t") (local $a i32) (local $b i32)
+{before}    (local.set $a (call $spawn (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+{between}    (local.set $b (call $spawn (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)))
+    (call $join (local.get $a))
+    (call $join (local.get $b))
+{after}  ))"#
+    )
+}
+
+const PROGRAMS: u64 = 24;
+
+/// Programs with all their ends.
+fn programs() -> &'static [(String, BTreeSet<End>)] {
+    static PROGRAMS_WITH_ENDS: OnceLock<Vec<(String, BTreeSet<End>)>> = OnceLock::new();
+    PROGRAMS_WITH_ENDS.get_or_init(|| {
+        let texts = (0..PROGRAMS).map(|index| program(&mut ChoiceRng::new(Iteration { seed: 17, index })));
+        texts.map(|text| (with_all(&text, "t"), text)).map(|(ends, text)| (text, ends)).collect()
+    })
+}
+
+#[test]
+fn random_programs_have_the_same_ends() {
+    let mut several = 0;
+    for (text, all) in programs() {
+        assert_eq!(with_shared(text, "t", None, None, true).ends, *all, "{text}");
+        several += usize::from(all.len() > 2);
+    }
+    assert!(several > 5, "{several} programs have several ends");
+}
+
+/// How many random programs lose an end by a fault.
+fn lose(passes: Option<Passes>, fault: Option<Fault>, again: bool) -> usize {
+    let loses = |(text, all): &&(String, _)| with_shared(text, "t", passes, fault, again).ends != *all;
+    programs().iter().filter(loses).count()
+}
+
+#[test]
+fn without_a_repeat_ends_are_lost() {
+    assert!(lose(None, None, false) > 0);
+}
+
+/// What one branch of a search made shared, another one need not have shared.
+#[test]
+fn going_back_brings_the_table_back() {
+    let more = |(text, _): &&(String, _)| {
+        let faulty = with_shared(text, "t", None, Some(Fault::NotRestored), true);
+        faulty.shared != with_shared(text, "t", None, None, true).shared
+    };
+    assert!(programs().iter().filter(more).count() > 0);
+}
+
+const OWNERS: &str = include_str!("wat/owners.wat");
+
+fn check(test: &str, passes: Option<Passes>, fault: Option<Fault>) {
+    let all = with_all(OWNERS, test);
+    assert_eq!(with_shared(OWNERS, test, None, None, true).ends, all, "{test}");
+    let faulty = with_shared(OWNERS, test, passes, fault, true).ends;
+    assert_ne!(faulty, all, "{test} with {passes:?} {fault:?}");
+}
+
+#[test]
+fn a_straddling_access_looks_at_both_granules() {
+    check("across", None, Some(Fault::NoStraddleCheck));
+    check("across", Some(Passes::PassesStraddling), None);
+}
+
+#[test]
+fn accesses_by_the_host_count() {
+    check("host_writes", None, Some(Fault::HostUnchecked));
+    check("host_reads", None, Some(Fault::HostUnchecked));
+    check("futex", None, Some(Fault::HostUnchecked));
+}
+
+#[test]
+fn freed_memory_is_not_accessed_unnoticed() {
+    check("stale", None, Some(Fault::NothingFreed));
+    check("freed_by_another", None, Some(Fault::FreeIsNoWrite));
+    let all = with_all(OWNERS, "after_free");
+    assert_eq!(with_shared(OWNERS, "after_free", None, None, true).ends, all);
+}
+
+#[test]
+fn a_block_that_is_handed_out_again_is_not_shared() {
+    let searched = with_shared(OWNERS, "blocks", None, None, true);
+    assert_eq!(searched.shared, Granules::default());
+    assert_eq!(searched.ends, with_all(OWNERS, "blocks"));
+}
+
+#[test]
+fn what_nobody_writes_is_not_shared() {
+    let searched = with_shared(OWNERS, "readers", None, None, true);
+    assert_eq!(searched.shared, Granules::default());
+}
+
+/// A worker that spins on its own flag lets others run: else it gives up before anybody sets it.
+#[test]
+fn a_spin_on_owned_memory_yields() {
+    let loops = |passes: Option<Passes>| {
+        let artifact = compile(OWNERS, HeapPoints::Shared, passes);
+        guest::with(&artifact, "spin", &guest::settings(), |execution| {
+            execution.share(Sharing::Only(Arc::default()));
+            // In half of the iterations the flag is set before the spin.
+            let forced = |index| {
+                execution.run(Box::new(RandomWalk::default()), Iteration { seed: 0, index }).unwrap();
+                let forced = |c: &&Choice| matches!(c, Choice::Step { kind: OpKind::Loop, .. });
+                execution.choices().iter().filter(forced).count()
+            };
+            (0..20).map(forced).sum::<usize>()
+        })
+    };
+    assert!(loops(None) > 0);
+    assert_eq!(loops(Some(Passes::PassingResetsCountdown)), 0);
+}
+
+/// What a worker gets from its creator is not shared, unless the creator comes back to it; and what
+/// somebody else gets from the first, is.
+#[test]
+fn memory_is_handed_over_to_new_workers_alone() {
+    let given = with_shared(OWNERS, "given", None, None, true);
+    assert_eq!((given.shared, given.ends), (Granules::default(), with_all(OWNERS, "given")));
+    let prepared = with_shared(OWNERS, "prepared", None, None, true);
+    assert_eq!((prepared.shared, prepared.ends), (Granules::default(), with_all(OWNERS, "prepared")));
+    check("taken_back", None, Some(Fault::AlwaysHandedOver));
+}
+
+/// Repeats are what finds the race in the first iteration: what it knows at first has no points.
+#[test]
+fn an_iteration_that_finds_sharing_is_repeated_with_it() {
+    let artifact = compile(include_str!("wat/racy.wat"), HeapPoints::Shared, None);
+    let found = guest::with(&artifact, "racy", &guest::settings(), |execution| {
+        let seeds = 0..50;
+        let buggy = |seed: &u64| {
+            let iteration = Iteration { seed: *seed, index: 0 };
+            let known = Sharing::Only(Arc::default());
+            let ran = epochs::run(execution, Box::new(RandomWalk::default()), iteration, &known).unwrap();
+            assert_eq!(ran.grown, [0x800 / 64].into_iter().collect());
+            assert_eq!(ran.repeats, 1);
+            ran.outcome.is_bug()
+        };
+        seeds.filter(buggy).count()
+    });
+    // A random walk finds it with a probability above 1/5: 50 seeds all miss with one below 2e-5.
+    assert!(found > 0);
+}
+
+#[test]
+fn a_module_for_both_can_have_points_everywhere() {
+    for (text, all) in &programs()[..6] {
+        let artifact = compile(text, HeapPoints::Shared, None);
+        let ends = guest::with(&artifact, "t", &guest::settings(), |e| search::schedules(e, &mut end).0);
+        assert_eq!(ends, *all, "{text}");
+    }
+}

@@ -1,0 +1,28 @@
+;; --heap-points shared
+;; A question before each access; allocators have brackets that say what they did and no questions;
+;; functions without points keep the table.
+(module
+  (memory 1)
+  (global $__stack_pointer (mut i32) (i32.const 32768))
+  (export "__stack_pointer" (global $__stack_pointer))
+  (func $malloc (param i32) (result i32)
+    (i32.load (i32.const 16)))
+  (func $free (param i32)
+    (i32.store (i32.const 16) (local.get 0)))
+  (func $posix_memalign (param i32 i32 i32) (result i32)
+    (i32.const 0))
+  (func $printf (param i32 i32) (result i32)
+    (i32.load8_u (local.get 0)))
+  (func $load (export "load") (param i32) (result i32)
+    (i32.load offset=8 (local.get 0)))
+  (func $store (export "store") (param i32 i64)
+    (i64.store (local.get 0) (local.get 1)))
+  (func $byte (export "byte") (param i32)
+    (i32.store8 (i32.const 66) (local.get 0)))
+  (func $bulk (export "bulk") (param i32 i32)
+    (memory.fill (local.get 0) (i32.const 0) (local.get 1))
+    (memory.copy (local.get 0) (i32.const 8) (local.get 1)))
+  (func $all (export "all") (result i32)
+    (call $free (call $malloc (i32.const 8)))
+    (drop (call $posix_memalign (i32.const 0) (i32.const 8) (i32.const 8)))
+    (call $printf (i32.const 0) (i32.const 0))))
