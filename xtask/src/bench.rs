@@ -16,7 +16,17 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut lines = measure(&["bench", "-p", "coyote-wasm", "--bench", "engine", "--bench", "searches"])?;
+    let mut lines = measure(&[
+        "bench",
+        "-p",
+        "coyote-wasm",
+        "--bench",
+        "engine",
+        "--bench",
+        "searches",
+        "--bench",
+        "sharing",
+    ])?;
     if !arguments.alone {
         lines.extend(measure(&["run", "--release", "--quiet", "--manifest-path", "bench/Cargo.toml"])?);
     }
@@ -27,6 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     costs(&lines);
     searches(&lines);
     preparation(&lines);
+    sharing(&lines);
     Ok(())
 }
 
@@ -159,6 +170,27 @@ fn preparation(lines: &[Value]) {
             number(line, "sites"),
             number(line, "instrument_ms"),
             number(line, "compile_ms")
+        );
+    }
+}
+
+/// Points where memory is shared, against points everywhere.
+fn sharing(lines: &[Value]) {
+    println!();
+    println!(
+        "{:<20} {:>10} {:>12} {:>8} {:>8} {:>10} {:>12}",
+        "points where shared", "steps, all", "steps, shared", "granules", "repeats", "us, all", "us, shared"
+    );
+    for line in lines.iter().filter(|l| text(l, "name") == "sharing") {
+        println!(
+            "{:<20} {:>10.0} {:>12.0} {:>8} {:>8} {:>10.1} {:>12.1}",
+            text(line, "module"),
+            number(line, "steps_all"),
+            number(line, "steps_shared"),
+            number(line, "granules_shared"),
+            number(line, "repeats"),
+            number(line, "us_all"),
+            number(line, "us_shared")
         );
     }
 }
