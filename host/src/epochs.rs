@@ -180,6 +180,7 @@ impl Present {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coyote_instrumenter::HeapPoints;
 
     #[test]
     fn epochs_follow_each_other_without_gaps() {
@@ -189,6 +190,21 @@ mod tests {
         }
         assert_eq!((first(0), first(1), first(2), first(3)), (0, 1, 2, 4));
         assert_eq!(epoch(u64::MAX), 64);
+    }
+
+    /// More than half of an epoch's iterations were repeated: not worth it.
+    #[test]
+    fn too_many_repeats_make_all_accesses_points() {
+        let options = Options { heap_points: HeapPoints::Shared, ..Options::default() };
+        for (epoch, repeats, all) in [(7, 32, false), (7, 33, true), (3, 4, false)] {
+            let epochs = Epochs::new(&options);
+            let mut present = epochs.present.lock().unwrap();
+            (present.epoch, present.repeats) = (epoch, repeats);
+            present.grown = [5].into_iter().collect();
+            present.advance();
+            let grown = Sharing::Only(Arc::new([5].into_iter().collect()));
+            assert_eq!(present.known, if all { Sharing::All } else { grown }, "{repeats} in epoch {epoch}");
+        }
     }
 
     #[test]

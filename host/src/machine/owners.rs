@@ -437,3 +437,46 @@ impl Owners {
         self.known.segments.join(by, whom);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Owners of one worker that has begun so many segments.
+    fn after(segments: u32) -> (Owners, Vec<u8>) {
+        let (mut owners, mut table) = (Owners::default(), vec![0; 16]);
+        owners.share(Sharing::Only(Arc::default()));
+        owners.begin(&mut table);
+        for n in 0..segments {
+            owners.begin_segment(WorkerId(0), n);
+        }
+        (owners, table)
+    }
+
+    #[test]
+    fn what_a_worker_without_a_number_accesses_is_shared() {
+        let touch = Touch { address: 0x40, bytes: 4, write: false };
+        for (segments, shared) in [(1, false), (126, false), (127, true)] {
+            let (mut owners, mut table) = after(segments);
+            assert_eq!(owners.touch(&mut table, &Runtime::default(), WorkerId(0), touch), shared);
+            assert_eq!(owners.take_grown().0.contains(&1), shared, "after {segments} segments");
+        }
+    }
+
+    #[test]
+    fn a_beginning_clears_what_was_touched_and_nothing_known() {
+        let (mut owners, mut table) = after(1);
+        owners.share(Sharing::Only(Arc::new([3, 4].into_iter().collect())));
+        for _ in 0..2 {
+            owners.begin(&mut table);
+            owners.begin_segment(WorkerId(0), 0);
+            assert_eq!(table[..6], [0, 0, 0, SHARED, SHARED, 0]);
+            let touch = Touch { address: 0x7e, bytes: 4, write: true };
+            assert!(!owners.touch(&mut table, &Runtime::default(), WorkerId(0), touch));
+            assert_eq!(table[..6], [0, 3, 3, SHARED, SHARED, 0]);
+        }
+        owners.share(Sharing::All);
+        owners.begin(&mut table);
+        assert_eq!(table, [0; 16]);
+    }
+}
