@@ -10,7 +10,7 @@ use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View};
 /// The default, chosen by measuring (`strategies/README.md`): the random walk for bugs of few choices, PCT
 /// for one worker far ahead and SURW for many accesses of one object. PCT is kept from spinning, which
 /// changes nothing in programs that do not.
-pub const DEFAULT: &str = "[random,pct:2+chess-fair,surw,pct:3+chess-fair]";
+pub const DEFAULT: &str = "[random,pct:2+chess-fair,surw,pct:3+chess-fair,pos+chess-fair,surw]";
 
 /// See the module's documentation.
 pub struct Portfolio {
