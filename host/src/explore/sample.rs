@@ -9,6 +9,7 @@ use super::bugs::{self, Bugs};
 use super::dry_run::dry_run;
 use super::{Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, found};
 use crate::artifact::THREAD_STACK_BYTES;
+use crate::engine_thread::on_engine_thread;
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
 use crate::granules::Granules;
@@ -77,7 +78,8 @@ pub fn explore(
         let is_iteration = sample.begins_with_dry_run();
         let is_first = first == 0 && is_iteration;
         let name = sample.name();
-        let dry_run = dry_run(plan, is_first.then_some(&name), &shared.epochs, is_iteration)?;
+        let dry_run =
+            on_engine_thread(|| dry_run(plan, is_first.then_some(&name), &shared.epochs, is_iteration))?;
         if is_first || is_iteration && shared.needed_before > 0 {
             shared.next.store(1, Ordering::Relaxed);
         }
