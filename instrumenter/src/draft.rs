@@ -1,6 +1,7 @@
 //! The module on its way through the passes, and what they tell each other.
 
-use crate::{Error, Location, Options, Site, check::Original, owners::Owners};
+use crate::options::Fault;
+use crate::{Error, Location, Options, Site, check::Original};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{Instr, InstrLocId, InstrSeqId};
@@ -45,6 +46,18 @@ pub struct OwnGlobal {
     pub id: GlobalId,
     pub name: String,
     pub stack_pointer: bool,
+}
+
+/// What code that asks whose memory is refers to.
+#[derive(Clone, Copy, Debug)]
+pub struct Owners {
+    pub table: MemoryId,
+    /// The running worker's byte.
+    pub me: GlobalId,
+    pub touched: FunctionId,
+    pub touch: FunctionId,
+    pub budget: GlobalId,
+    pub fault: Option<Fault>,
 }
 
 /// A module on its way through the passes.

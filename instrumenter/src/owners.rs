@@ -33,25 +33,13 @@
 //! memory would not become points; all but allocators, whose accesses are not the program's.
 
 use crate::code::Code;
-use crate::draft::{Draft, OwnGlobal};
+use crate::draft::{Draft, OwnGlobal, Owners};
 use crate::options::Fault;
 use coyote_abi::rt::{self, Granule};
 use walrus::ir::*;
-use walrus::{ConstExpr, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ValType};
+use walrus::{ConstExpr, FunctionId, LocalFunction, LocalId, MemoryId, ValType};
 
 const GRANULE_BITS: u32 = rt::GRANULE.trailing_zeros();
-
-/// What the code of this pass refers to.
-#[derive(Clone, Copy, Debug)]
-pub struct Owners {
-    table: MemoryId,
-    /// The running worker's byte.
-    me: GlobalId,
-    touched: FunctionId,
-    touch: FunctionId,
-    budget: GlobalId,
-    fault: Option<Fault>,
-}
 
 impl Owners {
     /// Adds the table and what goes with it.

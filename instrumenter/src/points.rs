@@ -30,9 +30,8 @@
 
 use crate::access::{access, bulk};
 use crate::code::Code;
-use crate::draft::{Draft, Treatment, sequences, site_location};
+use crate::draft::{Draft, Owners, Treatment, sequences, site_location};
 use crate::options::{ALLOCATORS, Points, STDIO};
-use crate::owners::Owners;
 use crate::scope::{Scope, names_of};
 use crate::{Error, calls, calls::Calls, frame};
 use coyote_abi::{OpKind, rt};

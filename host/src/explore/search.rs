@@ -65,6 +65,12 @@ struct State {
     error: Option<ExploreError>,
 }
 
+impl State {
+    fn counts(&self) -> Counts {
+        self.finished + self.present.iter().copied().sum()
+    }
+}
+
 impl Pool {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -177,7 +183,7 @@ pub fn explore(
 /// Shows progress, and stops what has used up its budget.
 fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Watch, started: Instant) {
     let mut state = pool.lock();
-    let counts = state.present.iter().fold(state.finished, |sum, c| add(sum, *c));
+    let counts = state.counts();
     watch.progress(counts.executions, counts.bugs);
     if let Some(estimate) = state.estimate {
         watch.estimate(estimate);
@@ -196,18 +202,6 @@ fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Wat
     pool.stop();
 }
 
-fn add(a: Counts, b: Counts) -> Counts {
-    Counts {
-        executions: a.executions + b.executions,
-        bugs: a.bugs + b.bugs,
-        abandoned: a.abandoned + b.abandoned,
-        redundant: a.redundant + b.redundant,
-        steps: a.steps + b.steps,
-        states: a.states + b.states,
-        cut: a.cut || b.cut,
-    }
-}
-
 fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     while let Some(item) = pool.take() {
@@ -217,7 +211,7 @@ fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), Explo
         let mut state = pool.lock();
         state.busy -= 1;
         state.present[job] = Counts::default();
-        state.finished = add(state.finished, search.counts());
+        state.finished = state.finished + search.counts();
         if pool.stop.load(Ordering::Relaxed) {
             state.items.extend(search.save());
         }
@@ -252,8 +246,7 @@ fn run_item(
         let mut state = pool.lock();
         state.present[job] = counts;
         state.estimate = search.estimate().or(state.estimate);
-        let so_far = state.present.iter().fold(state.finished, |sum, c| add(sum, *c));
-        if so_far.executions >= plan.budget.iterations_max {
+        if state.counts().executions >= plan.budget.iterations_max {
             drop(state);
             pool.stop();
         } else {
@@ -326,7 +319,7 @@ fn internal(message: &str) -> ExploreError {
 
 /// Puts the result together, and the rest of the work on disk.
 fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<Exploration, ExploreError> {
-    let counts = state.present.iter().fold(state.finished, |sum, c| add(sum, *c));
+    let counts = state.counts();
     let mut exploration = state.exploration;
     let exhausted = state.items.is_empty() && exploration.stop == Stop::Iterations;
     if exhausted {

@@ -71,6 +71,28 @@ pub struct Counts {
     pub cut: bool,
 }
 
+impl std::ops::Add for Counts {
+    type Output = Counts;
+
+    fn add(self, other: Counts) -> Counts {
+        Counts {
+            executions: self.executions + other.executions,
+            bugs: self.bugs + other.bugs,
+            abandoned: self.abandoned + other.abandoned,
+            redundant: self.redundant + other.redundant,
+            steps: self.steps + other.steps,
+            states: self.states + other.states,
+            cut: self.cut || other.cut,
+        }
+    }
+}
+
+impl std::iter::Sum for Counts {
+    fn sum<I: Iterator<Item = Counts>>(all: I) -> Counts {
+        all.fold(Counts::default(), std::ops::Add::add)
+    }
+}
+
 /// Work left to do along one path: a search that starts with it does exactly that and no more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {

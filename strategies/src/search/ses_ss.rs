@@ -101,16 +101,7 @@ impl<S: System, E: Explorer> Search<S> for SesSs<S, E> {
     }
 
     fn counts(&self) -> Counts {
-        let (before, now) = (self.exhaustive, self.search().counts());
-        Counts {
-            executions: before.executions + now.executions,
-            bugs: before.bugs + now.bugs,
-            abandoned: before.abandoned + now.abandoned,
-            redundant: before.redundant + now.redundant,
-            steps: before.steps + now.steps,
-            states: before.states + now.states,
-            cut: before.cut || now.cut,
-        }
+        self.exhaustive + self.search().counts()
     }
 
     fn error(&self) -> Option<&str> {
