@@ -355,7 +355,8 @@ impl Session<'_> {
                 print!("{}", report::text::details(found, &self.symbols));
                 let by = found.by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
                 let choices = found.trace.decisions.len();
-                println!("  found in iteration {}{by}, {choices} choices", found.iteration);
+                let what = if self.searching { "execution" } else { "iteration" };
+                println!("  found in {what} {}{by}, {choices} choices", found.iteration);
                 if self.args.explore {
                     println!("  in {} of all iterations", found.count);
                 }

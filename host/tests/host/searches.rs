@@ -178,6 +178,47 @@ fn a_spin_loop_has_finitely_many_states() {
     });
 }
 
+/// Each of them executes what it found again from the start, or it would have ended with an error.
+#[test]
+fn every_search_finds_a_deadlock() {
+    let searches = [
+        "dfs",
+        "dfs+hb",
+        "stateful",
+        "preemption-bounding",
+        "preemption-bounding+states",
+        "delay-bounding+hb:2",
+        "dpor",
+        "ses",
+        "ses:round-robin:3",
+        "ses:probabilistic-round-robin",
+        "ses:by-rank",
+        "ss",
+        "ses-ss:run-to-completion:1",
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    for strategy in searches {
+        let guest = ("sct_deadlock01", "deadlock01");
+        let exploration = explore(guest, strategy, budget(2), directory.path(), None);
+        let found = exploration.found.first().unwrap_or_else(|| panic!("{strategy} finds nothing"));
+        assert_eq!(found.bug.kind.name(), "deadlock", "{strategy}");
+        assert!(found.path.exists(), "{strategy}");
+    }
+}
+
+/// A search that goes on after bugs sees all of them, and all that passes.
+#[test]
+fn a_search_can_go_on_after_bugs() {
+    let directory = tempfile::tempdir().unwrap();
+    let budget = Budget { explore: true, ..budget(2) };
+    let exploration = explore(("sct_deadlock01", "deadlock01"), "dpor", budget, directory.path(), None);
+    assert_eq!(exploration.stop, Stop::Exhausted);
+    // Two orders of the critical sections pass, crossing them does not.
+    let counts = exploration.searched.unwrap().counts;
+    assert_eq!((counts.executions, counts.bugs), (3, 1));
+    assert_eq!(exploration.found.len(), 1);
+}
+
 /// The whole way of a user: a verdict, a bug with its trace, and messages for what does not fit.
 #[test]
 fn the_command_line_searches() {
