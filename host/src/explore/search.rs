@@ -279,6 +279,8 @@ fn ended(
         let workers = execution.runtime().workers().len() as u32;
         state.exploration.workers_max = state.exploration.workers_max.max(workers);
         state.exploration.note(Notes::of(execution, &outcome));
+        // Since the last restore only; the first execution of all is not restored.
+        state.exploration.any_choice |= execution.machine().conductor().decisions > 0;
     }
     if status != Status::Bug {
         return Ok(());
@@ -333,7 +335,7 @@ fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<E
         Frontier::new(plan, name, counts, state.items).write(&path)?;
         frontier = Some(path);
     }
-    exploration.any_choice = counts.executions + counts.abandoned + counts.redundant > 1;
+    exploration.any_choice |= counts.executions + counts.abandoned + counts.redundant > 1;
     exploration.statistics.buggy = counts.bugs;
     exploration.statistics.distinct_bugs = Some(state.bugs.0.len() as u64);
     exploration.found = state.bugs.0;

@@ -231,6 +231,10 @@ fn the_command_line_searches() {
     let verified = run(&[&base[..], &["peterson", "-j", "1"]].concat());
     golden::check("search_verified", &golden::text(&verified));
 
+    // Workers that have nothing in common have choices all the same.
+    let apart = run(&[&base[..], &["apart_2x3"]].concat());
+    assert_eq!(apart.code, Some(0), "{apart:?}");
+
     let stopped = run(&[&base[..], &["rmw_3x2", "-i", "10", "-j", "1"]].concat());
     golden::check("search_stopped", &golden::text(&stopped));
     let frontier = "coyote-output/counts-rmw_3x2.frontier";
