@@ -74,8 +74,9 @@ Combinations:
 | `portfolio:[random,pct:2]` | turns by iteration; each member makes the choices it makes alone |
 | `[pct:3@500,then:pos]+chess-fair` | brackets hold together |
 
-The default portfolio is `{portfolio}`. Iterations until the bug is found, with the points that are
-the default (found by the dry run counts as found by the first one):
+The default portfolio is `{portfolio}`.
+Iterations until the bug is found, with the points that are the default (found by the dry run counts as found
+by the first one):
 
 | test | best single strategy | its mean | portfolio: median | mean |
 |---|---|---|---|---|
@@ -95,8 +96,8 @@ the default (found by the dry run counts as found by the first one):
 | account, overdraft | pos | 3.5 | 5 | 6.4 |
 | std_threads, main | pos | 12.4 | 23 | 34.5 |
 
-Seeds 0 to 50 for the portfolio and for pos on std_threads, 0 to 14 (account: 29) for random, pct:1 to pct:3, pos, surw and urw, of which the best is
-shown. A test holds the same on the toy machine to a factor of five.
+Seeds 0 to 50 for the portfolio and for pos on std_threads, 0 to 14 (account: 29) for random, pct:1 to pct:3,
+pos, surw and urw, of which the best is shown. A test holds the same on the toy machine to a factor of five.
 
 ## Searches
 
