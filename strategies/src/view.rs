@@ -42,11 +42,16 @@ impl Operation {
     pub fn dependent(&self, other: &Operation) -> bool {
         // Without branches, which could not be predicted: strategies ask this for every pair at every step.
         let (a, b) = (TRAITS[self.kind as usize], TRAITS[other.kind as usize]);
-        let overlap = (self.object < other.object + u64::from(other.size.max(1)))
-            & (other.object < self.object + u64::from(self.size.max(1)));
         let memory = (a & b & MEMORY != 0) & ((a | b) & WRITES != 0);
         let sync = ((a | b) & MEMORY == 0) & (self.object == other.object) & (self.object != 0) & (a == b);
-        overlap & (memory | sync)
+        self.overlaps(other) & (memory | sync)
+    }
+
+    /// Whether the objects have something in common, whatever they are.
+    #[inline]
+    pub fn overlaps(&self, other: &Operation) -> bool {
+        (self.object < other.object + u64::from(other.size.max(1)))
+            & (other.object < self.object + u64::from(self.size.max(1)))
     }
 
     /// The object whose accesses can be put in different orders, if the operation has one. Accesses of

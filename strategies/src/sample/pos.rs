@@ -40,10 +40,14 @@ impl Pos {
     /// executed.
     #[inline]
     fn redraw_races(&mut self, executed: &Operation, workers: &[Pending], first: usize, own: usize) {
-        let races = |i: usize| executed.dependent(&workers[i].operation) & (first + i != own);
-        let mut all = (0..workers.len()).fold(0u64, |all, i| all | u64::from(races(i)) << i);
+        // Few operations meet: that is asked of all without a branch, and of those only whether they race.
+        let meets = |i: usize| executed.overlaps(&workers[i].operation) & (first + i != own);
+        let mut all = (0..workers.len()).fold(0u64, |all, i| all | u64::from(meets(i)) << i);
         while all != 0 {
-            self.priorities.redraw(first + all.trailing_zeros() as usize, &mut self.rng);
+            let i = all.trailing_zeros() as usize;
+            if executed.dependent(&workers[i].operation) {
+                self.priorities.redraw(first + i, &mut self.rng);
+            }
             all &= all - 1;
         }
     }
