@@ -6,6 +6,7 @@ mod json;
 pub mod load;
 pub mod progress;
 pub mod replay;
+mod session;
 pub mod test;
 mod trace_options;
 

@@ -2,23 +2,17 @@
 
 use super::exit::Exit;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
-use super::progress::Progress;
-use super::{json, trace_options};
-use crate::artifact::Artifact;
-use crate::engine_thread::on_engine_thread;
-use crate::execution::{Execution, Settings, Test};
+use super::session::{Format, Session, file_stem};
+use super::trace_options;
+use crate::execution::Execution;
 use crate::explore::frontier::Frontier;
-use crate::explore::{Budget, Exploration, Found, Plan, Stop, sample, search};
+use crate::explore::{Budget, Stop};
 use crate::outcome::Outcome;
-use crate::replay::replay;
-use crate::report;
-use crate::statistics::Statistics;
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
-use coyote_strategies::{self as strategies, Strategy, by_name};
+use coyote_strategies::{self as strategies, by_name};
 use rand::TryRng;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -82,30 +76,6 @@ pub struct Args {
     execute: ExecuteArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For reading
-    Text,
-    /// One JSON document at the end
-    Json,
-}
-
-/// What all tests of a run have in common.
-struct Session<'a> {
-    args: &'a Args,
-    module: &'a Path,
-    artifact: Arc<Artifact>,
-    settings: Settings,
-    symbols: Symbols,
-    seed: u64,
-    /// Whether the strategy is a search.
-    searching: bool,
-    resume: Option<Frontier>,
-    budget: Budget,
-    options: Vec<(String, String)>,
-    interrupted: Arc<AtomicBool>,
-}
-
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
     if args.strategy == "list" {
@@ -133,8 +103,14 @@ pub fn run(args: &Args) -> Result<Exit> {
     arguments.extend(args.arguments.iter().cloned());
     let settings = args.execute.settings(arguments)?;
     let session = Session {
+        module,
+        strategy: &args.strategy,
+        context: args.execute.strategy_context(),
+        outdir: &args.outdir,
+        format: args.format,
+        verbose: args.verbose,
         seed: seed(args, resume.as_ref()),
-        resume,
+        resume: args.resume.as_deref().zip(resume),
         budget: budget(args, searching)?,
         searching,
         options: trace_options::write(&options, &settings),
@@ -142,8 +118,6 @@ pub fn run(args: &Args) -> Result<Exit> {
         interrupted: interruptible()?,
         artifact,
         settings,
-        args,
-        module,
     };
     session.headline(&tests);
     let mut exit = Exit::NoBug;
@@ -175,10 +149,6 @@ pub fn run(args: &Args) -> Result<Exit> {
 #[derive(Debug, thiserror::Error)]
 #[error("this is a bug in coyote-wasm: {0}")]
 pub struct InternalError(pub String);
-
-fn file_stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| "module".into(), |s| s.to_string_lossy().into_owned())
-}
 
 /// The seed: given, that of what is resumed, fixed under CI, else random.
 fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
@@ -245,243 +215,6 @@ fn interruptible() -> Result<Arc<AtomicBool>> {
     })
     .context("cannot listen for Ctrl-C")?;
     Ok(flag)
-}
-
-impl Session<'_> {
-    fn is_text(&self) -> bool {
-        self.args.format == Format::Text
-    }
-
-    fn headline(&self, tests: &[Test]) {
-        if !self.is_text() {
-            return;
-        }
-        let Budget { iterations_max, timeout, .. } = self.budget;
-        let mut bounds = Vec::new();
-        if iterations_max != u64::MAX {
-            let plural = if iterations_max == 1 { "iteration" } else { "iterations" };
-            bounds.push(format!("{iterations_max} {plural}"));
-        }
-        if let Some(timeout) = timeout {
-            bounds.push(format!("{} s", timeout.as_secs_f64()));
-        }
-        println!(
-            ". Testing {}: {} {}, strategy {}, seed {}, at most {} each",
-            self.module.display(),
-            tests.len(),
-            if tests.len() == 1 { "test" } else { "tests" },
-            self.args.strategy,
-            self.seed,
-            bounds.join(" or "),
-        );
-    }
-
-    fn trace_stem(&self, test: &Test) -> PathBuf {
-        let safe: String = test
-            .name
-            .chars()
-            .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
-            .collect();
-        self.args.outdir.join(format!("{}-{safe}", file_stem(self.module)))
-    }
-
-    fn explore(&self, test: &Test) -> Result<Exploration> {
-        std::fs::create_dir_all(&self.args.outdir)
-            .with_context(|| format!("cannot create the directory {}", self.args.outdir.display()))?;
-        if self.is_text() {
-            println!("... Test {}", test.name);
-        }
-        let plan = Plan {
-            artifact: &self.artifact,
-            test,
-            settings: &self.settings,
-            seed: self.seed,
-            budget: self.budget.clone(),
-            options: self.options.clone(),
-            trace_stem: self.trace_stem(test),
-        };
-        let name = &self.args.strategy;
-        let progress = Progress::new(&test.name, self.budget.iterations_max, !self.is_text());
-        let exploration = if self.searching {
-            if let (Some(frontier), Some(path)) = (&self.resume, &self.args.resume) {
-                frontier.check(path, &plan, name)?;
-            }
-            search::explore(&plan, name, self.resume.clone(), &self.interrupted, &progress)
-        } else {
-            let context = self.args.execute.strategy_context();
-            let strategy = || -> Box<dyn Strategy> { by_name(name, &context).expect("checked before") };
-            sample::explore(&plan, &strategy, &self.interrupted, &progress)
-        };
-        progress.finish();
-        Ok(exploration?)
-    }
-
-    /// Replays every bug that was found. What does not replay is our bug, not the guest's.
-    fn confirm(&self, test: &Test, exploration: &Exploration) -> Result<Option<String>> {
-        for found in &exploration.found {
-            let trace = &found.trace;
-            let (artifact, settings) = (&self.artifact, &self.settings);
-            let replayed = on_engine_thread(|| {
-                let mut execution = Execution::new(artifact, test, settings)?;
-                replay(&mut execution, trace, false)
-            })?;
-            if !replayed.reproduces(trace) {
-                let how = match replayed.divergence {
-                    Some(divergence) => format!("at choice {}: {}", divergence.at, divergence.reason),
-                    None => format!("it ended with {:?}", replayed.outcome),
-                };
-                return Ok(Some(format!(
-                    "the bug of iteration {} does not replay from {} {how}",
-                    found.iteration,
-                    found.path.display()
-                )));
-            }
-        }
-        Ok(None)
-    }
-
-    fn replay_command(&self, found: &Found) -> String {
-        format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path))
-    }
-
-    /// Prints, or collects, what was found.
-    fn report(&self, test: &Test, exploration: &Exploration) -> Result<json::Test> {
-        for found in &exploration.found {
-            let log = report::log::log(&test.name, found, &self.symbols);
-            let path = found.path.with_extension("log");
-            std::fs::write(&path, &log).with_context(|| format!("cannot write {}", path.display()))?;
-            if self.is_text() {
-                println!("{}", report::text::verdict(&test.name, found));
-                print!("{}", report::text::details(found, &self.symbols));
-                let by = found.by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
-                let choices = found.trace.decisions.len();
-                let what = if self.searching { "execution" } else { "iteration" };
-                println!("  found in {what} {}{by}, {choices} choices", found.iteration);
-                if self.args.explore {
-                    println!("  in {} of all iterations", found.count);
-                }
-                println!("  trace:  {}", found.path.display());
-                println!("  log:    {} (--verbose prints it)", path.display());
-                println!("  replay: {}", self.replay_command(found));
-                if self.args.verbose {
-                    print!("{log}");
-                }
-            }
-        }
-        let notes = notes(exploration);
-        if self.is_text() {
-            match &exploration.searched {
-                Some(searched) => print!("{}", report::searched::statistics(exploration, searched)),
-                None => print!("{}", exploration.statistics),
-            }
-            println!("{}", Statistics::elapsed(exploration.iterations(), exploration.elapsed));
-            notes.iter().for_each(|note| println!("... {note}"));
-        }
-        let verdict = verdict(exploration);
-        let command = |found: &Found| self.replay_command(found);
-        Ok(json::test(&test.name, verdict, exploration, notes, &self.symbols, &command))
-    }
-
-    fn conclude(&self, exit: Exit, tests: Vec<json::Test>) -> Result<()> {
-        if self.is_text() {
-            let buggy: Vec<&str> =
-                tests.iter().filter(|t| !t.bugs.is_empty()).map(|t| t.name.as_str()).collect();
-            match exit {
-                Exit::NothingTested => println!(
-                    ". Nothing was tested: no test met a choice, neither of workers nor of values. Does the \
-                     guest start workers? Do its scheduling points lie within --points and the filters?"
-                ),
-                Exit::BugFound => {
-                    println!(
-                        ". Found bugs in {} of {} tests: {}",
-                        buggy.len(),
-                        tests.len(),
-                        buggy.join(", ")
-                    );
-                }
-                _ => println!(
-                    ". No bug found in {} (sequential consistency, virtual time)",
-                    count(tests.len())
-                ),
-            }
-            return Ok(());
-        }
-        let run = json::Run {
-            version: env!("CARGO_PKG_VERSION"),
-            module: self.module.display().to_string(),
-            seed: self.seed,
-            strategy: self.args.strategy.clone(),
-            tests,
-            exit_code: exit as u8,
-        };
-        println!("{}", serde_json::to_string_pretty(&run)?);
-        Ok(())
-    }
-}
-
-fn count(tests: usize) -> String {
-    if tests == 1 { "1 test".into() } else { format!("{tests} tests") }
-}
-
-fn verdict(exploration: &Exploration) -> &'static str {
-    match () {
-        () if !exploration.found.is_empty() => "bug",
-        () if !exploration.any_choice => "no choice",
-        () => "no bug found",
-    }
-}
-
-/// What a verdict does not say by itself.
-fn notes(exploration: &Exploration) -> Vec<String> {
-    let mut notes = Vec::new();
-    if let Some(searched) = &exploration.searched {
-        notes.push(report::searched::verdict(exploration, searched));
-    }
-    if exploration.found.is_empty() && !exploration.any_choice {
-        notes.push(match exploration.workers_max {
-            0 | 1 => "This test met no choice: it has one worker and asks for no value.".into(),
-            n => format!("This test met no choice, though it has {n} workers."),
-        });
-    }
-    let ended = [&exploration.statistics.fair, &exploration.statistics.unfair]
-        .iter()
-        .any(|s| s.explored > s.hit_max_steps + s.abandoned);
-    if exploration.found.is_empty() && !ended && exploration.searched.is_none() {
-        notes.push("No iteration ran to its end: this says nothing about the test.".into());
-    }
-    if !exploration.shared.0.is_empty() {
-        let count = |n: u64, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
-        notes.push(format!(
-            "Workers share {} of {} bytes; found in {} of iterations.",
-            count(exploration.shared.0.len() as u64, "granule"),
-            coyote_abi::rt::GRANULE,
-            count(exploration.repeats, "repeat"),
-        ));
-    }
-    if exploration.memory_refused {
-        notes.push("The guest was refused memory in some iteration: raise --max-memory.".into());
-    }
-    if let Some(advice) = &exploration.bound {
-        notes.push(format!("In some iteration {advice}."));
-    }
-    if !exploration.left_blocked.is_empty() {
-        notes.push(format!(
-            "Blocked for ever when a test had ended: {}. This is no bug for detached workers.",
-            exploration.left_blocked.join(", ")
-        ));
-    }
-    notes
-}
-
-/// A path as a shell takes it.
-pub fn shell(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// For the replay subcommand: the outcome as the test command would say it.
