@@ -60,6 +60,8 @@ struct State {
     present: Vec<Counts>,
     estimate: Option<f64>,
     bugs: Bugs,
+    /// Executions that ended, in the order in which jobs report them: what traces are named by.
+    ended: u64,
     hit_max_steps: u64,
     exploration: Exploration,
     error: Option<ExploreError>,
@@ -138,6 +140,7 @@ pub fn explore(
             present: vec![Counts::default(); jobs],
             estimate: None,
             bugs: Bugs::default(),
+            ended: before.executions + before.abandoned,
             hit_max_steps: 0,
             exploration: Exploration::new(Statistics::new(steps_max)),
             error: None,
@@ -174,6 +177,8 @@ pub fn explore(
         Ok(())
     })?;
     let state = pool.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let counts = state.counts();
+    watch.progress(counts.executions, counts.bugs);
     if let Some(error) = state.error {
         return Err(error);
     }
@@ -273,20 +278,21 @@ fn ended(
 ) -> Result<(), ExploreError> {
     let outcome = execution.machine().conductor().outcome.clone();
     let outcome = outcome.ok_or_else(|| internal("an execution ended without an outcome"))?;
-    {
+    let number = {
         let mut state = pool.lock();
+        state.ended += 1;
         state.hit_max_steps += u64::from(matches!(outcome, Outcome::Bound(Bound::Steps(_))));
         let workers = execution.runtime().workers().len() as u32;
         state.exploration.workers_max = state.exploration.workers_max.max(workers);
         state.exploration.note(Notes::of(execution, &outcome));
         // Since the last restore only; the first execution of all is not restored.
         state.exploration.any_choice |= execution.machine().conductor().decisions > 0;
-    }
+        state.ended
+    };
     if status != Status::Bug {
         return Ok(());
     }
     // A search is where it is by restored snapshots: the trace comes from an execution of its own.
-    let number = search.counts().executions;
     let (execution, bug) = replay(plan, search.path(), &outcome)?;
     let found = found(plan, &execution, &bug, search.name(), number, None)?;
     let mut state = pool.lock();
