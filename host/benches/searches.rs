@@ -5,11 +5,11 @@
 
 use coyote_wasm::artifact::engine;
 use coyote_wasm::engine_thread::on_engine_thread;
-use coyote_wasm::execution::{Execution, Test};
+use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, instrument};
 use coyote_wasm::strategies::search::{Advance, Counts, by_name};
 use coyote_wasm::strategies::{Access, Event, Pick, Status, System, View};
-use coyote_wasm::{artifact::Artifact, machine::Snapshot, tester::Tester};
+use coyote_wasm::{artifact::Artifact, machine::Snapshot};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ fn best(wasm: &[u8], test: &str, run: impl Fn(Execution) -> Counts + Sync) -> (C
     let engine = engine(None).expect("the engine can be set up");
     let artifact = Artifact::compile(&engine, wasm.into(), instrumented, options).expect("it compiles");
     let artifact = Arc::new(artifact);
-    let settings = Tester::of(artifact.clone()).settings;
+    let settings = Settings::default();
     let tests = Test::all(&artifact.table);
     let test = tests.iter().find(|t| t.name == test).expect("the module has it");
     on_engine_thread(|| {

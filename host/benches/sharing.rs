@@ -9,8 +9,6 @@ use coyote_wasm::epochs::{self, Epochs, Ran};
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{HeapPoints, Options, instrument};
 use coyote_wasm::machine::conductor::Limits;
-use coyote_wasm::machine::host::World;
-use coyote_wasm::runtime::AtExit;
 use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Strategy, View};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,12 +41,8 @@ fn main() {
 }
 
 fn settings() -> Settings {
-    Settings {
-        limits: Limits { unfair_steps_max: 200_000, fair_steps_max: 200_000, fail_on_steps_max: false },
-        at_exit: AtExit::Wait,
-        memory_bytes_max: 512 << 20,
-        world: Arc::new(World { arguments: vec!["guest".into()], environment: Vec::new() }),
-    }
+    let limits = Limits { unfair_steps_max: 200_000, fair_steps_max: 200_000, fail_on_steps_max: false };
+    Settings { limits, ..Settings::default() }
 }
 
 fn execution(wasm: &[u8], test: &str, heap_points: HeapPoints) -> Execution {

@@ -59,6 +59,19 @@ pub struct Settings {
     pub world: Arc<World>,
 }
 
+/// What `coyote-wasm test` uses if it is told nothing.
+impl Default for Settings {
+    fn default() -> Settings {
+        let world = World { arguments: vec!["guest".into()], environment: Vec::new() };
+        Settings {
+            limits: Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false },
+            at_exit: AtExit::Wait,
+            memory_bytes_max: 512 << 20,
+            world: Arc::new(world),
+        }
+    }
+}
+
 /// See the module's documentation.
 pub struct Execution {
     machine: Machine,

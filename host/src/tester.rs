@@ -20,12 +20,9 @@
 use crate::artifact::{Artifact, engine};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
-use crate::explore::{Budget, Exploration, MakeStrategy, Plan, Watch, sample, search};
+use crate::explore::{Budget, Exploration, MakeStrategy, Plan, Unwatched, sample, search};
 use crate::machine::MachineError;
-use crate::machine::conductor::Limits;
-use crate::machine::host::World;
 use crate::replay::{self, Replayed};
-use crate::runtime::AtExit;
 use crate::trace::Trace;
 use anyhow::{Context as _, Result, anyhow};
 use coyote_instrumenter::{Options, Pass, instrument_with};
@@ -49,13 +46,6 @@ pub struct Tester {
     pub traces: PathBuf,
 }
 
-/// Nobody looks on.
-struct Unwatched;
-
-impl Watch for Unwatched {
-    fn progress(&self, _: u64, _: u64) {}
-}
-
 impl Tester {
     /// Instruments and compiles a module with default options.
     ///
@@ -74,16 +64,9 @@ impl Tester {
 
     /// For a module that is compiled already.
     pub fn of(artifact: Arc<Artifact>) -> Tester {
-        let limits = Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false };
-        let world = World { arguments: vec!["guest".into()], environment: Vec::new() };
         Tester {
             artifact,
-            settings: Settings {
-                limits,
-                at_exit: AtExit::Wait,
-                memory_bytes_max: 512 << 20,
-                world: Arc::new(world),
-            },
+            settings: Settings::default(),
             seed: 0,
             budget: Budget {
                 iterations_max: 10_000,

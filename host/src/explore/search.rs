@@ -247,15 +247,14 @@ fn run_item(
             Advance::Working => {}
             Advance::Ended(status) => ended(plan, search, execution, status, pool)?,
         }
-        let counts = search.counts();
-        let mut state = pool.lock();
-        state.present[job] = counts;
-        state.estimate = search.estimate().or(state.estimate);
-        if state.counts().executions >= plan.budget.iterations_max {
-            drop(state);
+        let enough = {
+            let mut state = pool.lock();
+            state.present[job] = search.counts();
+            state.estimate = search.estimate().or(state.estimate);
+            state.counts().executions >= plan.budget.iterations_max
+        };
+        if enough {
             pool.stop();
-        } else {
-            drop(state);
         }
         if pool.stop.load(Ordering::Relaxed) {
             return Ok(());

@@ -44,35 +44,51 @@ impl Footprint {
 
     /// An access of guest memory.
     #[inline]
-    pub fn memory(&mut self, effect: Effect, address: u64, bytes: u64) {
-        if self.recording && bytes > 0 {
-            let size = bytes.min(u64::from(u32::MAX)) as u32;
-            self.accesses.push(Access { class: Class::Memory, effect, object: address, size });
+    pub fn memory(&mut self, effect: Effect, address: u64, length: u64) {
+        if self.recording {
+            self.accesses.extend(bytes(effect, address, length));
         }
     }
+}
+
+/// An access of so many bytes of guest memory; nothing if there are none.
+fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
+    let size = length.min(u64::from(u32::MAX)) as u32;
+    (size > 0).then_some(Access { class: Class::Memory, effect, object: address, size })
+}
+
+/// The guest memory at an operation's object, if that is what it accesses.
+fn memory(operation: Operation) -> Option<Access> {
+    let effect = if operation.kind.writes() { Effect::Write } else { Effect::Read };
+    let access = bytes(effect, operation.object, operation.size.into());
+    access.filter(|_| operation.kind.accesses_memory())
 }
 
 impl Runtime {
     /// A memory access is executed.
     pub fn touch(&mut self, operation: Operation) {
-        if operation.kind.accesses_memory() {
-            let effect = if operation.kind.writes() { Effect::Write } else { Effect::Read };
-            self.footprint.memory(effect, operation.object, operation.size.into());
+        if self.footprint.recording {
+            self.footprint.accesses.extend(memory(operation));
         }
     }
 
     /// The worker executes its pending memory access or first step.
     pub(super) fn touch_plainly(&mut self, id: WorkerId) {
-        if !self.footprint.recording {
-            return;
+        if self.footprint.recording {
+            let mut accesses = std::mem::take(&mut self.footprint.accesses);
+            self.plain(id, &mut accesses);
+            self.footprint.accesses = accesses;
         }
-        let operation = self.pending[id.index()].operation;
-        self.touch(operation);
+    }
+
+    /// What a worker's pending operation touches, if the runtime has nothing to do for it.
+    fn plain(&self, id: WorkerId, into: &mut Vec<Access>) {
+        let operation = self.pending(id).operation;
+        into.extend(memory(operation));
         match operation.kind {
-            OpKind::Start => self.footprint.touch(Class::Birth, Effect::Await, id.0.into()),
+            OpKind::Start => into.push(Access::new(Class::Birth, Effect::Await, id.0.into())),
             OpKind::Copy => {
-                let source = self.workers[id.index()].copy_source;
-                self.footprint.memory(Effect::Read, source.into(), operation.size.into());
+                into.extend(bytes(Effect::Read, self.worker(id).copy_source.into(), operation.size.into()))
             }
             _ => {}
         }
@@ -80,9 +96,12 @@ impl Runtime {
 
     /// What a pick is known to touch before it is executed: see `System::announced`.
     pub fn announced(&self, pick: Pick, into: &mut Vec<Access>) {
-        let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
         let id = pick.worker();
         let worker = self.worker(id);
+        if pick == Pick::Step(id) && worker.request == Request::Step {
+            return self.plain(id, into);
+        }
+        let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
         if let Pick::Timeout(_) = pick {
             match worker.request {
                 Request::Relock { condvar, .. } => add(Class::Condvar, Effect::Write, condvar),
@@ -95,18 +114,7 @@ impl Runtime {
         if worker.waiting {
             add(Class::Wake, Effect::Await, id.0);
         }
-        let operation = self.pending(id).operation;
         match worker.request {
-            Request::Step if operation.kind == OpKind::Start => add(Class::Birth, Effect::Await, id.0),
-            Request::Step if operation.kind.accesses_memory() => {
-                let effect = if operation.kind.writes() { Effect::Write } else { Effect::Read };
-                let size = operation.size.max(1);
-                into.push(Access { class: Class::Memory, effect, object: operation.object, size });
-                if operation.kind == OpKind::Copy {
-                    let object = worker.copy_source.into();
-                    into.push(Access { class: Class::Memory, effect: Effect::Read, object, size });
-                }
-            }
             Request::Spawn(_) => add(Class::Counter, Effect::Write, 0),
             Request::Join { handle } => add(Class::End, Effect::Await, handle),
             Request::Lock { mutex } | Request::Relock { mutex, .. } => {
@@ -124,9 +132,8 @@ impl Runtime {
             Request::Signal { condvar } | Request::Broadcast { condvar } => {
                 add(Class::Condvar, Effect::Write, condvar);
             }
-            Request::FutexWait { address, bytes, .. } if !worker.waiting => {
-                let (class, effect) = (Class::Memory, Effect::Read);
-                into.push(Access { class, effect, object: address.into(), size: bytes.into() });
+            Request::FutexWait { address, bytes: width, .. } if !worker.waiting => {
+                into.extend(bytes(Effect::Read, address.into(), width.into()));
             }
             Request::FutexNotify { address, .. } => add(Class::Futex, Effect::Write, address),
             Request::Sleep { .. } if !worker.waiting => add(Class::Clock, Effect::Write, 0),

@@ -7,7 +7,7 @@ use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::cli::test::DEFAULT_STRATEGY;
 use coyote_wasm::execution::Test;
-use coyote_wasm::explore::{Budget, Exploration, Plan, Watch, sample};
+use coyote_wasm::explore::{Budget, Exploration, Plan, Unwatched, sample};
 use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::strategies::{Context, by_name};
 use serde::Deserialize;
@@ -90,12 +90,6 @@ fn compiled(module: &str, points: Points) -> Arc<Artifact> {
         guest::compile(&wasm, &Options { points, ..Options::default() }).unwrap()
     };
     artifacts.entry((module.into(), points)).or_insert_with(make).clone()
-}
-
-struct Unwatched;
-
-impl Watch for Unwatched {
-    fn progress(&self, _: u64, _: u64) {}
 }
 
 fn run(

@@ -3,6 +3,7 @@
 //! effects alone; neither shares code with the search.
 
 use super::guest::{self, settings};
+use super::relation::independent;
 use super::toy_as_wasm;
 use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::runtime::AtExit;
@@ -10,7 +11,7 @@ use coyote_wasm::strategies::rng::ChoiceRng;
 use coyote_wasm::strategies::search::{Advance, by_name};
 use coyote_wasm::strategies::toy::generate;
 use coyote_wasm::strategies::{
-    Access, Decision, Effect, Iteration, Pick, Status, System, WorkerPath, system::decide,
+    Access, Decision, Iteration, Pick, Status, System, WorkerPath, system::decide,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -30,17 +31,6 @@ struct Trace {
     steps: Vec<Step>,
     /// The step that still needs values, and those it has.
     open: Option<(Pick, Vec<u64>)>,
-}
-
-/// By the table in the documentation of `Effect`.
-fn dependent(a: &[Access], b: &[Access]) -> bool {
-    let bytes = |x: &Access| x.object..x.object + u64::from(x.size);
-    let mut pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
-    pairs.any(|(x, y)| {
-        let met = x.class == y.class && bytes(x).any(|byte| bytes(y).contains(&byte));
-        let both = |effect| x.effect == effect && y.effect == effect;
-        met && !both(Effect::Read) && !both(Effect::Await)
-    })
 }
 
 fn hash(value: &impl Hash) -> u64 {
@@ -63,7 +53,7 @@ impl Trace {
         let path = execution.runtime().worker(pick.worker()).path.clone();
         let process = (path, matches!(pick, Pick::Timeout(_)));
         let footprint = execution.footprint().to_vec();
-        let after = |s: &&Step| s.process == process || dependent(&s.footprint, &footprint);
+        let after = |s: &&Step| s.process == process || !independent(&s.footprint, &footprint);
         let before: BTreeSet<u64> = self.steps.iter().filter(after).map(|s| s.hash).collect();
         let index = self.steps.iter().filter(|s| s.process == process).count();
         let hash = hash(&(&process, index, values, before));

@@ -4,9 +4,6 @@ use coyote_wasm::artifact::{Artifact, engine};
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, instrument};
-use coyote_wasm::machine::conductor::Limits;
-use coyote_wasm::machine::host::World;
-use coyote_wasm::runtime::AtExit;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use wasmtime::Engine;
@@ -23,12 +20,7 @@ pub fn wat_file(name: &str) -> PathBuf {
 
 /// What `coyote-wasm test` uses if it is told nothing.
 pub fn settings() -> Settings {
-    Settings {
-        limits: Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false },
-        at_exit: AtExit::Wait,
-        memory_bytes_max: 512 << 20,
-        world: Arc::new(World { arguments: vec!["guest".into()], environment: Vec::new() }),
-    }
+    Settings::default()
 }
 
 /// Instruments and compiles; the error is what the user would see.

@@ -20,7 +20,8 @@ fn dependent(a: &Access, b: &Access) -> bool {
     same && !commute
 }
 
-fn independent(a: &[Access], b: &[Access]) -> bool {
+/// Whether no access of one depends on one of the other.
+pub fn independent(a: &[Access], b: &[Access]) -> bool {
     !a.iter().any(|a| b.iter().any(|b| dependent(a, b)))
 }
 

@@ -5,18 +5,12 @@ use super::guest::{self, settings};
 use super::{golden, process};
 use coyote_wasm::execution::Execution;
 use coyote_wasm::explore::frontier::Frontier;
-use coyote_wasm::explore::{Budget, Exploration, Plan, Stop, Watch, search};
+use coyote_wasm::explore::{Budget, Exploration, Plan, Stop, Unwatched, search};
 use coyote_wasm::strategies::search::{Advance, by_name};
 use coyote_wasm::strategies::{Decision, Status};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-
-struct Unwatched;
-
-impl Watch for Unwatched {
-    fn progress(&self, _: u64, _: u64) {}
-}
 
 /// Explores a test of an example, going on where a frontier says.
 fn explore(
