@@ -102,27 +102,114 @@ void coyote_raw_sleep(int64_t nanoseconds);
 COYOTE_IMPORT("now")
 int64_t coyote_raw_now(void);
 
-/* Locks the mutex at this address. (point) */
-COYOTE_IMPORT("mutex_lock")
-void coyote_raw_mutex_lock(uint32_t mutex);
+/* Makes the mutex at this address one of a kind: 0 normal, 1 recursive, 2
+ * error-checking; any other is EINVAL. One that was never initialised is normal.
+ * (point) */
+COYOTE_IMPORT("mutex_init")
+uint32_t coyote_raw_mutex_init(uint32_t mutex, uint32_t kind);
 
-/* Locks the mutex if it is free: returns 1 if it was. (point) */
+/* Forgets the mutex; a bug of the guest if somebody holds it or waits for it. (point) */
+COYOTE_IMPORT("mutex_destroy")
+uint32_t coyote_raw_mutex_destroy(uint32_t mutex);
+
+/* Locks the mutex. By its holder: EDEADLK if it is error-checking, EAGAIN if a
+ * recursive one is locked too often; a normal one blocks. (point) */
+COYOTE_IMPORT("mutex_lock")
+uint32_t coyote_raw_mutex_lock(uint32_t mutex, int64_t timeout_ns);
+
+/* Locks the mutex if it is free, else EBUSY. (point) */
 COYOTE_IMPORT("mutex_try_lock")
 uint32_t coyote_raw_mutex_try_lock(uint32_t mutex);
 
-/* Unlocks the mutex; unlocking one that the caller does not hold is a bug of the guest.
- * (point) */
+/* Unlocks the mutex. One that the caller does not hold: EPERM if it is recursive or
+ * error-checking, else a bug of the guest. (point) */
 COYOTE_IMPORT("mutex_unlock")
-void coyote_raw_mutex_unlock(uint32_t mutex);
+uint32_t coyote_raw_mutex_unlock(uint32_t mutex);
 
-/* Releases the mutex, waits for a notification and locks the mutex again. (point) */
-COYOTE_IMPORT("condvar_wait")
-void coyote_raw_condvar_wait(uint32_t condvar, uint32_t mutex);
-
-/* As condvar_wait, for a span of virtual time at most: returns 1 if it timed out.
+/* Makes the rwlock at this address a free one, as one is that was never initialised.
  * (point) */
-COYOTE_IMPORT("condvar_wait_timeout")
-uint32_t coyote_raw_condvar_wait_timeout(uint32_t condvar, uint32_t mutex, int64_t nanoseconds);
+COYOTE_IMPORT("rwlock_init")
+uint32_t coyote_raw_rwlock_init(uint32_t rwlock);
+
+/* Forgets the rwlock; a bug of the guest if somebody holds it or waits for it. (point) */
+COYOTE_IMPORT("rwlock_destroy")
+uint32_t coyote_raw_rwlock_destroy(uint32_t rwlock);
+
+/* Locks the rwlock together with other readers, several times if need be; EDEADLK if
+ * the caller has it for writing. (point) */
+COYOTE_IMPORT("rwlock_read")
+uint32_t coyote_raw_rwlock_read(uint32_t rwlock, int64_t timeout_ns);
+
+/* As rwlock_read if nobody has it for writing, else EBUSY. (point) */
+COYOTE_IMPORT("rwlock_try_read")
+uint32_t coyote_raw_rwlock_try_read(uint32_t rwlock);
+
+/* Locks the rwlock for the caller alone; EDEADLK if the caller has it already, also for
+ * reading. (point) */
+COYOTE_IMPORT("rwlock_write")
+uint32_t coyote_raw_rwlock_write(uint32_t rwlock, int64_t timeout_ns);
+
+/* As rwlock_write if nobody has it, else EBUSY. (point) */
+COYOTE_IMPORT("rwlock_try_write")
+uint32_t coyote_raw_rwlock_try_write(uint32_t rwlock);
+
+/* Gives back what the caller has of the rwlock, one read lock at a time; a bug of the
+ * guest if that is nothing. (point) */
+COYOTE_IMPORT("rwlock_unlock")
+uint32_t coyote_raw_rwlock_unlock(uint32_t rwlock);
+
+/* Gives the semaphore at this address a value, at most 2^31 - 1, else EINVAL. One that
+ * was never initialised has 0. (point) */
+COYOTE_IMPORT("semaphore_init")
+uint32_t coyote_raw_semaphore_init(uint32_t semaphore, uint32_t value);
+
+/* Forgets the semaphore; a bug of the guest if somebody waits for it. (point) */
+COYOTE_IMPORT("semaphore_destroy")
+uint32_t coyote_raw_semaphore_destroy(uint32_t semaphore);
+
+/* Blocks while the value is 0, and takes 1 from it. (point) */
+COYOTE_IMPORT("semaphore_wait")
+uint32_t coyote_raw_semaphore_wait(uint32_t semaphore, int64_t timeout_ns);
+
+/* Takes 1 from the value, EAGAIN if it is 0. (point) */
+COYOTE_IMPORT("semaphore_try_wait")
+uint32_t coyote_raw_semaphore_try_wait(uint32_t semaphore);
+
+/* Adds 1 to the value, EOVERFLOW if it is 2^31 - 1. (point) */
+COYOTE_IMPORT("semaphore_post")
+uint32_t coyote_raw_semaphore_post(uint32_t semaphore);
+
+/* The value, which is no error number. (point) */
+COYOTE_IMPORT("semaphore_value")
+uint32_t coyote_raw_semaphore_value(uint32_t semaphore);
+
+/* Makes the barrier at this address one for so many workers; EINVAL for 0. (point) */
+COYOTE_IMPORT("barrier_init")
+uint32_t coyote_raw_barrier_init(uint32_t barrier, uint32_t count);
+
+/* Forgets the barrier; a bug of the guest if somebody waits at it. (point) */
+COYOTE_IMPORT("barrier_destroy")
+uint32_t coyote_raw_barrier_destroy(uint32_t barrier);
+
+/* Blocks until as many workers have arrived as the barrier is for, then lets them all
+ * go. Returns -1 to the last that arrived, else 0; a bug of the guest if the barrier
+ * was not initialised. (point) */
+COYOTE_IMPORT("barrier_wait")
+uint32_t coyote_raw_barrier_wait(uint32_t barrier);
+
+/* Makes the condvar at this address one without waiters, as one is that was never
+ * initialised. (point) */
+COYOTE_IMPORT("condvar_init")
+uint32_t coyote_raw_condvar_init(uint32_t condvar);
+
+/* Forgets the condvar; a bug of the guest if somebody waits for it. (point) */
+COYOTE_IMPORT("condvar_destroy")
+uint32_t coyote_raw_condvar_destroy(uint32_t condvar);
+
+/* Unlocks the mutex, waits for a notification and locks the mutex again, also if the
+ * time is up. One that the caller does not hold is treated as by mutex_unlock. (point) */
+COYOTE_IMPORT("condvar_wait")
+uint32_t coyote_raw_condvar_wait(uint32_t condvar, uint32_t mutex, int64_t timeout_ns);
 
 /* Wakes one waiter, if any; which one is a choice. (point) */
 COYOTE_IMPORT("condvar_signal")
@@ -133,7 +220,7 @@ COYOTE_IMPORT("condvar_broadcast")
 void coyote_raw_condvar_broadcast(uint32_t condvar);
 
 /* memory.atomic.wait32 on any memory: returns 0 when woken, 1 if the value differed, 2
- * on timeout; a negative timeout means none. (point) */
+ * on timeout. (point) */
 COYOTE_IMPORT("futex_wait")
 uint32_t coyote_raw_futex_wait(uint32_t address, uint32_t expected, int64_t timeout_ns);
 
@@ -167,6 +254,16 @@ void coyote_raw_hint(int64_t value);
 /* Reports a failed assertion with a UTF-8 text. Does not return. */
 COYOTE_IMPORT("fail")
 void coyote_raw_fail(uint32_t text, uint32_t length);
+
+/* Says that the program needs what the tool cannot do, by a UTF-8 name such as
+ * pthread_cancel. Ends the run without a verdict. Does not return. */
+COYOTE_IMPORT("unsupported")
+void coyote_raw_unsupported(uint32_t text, uint32_t length);
+
+/* Calls table entry `entry` by its own type, which may leave out the argument and the
+ * result. A result that is missing is 0. */
+COYOTE_IMPORT("call_entry")
+uint32_t coyote_raw_call_entry(uint32_t entry, uint32_t argument);
 
 /* Writes a UTF-8 line to the log of the iteration. */
 COYOTE_IMPORT("log")
@@ -359,12 +456,12 @@ typedef struct {
 
 /* Blocks until the lock is free and takes it. Locking it twice is a deadlock. */
 static inline void coyote_mutex_lock(coyote_mutex *mutex) {
-  coyote_raw_mutex_lock(coyote_address(mutex));
+  coyote_raw_mutex_lock(coyote_address(mutex), -1);
 }
 
 /* Takes the lock if it is free. Returns 1 if it did. */
 static inline int coyote_mutex_try_lock(coyote_mutex *mutex) {
-  return (int)coyote_raw_mutex_try_lock(coyote_address(mutex));
+  return coyote_raw_mutex_try_lock(coyote_address(mutex)) == 0;
 }
 
 /* Releases the lock. Releasing what the caller does not hold is reported as a bug. */
@@ -374,15 +471,14 @@ static inline void coyote_mutex_unlock(coyote_mutex *mutex) {
 
 /* Releases the lock, waits for a notification and takes the lock again: wait in a loop. */
 static inline void coyote_condvar_wait(coyote_condvar *condvar, coyote_mutex *mutex) {
-  coyote_raw_condvar_wait(coyote_address(condvar), coyote_address(mutex));
+  coyote_raw_condvar_wait(coyote_address(condvar), coyote_address(mutex), -1);
 }
 
 /* The same for a span of virtual time at most. Returns 1 if the time was up first. */
 static inline int coyote_condvar_wait_timeout(coyote_condvar *condvar, coyote_mutex *mutex,
                                               uint64_t nanoseconds) {
-  return (int)coyote_raw_condvar_wait_timeout(
-      coyote_address(condvar), coyote_address(mutex),
-      nanoseconds > INT64_MAX ? INT64_MAX : (int64_t)nanoseconds);
+  return coyote_raw_condvar_wait(coyote_address(condvar), coyote_address(mutex),
+                                 nanoseconds > INT64_MAX ? INT64_MAX : (int64_t)nanoseconds) != 0;
 }
 
 /* Wakes one waiter, if any. Which one is a choice of the tool's. */

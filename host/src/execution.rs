@@ -9,7 +9,7 @@ use crate::machine::conductor::{Choice, Conductor, Limits};
 use crate::machine::host::World;
 use crate::machine::{Machine, MachineError, Snapshot};
 use crate::outcome::{Bound, BugKind, Outcome};
-use crate::runtime::{AtExit, Runtime, Start};
+use crate::runtime::{AtExit, Faults, Runtime, Start};
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
@@ -55,6 +55,7 @@ impl Test {
 pub struct Settings {
     pub limits: Limits,
     pub at_exit: AtExit,
+    pub faults: Faults,
     pub memory_bytes_max: usize,
     pub world: Arc<World>,
 }
@@ -66,6 +67,7 @@ impl Default for Settings {
         Settings {
             limits: Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false },
             at_exit: AtExit::Wait,
+            faults: Faults::default(),
             memory_bytes_max: 512 << 20,
             world: Arc::new(world),
         }
@@ -91,8 +93,10 @@ impl Execution {
         let world = settings.world.clone();
         let mut machine = Machine::new(artifact.clone(), conductor, world, settings.memory_bytes_max)?;
         let knows_joins = !artifact.table.wasi_threads;
-        let begin =
-            |entry| Runtime::new(Start { entry, a: 0, b: 0, stack: None }, settings.at_exit, knows_joins);
+        let begin = |entry, faults| {
+            let start = Start { entry, a: 0, b: 0, stack: None };
+            Runtime::new(start, settings.at_exit, knows_joins, faults)
+        };
         // A program initialises itself.
         let initialisers: &[&str] = match test.export.as_str() {
             "_start" => &[guest::SETUP],
@@ -100,7 +104,7 @@ impl Execution {
         };
         for export in initialisers {
             let Some(entry) = artifact.entry(export) else { continue };
-            machine.set_start(begin(entry));
+            machine.set_start(begin(entry, Faults::default()));
             let mut execution = Execution { machine, test: test.clone(), error: None };
             let walk = Box::new(RandomWalk::default());
             let (outcome, _) = execution.run(walk, Iteration { seed: 0, index: 0 })?;
@@ -120,7 +124,7 @@ impl Execution {
             }
         }
         let entry = artifact.entry(&test.export).expect("a test is an entry");
-        machine.set_start(begin(entry));
+        machine.set_start(begin(entry, settings.faults));
         Ok(Execution { machine, test: test.clone(), error: None })
     }
 

@@ -9,6 +9,7 @@
 //! - `check`: refuses what is not supported, describes the rest.
 //! - `draft`: the module on its way through the passes.
 //! - `names`: names for functions that have none.
+//! - `entry`: calls by the real type of a table's entry.
 //! - `threads`: private memory; imports that announce operations.
 //! - `pass`: passes of a user.
 //! - `points`: announces memory accesses. With `scope`: filters on function names, `access`:
@@ -32,6 +33,7 @@ mod code;
 mod draft;
 mod dump;
 mod emit;
+mod entry;
 mod error;
 mod explain;
 mod frame;
@@ -113,6 +115,7 @@ fn prepare<'a>(
 ) -> Result<Draft<'a>, Error> {
     let mut draft = Draft::new(wasm, original, options)?;
     names::name(&mut draft);
+    entry::entry(&mut draft);
     threads::threads(&mut draft);
     for pass in passes {
         pass.run(&mut draft)?;

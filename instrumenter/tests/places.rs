@@ -4,7 +4,7 @@ use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable, instrument};
 use wasmparser::{Operator, Parser, Payload};
 
 const MODULE: &str = r#"(module
-  (import "coyote" "mutex_lock" (func $lock (param i32)))
+  (import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
   (memory 1)
   (table 1 funcref)
   (func $small (param i32) (drop (i32.load (local.get 0))))
@@ -13,7 +13,7 @@ const MODULE: &str = r#"(module
     (local.get 0))
   (func $inside (param i32) (result i32) (i32.load (local.get 0)))
   (func (export "coyote.test.a")
-    (call $lock (i32.const 0))
+    (drop (call $lock (i32.const 0) (i64.const -1)))
     (call $small (call $malloc (i32.const 8)))
     (i64.store offset=16 (i32.const 0) (i64.const 5))
     (memory.fill (i32.const 0) (i32.const 0) (i32.const 0)))

@@ -103,7 +103,7 @@ fn imports() {
         ),
         (
             r#"(module (import "coyote" "mutex_lock" (func (param i64))))"#,
-            "import `coyote.mutex_lock` has type (i64) -> (), but must have type (i32) -> ()",
+            "import `coyote.mutex_lock` has type (i64) -> (), but must have type (i32, i64) -> (i32)",
         ),
         (
             r#"(module (import "wasi" "thread-spawn" (func (param i32))))"#,

@@ -31,6 +31,9 @@ pub enum Class {
     /// Guest memory, by address and size.
     Memory,
     Mutex,
+    Rwlock,
+    Semaphore,
+    Barrier,
     Condvar,
     Futex,
     /// That a worker exists: enabled by its creation, awaited by its first step.
@@ -54,12 +57,17 @@ pub enum Class {
 /// | Read | Read | no | |
 /// | Read or Write | Write, or the other way round | yes | yes |
 /// | Acquire | Acquire | yes, through the Release between them | yes |
-/// | Release | Acquire | yes | no: the second waits for the first |
-/// | Release | TryAcquire | yes | yes: it then fails, which is a Read |
+/// | Acquire | Share, or the other way round | the same | yes |
+/// | Release or Unshare | Acquire | yes | no: the second waits for the first, or they commute |
+/// | Release | Share | yes | no: as above |
+/// | Read | Acquire or Share | yes | no: as above |
+/// | Release | TryAcquire or TryShare | yes | yes: it then fails, which is a Read |
+/// | Share, TryShare or Unshare | Share, TryShare or Unshare | no | |
 /// | Enable | Await | yes | no: the second waits for the first |
 /// | Await | Await | no | |
 ///
-/// Everything else on one object is dependent and can be reversed.
+/// Everything else on one object is dependent and can be reversed. What several may hold at once, such as a
+/// semaphore, has the effects of a lock too: a Release commutes with an Acquire that did not need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Effect {
     /// Also a try-lock that failed: two of them commute.
@@ -70,6 +78,12 @@ pub enum Effect {
     /// Takes a lock that it found free, and would not have waited for.
     TryAcquire,
     Release,
+    /// Takes a lock together with others; its worker was blocked as long as somebody had it alone.
+    Share,
+    /// The same, but it would not have waited.
+    TryShare,
+    /// Gives back what it had together with others.
+    Unshare,
     Enable,
     Await,
 }

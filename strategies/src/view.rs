@@ -43,7 +43,8 @@ impl Operation {
         // Without branches, which could not be predicted: strategies ask this for every pair at every step.
         let (a, b) = (TRAITS[self.kind as usize], TRAITS[other.kind as usize]);
         let memory = (a & b & MEMORY != 0) & ((a | b) & WRITES != 0);
-        let sync = ((a | b) & MEMORY == 0) & (self.object == other.object) & (self.object != 0) & (a == b);
+        let same = (self.object == other.object) & (self.object != 0);
+        let sync = ((a | b) & MEMORY == 0) & same & ((a == b) | (a & b != 0));
         self.overlaps(other) & (memory | sync)
     }
 
@@ -63,13 +64,20 @@ impl Operation {
             kind if kind.accesses_memory() => Some((Class::Memory, self.object)),
             OpKind::Lock | OpKind::TryLock | OpKind::Relock => Some((Class::Mutex, self.object)),
             OpKind::Wait | OpKind::Signal | OpKind::Broadcast => Some((Class::Condvar, self.object)),
+            OpKind::ReadLock | OpKind::TryReadLock | OpKind::WriteLock | OpKind::TryWriteLock => {
+                Some((Class::Rwlock, self.object))
+            }
+            OpKind::SemaphoreWait | OpKind::SemaphoreTryWait | OpKind::SemaphoreValue => {
+                Some((Class::Semaphore, self.object))
+            }
+            OpKind::BarrierWait => Some((Class::Barrier, self.object)),
             _ => None,
         }
     }
 }
 
-/// Traits of each kind of operation, by its number: memory that is accessed or written, else a number for
-/// sync objects of different classes, which may share an address.
+/// Traits of each kind of operation, by its number: memory that is accessed or written, else a bit for each
+/// class of sync objects, which may share an address.
 const TRAITS: [u8; 256] = {
     let mut traits = [0; 256];
     let mut i = 0;
@@ -80,7 +88,19 @@ const TRAITS: [u8; 256] = {
             kind if kind.accesses_memory() => MEMORY,
             OpKind::Lock | OpKind::TryLock | OpKind::Unlock | OpKind::Relock => 1,
             OpKind::Wait | OpKind::Signal | OpKind::Broadcast => 2,
-            OpKind::FutexNotify => 3,
+            OpKind::FutexNotify => 4,
+            OpKind::ReadLock
+            | OpKind::TryReadLock
+            | OpKind::WriteLock
+            | OpKind::TryWriteLock
+            | OpKind::RwUnlock => 8,
+            OpKind::SemaphoreWait
+            | OpKind::SemaphoreTryWait
+            | OpKind::SemaphorePost
+            | OpKind::SemaphoreValue => 16,
+            OpKind::BarrierWait => 32,
+            // Of whatever class.
+            OpKind::Init | OpKind::Destroy => 1 | 2 | 8 | 16 | 32,
             _ => 0,
         };
         i += 1;

@@ -91,13 +91,12 @@ mod tests {
 
     #[test]
     fn imports_become_documented_declarations() {
-        let import = guest::import("condvar_wait_timeout").unwrap();
+        let import = guest::import("semaphore_wait").unwrap();
         assert_eq!(
             declaration(import),
-            "/* As condvar_wait, for a span of virtual time at most: returns 1 if it timed out.\n\
-             \x20* (point) */\n\
-             COYOTE_IMPORT(\"condvar_wait_timeout\")\n\
-             uint32_t coyote_raw_condvar_wait_timeout(uint32_t condvar, uint32_t mutex, int64_t nanoseconds);\n"
+            "/* Blocks while the value is 0, and takes 1 from it. (point) */\n\
+             COYOTE_IMPORT(\"semaphore_wait\")\n\
+             uint32_t coyote_raw_semaphore_wait(uint32_t semaphore, int64_t timeout_ns);\n"
         );
     }
 

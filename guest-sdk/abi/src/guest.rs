@@ -45,7 +45,14 @@ const fn plain(
     Import { name, params, result, operation: None, doc }
 }
 
+/// The one import that the instrumenter implements within the module.
+pub const CALL_ENTRY: &str = "call_entry";
+
 /// Every function that a guest may import from [`MODULE`].
+///
+/// Sync objects are known by their addresses, and one that nobody has used is in its initial state. What is
+/// not said to return something else returns an error number of [`crate::errno`]. A span of virtual time,
+/// `timeout_ns`, that is negative has no end; when it is up: ETIMEDOUT, and nothing is taken.
 pub const IMPORTS: &[Import] = &[
     point(
         "spawn",
@@ -73,34 +80,181 @@ pub const IMPORTS: &[Import] = &[
     point("yield", &[], None, OpKind::Yield, "Lets other workers run."),
     point("sleep", &[("nanoseconds", I64)], None, OpKind::Sleep, "Blocks for a span of virtual time."),
     plain("now", &[], Some(I64), "Virtual time since the start of the test, in nanoseconds."),
-    point("mutex_lock", &[("mutex", I32)], None, OpKind::Lock, "Locks the mutex at this address."),
+    point(
+        "mutex_init",
+        &[("mutex", I32), ("kind", I32)],
+        Some(I32),
+        OpKind::Init,
+        "Makes the mutex at this address one of a kind: 0 normal, 1 recursive, 2 error-checking; any other is \
+         EINVAL. One that was never initialised is normal.",
+    ),
+    point(
+        "mutex_destroy",
+        &[("mutex", I32)],
+        Some(I32),
+        OpKind::Destroy,
+        "Forgets the mutex; a bug of the guest if somebody holds it or waits for it.",
+    ),
+    point(
+        "mutex_lock",
+        &[("mutex", I32), ("timeout_ns", I64)],
+        Some(I32),
+        OpKind::Lock,
+        "Locks the mutex. By its holder: EDEADLK if it is error-checking, EAGAIN if a recursive one is locked \
+         too often; a normal one blocks.",
+    ),
     point(
         "mutex_try_lock",
         &[("mutex", I32)],
         Some(I32),
         OpKind::TryLock,
-        "Locks the mutex if it is free: returns 1 if it was.",
+        "Locks the mutex if it is free, else EBUSY.",
     ),
     point(
         "mutex_unlock",
         &[("mutex", I32)],
-        None,
+        Some(I32),
         OpKind::Unlock,
-        "Unlocks the mutex; unlocking one that the caller does not hold is a bug of the guest.",
+        "Unlocks the mutex. One that the caller does not hold: EPERM if it is recursive or error-checking, \
+         else a bug of the guest.",
+    ),
+    point(
+        "rwlock_init",
+        &[("rwlock", I32)],
+        Some(I32),
+        OpKind::Init,
+        "Makes the rwlock at this address a free one, as one is that was never initialised.",
+    ),
+    point(
+        "rwlock_destroy",
+        &[("rwlock", I32)],
+        Some(I32),
+        OpKind::Destroy,
+        "Forgets the rwlock; a bug of the guest if somebody holds it or waits for it.",
+    ),
+    point(
+        "rwlock_read",
+        &[("rwlock", I32), ("timeout_ns", I64)],
+        Some(I32),
+        OpKind::ReadLock,
+        "Locks the rwlock together with other readers, several times if need be; EDEADLK if the caller has \
+         it for writing.",
+    ),
+    point(
+        "rwlock_try_read",
+        &[("rwlock", I32)],
+        Some(I32),
+        OpKind::TryReadLock,
+        "As rwlock_read if nobody has it for writing, else EBUSY.",
+    ),
+    point(
+        "rwlock_write",
+        &[("rwlock", I32), ("timeout_ns", I64)],
+        Some(I32),
+        OpKind::WriteLock,
+        "Locks the rwlock for the caller alone; EDEADLK if the caller has it already, also for reading.",
+    ),
+    point(
+        "rwlock_try_write",
+        &[("rwlock", I32)],
+        Some(I32),
+        OpKind::TryWriteLock,
+        "As rwlock_write if nobody has it, else EBUSY.",
+    ),
+    point(
+        "rwlock_unlock",
+        &[("rwlock", I32)],
+        Some(I32),
+        OpKind::RwUnlock,
+        "Gives back what the caller has of the rwlock, one read lock at a time; a bug of the guest if that \
+         is nothing.",
+    ),
+    point(
+        "semaphore_init",
+        &[("semaphore", I32), ("value", I32)],
+        Some(I32),
+        OpKind::Init,
+        "Gives the semaphore at this address a value, at most 2^31 - 1, else EINVAL. One that was never \
+         initialised has 0.",
+    ),
+    point(
+        "semaphore_destroy",
+        &[("semaphore", I32)],
+        Some(I32),
+        OpKind::Destroy,
+        "Forgets the semaphore; a bug of the guest if somebody waits for it.",
+    ),
+    point(
+        "semaphore_wait",
+        &[("semaphore", I32), ("timeout_ns", I64)],
+        Some(I32),
+        OpKind::SemaphoreWait,
+        "Blocks while the value is 0, and takes 1 from it.",
+    ),
+    point(
+        "semaphore_try_wait",
+        &[("semaphore", I32)],
+        Some(I32),
+        OpKind::SemaphoreTryWait,
+        "Takes 1 from the value, EAGAIN if it is 0.",
+    ),
+    point(
+        "semaphore_post",
+        &[("semaphore", I32)],
+        Some(I32),
+        OpKind::SemaphorePost,
+        "Adds 1 to the value, EOVERFLOW if it is 2^31 - 1.",
+    ),
+    point(
+        "semaphore_value",
+        &[("semaphore", I32)],
+        Some(I32),
+        OpKind::SemaphoreValue,
+        "The value, which is no error number.",
+    ),
+    point(
+        "barrier_init",
+        &[("barrier", I32), ("count", I32)],
+        Some(I32),
+        OpKind::Init,
+        "Makes the barrier at this address one for so many workers; EINVAL for 0.",
+    ),
+    point(
+        "barrier_destroy",
+        &[("barrier", I32)],
+        Some(I32),
+        OpKind::Destroy,
+        "Forgets the barrier; a bug of the guest if somebody waits at it.",
+    ),
+    point(
+        "barrier_wait",
+        &[("barrier", I32)],
+        Some(I32),
+        OpKind::BarrierWait,
+        "Blocks until as many workers have arrived as the barrier is for, then lets them all go. Returns -1 \
+         to the last that arrived, else 0; a bug of the guest if the barrier was not initialised.",
+    ),
+    point(
+        "condvar_init",
+        &[("condvar", I32)],
+        Some(I32),
+        OpKind::Init,
+        "Makes the condvar at this address one without waiters, as one is that was never initialised.",
+    ),
+    point(
+        "condvar_destroy",
+        &[("condvar", I32)],
+        Some(I32),
+        OpKind::Destroy,
+        "Forgets the condvar; a bug of the guest if somebody waits for it.",
     ),
     point(
         "condvar_wait",
-        &[("condvar", I32), ("mutex", I32)],
-        None,
-        OpKind::Wait,
-        "Releases the mutex, waits for a notification and locks the mutex again.",
-    ),
-    point(
-        "condvar_wait_timeout",
-        &[("condvar", I32), ("mutex", I32), ("nanoseconds", I64)],
+        &[("condvar", I32), ("mutex", I32), ("timeout_ns", I64)],
         Some(I32),
         OpKind::Wait,
-        "As condvar_wait, for a span of virtual time at most: returns 1 if it timed out.",
+        "Unlocks the mutex, waits for a notification and locks the mutex again, also if the time is up. One \
+         that the caller does not hold is treated as by mutex_unlock.",
     ),
     point(
         "condvar_signal",
@@ -115,8 +269,7 @@ pub const IMPORTS: &[Import] = &[
         &[("address", I32), ("expected", I32), ("timeout_ns", I64)],
         Some(I32),
         OpKind::FutexWait,
-        "memory.atomic.wait32 on any memory: returns 0 when woken, 1 if the value differed, 2 on \
-         timeout; a negative timeout means none.",
+        "memory.atomic.wait32 on any memory: returns 0 when woken, 1 if the value differed, 2 on timeout.",
     ),
     point(
         "futex_wait64",
@@ -159,6 +312,20 @@ pub const IMPORTS: &[Import] = &[
         &[("text", I32), ("length", I32)],
         None,
         "Reports a failed assertion with a UTF-8 text. Does not return.",
+    ),
+    plain(
+        "unsupported",
+        &[("text", I32), ("length", I32)],
+        None,
+        "Says that the program needs what the tool cannot do, by a UTF-8 name such as pthread_cancel. Ends the \
+         run without a verdict. Does not return.",
+    ),
+    plain(
+        CALL_ENTRY,
+        &[("entry", I32), ("argument", I32)],
+        Some(I32),
+        "Calls table entry `entry` by its own type, which may leave out the argument and the result. A result \
+         that is missing is 0.",
     ),
     plain("log", &[("text", I32), ("length", I32)], None, "Writes a UTF-8 line to the log of the iteration."),
 ];

@@ -5,6 +5,7 @@
 //! `coyote.h` is generated from [`guest::IMPORTS`]. No dependencies, no `std`.
 #![no_std]
 
+pub mod errno;
 pub mod guest;
 pub mod operation;
 pub mod rt;
@@ -12,7 +13,7 @@ pub mod rt;
 pub use operation::{OpKind, Order};
 
 /// Version of everything in this crate. A module instrumented under another version is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A wasm value type, as far as the ABI uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

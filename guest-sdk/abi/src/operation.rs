@@ -64,10 +64,25 @@ kinds! {
     Relock = 34 "relock",
     Signal = 35 "signal",
     Broadcast = 36 "broadcast",
+    /// A sync object, of whatever class, is given its initial state.
+    Init = 37 "init",
+    /// A sync object, of whatever class, is forgotten.
+    Destroy = 38 "destroy",
     ChooseBool = 40 "choose-bool",
     ChooseInt = 41 "choose-int",
     /// An assumption that does not hold: its worker goes no further.
     Assume = 42 "assume",
+    ReadLock = 50 "read-lock",
+    TryReadLock = 51 "try-read-lock",
+    WriteLock = 52 "write-lock",
+    TryWriteLock = 53 "try-write-lock",
+    RwUnlock = 54 "rw-unlock",
+    SemaphoreWait = 55 "semaphore-wait",
+    SemaphoreTryWait = 56 "semaphore-try-wait",
+    SemaphorePost = 57 "semaphore-post",
+    SemaphoreValue = 58 "semaphore-value",
+    /// An arrival at a barrier. The second half, once all have arrived, has the same kind.
+    BarrierWait = 59 "barrier-wait",
 }
 
 impl OpKind {
@@ -82,6 +97,11 @@ impl OpKind {
                 | OpKind::Rmw
                 | OpKind::CompareExchange
         )
+    }
+
+    /// Whether the operation gives back what others may wait for.
+    pub const fn releases(self) -> bool {
+        matches!(self, OpKind::Unlock | OpKind::RwUnlock | OpKind::SemaphorePost)
     }
 
     /// Whether the operation's object is an address of guest memory that it accesses.

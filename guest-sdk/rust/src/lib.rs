@@ -34,7 +34,7 @@
 //! panics when called.
 //!
 //! - [`thread`]: starting workers and waiting for them.
-//! - [`sync`]: locks and condition variables.
+//! - [`sync`]: locks, condition variables, semaphores and barriers.
 //! - [`nondet`]: values that the tool chooses.
 //! - [`report`]: what a guest tells the tool.
 

@@ -57,11 +57,24 @@ imports! {
         fn yield_now = "yield"();
         fn sleep = "sleep"(nanoseconds: i64);
         fn now = "now"() -> i64;
-        fn mutex_lock = "mutex_lock"(mutex: i32);
+        fn mutex_lock = "mutex_lock"(mutex: i32, timeout_ns: i64) -> i32;
         fn mutex_try_lock = "mutex_try_lock"(mutex: i32) -> i32;
-        fn mutex_unlock = "mutex_unlock"(mutex: i32);
-        fn condvar_wait = "condvar_wait"(condvar: i32, mutex: i32);
-        fn condvar_wait_timeout = "condvar_wait_timeout"(condvar: i32, mutex: i32, nanoseconds: i64) -> i32;
+        fn mutex_unlock = "mutex_unlock"(mutex: i32) -> i32;
+        fn rwlock_read = "rwlock_read"(rwlock: i32, timeout_ns: i64) -> i32;
+        fn rwlock_try_read = "rwlock_try_read"(rwlock: i32) -> i32;
+        fn rwlock_write = "rwlock_write"(rwlock: i32, timeout_ns: i64) -> i32;
+        fn rwlock_try_write = "rwlock_try_write"(rwlock: i32) -> i32;
+        fn rwlock_unlock = "rwlock_unlock"(rwlock: i32) -> i32;
+        fn semaphore_init = "semaphore_init"(semaphore: i32, value: i32) -> i32;
+        fn semaphore_destroy = "semaphore_destroy"(semaphore: i32) -> i32;
+        fn semaphore_wait = "semaphore_wait"(semaphore: i32, timeout_ns: i64) -> i32;
+        fn semaphore_try_wait = "semaphore_try_wait"(semaphore: i32) -> i32;
+        fn semaphore_post = "semaphore_post"(semaphore: i32) -> i32;
+        fn semaphore_value = "semaphore_value"(semaphore: i32) -> i32;
+        fn barrier_init = "barrier_init"(barrier: i32, count: i32) -> i32;
+        fn barrier_destroy = "barrier_destroy"(barrier: i32) -> i32;
+        fn barrier_wait = "barrier_wait"(barrier: i32) -> i32;
+        fn condvar_wait = "condvar_wait"(condvar: i32, mutex: i32, timeout_ns: i64) -> i32;
         fn condvar_signal = "condvar_signal"(condvar: i32);
         fn condvar_broadcast = "condvar_broadcast"(condvar: i32);
         fn futex_wait = "futex_wait"(address: i32, expected: i32, timeout_ns: i64) -> i32;
@@ -88,6 +101,14 @@ imports! {
     }
 }
 
+/// A timeout that never comes.
+pub const FOREVER: i64 = -1;
+
+/// A span of time as the host sees it.
+pub fn span_ns(span: std::time::Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}
+
 /// A reference as the host sees it: an address.
 pub fn address<T>(place: &T) -> i32 {
     std::ptr::from_ref(place) as usize as i32
@@ -103,8 +124,19 @@ mod tests {
     use super::*;
     use coyote_abi::{Type, guest};
 
-    /// Imports of the contract that this SDK does not use: std's own primitives go through them.
-    const UNUSED: &[&str] = &["exit", "futex_wait64"];
+    /// Imports of the contract that this SDK does not use: they are for std's own primitives and for C.
+    const UNUSED: &[&str] = &[
+        "exit",
+        "futex_wait64",
+        "mutex_init",
+        "mutex_destroy",
+        "rwlock_init",
+        "rwlock_destroy",
+        "condvar_init",
+        "condvar_destroy",
+        "unsupported",
+        guest::CALL_ENTRY,
+    ];
 
     fn name_of(ty: &Type) -> &'static str {
         match ty {

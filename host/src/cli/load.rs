@@ -5,7 +5,7 @@ use crate::cache::Cache;
 use crate::execution::{Settings, Test};
 use crate::machine::conductor::Limits;
 use crate::machine::host::World;
-use crate::runtime::AtExit;
+use crate::runtime::{AtExit, Faults};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Instrumented, Options, Points};
@@ -97,6 +97,14 @@ pub struct ExecuteArgs {
     /// What happens to other workers when the first one has ended
     #[arg(long, value_enum, default_value = "wait", value_name = "RULE")]
     pub at_exit: AtExit,
+    /// Fault: so many waits of an execution may return without a notification
+    #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
+          default_missing_value = "1")]
+    pub spurious_wakeups: u32,
+    /// Fault: so many try-locks of an execution may fail though nobody has the lock
+    #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
+          default_missing_value = "1")]
+    pub failing_try_locks: u32,
     /// Memory that a guest may have, in MiB
     #[arg(long, value_name = "MIB", default_value = "512", value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub max_memory: u64,
@@ -130,6 +138,10 @@ impl ExecuteArgs {
                 fail_on_steps_max: self.fail_on_max_steps,
             },
             at_exit: self.at_exit,
+            faults: Faults {
+                spurious_wakeups: self.spurious_wakeups,
+                failing_try_locks: self.failing_try_locks,
+            },
             memory_bytes_max: (self.max_memory as usize) << 20,
             world: Arc::new(World { arguments, environment: self.env.clone() }),
         })

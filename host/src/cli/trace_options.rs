@@ -4,7 +4,7 @@
 use crate::execution::Settings;
 use crate::machine::conductor::Limits;
 use crate::machine::host::World;
-use crate::runtime::AtExit;
+use crate::runtime::{AtExit, Faults};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Options, Points};
@@ -33,6 +33,12 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
     one("max-steps", steps);
     one("fail-on-max-steps", limits.fail_on_steps_max.to_string());
     one("at-exit", at_exit.get_name().into());
+    let Faults { spurious_wakeups, failing_try_locks } = settings.faults;
+    for (name, value) in [("spurious-wakeups", spurious_wakeups), ("failing-try-locks", failing_try_locks)] {
+        if value > 0 {
+            one(name, value.to_string());
+        }
+    }
     one("max-memory", (settings.memory_bytes_max >> 20).to_string());
     named
 }
@@ -44,6 +50,7 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
     let mut world = World::default();
     let mut limits = Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false };
     let mut at_exit = AtExit::default();
+    let mut faults = Faults::default();
     let mut memory_bytes_max = 512 << 20;
     for (name, value) in named {
         let wrong = || format!("the trace's option {name} has the value {value:?}");
@@ -73,6 +80,8 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
             "at-exit" => {
                 at_exit = AtExit::from_str(value, false).map_err(|e| anyhow!(e)).with_context(wrong)?;
             }
+            "spurious-wakeups" => faults.spurious_wakeups = value.parse().with_context(wrong)?,
+            "failing-try-locks" => faults.failing_try_locks = value.parse().with_context(wrong)?,
             "max-memory" => {
                 let mib: usize = value.parse().with_context(wrong)?;
                 memory_bytes_max = mib.checked_mul(1 << 20).with_context(wrong)?;
@@ -84,7 +93,7 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
             ),
         }
     }
-    Ok((options, Settings { limits, at_exit, memory_bytes_max, world: Arc::new(world) }))
+    Ok((options, Settings { limits, at_exit, faults, memory_bytes_max, world: Arc::new(world) }))
 }
 
 fn points_name(points: Points) -> &'static str {
@@ -121,6 +130,7 @@ mod tests {
         let settings = Settings {
             limits: Limits { unfair_steps_max: 7, fair_steps_max: 70, fail_on_steps_max: true },
             at_exit: AtExit::Kill,
+            faults: Faults { spurious_wakeups: 2, failing_try_locks: 3 },
             memory_bytes_max: 3 << 20,
             world: Arc::new(World {
                 arguments: vec!["p".into(), "q r".into()],

@@ -1,6 +1,7 @@
 //! What the guest calls, translated into operations of the runtime.
 
 use super::host::{Host, Stopped, announce, next, split, with_memory};
+use super::operations;
 use super::owners::Touch;
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Start, Stream};
@@ -15,14 +16,8 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     memory(linker)?;
     control(linker)?;
     workers(linker)?;
-    objects(linker)?;
-    values(linker)?;
+    operations::define(linker)?;
     reports(linker)
-}
-
-/// A timeout of the guest's: negative means none.
-fn span(nanoseconds: i64) -> Option<u64> {
-    u64::try_from(nanoseconds).ok()
 }
 
 fn memory(linker: &mut Linker<Host>) -> Result<()> {
@@ -73,35 +68,6 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         |mut guest: Guest, old: i32, new: i32, bytes: i32| {
             let change = (old as u32, new as u32, bytes as u32);
             with_owners(&mut guest, |table, host| host.allocator_exit(table, change));
-        },
-    )?;
-    linker.func_wrap(
-        rt::MODULE,
-        "futex_wait",
-        |mut guest: Guest, address: i32, expected: i32, timeout: i64, site: i32| {
-            let address = address as u32;
-            let expected = u64::from(expected as u32);
-            let request = Request::FutexWait { address, expected, bytes: 4, span_ns: span(timeout) };
-            announce(&mut guest, site, address.into(), request)
-        },
-    )?;
-    linker.func_wrap(
-        rt::MODULE,
-        "futex_wait64",
-        |mut guest: Guest, address: i32, expected: i64, timeout: i64, site: i32| {
-            let address = address as u32;
-            let expected = expected as u64;
-            let request = Request::FutexWait { address, expected, bytes: 8, span_ns: span(timeout) };
-            announce(&mut guest, site, address.into(), request)
-        },
-    )?;
-    linker.func_wrap(
-        rt::MODULE,
-        "futex_notify",
-        |mut guest: Guest, address: i32, count: i32, site: i32| {
-            let address = address as u32;
-            let request = Request::FutexNotify { address, count: count as u32 };
-            announce(&mut guest, site, address.into(), request)
         },
     )?;
     Ok(())
@@ -163,20 +129,6 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         };
         announce(&mut guest, site, 0, Request::Spawn(start))
     })?;
-    linker.func_wrap(rt::MODULE, "join", |mut guest: Guest, worker: i32, site: i32| {
-        let handle = worker as u32;
-        announce(&mut guest, site, handle.into(), Request::Join { handle }).1
-    })?;
-    linker.func_wrap(rt::MODULE, "exit", |mut guest: Guest, site: i32| {
-        announce(&mut guest, site, 0, Request::Exit).1
-    })?;
-    linker.func_wrap(rt::MODULE, "yield", |mut guest: Guest, site: i32| {
-        announce(&mut guest, site, 0, Request::Step).1
-    })?;
-    linker.func_wrap(rt::MODULE, "sleep", |mut guest: Guest, nanoseconds: i64, site: i32| {
-        let span_ns = nanoseconds.max(0) as u64;
-        announce(&mut guest, site, 0, Request::Sleep { span_ns }).1
-    })?;
     linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
         guest.data_mut().conductor.runtime.detach(worker as u32);
     })?;
@@ -199,65 +151,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-fn objects(linker: &mut Linker<Host>) -> Result<()> {
-    linker.func_wrap(rt::MODULE, "mutex_lock", |mut guest: Guest, mutex: i32, site: i32| {
-        let mutex = mutex as u32;
-        announce(&mut guest, site, mutex.into(), Request::Lock { mutex }).1
-    })?;
-    linker.func_wrap(rt::MODULE, "mutex_try_lock", |mut guest: Guest, mutex: i32, site: i32| {
-        let mutex = mutex as u32;
-        announce(&mut guest, site, mutex.into(), Request::TryLock { mutex })
-    })?;
-    linker.func_wrap(rt::MODULE, "mutex_unlock", |mut guest: Guest, mutex: i32, site: i32| {
-        let mutex = mutex as u32;
-        announce(&mut guest, site, mutex.into(), Request::Unlock { mutex }).1
-    })?;
-    linker.func_wrap(
-        rt::MODULE,
-        "condvar_wait",
-        |mut guest: Guest, condvar: i32, mutex: i32, site: i32| {
-            let (condvar, mutex) = (condvar as u32, mutex as u32);
-            let request = Request::Wait { condvar, mutex, span_ns: None };
-            announce(&mut guest, site, condvar.into(), request).1
-        },
-    )?;
-    linker.func_wrap(
-        rt::MODULE,
-        "condvar_wait_timeout",
-        |mut guest: Guest, condvar: i32, mutex: i32, nanoseconds: i64, site: i32| {
-            let (condvar, mutex) = (condvar as u32, mutex as u32);
-            let request = Request::Wait { condvar, mutex, span_ns: Some(nanoseconds.max(0) as u64) };
-            announce(&mut guest, site, condvar.into(), request)
-        },
-    )?;
-    linker.func_wrap(rt::MODULE, "condvar_signal", |mut guest: Guest, condvar: i32, site: i32| {
-        let condvar = condvar as u32;
-        announce(&mut guest, site, condvar.into(), Request::Signal { condvar }).1
-    })?;
-    linker.func_wrap(rt::MODULE, "condvar_broadcast", |mut guest: Guest, condvar: i32, site: i32| {
-        let condvar = condvar as u32;
-        announce(&mut guest, site, condvar.into(), Request::Broadcast { condvar }).1
-    })?;
-    Ok(())
-}
-
-fn values(linker: &mut Linker<Host>) -> Result<()> {
-    linker.func_wrap(rt::MODULE, "choose_bool", |mut guest: Guest, site: i32| {
-        announce(&mut guest, site, 0, Request::ChooseBool)
-    })?;
-    linker.func_wrap(rt::MODULE, "choose_int", |mut guest: Guest, bound: i32, site: i32| {
-        announce(&mut guest, site, 0, Request::ChooseInt { bound: bound as u32 })
-    })?;
-    Ok(())
-}
-
 fn reports(linker: &mut Linker<Host>) -> Result<()> {
-    linker.func_wrap(rt::MODULE, "assume", |mut guest: Guest, condition: i32, site: i32| {
-        if condition != 0 {
-            return 0;
-        }
-        announce(&mut guest, site, 0, Request::Assume).1
-    })?;
     linker.func_wrap(guest::MODULE, "hint", |mut guest: Guest, value: i64| {
         let conductor = &mut guest.data_mut().conductor;
         if let Some(worker) = conductor.running {
@@ -268,6 +162,15 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         let message = text_at(&mut guest, text, length)?;
         Err(guest.data_mut().stop(BugKind::Assertion, message).into())
     })?;
+    linker.func_wrap(
+        guest::MODULE,
+        "unsupported",
+        |mut guest: Guest, text: i32, length: i32| -> Result<()> {
+            let what = text_at(&mut guest, text, length)?;
+            guest.data_mut().unsupported = Some(what);
+            Err(Stopped.into())
+        },
+    )?;
     linker.func_wrap(guest::MODULE, "log", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
         let message = text_at(&mut guest, text, length)?;
         let conductor = &mut guest.data_mut().conductor;

@@ -1,13 +1,14 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
-//! In the order of the data: the guest's calls arrive at [`imports`] and [`wasi`], which work on the
-//! [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is the door to memory and
+//! In the order of the data: the guest's calls arrive at [`imports`], [`operations`] and [`wasi`], which work
+//! on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is the door to memory and
 //! [`tracker`] knows what changed there, [`owners`] whose it is; [`stack`] reads suspended stacks.
 
 pub mod conductor;
 pub mod guest_memory;
 pub mod host;
 mod imports;
+mod operations;
 pub mod owners;
 mod segments;
 pub mod stack;
@@ -87,6 +88,8 @@ pub enum MachineError {
     Initialise(String),
     #[error("the module's memory begins with {has} MiB, a guest may have {max} MiB: raise --max-memory")]
     Memory { has: usize, max: usize },
+    #[error("the guest asks for {0}, which cannot be had here; this is no verdict on the guest")]
+    Unsupported(String),
     #[error("this is a bug in coyote-wasm: {0}")]
     Internal(String),
 }
@@ -240,6 +243,9 @@ impl Machine {
             self.tables_changed = self.read_tables_changed();
         }
         let Err(error) = result else { return Ok(()) };
+        if let Some(what) = self.store.data_mut().unsupported.take() {
+            return Err(MachineError::Unsupported(what));
+        }
         if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
             let table = &self.artifact.table;
             let offsets = backtrace.frames().iter().filter_map(|f| f.module_offset());

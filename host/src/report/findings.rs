@@ -2,9 +2,9 @@
 
 use crate::execution::Execution;
 use crate::outcome::{Bug, BugKind};
-use crate::runtime::{Request, Runtime, Stream};
+use crate::runtime::{Lock, Place, Request, Runtime, Stream};
 use coyote_instrumenter::Location;
-use coyote_strategies::{Standing, WorkerId};
+use coyote_strategies::{Class, Standing, WorkerId};
 
 /// A worker at the end of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +111,18 @@ fn lines(runtime: &Runtime) -> Vec<Line> {
     lines
 }
 
+/// Who has what a worker waits for.
+fn held(runtime: &Runtime, id: WorkerId, place: Place) -> String {
+    let holders = runtime.holders(place);
+    match holders.as_slice() {
+        [] if place.class == Class::Semaphore => ", whose value is 0".into(),
+        [] => String::new(),
+        [only] if *only == id => ", which it holds itself".into(),
+        [only] => format!(", which {} holds", runtime.title(*only)),
+        several => format!(", which {} hold", runtime.titles(several)),
+    }
+}
+
 /// What a worker is about to do, in words.
 fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
     if bug.worker == Some(id) {
@@ -119,20 +131,27 @@ fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
     let worker = runtime.worker(id);
     let pending = runtime.pending(id);
     let blocked = pending.standing == Standing::Blocked;
-    let holder = |mutex: u32| match runtime.owner(mutex) {
-        Some(owner) if owner == id => ", which it holds itself".into(),
-        Some(owner) => format!(", which {} holds", runtime.title(owner)),
-        None => String::new(),
-    };
     match worker.request {
-        Request::Lock { mutex } if blocked => {
-            format!("waits to lock the mutex at {mutex:#x}{}", holder(mutex))
+        Request::Lock { lock, .. } if blocked => {
+            let what = match lock {
+                Lock::Mutex(_) => "to lock",
+                Lock::Read(_) => "to read under",
+                Lock::Write(_) => "to write under",
+                Lock::Semaphore(_) => "for",
+            };
+            let place = lock.place();
+            format!("waits {what} the {}{}", place.title(), held(runtime, id, place))
         }
         Request::Relock { condvar, .. } if blocked && worker.wake.is_none() => {
             format!("waits for a notification of the condvar at {condvar:#x}")
         }
         Request::Relock { mutex, .. } if blocked => {
-            format!("was notified and waits to lock the mutex at {mutex:#x}{}", holder(mutex))
+            let place = Place { class: Class::Mutex, address: mutex };
+            format!("was notified and waits to lock the {}{}", place.title(), held(runtime, id, place))
+        }
+        Request::BarrierWait { barrier } if blocked => {
+            let (arrived, count) = runtime.arrived(barrier);
+            format!("waits at the barrier at {barrier:#x}, where {arrived} of {count} have arrived")
         }
         Request::FutexWait { address, .. } if blocked => {
             format!("waits to be woken at the address {address:#x}")

@@ -33,8 +33,26 @@ impl Runtime {
             sum = sum.wrapping_add(hash);
         }
         for (address, mutex) in self.mutexes.iter() {
-            sum = sum.wrapping_add(part(2, &|h| (address, mutex.owner.map(key)).hash(h)));
+            let holder = mutex.holder.map(|(w, times)| (key(w), times));
+            sum = sum.wrapping_add(part(2, &|h| (address, mutex.kind, holder).hash(h)));
         }
+        for (address, lock) in self.rwlocks.iter() {
+            let writer = lock.writer.map(key);
+            sum = sum.wrapping_add(part(7, &|h| (address, writer, lock.readers.len()).hash(h)));
+            for (reader, times) in &lock.readers {
+                sum = sum.wrapping_add(part(8, &|h| (address, key(*reader), times).hash(h)));
+            }
+        }
+        for (address, semaphore) in self.semaphores.iter() {
+            sum = sum.wrapping_add(part(9, &|h| (address, semaphore).hash(h)));
+        }
+        for (address, barrier) in self.barriers.iter() {
+            sum = sum.wrapping_add(part(10, &|h| (address, barrier.count).hash(h)));
+            for w in &barrier.arrived {
+                sum = sum.wrapping_add(part(11, &|h| (address, key(*w)).hash(h)));
+            }
+        }
+        sum = sum.wrapping_add(part(12, &|h| self.faults.hash(h)));
         for (class, queues) in [(3, &self.condvars), (4, &self.futexes)] {
             for (address, queue) in queues.iter() {
                 for w in queue.waiters() {

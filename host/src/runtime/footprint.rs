@@ -5,7 +5,8 @@
 //! behalf. Left out, and named in the verdicts of searches that rely on the relation, is what happens in
 //! atomic functions ([`Runtime::atomic_enter`]) and which bytes a program writes to its output first.
 
-use super::{Request, Runtime};
+use super::lock::Look;
+use super::{Lock, Place, Request, Runtime};
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 /// The accesses of the present step.
@@ -103,39 +104,62 @@ impl Runtime {
         }
         let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
         if let Pick::Timeout(_) = pick {
-            match worker.request {
-                Request::Relock { condvar, .. } => add(Class::Condvar, Effect::Write, condvar),
-                Request::FutexWait { address, .. } => add(Class::Futex, Effect::Write, address),
-                _ => {}
+            if let Some(queue) = worker.request.queue() {
+                add(queue.class, Effect::Write, queue.address);
             }
             add(Class::Clock, Effect::Write, 0);
             return add(Class::Wake, Effect::Enable, id.0);
         }
-        if worker.waiting {
+        if worker.waiting && (worker.wake.is_some() || !matches!(worker.request, Request::Lock { .. })) {
             add(Class::Wake, Effect::Await, id.0);
         }
         match worker.request {
             Request::Spawn(_) => add(Class::Counter, Effect::Write, 0),
             Request::Join { handle } => add(Class::End, Effect::Await, handle),
-            Request::Lock { mutex } | Request::Relock { mutex, .. } => {
-                add(Class::Mutex, Effect::Acquire, mutex);
+            // Its time was up.
+            Request::Lock { .. } if worker.wake.is_some() => {}
+            Request::Lock { lock, span_ns } => {
+                let Place { class, address } = lock.place();
+                let (look, timed) = (self.look(id, lock), span_ns.is_some());
+                // Who waits without an end announces the lock also while it is taken.
+                let begins = timed && !worker.waiting;
+                let effect = match look {
+                    Look::Busy if !begins => lock.effect(false),
+                    look => self.effect(look, lock, begins),
+                };
+                add(class, effect, address);
+                if worker.waiting || begins && look == Look::Busy {
+                    add(Class::Clock, Effect::Write, 0);
+                }
             }
-            Request::TryLock { mutex } if self.owner(mutex).is_none() => {
-                add(Class::Mutex, Effect::TryAcquire, mutex);
+            Request::Relock { mutex, .. } => {
+                let lock = Lock::Mutex(mutex);
+                let again = self.look(id, lock) == Look::Again;
+                add(Class::Mutex, if again { Effect::Read } else { Effect::Acquire }, mutex);
             }
-            Request::TryLock { mutex } => add(Class::Mutex, Effect::Read, mutex),
-            Request::Unlock { mutex } => add(Class::Mutex, Effect::Release, mutex),
+            Request::TryLock { lock } => {
+                let Place { class, address } = lock.place();
+                add(class, self.effect(self.look(id, lock), lock, true), address);
+            }
+            Request::Unlock { place } => {
+                let shared = place.class == Class::Rwlock
+                    && self.rwlocks.get(place.address).is_some_and(|l| l.writer.is_none());
+                add(place.class, if shared { Effect::Unshare } else { Effect::Release }, place.address);
+            }
+            Request::Init { place, .. } | Request::Destroy { place } | Request::Notify { place, .. } => {
+                add(place.class, Effect::Write, place.address);
+            }
+            Request::SemaphoreValue { semaphore } => add(Class::Semaphore, Effect::Write, semaphore),
+            Request::BarrierWait { barrier } if !worker.waiting => {
+                add(Class::Barrier, Effect::Write, barrier);
+            }
             Request::Wait { condvar, mutex, .. } => {
                 add(Class::Mutex, Effect::Release, mutex);
-                add(Class::Condvar, Effect::Write, condvar);
-            }
-            Request::Signal { condvar } | Request::Broadcast { condvar } => {
                 add(Class::Condvar, Effect::Write, condvar);
             }
             Request::FutexWait { address, bytes: width, .. } if !worker.waiting => {
                 into.extend(bytes(Effect::Read, address.into(), width.into()));
             }
-            Request::FutexNotify { address, .. } => add(Class::Futex, Effect::Write, address),
             Request::Sleep { .. } if !worker.waiting => add(Class::Clock, Effect::Write, 0),
             _ => {}
         }

@@ -7,30 +7,45 @@
 //! Blocking operations have two halves: a wait is performed (it releases the mutex and joins a
 //! queue), its worker then blocks, and once woken its second half is enabled.
 //!
-//! - [`perform`]: what each operation does; with [`mutex`], [`queue`], [`clock`], and [`objects`], which
-//!   finds them by address.
 //! - [`worker`]: a worker and its announced operation.
+//! - [`perform`]: what each operation does; with [`locks`] for what is taken and given back, [`waits`] for
+//!   what ends a wait, and [`faults`] that the user allowed.
+//! - [`mutex`], [`rwlock`], [`semaphore`], [`barrier`], [`queue`], [`clock`]: the objects; [`objects`] finds
+//!   them by address, and [`lock`] is what locks have in common.
 //! - [`footprint`]: what a step touches.
 //! - [`digest`]: the hash of all this.
 
+mod barrier;
 mod clock;
 mod digest;
+mod faults;
 mod footprint;
+mod lock;
+mod locks;
 mod mutex;
 mod objects;
 mod perform;
 mod queue;
+mod rwlock;
+mod semaphore;
+mod waits;
 mod worker;
 
 use crate::outcome::Bug;
+use barrier::Barrier;
 use clock::Clock;
 use coyote_strategies::{
     Class, Effect, Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath,
 };
+pub use faults::Faults;
 pub use footprint::Footprint;
+use lock::Look;
+pub use lock::{Lock, Place};
 use mutex::Mutex;
 use objects::Objects;
 use queue::Queue;
+use rwlock::Rwlock;
+use semaphore::Semaphore;
 pub use worker::{Request, Start, Wake, Worker};
 
 /// What happened when an operation was performed.
@@ -106,9 +121,13 @@ pub struct Runtime {
     /// How many workers are inside of atomic functions.
     atomic_workers: u32,
     mutexes: Objects<Mutex>,
+    rwlocks: Objects<Rwlock>,
+    semaphores: Objects<Semaphore>,
+    barriers: Objects<Barrier>,
     condvars: Objects<Queue>,
     futexes: Objects<Queue>,
     clock: Clock,
+    faults: Faults,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
     /// ended is then somebody's mistake. With wasi-threads, joins happen inside of the guest.
@@ -122,8 +141,8 @@ pub struct Runtime {
 
 impl Runtime {
     /// A program whose first worker begins with `start`.
-    pub fn new(start: Start, at_exit: AtExit, knows_joins: bool) -> Runtime {
-        let mut runtime = Runtime { at_exit, knows_joins, ..Runtime::default() };
+    pub fn new(start: Start, at_exit: AtExit, knows_joins: bool, faults: Faults) -> Runtime {
+        let mut runtime = Runtime { at_exit, knows_joins, faults, ..Runtime::default() };
         runtime.create(None, start);
         runtime
     }
@@ -138,9 +157,13 @@ impl Runtime {
         self.assumed_away = other.assumed_away;
         self.atomic_workers = other.atomic_workers;
         self.mutexes.clone_from(&other.mutexes);
+        self.rwlocks.clone_from(&other.rwlocks);
+        self.semaphores.clone_from(&other.semaphores);
+        self.barriers.clone_from(&other.barriers);
         self.condvars.clone_from(&other.condvars);
         self.futexes.clone_from(&other.futexes);
         self.clock.clone_from(&other.clock);
+        self.faults = other.faults;
         self.at_exit = other.at_exit;
         self.knows_joins = other.knows_joins;
         self.events.clear();
@@ -187,9 +210,8 @@ impl Runtime {
         &self.pending[id.index()]
     }
 
-    /// The holder of a mutex.
-    pub fn owner(&self, mutex: u32) -> Option<WorkerId> {
-        self.mutexes.get(mutex).and_then(|m| m.owner)
+    fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {
+        (0..self.workers.len() as u32).map(WorkerId)
     }
 
     /// A worker's name in reports: its path, and the name the guest gave it.
@@ -243,17 +265,29 @@ impl Runtime {
     pub fn announce(&mut self, id: WorkerId, operation: Operation, request: Request) {
         self.pending[id.index()].operation = operation;
         self.workers[id.index()].request = request;
-        let enabled = match request {
+        self.assumed_away |= request == Request::Assume;
+        self.restand(id);
+    }
+
+    /// Whether a worker that has not ended can execute its operation, or the half of it that is left.
+    fn can_go_on(&self, id: WorkerId) -> bool {
+        let worker = self.worker(id);
+        let over = !worker.waiting || worker.wake.is_some();
+        match worker.request {
             Request::Step => true,
-            Request::Lock { mutex } => self.owner(mutex).is_none(),
+            Request::Assume => false,
             Request::Join { handle } => {
                 self.pending.get(handle as usize).is_none_or(|p| p.standing == Standing::Ended)
             }
-            Request::Assume => false,
-            _ => true,
-        };
-        self.assumed_away |= request == Request::Assume;
-        self.stand(id, if enabled { Standing::Enabled } else { Standing::Blocked });
+            Request::Lock { lock, span_ns } => span_ns.is_some() && over || self.look(id, lock) != Look::Busy,
+            Request::Relock { mutex, .. } => over && self.look(id, Lock::Mutex(mutex)) != Look::Busy,
+            _ => over,
+        }
+    }
+
+    fn restand(&mut self, id: WorkerId) {
+        let standing = if self.can_go_on(id) { Standing::Enabled } else { Standing::Blocked };
+        self.stand(id, standing);
     }
 
     /// The cheap form of [`Runtime::announce`] for what can never block.
@@ -287,28 +321,16 @@ impl Runtime {
         let fired = self.clock.fire();
         assert_eq!(fired, Some(id), "this is a bug in coyote-wasm: the timeout is not the earliest");
         self.footprint.touch(Class::Clock, Effect::Write, 0);
-        match self.workers[id.index()].request {
-            Request::Relock { condvar, .. } => {
-                self.footprint.touch(Class::Condvar, Effect::Write, condvar.into());
-                self.condvars.update(condvar, |q| q.remove(id));
-            }
-            Request::FutexWait { address, .. } => {
-                self.footprint.touch(Class::Futex, Effect::Write, address.into());
-                self.futexes.update(address, |q| q.remove(id));
-            }
-            _ => {}
+        if let Some(queue) = self.worker(id).request.queue() {
+            self.touch_place(queue, Effect::Write);
+            self.leave_queue(id, queue);
         }
         self.wake(id, Wake::TimedOut);
     }
 
     /// Ends a worker's wait. It is enabled unless its second half needs a mutex that is taken.
     fn wake(&mut self, id: WorkerId, how: Wake) {
-        let worker = &mut self.workers[id.index()];
-        worker.wake = Some(how);
-        let enabled = match worker.request {
-            Request::Relock { mutex, .. } => self.owner(mutex).is_none(),
-            _ => true,
-        };
+        self.workers[id.index()].wake = Some(how);
         self.footprint.touch(Class::Wake, Effect::Enable, id.0.into());
         if how == Wake::Notified {
             if self.clock.cancel(id) {
@@ -318,9 +340,7 @@ impl Runtime {
                 self.events.push(Event::Woken { by, worker: id });
             }
         }
-        if enabled {
-            self.stand(id, Standing::Enabled);
-        }
+        self.restand(id);
     }
 
     /// The worker ends: by returning, by `exit`, or because the program is over for it.
@@ -384,12 +404,10 @@ impl Runtime {
         if self.assumed_away {
             return Progress::AssumedAway;
         }
-        let blocked: Vec<WorkerId> = (0..self.workers.len() as u32)
-            .map(WorkerId)
-            .filter(|w| self.pending[w.index()].standing == Standing::Blocked)
-            .collect();
-        let holds = |w: &WorkerId| self.mutexes.iter().any(|(_, m)| m.owner == Some(*w));
-        let expected = |w: &WorkerId| !holds(w) && (self.workers[w.index()].detached || !self.knows_joins);
+        let blocked: Vec<WorkerId> =
+            self.ids().filter(|w| self.pending[w.index()].standing == Standing::Blocked).collect();
+        let expected =
+            |w: &WorkerId| !self.holds(*w) && (self.workers[w.index()].detached || !self.knows_joins);
         if !main_ended || !blocked.iter().all(expected) {
             return Progress::Deadlock;
         }

@@ -1,35 +1,88 @@
-//! A mutex: who holds it. A release hands it to nobody: any waiter or newcomer may take it.
+//! A mutex: what kind it is and who holds it, how many times.
 
+use super::lock::{Held, Look, Released};
 use super::objects::Object;
+use coyote_abi::errno;
 use coyote_strategies::WorkerId;
+
+/// What happens when the holder locks once more, and when somebody else unlocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It blocks itself; a misuse.
+    #[default]
+    Normal,
+    /// It holds it once more; an error.
+    Recursive,
+    /// Both are errors.
+    ErrorChecking,
+}
+
+impl Kind {
+    /// As a guest numbers them.
+    pub fn from_number(number: u32) -> Option<Kind> {
+        [Kind::Normal, Kind::Recursive, Kind::ErrorChecking].get(number as usize).copied()
+    }
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mutex {
-    pub owner: Option<WorkerId>,
+    pub kind: Kind,
+    pub holder: Option<Held>,
 }
 
 impl Object for Mutex {}
 
 impl Mutex {
-    /// Takes the mutex if it is free.
-    pub fn try_lock(&mut self, worker: WorkerId) -> bool {
-        let free = self.owner.is_none();
-        if free {
-            self.owner = Some(worker);
-        }
-        free
+    pub fn new(kind: Kind) -> Mutex {
+        Mutex { kind, holder: None }
     }
 
-    /// Fails, and changes nothing, if the worker does not hold it.
-    pub fn unlock(&mut self, worker: WorkerId) -> Result<(), NotOwner> {
-        if self.owner != Some(worker) {
-            return Err(NotOwner(self.owner));
+    pub fn look(&self, worker: WorkerId) -> Look {
+        match (self.holder, self.kind) {
+            (None, _) => Look::Free,
+            (Some((holder, _)), _) if holder != worker => Look::Busy,
+            (Some(_), Kind::Normal) => Look::Busy,
+            (Some(_), Kind::ErrorChecking) => Look::Refused(errno::EDEADLK),
+            (Some((_, u32::MAX)), Kind::Recursive) => Look::Refused(errno::EAGAIN),
+            (Some(_), Kind::Recursive) => Look::Again,
         }
-        self.owner = None;
-        Ok(())
+    }
+
+    /// Takes it once more. A look must have allowed that.
+    pub fn take(&mut self, worker: WorkerId) {
+        let times = self.holder.map_or(0, |(_, times)| times);
+        self.holder = Some((worker, times + 1));
+    }
+
+    pub fn release(&mut self, worker: WorkerId) -> Released {
+        match (self.holder, self.kind) {
+            (Some((holder, 1)), _) if holder == worker => {
+                self.holder = None;
+                Released::Free
+            }
+            (Some((holder, times)), _) if holder == worker => {
+                self.holder = Some((worker, times - 1));
+                Released::Still
+            }
+            (_, Kind::Normal) => Released::Misuse,
+            _ => Released::Refused(errno::EPERM),
+        }
     }
 }
 
-/// The worker that holds the mutex instead, if any.
-#[derive(Debug, PartialEq, Eq)]
-pub struct NotOwner(pub Option<WorkerId>);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recursive_mutex_is_locked_four_billion_times_at_most() {
+        let worker = WorkerId(1);
+        let mut mutex = Mutex::new(Kind::Recursive);
+        mutex.holder = Some((worker, u32::MAX - 1));
+        assert_eq!(mutex.look(worker), Look::Again);
+        mutex.take(worker);
+        assert_eq!(mutex.look(worker), Look::Refused(errno::EAGAIN));
+        assert_eq!(mutex.release(worker), Released::Still);
+        assert_eq!(mutex.look(worker), Look::Again);
+    }
+}

@@ -1,16 +1,9 @@
 //! What each operation does when its worker was picked.
 
-use super::queue::Selection;
-use super::{Performed, Request, Runtime, Wake, mutex};
+use super::{Performed, Request, Runtime};
 use crate::outcome::{Bug, BugKind};
-use coyote_strategies::{Class, Effect, OpKind, Standing, WorkerId};
-
-/// Where workers wait for a notification.
-#[derive(Clone, Copy)]
-enum Place {
-    Condvar(u32),
-    Futex(u32),
-}
+use coyote_abi::errno;
+use coyote_strategies::{Class, Effect, Standing, WorkerId};
 
 impl Runtime {
     /// Executes the pending operation of an enabled worker. `values` are the data values chosen for it
@@ -50,13 +43,9 @@ impl Runtime {
     ) -> Performed {
         let misuse =
             |message: String| Performed::Bug(Bug { kind: BugKind::Misuse, message, worker: Some(id) });
-        let worker = &mut self.workers[id.index()];
-        if worker.waiting && !matches!(request, Request::Relock { .. }) {
-            worker.waiting = false;
-            let timed_out = worker.wake.take() == Some(Wake::TimedOut);
-            self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
-            let result = if timed_out && matches!(request, Request::FutexWait { .. }) { 2 } else { 0 };
-            return Performed::Continue(result);
+        let worker = &self.workers[id.index()];
+        if worker.waiting && !matches!(request, Request::Lock { .. } | Request::Relock { .. }) {
+            return self.waited(id, request);
         }
         match request {
             Request::Step => Performed::Continue(0),
@@ -79,54 +68,37 @@ impl Runtime {
                 worker: Some(id),
             }),
             Request::Sleep { span_ns } => self.block(id, Some(span_ns)),
-            Request::Lock { mutex } => {
-                self.footprint.touch(Class::Mutex, Effect::Acquire, mutex.into());
-                let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
-                assert!(taken, "this is a bug in coyote-wasm: a lock was performed while taken");
-                // It does not want the mutex any more: what follows must not block it.
-                self.workers[id.index()].request = Request::Step;
-                self.mutex_changed(mutex);
-                Performed::Continue(0)
+            Request::Lock { lock, span_ns } => self.lock(id, lock, span_ns),
+            Request::TryLock { lock } => self.try_lock(id, lock, values),
+            Request::Unlock { place } => match self.release(id, place) {
+                Ok(error) => Performed::Continue(error.into()),
+                Err(what) => misuse(format!("unlock of {what}")),
+            },
+            Request::Init { place, value } => match self.init(id, place, value) {
+                Ok(error) => Performed::Continue(error.into()),
+                Err(what) => misuse(format!("initialisation of {what}")),
+            },
+            Request::Destroy { place } => match self.forget(id, place) {
+                Ok(()) => Performed::Continue(errno::SUCCESS.into()),
+                Err(what) => misuse(format!("destruction of {what}")),
+            },
+            Request::SemaphoreValue { semaphore } => {
+                // Unlike a try-lock that fails, it can be told from whatever changes the value.
+                self.footprint.touch(Class::Semaphore, Effect::Write, semaphore.into());
+                Performed::Continue(self.semaphores.get(semaphore).map_or(0, |s| s.value()).into())
             }
-            Request::TryLock { mutex } => {
-                let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
-                let effect = if taken { Effect::TryAcquire } else { Effect::Read };
-                self.footprint.touch(Class::Mutex, effect, mutex.into());
-                if taken {
-                    self.mutex_changed(mutex);
-                }
-                Performed::Continue(i64::from(taken))
-            }
-            Request::Unlock { mutex } => match self.unlock(id, mutex) {
-                Ok(()) => Performed::Continue(0),
-                Err(owner) => misuse(format!("unlock of the mutex at {mutex:#x}, {owner}")),
+            Request::BarrierWait { barrier } => match self.arrive(id, barrier) {
+                Ok(performed) => performed,
+                Err(what) => misuse(what),
             },
             Request::Wait { condvar, mutex, span_ns } => {
-                if let Err(owner) = self.unlock(id, mutex) {
-                    return misuse(format!("wait with the mutex at {mutex:#x}, {owner}"));
+                match self.wait(id, condvar, mutex, span_ns, values) {
+                    Ok(performed) => performed,
+                    Err(what) => misuse(format!("wait with {what}")),
                 }
-                self.footprint.touch(Class::Condvar, Effect::Write, condvar.into());
-                self.condvars.update(condvar, |q| q.add(id));
-                self.workers[id.index()].request = Request::Relock { condvar, mutex };
-                let operation = &mut self.pending[id.index()].operation;
-                operation.kind = OpKind::Relock;
-                operation.object = u64::from(mutex);
-                self.block(id, span_ns)
             }
-            Request::Relock { mutex, .. } => {
-                self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
-                self.footprint.touch(Class::Mutex, Effect::Acquire, mutex.into());
-                let taken = self.mutexes.update(mutex, |m| m.try_lock(id));
-                assert!(taken, "this is a bug in coyote-wasm: a relock was performed while taken");
-                let worker = &mut self.workers[id.index()];
-                worker.waiting = false;
-                let timed_out = worker.wake.take() == Some(Wake::TimedOut);
-                worker.request = Request::Step;
-                self.mutex_changed(mutex);
-                Performed::Continue(i64::from(timed_out))
-            }
-            Request::Signal { condvar } => self.notify(id, Place::Condvar(condvar), 1, values),
-            Request::Broadcast { condvar } => self.notify(id, Place::Condvar(condvar), usize::MAX, values),
+            Request::Relock { mutex, .. } => self.relock(id, mutex),
+            Request::Notify { place, count } => self.notify(id, place, count as usize, values),
             Request::FutexWait { address, bytes, .. } if address % u32::from(bytes) != 0 => {
                 Performed::Bug(Bug {
                     kind: BugKind::Trap,
@@ -136,11 +108,7 @@ impl Runtime {
             }
             Request::FutexWait { address, expected, bytes, span_ns } => match self.read(address, bytes, read)
             {
-                Some(value) if value == expected => {
-                    self.footprint.touch(Class::Futex, Effect::Write, address.into());
-                    self.futexes.update(address, |q| q.add(id));
-                    self.block(id, span_ns)
-                }
+                Some(value) if value == expected => self.futex_wait(id, address, span_ns, values),
                 Some(_) => Performed::Continue(1),
                 None => Performed::Bug(Bug {
                     kind: BugKind::Trap,
@@ -148,9 +116,6 @@ impl Runtime {
                     worker: Some(id),
                 }),
             },
-            Request::FutexNotify { address, count } => {
-                self.notify(id, Place::Futex(address), count as usize, values)
-            }
             Request::ChooseBool => self.chosen(2, values),
             Request::ChooseInt { bound: 0 } => misuse("a choice among no values".into()),
             Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),
@@ -169,83 +134,6 @@ impl Runtime {
             Some(value) => Performed::Continue(*value as i64),
             None if bound == 1 => Performed::Continue(0),
             None => Performed::NeedsValue(bound),
-        }
-    }
-
-    /// The error says who holds the mutex instead.
-    fn unlock(&mut self, id: WorkerId, mutex: u32) -> Result<(), String> {
-        self.footprint.touch(Class::Mutex, Effect::Release, mutex.into());
-        let result = self.mutexes.update(mutex, |m| m.unlock(id));
-        match result {
-            Ok(()) => {
-                self.mutex_changed(mutex);
-                Ok(())
-            }
-            Err(mutex::NotOwner(None)) => Err("which is not locked".into()),
-            Err(mutex::NotOwner(Some(owner))) => Err(format!("which {} holds", self.title(owner))),
-        }
-    }
-
-    /// Wakes waiters, and says how many.
-    fn notify(&mut self, id: WorkerId, place: Place, count: usize, values: &[u64]) -> Performed {
-        let waiting = self.waiters(place).len();
-        let selection = match Selection::new(waiting, count, values) {
-            Ok(selection) => selection,
-            Err(bound) => return Performed::NeedsValue(bound),
-        };
-        self.current = Some(id);
-        let (class, object) = match place {
-            Place::Condvar(address) => (Class::Condvar, address),
-            Place::Futex(address) => (Class::Futex, address),
-        };
-        self.footprint.touch(class, Effect::Write, object.into());
-        let count = count.min(waiting);
-        for n in 0..count {
-            let worker = self.waiters(place)[selection.index(n)];
-            match place {
-                Place::Condvar(address) => self.condvars.update(address, |q| q.remove(worker)),
-                Place::Futex(address) => self.futexes.update(address, |q| q.remove(worker)),
-            }
-            self.wake(worker, Wake::Notified);
-        }
-        Performed::Continue(count as i64)
-    }
-
-    fn waiters(&self, place: Place) -> &[WorkerId] {
-        let queue = match place {
-            Place::Condvar(address) => self.condvars.get(address),
-            Place::Futex(address) => self.futexes.get(address),
-        };
-        queue.map_or(&[], |q| q.waiters())
-    }
-
-    /// The worker leaves the runner's hands until it is woken.
-    fn block(&mut self, id: WorkerId, span_ns: Option<u64>) -> Performed {
-        let worker = &mut self.workers[id.index()];
-        worker.waiting = true;
-        worker.wake = None;
-        self.stand(id, Standing::Blocked);
-        if let Some(span) = span_ns {
-            self.footprint.touch(Class::Clock, Effect::Write, 0);
-            self.clock.start(id, span);
-        }
-        Performed::Blocked
-    }
-
-    /// A mutex was taken or released: whoever wants it is blocked or enabled.
-    fn mutex_changed(&mut self, mutex: u32) {
-        let free = self.owner(mutex).is_none();
-        for i in 0..self.workers.len() {
-            let worker = &self.workers[i];
-            let wants = match worker.request {
-                Request::Lock { mutex: m } => m == mutex,
-                Request::Relock { mutex: m, .. } => m == mutex && worker.wake.is_some(),
-                _ => false,
-            };
-            if wants && self.pending[i].standing != Standing::Ended {
-                let standing = if free { Standing::Enabled } else { Standing::Blocked };
-                self.stand(WorkerId(i as u32), standing);
-            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A worker and what it is about to do.
 
-use coyote_strategies::WorkerPath;
+use super::lock::{Lock, Place};
+use coyote_strategies::{Class, WorkerPath};
 
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,14 +20,30 @@ pub enum Request {
     Sleep {
         span_ns: u64,
     },
+    /// Performed twice if it has an end and finds the lock taken: then it begins to wait.
     Lock {
-        mutex: u32,
+        lock: Lock,
+        span_ns: Option<u64>,
     },
     TryLock {
-        mutex: u32,
+        lock: Lock,
     },
     Unlock {
-        mutex: u32,
+        place: Place,
+    },
+    /// `value`: a mutex's kind, a semaphore's value, a barrier's count.
+    Init {
+        place: Place,
+        value: u32,
+    },
+    Destroy {
+        place: Place,
+    },
+    SemaphoreValue {
+        semaphore: u32,
+    },
+    BarrierWait {
+        barrier: u32,
     },
     Wait {
         condvar: u32,
@@ -38,11 +55,10 @@ pub enum Request {
         condvar: u32,
         mutex: u32,
     },
-    Signal {
-        condvar: u32,
-    },
-    Broadcast {
-        condvar: u32,
+    /// Wakes that many of those that wait at a condvar or futex.
+    Notify {
+        place: Place,
+        count: u32,
     },
     FutexWait {
         address: u32,
@@ -50,16 +66,34 @@ pub enum Request {
         bytes: u8,
         span_ns: Option<u64>,
     },
-    FutexNotify {
-        address: u32,
-        count: u32,
-    },
     ChooseBool,
     ChooseInt {
         bound: u32,
     },
     /// An assumption that does not hold.
     Assume,
+}
+
+impl Request {
+    /// The lock that the worker needs to go on, if it needs one.
+    pub fn wants(self) -> Option<Place> {
+        match self {
+            Request::Lock { lock, .. } => Some(lock.place()),
+            Request::Relock { mutex, .. } => Some(Place { class: Class::Mutex, address: mutex }),
+            _ => None,
+        }
+    }
+
+    /// Where the worker stands in a queue once it waits.
+    pub fn queue(self) -> Option<Place> {
+        let (class, address) = match self {
+            Request::Relock { condvar, .. } => (Class::Condvar, condvar),
+            Request::FutexWait { address, .. } => (Class::Futex, address),
+            Request::BarrierWait { barrier } => (Class::Barrier, barrier),
+            _ => return None,
+        };
+        Some(Place { class, address })
+    }
 }
 
 /// How a new worker begins: the arguments of `Action::Start`.

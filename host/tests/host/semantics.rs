@@ -90,11 +90,10 @@ fn to_wat(program: &Program) -> String {
   (import "coyote" "detach" (func $detach (param i32)))
   (import "coyote" "yield" (func $yield))
   (import "coyote" "sleep" (func $sleep (param i64)))
-  (import "coyote" "mutex_lock" (func $lock (param i32)))
+  (import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
   (import "coyote" "mutex_try_lock" (func $try_lock (param i32) (result i32)))
-  (import "coyote" "mutex_unlock" (func $unlock (param i32)))
-  (import "coyote" "condvar_wait" (func $wait (param i32 i32)))
-  (import "coyote" "condvar_wait_timeout" (func $wait_for (param i32 i32 i64) (result i32)))
+  (import "coyote" "mutex_unlock" (func $unlock (param i32) (result i32)))
+  (import "coyote" "condvar_wait" (func $wait (param i32 i32 i64) (result i32)))
   (import "coyote" "condvar_signal" (func $signal (param i32)))
   (import "coyote" "condvar_broadcast" (func $broadcast (param i32)))
   (import "coyote" "choose_int" (func $choose_int (param i32) (result i32)))
@@ -134,11 +133,13 @@ fn call(action: Action) -> String {
     let handle = |w: usize| format!("(i32.const {})", HANDLES as usize + 4 * w);
     let spawn = |w: usize| format!("(call $spawn (i32.const {w}) (i32.const 0) (i32.const 0) (i32.const 0))");
     match action {
-        Lock(m) => format!("(call $lock {})", mutex(m)),
-        TryLock(m) => format!("(call $try_lock {})", mutex(m)),
-        Unlock(m) => format!("(call $unlock {})", mutex(m)),
-        Wait(c, m) => format!("(call $wait {} {})", condvar(c), mutex(m)),
-        WaitFor(c, m, ns) => format!("(call $wait_for {} {} (i64.const {ns}))", condvar(c), mutex(m)),
+        Lock(m) => format!("(drop (call $lock {} (i64.const -1)))", mutex(m)),
+        TryLock(m) => format!("(i32.eqz (call $try_lock {}))", mutex(m)),
+        Unlock(m) => format!("(drop (call $unlock {}))", mutex(m)),
+        Wait(c, m) => format!("(drop (call $wait {} {} (i64.const -1)))", condvar(c), mutex(m)),
+        WaitFor(c, m, ns) => {
+            format!("(i32.ne (i32.const 0) (call $wait {} {} (i64.const {ns})))", condvar(c), mutex(m))
+        }
         Signal(c) => format!("(call $signal {})", condvar(c)),
         Broadcast(c) => format!("(call $broadcast {})", condvar(c)),
         FutexWait(a, v) => format!("(call $futex_wait {} (i32.const {v}) (i64.const -1))", cell(a)),
@@ -251,6 +252,15 @@ impl Model {
         }
     }
 
+    /// Whether somebody waits for a condvar with another mutex than this one.
+    fn waits_with_another(&self, program: &Program, condvar: u32, mutex: u32) -> bool {
+        let waiters = self.condvars.get(&condvar).into_iter().flatten();
+        waiters.into_iter().any(|w| {
+            let action = self.action(program, *w);
+            !matches!(action, Some(Wait(_, m) | WaitFor(_, m, _)) if m == mutex)
+        })
+    }
+
     /// The call is over.
     fn done(mut self, program: &Program, w: usize, result: u8) -> Model {
         let action = self.action(program, w).expect("a call was made");
@@ -354,6 +364,9 @@ impl Model {
                 0
             }
             Wait(_, m) | WaitFor(_, m, _) if !holds(m) => return vec![(model, Some("misuse"))],
+            Wait(c, m) | WaitFor(c, m, _) if self.waits_with_another(program, c, m) => {
+                return vec![(model, Some("misuse"))];
+            }
             Wait(c, m) | WaitFor(c, m, _) => {
                 model.owners.remove(&m);
                 model.condvars.entry(c).or_default().insert(w);

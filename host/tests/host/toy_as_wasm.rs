@@ -57,11 +57,10 @@ const IMPORTS: &str = r#"(module
 (import "coyote" "join" (func $join (param i32)))
 (import "coyote" "yield" (func $yield))
 (import "coyote" "sleep" (func $sleep (param i64)))
-(import "coyote" "mutex_lock" (func $lock (param i32)))
+(import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
 (import "coyote" "mutex_try_lock" (func $try_lock (param i32) (result i32)))
-(import "coyote" "mutex_unlock" (func $unlock (param i32)))
-(import "coyote" "condvar_wait" (func $wait (param i32 i32)))
-(import "coyote" "condvar_wait_timeout" (func $wait_timeout (param i32 i32 i64) (result i32)))
+(import "coyote" "mutex_unlock" (func $unlock (param i32) (result i32)))
+(import "coyote" "condvar_wait" (func $wait (param i32 i32 i64) (result i32)))
 (import "coyote" "condvar_signal" (func $signal (param i32)))
 (import "coyote" "condvar_broadcast" (func $broadcast (param i32)))
 (import "coyote" "choose_int" (func $choose (param i32) (result i32)))
@@ -100,16 +99,18 @@ fn code(instruction: Instruction, at: usize) -> String {
             "(local.set $r (i32.extend8_s (i32.atomic.rmw8.add_u (i32.const {}) (i32.const {add}))))",
             variable(v)
         ),
-        Instruction::Lock(l) => format!("(call $lock (i32.const {}))", lock(l)),
+        Instruction::Lock(l) => format!("(drop (call $lock (i32.const {}) (i64.const -1)))", lock(l)),
         Instruction::TryLock(l) => format!(
-            "(local.set $r (call $try_lock (i32.const {}))) {}",
+            "(local.set $r (i32.eqz (call $try_lock (i32.const {})))) {}",
             lock(l),
             skip("(i32.eqz (local.get $r))".into(), at + 2)
         ),
-        Instruction::Unlock(l) => format!("(call $unlock (i32.const {}))", lock(l)),
-        Instruction::Wait(c, l) => format!("(call $wait (i32.const {}) (i32.const {}))", condvar(c), lock(l)),
+        Instruction::Unlock(l) => format!("(drop (call $unlock (i32.const {})))", lock(l)),
+        Instruction::Wait(c, l) => {
+            format!("(drop (call $wait (i32.const {}) (i32.const {}) (i64.const -1)))", condvar(c), lock(l))
+        }
         Instruction::WaitTimeout(c, l, span) => format!(
-            "(local.set $r (call $wait_timeout (i32.const {}) (i32.const {}) (i64.const {span})))",
+            "(local.set $r (i32.ne (i32.const 0) (call $wait (i32.const {}) (i32.const {}) (i64.const {span}))))",
             condvar(c),
             lock(l)
         ),

@@ -6,8 +6,8 @@
 #define COYOTE(name) __attribute__((import_module("coyote"), import_name(#name)))
 COYOTE(spawn) int spawn(void (*entry)(void *), void *argument, char *stack_low, char *stack_high);
 COYOTE(join) void join(int worker);
-COYOTE(mutex_lock) void lock(int *mutex);
-COYOTE(mutex_unlock) void unlock(int *mutex);
+COYOTE(mutex_lock) int lock(int *mutex, long long timeout_ns);
+COYOTE(mutex_unlock) int unlock(int *mutex);
 COYOTE(fail) void fail(const char *text, int length);
 
 static int mutex, counter, done;
@@ -16,7 +16,7 @@ static char stack[65536];
 static void add(int times, int locked) {
   int before[4];
   for (int i = 0; i < times; i++) {
-    if (locked) lock(&mutex);
+    if (locked) lock(&mutex, -1);
     before[i & 3] = counter;
     counter = before[i & 3] + 1;
     if (locked) unlock(&mutex);

@@ -1,6 +1,6 @@
 ;; --points sync
 (module
-  (import "coyote" "mutex_lock" (func $lock (param i32)))
+  (import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
   (import "coyote" "choose_int" (func $choose (param i32) (result i32)))
   (import "coyote" "exit" (func $exit))
   (import "coyote" "now" (func $now (result i64)))
@@ -12,13 +12,13 @@
   (table 2 funcref)
   (elem (i32.const 0) $exit)
   (func $calls (result i32)
-    (call $lock (i32.const 8))
+    (drop (call $lock (i32.const 8) (i64.const -1)))
     (drop (call $choose (call $yield)))
     (drop (call $poll (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
     (drop (call $now))
     (drop (call $close (i32.const 3)))
     (i32.load (i32.const 0)))
-  (func $tail_call (param i32) (return_call $lock (local.get 0)))
+  (func $tail_call (param i32) (result i32) (return_call $lock (local.get 0) (i64.const 9)))
   ;; $exit is in the table, so it becomes a function.
   (func $indirect (call_indirect (i32.const 0)))
   (func $end (call $exit) (call $proc_exit (i32.const 1)) unreachable))

@@ -87,7 +87,7 @@ impl Spins {
 
 /// A lock that is released is news for those that tried to take it.
 fn changes_what_others_read(kind: OpKind) -> bool {
-    kind.writes() || kind == OpKind::Unlock
+    kind.writes() || kind.releases()
 }
 
 /// Whether a worker that does this may be somewhere else than before.
@@ -100,6 +100,8 @@ fn is_progress(kind: OpKind) -> bool {
                 | OpKind::Signal
                 | OpKind::Broadcast
                 | OpKind::FutexNotify
+                | OpKind::SemaphorePost
+                | OpKind::BarrierWait
                 | OpKind::ChooseBool
                 | OpKind::ChooseInt
         )

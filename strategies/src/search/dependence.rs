@@ -9,8 +9,8 @@ pub enum Order {
     Independent,
     /// They do not, and the second can also be executed without the first.
     Reversible,
-    /// The second takes a lock that the first released. It waited for that, but what took the lock before
-    /// is in a race with it.
+    /// The second takes a lock that the first released. It waited for that, or they commute; but what took
+    /// the lock before is in a race with it.
     Handover,
     /// The second could not be executed without the first.
     Forced,
@@ -29,9 +29,11 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
             if overlap(a, b) && conflict(a.effect, b.effect) {
                 match (a.effect, b.effect) {
                     (Effect::Enable, Effect::Await) => return Order::Forced,
-                    (Effect::Release, Effect::Acquire) => order = Order::Handover,
-                    // The lock was taken at that time: only a Release between lets the second go on.
-                    (Effect::Read, Effect::Acquire) => order = Order::Handover,
+                    (Effect::Release | Effect::Unshare, Effect::Acquire) => order = Order::Handover,
+                    (Effect::Release, Effect::Share) => order = Order::Handover,
+                    // The lock was taken at that time: only a Release between lets the second go on. Or
+                    // both share it, and what failed fails all the same.
+                    (Effect::Read, Effect::Acquire | Effect::Share) => order = Order::Handover,
                     _ if order == Order::Independent => order = Order::Reversible,
                     _ => {}
                 }
@@ -43,9 +45,13 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
 
 /// Whether `first` took a lock that `second` waits for.
 pub fn takes(first: &[Access], second: &[Access]) -> bool {
-    let took = |a: &Access| matches!(a.effect, Effect::Acquire | Effect::TryAcquire);
-    let wants = |b: &Access| b.effect == Effect::Acquire;
-    first.iter().any(|a| took(a) && second.iter().any(|b| wants(b) && overlap(a, b)))
+    use Effect::{Acquire, Share, TryAcquire, TryShare};
+    let excludes = |a: Effect, b: Effect| match b {
+        Acquire => matches!(a, Acquire | TryAcquire | Share | TryShare),
+        Share => matches!(a, Acquire | TryAcquire),
+        _ => false,
+    };
+    first.iter().any(|a| second.iter().any(|b| excludes(a.effect, b.effect) && overlap(a, b)))
 }
 
 /// One bit or more for what is touched: footprints without a bit in common are independent.
@@ -77,7 +83,9 @@ fn overlap(a: &Access, b: &Access) -> bool {
 }
 
 fn conflict(a: Effect, b: Effect) -> bool {
-    !matches!((a, b), (Effect::Read, Effect::Read) | (Effect::Await, Effect::Await))
+    use Effect::{Await, Read, Share, TryShare, Unshare};
+    let shares = |e| matches!(e, Share | TryShare | Unshare);
+    !matches!((a, b), (Read, Read) | (Await, Await)) && !(shares(a) && shares(b))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl Condvar {
     /// Releases the lock, waits for a notification, and takes the lock again. The condition may no
     /// longer hold by then: wait in a loop, or use [`Condvar::wait_while`].
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        sys::condvar_wait(self.place.address(), guard.address());
+        sys::condvar_wait(self.place.address(), guard.address(), sys::FOREVER);
         guard
     }
 
@@ -56,9 +56,8 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         span: Duration,
     ) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
-        let span_ns = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
-        let timed_out = sys::condvar_wait_timeout(self.place.address(), guard.address(), span_ns) != 0;
-        (guard, WaitTimeoutResult(timed_out))
+        let error = sys::condvar_wait(self.place.address(), guard.address(), sys::span_ns(span));
+        (guard, WaitTimeoutResult(error != 0))
     }
 
     /// Wakes one waiter, if any.

@@ -1,4 +1,4 @@
-//! Locks and condition variables that the tool schedules.
+//! Locks, condition variables, semaphores and barriers that the tool schedules.
 //!
 //! An object is known to the tool by its address, and its state lives outside of the guest's memory.
 //! So an object may be moved or freed while nobody holds it or waits for it, and not otherwise; the
@@ -6,12 +6,18 @@
 //!
 //! A lock that is released is not handed over: whoever comes first takes it, waiter or newcomer.
 
+mod barrier;
 mod condvar;
 pub mod futex;
 mod mutex;
+mod rwlock;
+mod semaphore;
 
+pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{Mutex, MutexGuard};
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use semaphore::Semaphore;
 
 use crate::sys;
 use std::sync::atomic::AtomicU8;

@@ -37,13 +37,13 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Blocks until the lock is free and takes it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        sys::mutex_lock(self.place.address());
+        sys::mutex_lock(self.place.address(), sys::FOREVER);
         MutexGuard { mutex: self, not_send: PhantomData }
     }
 
     /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        let locked = sys::mutex_try_lock(self.place.address()) != 0;
+        let locked = sys::mutex_try_lock(self.place.address()) == 0;
         locked.then_some(MutexGuard { mutex: self, not_send: PhantomData })
     }
 

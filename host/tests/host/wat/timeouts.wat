@@ -3,9 +3,9 @@
 (module
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
   (import "coyote" "join" (func $join (param i32)))
-  (import "coyote" "mutex_lock" (func $lock (param i32)))
-  (import "coyote" "mutex_unlock" (func $unlock (param i32)))
-  (import "coyote" "condvar_wait_timeout" (func $wait (param i32 i32 i64) (result i32)))
+  (import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
+  (import "coyote" "mutex_unlock" (func $unlock (param i32) (result i32)))
+  (import "coyote" "condvar_wait" (func $wait (param i32 i32 i64) (result i32)))
   (import "coyote" "choose_int" (func $choose_int (param i32) (result i32)))
   (import "coyote" "choose_bool" (func $choose_bool (result i32)))
   (import "coyote" "fail" (func $fail (param i32 i32)))
@@ -15,12 +15,12 @@
   (elem (i32.const 0) $waits $chooses)
 
   (func $waits (param $number i32)
-    (call $lock (i32.const 0x810))
+    (drop (call $lock (i32.const 0x810) (i64.const -1)))
     (drop (call $wait (i32.const 0x820) (i32.const 0x810)
       (i64.mul (i64.extend_i32_u (local.get $number)) (i64.const 1000))))
     (if (i32.eqz (i32.load (i32.const 0x840)))
       (then (i32.store (i32.const 0x840) (local.get $number))))
-    (call $unlock (i32.const 0x810)))
+    (drop (call $unlock (i32.const 0x810))))
 
   (func $chooses (param i32)
     (drop (call $choose_bool))

@@ -1,0 +1,107 @@
+//! Imports that announce an operation and do nothing else: from what the guest passes to a [`Request`].
+
+use super::host::{Host, announce};
+use crate::runtime::{Lock, Place, Request};
+use coyote_abi::rt;
+use coyote_strategies::Class;
+use wasmtime::{Caller, Linker, Result};
+
+/// Each line: name and parameters as in the contract, the operation's object, the request. What returns
+/// something says so; the unwind flag comes on top.
+macro_rules! operations {
+    ($linker:ident: $($name:literal ($($parameter:ident: $ty:ty),*) $(-> $result:ident)? = $object:expr, $request:expr;)*) => {
+        $($linker.func_wrap(
+            rt::MODULE,
+            $name,
+            |mut guest: Caller<Host>, $($parameter: $ty,)* site: i32| {
+                let announced = announce(&mut guest, site, u64::from($object), $request);
+                operations!(announced $($result)?)
+            },
+        )?;)*
+    };
+    ($announced:ident) => { $announced.1 };
+    ($announced:ident $result:ident) => { $announced };
+}
+
+pub fn define(linker: &mut Linker<Host>) -> Result<()> {
+    use Class::{Barrier, Condvar, Futex, Mutex, Rwlock, Semaphore};
+    operations! { linker:
+        "join"(worker: u32) = worker, Request::Join { handle: worker };
+        "exit"() = 0u32, Request::Exit;
+        "yield"() = 0u32, Request::Step;
+        "sleep"(nanoseconds: i64) = 0u32, Request::Sleep { span_ns: nanoseconds.max(0) as u64 };
+        "mutex_init"(mutex: u32, kind: u32) -> error = mutex, init(Mutex, mutex, kind);
+        "mutex_destroy"(mutex: u32) -> error = mutex, destroy(Mutex, mutex);
+        "mutex_lock"(mutex: u32, timeout_ns: i64) -> error = mutex, lock(Lock::Mutex(mutex), timeout_ns);
+        "mutex_try_lock"(mutex: u32) -> error = mutex, try_lock(Lock::Mutex(mutex));
+        "mutex_unlock"(mutex: u32) -> error = mutex, unlock(Mutex, mutex);
+        "rwlock_init"(rwlock: u32) -> error = rwlock, init(Rwlock, rwlock, 0);
+        "rwlock_destroy"(rwlock: u32) -> error = rwlock, destroy(Rwlock, rwlock);
+        "rwlock_read"(rwlock: u32, timeout_ns: i64) -> error = rwlock, lock(Lock::Read(rwlock), timeout_ns);
+        "rwlock_try_read"(rwlock: u32) -> error = rwlock, try_lock(Lock::Read(rwlock));
+        "rwlock_write"(rwlock: u32, timeout_ns: i64) -> error = rwlock, lock(Lock::Write(rwlock), timeout_ns);
+        "rwlock_try_write"(rwlock: u32) -> error = rwlock, try_lock(Lock::Write(rwlock));
+        "rwlock_unlock"(rwlock: u32) -> error = rwlock, unlock(Rwlock, rwlock);
+        "semaphore_init"(semaphore: u32, value: u32) -> error = semaphore, init(Semaphore, semaphore, value);
+        "semaphore_destroy"(semaphore: u32) -> error = semaphore, destroy(Semaphore, semaphore);
+        "semaphore_wait"(semaphore: u32, timeout_ns: i64) -> error =
+            semaphore, lock(Lock::Semaphore(semaphore), timeout_ns);
+        "semaphore_try_wait"(semaphore: u32) -> error = semaphore, try_lock(Lock::Semaphore(semaphore));
+        "semaphore_post"(semaphore: u32) -> error = semaphore, unlock(Semaphore, semaphore);
+        "semaphore_value"(semaphore: u32) -> value = semaphore, Request::SemaphoreValue { semaphore };
+        "barrier_init"(barrier: u32, count: u32) -> error = barrier, init(Barrier, barrier, count);
+        "barrier_destroy"(barrier: u32) -> error = barrier, destroy(Barrier, barrier);
+        "barrier_wait"(barrier: u32) -> serial = barrier, Request::BarrierWait { barrier };
+        "condvar_init"(condvar: u32) -> error = condvar, init(Condvar, condvar, 0);
+        "condvar_destroy"(condvar: u32) -> error = condvar, destroy(Condvar, condvar);
+        "condvar_wait"(condvar: u32, mutex: u32, timeout_ns: i64) -> error =
+            condvar, Request::Wait { condvar, mutex, span_ns: span(timeout_ns) };
+        "condvar_signal"(condvar: u32) = condvar, notify(Condvar, condvar, 1);
+        "condvar_broadcast"(condvar: u32) = condvar, notify(Condvar, condvar, u32::MAX);
+        "futex_wait"(address: u32, expected: u32, timeout_ns: i64) -> how =
+            address, futex_wait(address, expected.into(), 4, timeout_ns);
+        "futex_wait64"(address: u32, expected: u64, timeout_ns: i64) -> how =
+            address, futex_wait(address, expected, 8, timeout_ns);
+        "futex_notify"(address: u32, count: u32) -> woken = address, notify(Futex, address, count);
+        "choose_bool"() -> value = 0u32, Request::ChooseBool;
+        "choose_int"(bound: u32) -> value = 0u32, Request::ChooseInt { bound };
+    }
+    // One that holds is no operation.
+    linker.func_wrap(rt::MODULE, "assume", |mut guest: Caller<Host>, condition: i32, site: i32| {
+        if condition != 0 { 0 } else { announce(&mut guest, site, 0, Request::Assume).1 }
+    })?;
+    Ok(())
+}
+
+/// A timeout of the guest's: negative means none.
+fn span(nanoseconds: i64) -> Option<u64> {
+    u64::try_from(nanoseconds).ok()
+}
+
+fn init(class: Class, address: u32, value: u32) -> Request {
+    Request::Init { place: Place { class, address }, value }
+}
+
+fn destroy(class: Class, address: u32) -> Request {
+    Request::Destroy { place: Place { class, address } }
+}
+
+fn lock(lock: Lock, timeout_ns: i64) -> Request {
+    Request::Lock { lock, span_ns: span(timeout_ns) }
+}
+
+fn try_lock(lock: Lock) -> Request {
+    Request::TryLock { lock }
+}
+
+fn unlock(class: Class, address: u32) -> Request {
+    Request::Unlock { place: Place { class, address } }
+}
+
+fn notify(class: Class, address: u32, count: u32) -> Request {
+    Request::Notify { place: Place { class, address }, count }
+}
+
+fn futex_wait(address: u32, expected: u64, bytes: u8, timeout_ns: i64) -> Request {
+    Request::FutexWait { address, expected, bytes, span_ns: span(timeout_ns) }
+}

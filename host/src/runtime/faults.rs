@@ -1,0 +1,39 @@
+//! What may go wrong on every platform, hardly ever does, and here only by the user's leave.
+
+use super::footprint::Footprint;
+use coyote_strategies::{Class, Effect};
+
+/// How often each may still happen in an execution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Faults {
+    /// A wait for a notification returns without one.
+    pub spurious_wakeups: u32,
+    /// A try-lock fails though nobody has the lock.
+    pub failing_try_locks: u32,
+}
+
+/// Whether a fault happens where it may: the first value says so. The error is the bound of that value, if
+/// it is missing. `number`: which fault; the budget is an object of its own in the relation.
+pub(super) fn choose(
+    left: &mut u32,
+    number: u64,
+    values: &[u64],
+    footprint: &mut Footprint,
+) -> Result<bool, u64> {
+    if *left == 0 {
+        footprint.touch(Class::Other, Effect::Read, number);
+        return Ok(false);
+    }
+    match values.first() {
+        None => Err(2),
+        Some(0) => {
+            footprint.touch(Class::Other, Effect::Read, number);
+            Ok(false)
+        }
+        Some(_) => {
+            footprint.touch(Class::Other, Effect::Write, number);
+            *left -= 1;
+            Ok(true)
+        }
+    }
+}

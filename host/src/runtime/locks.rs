@@ -1,0 +1,250 @@
+//! What the runtime does with locks: looking, taking, giving back, making and forgetting them.
+
+use super::lock::{Lock, Look, Place, Released};
+use super::mutex::{Kind, Mutex};
+use super::semaphore::Semaphore;
+use super::{Barrier, Performed, Request, Runtime, Rwlock, Standing, Wake};
+use coyote_abi::errno;
+use coyote_strategies::{Class, Effect, WorkerId};
+
+impl Runtime {
+    /// Whether a worker can take a lock now.
+    pub(super) fn look(&self, id: WorkerId, lock: Lock) -> Look {
+        match lock {
+            Lock::Mutex(address) => self.mutexes.get(address).map_or(Look::Free, |m| m.look(id)),
+            Lock::Read(address) => self.rwlocks.get(address).map_or(Look::Free, |l| l.look_to_read(id)),
+            Lock::Write(address) => self.rwlocks.get(address).map_or(Look::Free, |l| l.look_to_write(id)),
+            Lock::Semaphore(address) => self.semaphores.get(address).map_or(Look::Busy, Semaphore::look),
+        }
+    }
+
+    /// Who has an object. A semaphore is nobody's.
+    pub fn holders(&self, place: Place) -> Vec<WorkerId> {
+        match place.class {
+            Class::Mutex => {
+                let holder = self.mutexes.get(place.address).and_then(|m| m.holder);
+                holder.map(|held| held.0).into_iter().collect()
+            }
+            Class::Rwlock => {
+                let lock = self.rwlocks.get(place.address);
+                lock.into_iter()
+                    .flat_map(|l| l.writer.into_iter().chain(l.readers.iter().map(|r| r.0)))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a worker has a lock.
+    pub(super) fn holds(&self, id: WorkerId) -> bool {
+        self.mutexes.iter().any(|(_, m)| m.holder.is_some_and(|held| held.0 == id))
+            || self.rwlocks.iter().any(|(_, l)| l.writer == Some(id) || l.readers.iter().any(|r| r.0 == id))
+    }
+
+    pub(super) fn touch_place(&mut self, place: Place, effect: Effect) {
+        self.footprint.touch(place.class, effect, place.address.into());
+    }
+
+    /// Takes what a look allows. `tried`: the worker would not have waited.
+    pub(super) fn take(&mut self, id: WorkerId, lock: Lock, tried: bool) {
+        let look = self.look(id, lock);
+        assert!(
+            matches!(look, Look::Free | Look::Again),
+            "this is a bug in coyote-wasm: a lock was performed while taken"
+        );
+        match lock {
+            Lock::Mutex(address) => self.mutexes.update(address, |m| m.take(id)),
+            Lock::Read(address) => self.rwlocks.update(address, |l| l.take_to_read(id)),
+            Lock::Write(address) => self.rwlocks.update(address, |l| l.take_to_write(id)),
+            Lock::Semaphore(address) => self.semaphores.update(address, Semaphore::take),
+        }
+        self.touch_place(lock.place(), self.effect(look, lock, tried));
+        if look == Look::Free {
+            self.changed(lock.place());
+        }
+    }
+
+    /// What an attempt to take a lock touches, by what it found.
+    pub(super) fn effect(&self, look: Look, lock: Lock, tried: bool) -> Effect {
+        if look == Look::Free { lock.effect(tried) } else { Effect::Read }
+    }
+
+    /// A lock that is waited for: it can be had, or the wait has an end.
+    pub(super) fn lock(&mut self, id: WorkerId, lock: Lock, span_ns: Option<u64>) -> Performed {
+        let look = self.look(id, lock);
+        let waited = std::mem::take(&mut self.workers[id.index()].waiting);
+        if waited && self.workers[id.index()].wake.take() == Some(Wake::TimedOut) {
+            self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+            return Performed::Continue(errno::ETIMEDOUT.into());
+        }
+        if waited && self.clock.cancel(id) {
+            self.footprint.touch(Class::Clock, Effect::Write, 0);
+        }
+        match look {
+            Look::Refused(error) => {
+                self.touch_place(lock.place(), Effect::Read);
+                Performed::Continue(error.into())
+            }
+            Look::Busy => {
+                assert!(
+                    span_ns.is_some() && !waited,
+                    "this is a bug in coyote-wasm: a lock was performed while taken"
+                );
+                self.touch_place(lock.place(), Effect::Read);
+                self.block(id, span_ns)
+            }
+            Look::Free | Look::Again => {
+                // It does not want the lock any more: what follows must not block it.
+                self.workers[id.index()].request = Request::Step;
+                self.take(id, lock, span_ns.is_some() && !waited);
+                Performed::Continue(0)
+            }
+        }
+    }
+
+    pub(super) fn try_lock(&mut self, id: WorkerId, lock: Lock, values: &[u64]) -> Performed {
+        let look = self.look(id, lock);
+        let fails = match look {
+            Look::Again => false,
+            Look::Free => match self.fails_for_no_reason(values) {
+                Ok(fails) => fails,
+                Err(bound) => return Performed::NeedsValue(bound),
+            },
+            _ => true,
+        };
+        if !fails {
+            self.take(id, lock, true);
+            return Performed::Continue(0);
+        }
+        // Whether others let it pass or not, the worker does not: nobody else can tell.
+        self.touch_place(lock.place(), Effect::Read);
+        let error = if look == Look::Refused(errno::EAGAIN) { errno::EAGAIN } else { lock.busy() };
+        Performed::Continue(error.into())
+    }
+
+    /// Gives back what the worker has. The error says who has it instead.
+    pub(super) fn release(&mut self, id: WorkerId, place: Place) -> Result<i32, String> {
+        let released = match place.class {
+            Class::Mutex => self.mutexes.update(place.address, |m| m.release(id)),
+            Class::Rwlock => self.rwlocks.update(place.address, |l| l.release(id)),
+            _ => self.semaphores.update(place.address, Semaphore::release),
+        };
+        let effect = match released {
+            Released::Free | Released::Misuse => Effect::Release,
+            Released::Shared => Effect::Unshare,
+            // At its end, a semaphore's value matters to who posts.
+            Released::Refused(_) if place.class == Class::Semaphore => Effect::Write,
+            Released::Still | Released::Refused(_) => Effect::Read,
+        };
+        self.touch_place(place, effect);
+        match released {
+            Released::Free | Released::Shared => {
+                self.changed(place);
+                Ok(0)
+            }
+            Released::Still => Ok(0),
+            Released::Refused(error) => Ok(error),
+            Released::Misuse => Err(match self.holders(place).as_slice() {
+                [] => format!("the {}, which is not locked", place.title()),
+                holders => {
+                    let verb = if holders.len() == 1 { "holds" } else { "hold" };
+                    format!("the {}, which {} {verb}", place.title(), self.titles(holders))
+                }
+            }),
+        }
+    }
+
+    /// Workers by name.
+    pub fn titles(&self, workers: &[WorkerId]) -> String {
+        let titles: Vec<String> = workers.iter().map(|w| self.title(*w)).collect();
+        titles.join(" and ")
+    }
+
+    /// Makes an object anew. The error says who still uses the old one.
+    pub(super) fn init(&mut self, id: WorkerId, place: Place, value: u32) -> Result<i32, String> {
+        let address = place.address;
+        let known = match place.class {
+            Class::Mutex => Kind::from_number(value).is_some(),
+            Class::Semaphore => Semaphore::new(value).is_some(),
+            Class::Barrier => Barrier::new(value).is_some(),
+            _ => true,
+        };
+        if !known {
+            return Ok(errno::EINVAL);
+        }
+        self.forget(id, place)?;
+        match place.class {
+            Class::Mutex => {
+                let kind = Kind::from_number(value).expect("checked above");
+                self.mutexes.update(address, |m| *m = Mutex::new(kind));
+            }
+            Class::Semaphore => {
+                let new = Semaphore::new(value).expect("checked above");
+                self.semaphores.update(address, |s| *s = new);
+            }
+            Class::Barrier => {
+                let new = Barrier::new(value).expect("checked above");
+                self.barriers.update(address, |b| *b = new);
+            }
+            _ => {}
+        }
+        self.changed(place);
+        Ok(0)
+    }
+
+    /// Puts an object back into its initial state. The error says who still uses it.
+    pub(super) fn forget(&mut self, id: WorkerId, place: Place) -> Result<(), String> {
+        self.touch_place(place, Effect::Write);
+        if let Some(user) = self.user(id, place) {
+            return Err(format!("the {}, {user}", place.title()));
+        }
+        match place.class {
+            Class::Mutex => self.mutexes.update(place.address, |m| *m = Mutex::default()),
+            Class::Rwlock => self.rwlocks.update(place.address, |l| *l = Rwlock::default()),
+            Class::Semaphore => self.semaphores.update(place.address, |s| *s = Semaphore::default()),
+            Class::Barrier => self.barriers.update(place.address, |b| *b = Barrier::default()),
+            // A condvar is nothing but its waiters.
+            _ => {}
+        }
+        self.changed(place);
+        Ok(())
+    }
+
+    /// Who has an object or waits for it, in words. Who is about to begin does not count.
+    fn user(&self, id: WorkerId, place: Place) -> Option<String> {
+        if let Some(holder) = self.holders(place).first() {
+            return Some(match *holder == id {
+                true => "which the worker itself holds".into(),
+                false => format!("which {} holds", self.title(*holder)),
+            });
+        }
+        let waits = |w: &WorkerId| {
+            let worker = self.worker(*w);
+            let in_queue = worker.waiting && worker.wake.is_none() && worker.request.queue() == Some(place);
+            let begun = match worker.request {
+                Request::Lock { .. } => worker.waiting && worker.wake.is_none(),
+                _ => worker.waiting,
+            };
+            let blocked = self.pending(*w).standing == Standing::Blocked;
+            in_queue || (begun || blocked) && worker.request.wants() == Some(place)
+        };
+        let waiter = self.ids().filter(|w| *w != id).find(waits)?;
+        Some(format!("for which {} waits", self.title(waiter)))
+    }
+
+    /// An object was taken, given back or made: whoever wants it is blocked or enabled.
+    pub(super) fn changed(&mut self, place: Place) {
+        for id in self.ids() {
+            let wants = self.worker(id).request.wants() == Some(place);
+            if wants && self.pending(id).standing != Standing::Ended {
+                self.restand(id);
+            }
+        }
+    }
+
+    /// Whether a try fails though it could succeed: a fault that the user allowed, chosen by a value. The
+    /// error is the bound of the value that is missing.
+    fn fails_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
+        super::faults::choose(&mut self.faults.failing_try_locks, 0, values, &mut self.footprint)
+    }
+}

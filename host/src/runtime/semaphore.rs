@@ -1,0 +1,43 @@
+//! A counter that nobody takes below zero.
+
+use super::lock::{Look, Released};
+use super::objects::Object;
+use coyote_abi::errno;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Semaphore {
+    value: u32,
+}
+
+impl Object for Semaphore {}
+
+/// What POSIX calls SEM_VALUE_MAX.
+const VALUE_MAX: u32 = i32::MAX as u32;
+
+impl Semaphore {
+    /// `None` for a value that is too large.
+    pub fn new(value: u32) -> Option<Semaphore> {
+        (value <= VALUE_MAX).then_some(Semaphore { value })
+    }
+
+    pub fn value(&self) -> u32 {
+        self.value
+    }
+
+    pub fn look(&self) -> Look {
+        if self.value > 0 { Look::Free } else { Look::Busy }
+    }
+
+    /// A look must have allowed it.
+    pub fn take(&mut self) {
+        self.value -= 1;
+    }
+
+    pub fn release(&mut self) -> Released {
+        if self.value == VALUE_MAX {
+            return Released::Refused(errno::EOVERFLOW);
+        }
+        self.value += 1;
+        Released::Free
+    }
+}

@@ -1,0 +1,174 @@
+//! What the runtime does with workers that wait: for a notification, at a barrier, for a time.
+
+use super::barrier::Arrival;
+use super::lock::{Lock, Place};
+use super::queue::Selection;
+use super::{Performed, Request, Runtime, Standing, Wake, faults};
+use coyote_abi::errno;
+use coyote_strategies::{Class, Effect, OpKind, WorkerId};
+
+impl Runtime {
+    /// The worker leaves the runner's hands until it is woken.
+    pub(super) fn block(&mut self, id: WorkerId, span_ns: Option<u64>) -> Performed {
+        let worker = &mut self.workers[id.index()];
+        worker.waiting = true;
+        worker.wake = None;
+        self.stand(id, Standing::Blocked);
+        if let Some(span) = span_ns {
+            self.footprint.touch(Class::Clock, Effect::Write, 0);
+            self.clock.start(id, span);
+        }
+        Performed::Blocked
+    }
+
+    /// The second half of a wait that needs nothing more than to be over.
+    pub(super) fn waited(&mut self, id: WorkerId, request: Request) -> Performed {
+        self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+        let worker = &mut self.workers[id.index()];
+        worker.waiting = false;
+        let timed_out = worker.wake.take() == Some(Wake::TimedOut);
+        let result = if timed_out && matches!(request, Request::FutexWait { .. }) { 2 } else { 0 };
+        Performed::Continue(result)
+    }
+
+    /// The first half of a wait for a condvar. The error says what is wrong with the mutex.
+    pub(super) fn wait(
+        &mut self,
+        id: WorkerId,
+        condvar: u32,
+        mutex: u32,
+        span_ns: Option<u64>,
+        values: &[u64],
+    ) -> Result<Performed, String> {
+        let place = Place { class: Class::Mutex, address: mutex };
+        let holds = self.holders(place).contains(&id);
+        let other = self.waiters(Place { class: Class::Condvar, address: condvar }).iter().find_map(|w| {
+            let wanted = self.worker(*w).request.wants();
+            (wanted != Some(place)).then(|| format!("{}, while {} waits", place.title(), self.title(*w)))
+        });
+        if let (true, Some(other)) = (holds, other) {
+            self.touch_place(place, Effect::Release);
+            self.footprint.touch(Class::Condvar, Effect::Write, condvar.into());
+            return Err(format!("the {other} for the same condvar with another mutex"));
+        }
+        let spurious = match holds {
+            true => match self.wakes_for_no_reason(values) {
+                Ok(spurious) => spurious,
+                Err(bound) => return Ok(Performed::NeedsValue(bound)),
+            },
+            false => false,
+        };
+        let error = self.release(id, place)?;
+        if error != errno::SUCCESS {
+            return Ok(Performed::Continue(error.into()));
+        }
+        self.footprint.touch(Class::Condvar, Effect::Write, condvar.into());
+        self.workers[id.index()].request = Request::Relock { condvar, mutex };
+        let operation = &mut self.pending[id.index()].operation;
+        operation.kind = OpKind::Relock;
+        operation.object = u64::from(mutex);
+        if spurious {
+            return Ok(self.block_woken(id));
+        }
+        self.condvars.update(condvar, |q| q.add(id));
+        Ok(self.block(id, span_ns))
+    }
+
+    /// The second half: the worker has the mutex again, whatever ended its wait.
+    pub(super) fn relock(&mut self, id: WorkerId, mutex: u32) -> Performed {
+        self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+        let worker = &mut self.workers[id.index()];
+        worker.waiting = false;
+        let timed_out = worker.wake.take() == Some(Wake::TimedOut);
+        worker.request = Request::Step;
+        self.take(id, Lock::Mutex(mutex), false);
+        Performed::Continue(if timed_out { errno::ETIMEDOUT } else { errno::SUCCESS }.into())
+    }
+
+    /// The value is the expected one.
+    pub(super) fn futex_wait(
+        &mut self,
+        id: WorkerId,
+        address: u32,
+        span_ns: Option<u64>,
+        values: &[u64],
+    ) -> Performed {
+        let spurious = match self.wakes_for_no_reason(values) {
+            Ok(spurious) => spurious,
+            Err(bound) => return Performed::NeedsValue(bound),
+        };
+        self.footprint.touch(Class::Futex, Effect::Write, address.into());
+        if spurious {
+            return self.block_woken(id);
+        }
+        self.futexes.update(address, |q| q.add(id));
+        self.block(id, span_ns)
+    }
+
+    /// The worker's wait is over as soon as it has begun. When it goes on is open, so that this is no less
+    /// than a wake-up at any later time.
+    fn block_woken(&mut self, id: WorkerId) -> Performed {
+        let worker = &mut self.workers[id.index()];
+        worker.waiting = true;
+        worker.wake = Some(Wake::Notified);
+        self.footprint.touch(Class::Wake, Effect::Enable, id.0.into());
+        self.restand(id);
+        Performed::Blocked
+    }
+
+    fn wakes_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
+        faults::choose(&mut self.faults.spurious_wakeups, 1, values, &mut self.footprint)
+    }
+
+    /// The worker comes to a barrier. The error says what is wrong with it.
+    pub(super) fn arrive(&mut self, id: WorkerId, barrier: u32) -> Result<Performed, String> {
+        let place = Place { class: Class::Barrier, address: barrier };
+        self.touch_place(place, Effect::Write);
+        match self.barriers.update(barrier, |b| b.arrive(id)) {
+            Arrival::Waits => Ok(self.block(id, None)),
+            Arrival::Completes(others) => {
+                self.current = Some(id);
+                others.into_iter().for_each(|other| self.wake(other, Wake::Notified));
+                Ok(Performed::Continue(-1))
+            }
+            Arrival::Misuse => Err(format!("wait at the {}, which was not initialised", place.title())),
+        }
+    }
+
+    /// How many workers have arrived at a barrier, and how many it is for.
+    pub fn arrived(&self, barrier: u32) -> (usize, u32) {
+        self.barriers.get(barrier).map_or((0, 0), |b| (b.arrived.len(), b.count))
+    }
+
+    /// Wakes waiters, and says how many.
+    pub(super) fn notify(&mut self, id: WorkerId, place: Place, count: usize, values: &[u64]) -> Performed {
+        let waiting = self.waiters(place).len();
+        let selection = match Selection::new(waiting, count, values) {
+            Ok(selection) => selection,
+            Err(bound) => return Performed::NeedsValue(bound),
+        };
+        self.current = Some(id);
+        self.touch_place(place, Effect::Write);
+        let count = count.min(waiting);
+        for n in 0..count {
+            let worker = self.waiters(place)[selection.index(n)];
+            self.leave_queue(worker, place);
+            self.wake(worker, Wake::Notified);
+        }
+        Performed::Continue(count as i64)
+    }
+
+    fn waiters(&self, place: Place) -> &[WorkerId] {
+        let queues = if place.class == Class::Condvar { &self.condvars } else { &self.futexes };
+        queues.get(place.address).map_or(&[], |q| q.waiters())
+    }
+
+    /// The worker waits there no more.
+    pub(super) fn leave_queue(&mut self, id: WorkerId, place: Place) {
+        match place.class {
+            Class::Condvar => self.condvars.update(place.address, |q| q.remove(id)),
+            Class::Futex => self.futexes.update(place.address, |q| q.remove(id)),
+            _ => unreachable!("this is a bug in coyote-wasm: a wait at a {} has no end", place.title()),
+        }
+    }
+}
