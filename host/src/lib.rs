@@ -6,6 +6,7 @@
 //! - [`runtime`]: what operations mean: blocking, waking, time.
 //! - [`execution`]: one test, executed under a strategy or step by step.
 //! - [`granules`], [`epochs`]: memory that is known to be shared, and from which iteration on.
+//! - [`determinism`]: an iteration executed again, compared after every step.
 //! - [`explore`]: many iterations, or a search, on all cores.
 //! - [`outcome`]: how an iteration ended.
 //! - [`record`]: an iteration as a trace, a trace as a schedule.
@@ -20,6 +21,7 @@
 pub mod artifact;
 pub mod cache;
 pub mod cli;
+pub mod determinism;
 pub mod engine_thread;
 pub mod epochs;
 pub mod execution;

@@ -5,6 +5,7 @@ use clap::error::ErrorKind;
 use coyote_wasm::cli::exit::Exit;
 use coyote_wasm::cli::test::InternalError;
 use coyote_wasm::cli::{self, Cli, Command};
+use coyote_wasm::explore::ExploreError;
 use coyote_wasm::machine::MachineError;
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
 fn exit_of(error: &anyhow::Error) -> Exit {
     let ours = error.is::<InternalError>()
         || matches!(error.downcast_ref(), Some(MachineError::Internal(_)))
+        || matches!(error.downcast_ref(), Some(ExploreError::Machine(MachineError::Internal(_))))
         || matches!(error.downcast_ref(), Some(coyote_wasm::instrumenter::Error::Output { .. }));
     if ours { Exit::InternalError } else { Exit::BadInput }
 }

@@ -73,6 +73,7 @@ impl Tester {
                 first: 0,
                 timeout: Some(Duration::from_secs(10)),
                 explore: false,
+                check_determinism: false,
                 jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
             },
             traces: std::env::temp_dir(),

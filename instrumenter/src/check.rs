@@ -27,6 +27,9 @@ const LINKED_EXPORTS: &[&str] =
 
 pub const WASI: &str = "wasi_snapshot_preview1";
 
+/// What AssemblyScript's assertions call: `(message, file, line, column)`, the texts as its strings.
+pub const ASSEMBLYSCRIPT_ABORT: (&str, &str) = ("env", "abort");
+
 /// What the passes need to know of the original module and cannot see in walrus' form of it.
 #[derive(Debug, Default)]
 pub struct Original {
@@ -424,6 +427,7 @@ fn check_imports(imports: &[Import], types: &FunctionTypes, options: &Options) -
                 expect(module, name, function, &[ValType::I32], &[ValType::I32])?;
             }
             ("env", TypeRef::Memory(_)) if *name == "memory" => {}
+            (module, TypeRef::Func(_)) if (module, *name) == ASSEMBLYSCRIPT_ABORT && is_abort(function) => {}
             (_, TypeRef::Func(_)) if options.stubs.iter().any(|s| *s == format!("{module}.{name}")) => {}
             (_, TypeRef::Func(_)) => unknown.push(format!("`{module}.{name}`")),
             (_, TypeRef::Memory(_)) => {
@@ -457,6 +461,11 @@ fn check_imports(imports: &[Import], types: &FunctionTypes, options: &Options) -
             unknown.join(", ")
         ))),
     }
+}
+
+/// Whether a function has the type of AssemblyScript's `abort`: others may be called that too.
+fn is_abort(ty: Option<&(Vec<ValType>, Vec<ValType>)>) -> bool {
+    ty.is_some_and(|(params, results)| *params == [ValType::I32; 4] && results.is_empty())
 }
 
 fn unknown_coyote(name: &str) -> String {

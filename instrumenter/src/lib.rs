@@ -52,6 +52,7 @@ mod threads;
 mod ticks;
 
 pub use ::walrus;
+pub use check::ASSEMBLYSCRIPT_ABORT;
 pub use code::Code;
 pub use draft::Draft;
 pub use dump::dump;

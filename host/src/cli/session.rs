@@ -262,6 +262,12 @@ fn notes(exploration: &Exploration) -> Vec<String> {
             count(exploration.repeats, "repeat"),
         ));
     }
+    if exploration.states_compared > 0 {
+        notes.push(format!(
+            "Every iteration was executed twice more: equal after each of {} steps.",
+            exploration.states_compared
+        ));
+    }
     if exploration.memory_refused {
         notes.push("The guest was refused memory in some iteration: raise --max-memory.".into());
     }

@@ -58,6 +58,10 @@ pub struct Args {
     /// Go on after a bug, group equal bugs and keep the shortest trace of each
     #[arg(long)]
     explore: bool,
+    /// Execute every iteration twice more and compare all states, which takes some 5 times as long: a
+    /// difference is an internal error
+    #[arg(long)]
+    check_determinism: bool,
     /// Parallel jobs; results do not depend on their number [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: Option<u64>,
@@ -167,6 +171,12 @@ fn searches(args: &Args) -> Result<bool> {
         if args.iteration.is_some() {
             bail!("--iteration is for strategies that choose at random; a search has no numbered iterations");
         }
+        if args.check_determinism {
+            bail!(
+                "--check-determinism is for strategies that choose at random, such as --strategy random; a \
+                 search executes the path of every bug again, and no others"
+            );
+        }
     } else {
         by_name(&args.strategy, &args.execute.strategy_context()).map_err(anyhow::Error::msg)?;
         if args.resume.is_some() {
@@ -196,6 +206,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
         first: args.iteration.unwrap_or(0),
         timeout: timeout.map(Duration::from_secs_f64),
         explore: args.explore,
+        check_determinism: args.check_determinism,
         jobs: args.jobs.map_or(cores, |j| j as usize),
     })
 }

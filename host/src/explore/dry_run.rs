@@ -1,7 +1,7 @@
 //! The dry run: the first iteration of the random walk, which tells strategies how long executions are
 //! and who does what. It is an iteration like any other: a bug that it finds is found.
 
-use super::{ExploreError, Found, Notes, Plan, found};
+use super::{ExploreError, Found, Notes, Plan, compared, found};
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
 use crate::granules::Granules;
@@ -21,6 +21,7 @@ pub struct DryRun {
     pub(super) found: Option<Found>,
     pub(super) grown: Granules,
     pub(super) repeats: u32,
+    pub(super) states_compared: u64,
 }
 
 /// Executes the dry run, before all iterations: they begin with what it finds out. `first_of` names the
@@ -53,5 +54,6 @@ pub fn dry_run(
     };
     let profile = profile.lock().expect("the run is over").clone();
     let (record, notes) = (execution.record(true), Notes::of(&execution, &outcome));
-    Ok(DryRun { profile, record, notes, found, grown, repeats })
+    let states_compared = compared(plan, &mut execution, &outcome, true, iteration)?;
+    Ok(DryRun { profile, record, notes, found, grown, repeats, states_compared })
 }

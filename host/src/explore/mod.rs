@@ -14,6 +14,7 @@ pub mod sample;
 pub mod search;
 
 use crate::artifact::Artifact;
+use crate::determinism;
 use crate::execution::{Execution, Settings, Test};
 use crate::granules::Granules;
 use crate::machine::MachineError;
@@ -22,7 +23,7 @@ use crate::record::{self, Origin};
 use crate::report::Findings;
 use crate::statistics::Statistics;
 use crate::trace::{Trace, TraceError};
-use coyote_strategies::Strategy;
+use coyote_strategies::{Iteration, Strategy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub struct Budget {
     pub timeout: Option<Duration>,
     /// Go on after a bug, and group equal ones.
     pub explore: bool,
+    /// Execute every iteration of a sampler twice more and compare: see [`crate::determinism`].
+    pub check_determinism: bool,
     pub jobs: usize,
 }
 
@@ -101,6 +104,8 @@ pub struct Exploration {
     /// Memory that turned out to be shared, and how often iterations were repeated for it.
     pub shared: Granules,
     pub repeats: u64,
+    /// States that were compared with those of another execution of the same iteration.
+    pub states_compared: u64,
     /// What a search says of itself.
     pub searched: Option<search::Searched>,
 }
@@ -149,6 +154,7 @@ impl Exploration {
             left_blocked: Vec::new(),
             shared: Granules::default(),
             repeats: 0,
+            states_compared: 0,
             searched: None,
         }
     }
@@ -210,6 +216,21 @@ fn found(
     trace.write(&path)?;
     let findings = Findings::of(execution, bug);
     Ok(Found { bug: bug.clone(), iteration, trace, path, findings, count: 1, by })
+}
+
+/// Executes the iteration that has just ended again, if that was asked for. Returns how many states were
+/// compared.
+fn compared(
+    plan: &Plan,
+    execution: &mut Execution,
+    outcome: &Outcome,
+    fair: bool,
+    iteration: Iteration,
+) -> Result<u64, MachineError> {
+    match plan.budget.check_determinism {
+        true => determinism::check(execution, outcome, fair, iteration),
+        false => Ok(0),
+    }
 }
 
 fn trace_path(stem: &Path, label: &str) -> PathBuf {

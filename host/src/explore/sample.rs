@@ -7,7 +7,7 @@
 
 use super::bugs::{self, Bugs};
 use super::dry_run::dry_run;
-use super::{Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, found};
+use super::{Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, compared, found};
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::engine_thread::on_engine_thread;
 use crate::epochs::{self, Epochs, Ran};
@@ -29,6 +29,7 @@ struct Report {
     notes: Notes,
     grown: Granules,
     repeats: u32,
+    states_compared: u64,
 }
 
 /// What jobs share.
@@ -94,6 +95,7 @@ pub fn explore(
             notes: dry_run.notes,
             grown: dry_run.grown,
             repeats: dry_run.repeats,
+            states_compared: dry_run.states_compared,
         };
         // Whoever wants one iteration alone has no use for this one's bug.
         if plan.budget.first == 0 && collected.count(report) {
@@ -199,6 +201,7 @@ impl Collected {
         exploration.note(report.notes);
         exploration.shared.0.extend(report.grown.0);
         exploration.repeats += u64::from(report.repeats);
+        exploration.states_compared += report.states_compared;
         let Some(found) = report.found else { return false };
         self.bugs.add(*found);
         if !self.explore {
@@ -263,7 +266,9 @@ fn run_job(
         };
         let urgent = found.is_some();
         let record = execution.record(strategy.fair());
-        batch.push(Report { index, record, found, notes: Notes::of(&execution, &outcome), grown, repeats });
+        let notes = Notes::of(&execution, &outcome);
+        let states_compared = compared(plan, &mut execution, &outcome, strategy.fair(), iteration)?;
+        batch.push(Report { index, record, found, notes, grown, repeats, states_compared });
         if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {
             return Ok(());
         }

@@ -1,9 +1,10 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
-//! In the order of the data: the guest's calls arrive at [`imports`], [`operations`] and [`wasi`], which work
-//! on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is the door to memory and
-//! [`tracker`] knows what changed there, [`owners`] whose it is; [`stack`] reads suspended stacks.
+//! In the order of the data: the guest's calls arrive at [`imports`], [`operations`], [`wasi`] and
+//! `assemblyscript`, which work on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is
+//! the door to memory and [`tracker`] knows what changed there, [`owners`] whose it is; [`stack`] reads suspended stacks.
 
+mod assemblyscript;
 pub mod conductor;
 pub mod guest_memory;
 pub mod host;
@@ -22,7 +23,7 @@ use crate::runtime::Runtime;
 use conductor::{Conductor, Read, Unfinished};
 use coyote_abi::rt;
 use coyote_instrumenter::Location;
-use coyote_strategies::{Pick, Standing};
+use coyote_strategies::{Pick, Standing, WorkerId};
 use host::{Host, Image, Stopped, World};
 use owners::{Owners, OwnersSnapshot};
 use std::hash::Hash;
@@ -42,6 +43,35 @@ pub struct Snapshot {
     images: Vec<Image>,
     runtime: Runtime,
     unfinished: Option<Unfinished>,
+}
+
+/// What a fingerprint is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    Memory,
+    /// Whose memory is: see [`owners`].
+    Owners,
+    /// Sync objects, the clock, who waits for what.
+    Runtime,
+    /// Globals that workers share.
+    Globals,
+    /// A step that still needs a value.
+    Unfinished,
+    /// A worker's saved frames and its own globals.
+    Frames(WorkerId),
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Part::Memory => f.write_str("memory"),
+            Part::Owners => f.write_str("the owners of memory"),
+            Part::Runtime => f.write_str("the runtime's state"),
+            Part::Globals => f.write_str("globals"),
+            Part::Unfinished => f.write_str("the values of a step"),
+            Part::Frames(worker) => write!(f, "the suspended worker number {}", worker.index()),
+        }
+    }
 }
 
 /// The exports that the host drives, and where the shared globals are exchanged.
@@ -386,37 +416,44 @@ impl Machine {
     /// With another red zone than compilers use: a fault that tests must notice.
     #[doc(hidden)]
     pub fn fingerprint_with(&mut self, red_zone: u32) -> u128 {
+        let mut print = 0u128;
+        self.each_part(red_zone, |_, part| print = print.wrapping_add(part));
+        print
+    }
+
+    /// What the fingerprint is the sum of, each with a name. Every worker must be suspended.
+    pub fn fingerprint_parts(&mut self) -> Vec<(Part, u128)> {
+        let mut parts = Vec::new();
+        self.each_part(stack::RED_ZONE, |part, print| parts.push((part, print)));
+        parts
+    }
+
+    fn each_part(&mut self, red_zone: u32, mut each: impl FnMut(Part, u128)) {
         self.collect_marks();
         let globals = self.save_globals();
         let dead = stack::dead_ranges(self.store.data(), red_zone);
-        let memory = match self.ports.memory {
-            Some(memory) => {
-                let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-                let size = host.conductor.memory_bytes as usize;
-                host.tracker.hash(&bytes[..size], dead)
-            }
-            None => 0,
-        };
-        let owners = self.with_owners(|owners, table| owners.digest(table));
+        if let Some(memory) = self.ports.memory {
+            let (bytes, host) = memory.data_and_store_mut(&mut self.store);
+            let size = host.conductor.memory_bytes as usize;
+            each(Part::Memory, host.tracker.hash(&bytes[..size], dead));
+        }
+        each(Part::Owners, self.with_owners(|owners, table| owners.digest(table)));
         let host = self.store.data();
-        let mut print = memory
-            .wrapping_add(owners)
-            .wrapping_add(host.conductor.runtime.digest())
-            .wrapping_add(xxh3_128_with_seed(&globals, 1));
+        each(Part::Runtime, host.conductor.runtime.digest());
+        each(Part::Globals, xxh3_128_with_seed(&globals, 1));
         if let Some(unfinished) = host.conductor.unfinished() {
             let mut hasher = Xxh3::with_seed(2);
             unfinished.hash(&mut hasher);
-            print = print.wrapping_add(hasher.digest128());
+            each(Part::Unfinished, hasher.digest128());
         }
         let workers = host.conductor.runtime.view().workers.iter().zip(host.conductor.runtime.workers());
-        for ((pending, worker), image) in workers.zip(&host.images) {
+        for (number, ((pending, worker), image)) in workers.zip(&host.images).enumerate() {
             // A worker that has not begun is all in the runtime, and one that has ended is no more.
             if image.started && pending.standing != Standing::Ended {
                 let bytes = stack::canonical(&host.table, &image.bytes);
-                print = print.wrapping_add(xxh3_128_with_seed(&bytes, worker.key));
+                each(Part::Frames(WorkerId(number as u32)), xxh3_128_with_seed(&bytes, worker.key));
             }
         }
-        print
     }
 
     /// Guest memory, and behind it what the guest does not see.
@@ -525,6 +562,7 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
     imports::define(&mut linker).map_err(failed)?;
     wasi::define(&mut linker, artifact.module()).map_err(failed)?;
     artifact.define_stubs(&mut linker).map_err(failed)?;
+    assemblyscript::define(&mut linker, artifact.module(), &artifact.options.stubs).map_err(failed)?;
     let instance =
         linker.instantiate(&mut store, artifact.module()).map_err(|e| match e.downcast_ref::<Trap>() {
             Some(trap) => MachineError::Initialise(format!("the start function stops with: {trap}")),

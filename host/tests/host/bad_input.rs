@@ -71,6 +71,8 @@ fn modules_that_cannot_be_tested() {
         ("no_test.wat", b"(module (func (export \"run\")))"),
         ("parameter.wat", b"(module (func (export \"coyote.test.a\") (param i32)))"),
         ("import.wat", br#"(module (import "env" "launch" (func)) (func (export "coyote.test.a")))"#),
+        // AssemblyScript's has four parameters.
+        ("abort.wat", br#"(module (import "env" "abort" (func)) (func (export "coyote.test.a")))"#),
         ("coyote.wat", br#"(module (import "coyote" "mutex_lok" (func (param i32))) (func (export "coyote.test.a")))"#),
         ("type.wat", br#"(module (import "coyote" "mutex_lock" (func (param i64))) (func (export "coyote.test.a")))"#),
         (
@@ -95,6 +97,7 @@ fn modules_that_cannot_be_tested() {
         &["test", "no_test.wat"],
         &["test", "parameter.wat"],
         &["test", "import.wat"],
+        &["test", "abort.wat"],
         &["test", "coyote.wat"],
         &["test", "type.wat"],
         &["test", "wasi.wat"],

@@ -3,10 +3,11 @@
 
 use super::examples::{self, module_path};
 use super::{guest, process};
+use coyote_wasm::determinism::{self, Course};
 use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::granules::{Granules, Sharing};
 use coyote_wasm::instrumenter::{HeapPoints, Options};
-use coyote_wasm::machine::conductor::Choice;
+use coyote_wasm::machine::Part;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::record::{self, Origin};
 use coyote_wasm::strategies::rng::ChoiceRng;
@@ -16,9 +17,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Iterations of each example: few here, 1,000 when soaking.
+/// Iterations of each example: a hundred here, 1,000 when soaking.
 fn iterations() -> u64 {
-    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(50, |n| n.parse().expect("a number"))
+    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(100, |n| n.parse().expect("a number"))
 }
 
 /// Examples with short bounds: what does not end takes too long otherwise.
@@ -121,38 +122,17 @@ fn one_iteration_knows_what_it_would_know_among_others() {
     assert!(checked > 0, "no iteration was compared");
 }
 
-/// What one iteration did: choices and outcome, and the fingerprint after every step.
-#[derive(PartialEq, Eq)]
-struct Steps {
-    choices: Vec<Choice>,
-    outcome: Outcome,
-    prints: Vec<u128>,
-    memory: Vec<u8>,
-}
-
-fn memory(execution: &Execution) -> Vec<u8> {
-    execution.machine().memory()[..execution.machine().memory_bytes()].to_vec()
-}
-
-fn stepwise(
-    execution: &mut Execution,
-    strategy: &mut dyn coyote_wasm::strategies::Strategy,
-    iteration: Iteration,
-) -> Steps {
-    let mut prints = Vec::new();
-    let outcome = execution.run_stepwise(strategy, iteration, &mut |e| prints.push(e.fingerprint())).unwrap();
-    Steps { choices: execution.choices().to_vec(), outcome, prints, memory: memory(execution) }
-}
-
-/// Inline, step by step, and step by step from the trace's file: the same choices, states and end.
-fn check_iteration(execution: &mut Execution, iteration: Iteration, file: &Path) {
+/// One iteration as `--check-determinism` does it. Returns how many states were compared.
+fn check_again(execution: &mut Execution, iteration: Iteration) -> u64 {
     let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
-    let (choices, inline) = (execution.choices().to_vec(), memory(execution));
-    let steps = stepwise(execution, &mut RandomWalk::default(), iteration);
-    assert!(steps.choices == choices, "inline and stepwise part: {:?}", differing(&steps.choices, &choices));
-    assert_eq!(steps.outcome, outcome);
-    assert!(steps.memory == inline, "inline and stepwise leave different memory");
+    determinism::check(execution, &outcome, true, iteration).unwrap()
+}
 
+/// Inline, step by step under its strategy, and step by step from the trace's file: the same choices,
+/// states and end.
+fn check_from_file(execution: &mut Execution, iteration: Iteration, file: &Path) {
+    let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
+    let inline = Course::inline(execution, &outcome);
     let origin = Origin {
         strategy: "random".into(),
         seed: iteration.seed,
@@ -160,31 +140,27 @@ fn check_iteration(execution: &mut Execution, iteration: Iteration, file: &Path)
         options: vec![],
     };
     record::trace(execution, &outcome, origin).write(file).unwrap();
+    let steps = Course::stepwise(execution, &mut RandomWalk::default(), iteration).unwrap();
+    assert_eq!(inline.difference(&steps), None, "inline and stepwise part");
+
     let trace = Trace::read(file).unwrap();
     let schedule = record::schedule(&trace, &execution.machine().artifact().table);
     let mut replay = Replay::strict(schedule);
-    let replayed = stepwise(execution, &mut replay, iteration);
+    let replayed = Course::stepwise(execution, &mut replay, iteration).unwrap();
     if outcome != Outcome::Abandoned {
         assert_eq!(replay.divergence(), None);
-        assert_eq!(replayed.outcome, outcome);
     }
     assert_eq!(replay.position(), trace.decisions.len());
-    assert!(replayed.choices == choices, "the replay chose something else");
-    let parted = replayed.prints.iter().zip(&steps.prints).position(|(a, b)| a != b);
-    assert_eq!(parted, None, "the replay's state differs after this step");
-    assert_eq!(replayed.prints.len(), steps.prints.len());
-    assert!(replayed.memory == inline);
+    assert_eq!(steps.difference(&replayed), None, "the replay parts");
 }
 
-fn differing(a: &[Choice], b: &[Choice]) -> (usize, Option<Choice>, Option<Choice>) {
-    let at = a.iter().zip(b).position(|(a, b)| a != b).unwrap_or(a.len().min(b.len()));
-    (at, a.get(at).copied(), b.get(at).copied())
-}
-
+/// Each example a hundred times, compared after every step: what `--check-determinism` promises. Some of
+/// them also from a trace's file.
 #[test]
-fn a_replay_from_file_agrees_after_every_step() {
+fn a_replay_agrees_after_every_step() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("iteration.trace");
+    let mut compared = 0;
     for expected in examples::index() {
         let artifact = expected.artifact();
         guest::with(&artifact, &expected.test, &settings(), |execution| {
@@ -193,10 +169,88 @@ fn a_replay_from_file_agrees_after_every_step() {
             for index in 0..(iterations() / share).max(1) {
                 // Shown if the iteration fails.
                 println!("{} {} iteration {index}", expected.module, expected.test);
-                check_iteration(execution, Iteration { seed: 3, index }, &file);
+                let iteration = Iteration { seed: 3, index };
+                compared += check_again(execution, iteration);
+                if index.is_multiple_of(10) {
+                    check_from_file(execution, iteration, &file);
+                }
             }
         });
     }
+    println!("{compared} states were compared");
+    assert!(compared > 100_000, "only {compared} states were compared");
+}
+
+/// A memory that differs from one execution to the next is noticed, with the choice and the part.
+#[test]
+fn what_does_not_repeat_is_named() {
+    let artifact = examples::artifact("racy_counter");
+    let iteration = Iteration { seed: 3, index: 0 };
+    let course = |test: &str, settings: &Settings| {
+        guest::with(&artifact, test, settings, |execution| {
+            Course::stepwise(execution, &mut RandomWalk::default(), iteration).unwrap()
+        })
+    };
+    let (first, second) = (course("racy", &settings()), course("racy", &settings()));
+    assert_eq!(first.difference(&second), None);
+
+    let mut memory = course("racy", &settings());
+    memory.memory[1234] ^= 1;
+    assert_eq!(first.difference(&memory).unwrap(), "memory differs at the end, first at the address 0x4d2");
+    let mut state = course("racy", &settings());
+    state.states[5].iter_mut().find(|part| part.0 == Part::Memory).unwrap().1 ^= 1;
+    assert_eq!(first.difference(&state).unwrap(), "after choice 5, memory differs");
+    let mut shorter = course("racy", &settings());
+    shorter.choices.truncate(7);
+    shorter.states.truncate(7);
+    let difference = first.difference(&shorter).unwrap();
+    assert!(
+        difference.starts_with("after choice 7, ") || difference.starts_with("choice 7 is "),
+        "{difference}"
+    );
+    // Another program altogether.
+    assert!(first.difference(&course("locked", &settings())).is_some());
+}
+
+/// The whole way of a user, and a guest whose start snapshot changes under the check's feet.
+#[test]
+fn the_option_repeats_every_iteration() {
+    let (path, directory) = (module_path("racy_counter"), tempfile::tempdir().unwrap());
+    let test = |more: &[&str]| {
+        let module = path.to_str().unwrap();
+        let always = ["test", module, "--seed", "7", "-i", "50", "--check-determinism"];
+        process::run(directory.path(), &[&always[..], more].concat())
+    };
+    for shared in [&[][..], &["--heap-points", "shared"]] {
+        let passed = test(&[&["--test", "locked"][..], shared].concat());
+        assert_eq!(passed.code, Some(0), "{passed:?}");
+        assert!(passed.stdout.contains("Every iteration was executed twice more: equal after each of "));
+        let found = test(&[&["--test", "racy"][..], shared].concat());
+        assert_eq!(found.code, Some(2), "{found:?}");
+    }
+    let search = test(&["--strategy", "dpor"]);
+    assert_eq!(search.code, Some(1), "{search:?}");
+    assert!(search.stderr.starts_with("error: --check-determinism is for strategies that choose at random"));
+
+    let artifact = examples::artifact("racy_counter");
+    guest::with(&artifact, "locked", &settings(), |execution| {
+        let iteration = Iteration { seed: 3, index: 4 };
+        let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
+        // From here on iterations begin where that one ended.
+        let runtime = execution.runtime().clone();
+        execution.machine_mut().set_start(runtime);
+        let error = determinism::check(execution, &outcome, true, iteration).unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "this is a bug in coyote-wasm: iteration 4 of test locked with seed 3 does not repeat: choice 0 is "
+            ),
+            "{error}"
+        );
+    });
+}
+
+fn memory(execution: &Execution) -> Vec<u8> {
+    execution.machine().memory()[..execution.machine().memory_bytes()].to_vec()
 }
 
 /// One move from outside, chosen at random.
@@ -279,7 +333,7 @@ fn going_back_to_a_snapshot_is_exact() {
                 return;
             }
             // Comparing whole memories is what takes the time.
-            let rounds = (iterations() / 5).max(1);
+            let rounds = (iterations() / 10).max(1);
             for index in 0..rounds {
                 println!("{} {} iteration {index}", expected.module, expected.test);
                 restores += check_restores(execution, Iteration { seed: 11, index }, 200);
@@ -319,11 +373,12 @@ fn points_at_shared_memory_are_deterministic() {
         for test in examples::index().into_iter().filter(|e| e.module == module) {
             guest::with(&artifact, &test.test, &settings(), |execution| {
                 let mut known = Granules::default();
-                for index in 0..iterations() / 10 {
+                for index in 0..iterations() / 20 {
                     println!("{module} {} iteration {index}", test.test);
                     execution.share(Sharing::Only(Arc::new(known.clone())));
                     let iteration = Iteration { seed: 3, index };
-                    check_iteration(execution, iteration, &file);
+                    check_again(execution, iteration);
+                    check_from_file(execution, iteration, &file);
                     restores += check_restores(execution, iteration, 200);
                     known.0.extend(execution.take_grown().0);
                 }

@@ -110,7 +110,14 @@ fn run(
         test: &test,
         settings: &settings,
         seed,
-        budget: Budget { iterations_max, first: 0, timeout: None, explore: false, jobs },
+        budget: Budget {
+            iterations_max,
+            first: 0,
+            timeout: None,
+            explore: false,
+            check_determinism: false,
+            jobs,
+        },
         options: Vec::new(),
         trace_stem: directory.path().join("trace"),
     };

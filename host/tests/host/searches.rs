@@ -37,7 +37,14 @@ fn explore(
 }
 
 fn budget(jobs: usize) -> Budget {
-    Budget { iterations_max: u64::MAX, first: 0, timeout: None, explore: false, jobs }
+    Budget {
+        iterations_max: u64::MAX,
+        first: 0,
+        timeout: None,
+        explore: false,
+        check_determinism: false,
+        jobs,
+    }
 }
 
 fn all_of(module: &str, test: &str, strategy: &str, jobs: usize) -> Exploration {

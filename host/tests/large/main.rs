@@ -1,5 +1,5 @@
 //! Instrumentation changes nothing, shown on large modules as compilers make them: SQLite, a program
-//! of std's threads in debug and in release mode, a libtest binary.
+//! of std's threads in debug and in release mode, a libtest binary, a Go program.
 //!
 //! `cargo xtask large` builds the modules; where they are not, these tests say so and pass.
 //! `COYOTE_LARGE` names another directory with modules; every one in it must be accepted.
@@ -9,6 +9,7 @@ mod figures;
 mod oracle;
 
 use coyote_wasm::artifact::{Artifact, engine};
+use coyote_wasm::determinism;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, Points, instrument};
@@ -277,4 +278,28 @@ fn libtest() {
 #[test]
 fn libtest_with_one_test_thread() {
     threads("libtest_debug", &["libtest", "--test-threads=1"], &expected("libtest"), without_time);
+}
+
+/// Go runs its goroutines in one worker: whatever the seed, they do the same. Built only where there is a
+/// Go compiler.
+#[test]
+fn goroutines() {
+    let Ok(wasm) = std::fs::read(directory().join("goroutines.wasm")) else {
+        println!("skipped: cargo xtask large builds it, if there is a Go compiler");
+        return;
+    };
+    let artifact = artifact("goroutines", &wasm, Points::Heap);
+    with_program(&artifact, &["goroutines"], |execution| {
+        for seed in 0..2 {
+            let iteration = Iteration { seed, index: seed };
+            let run = inline(execution, iteration);
+            assert_eq!(
+                (run.outcome.clone(), &*run.ended.output),
+                (Outcome::Passed, &*expected("goroutines"))
+            );
+            assert_eq!(execution.record(true).decisions, 0, "there is one worker");
+            let states = determinism::check(execution, &run.outcome, true, iteration).unwrap();
+            println!("goroutines: {states} states are equal");
+        }
+    });
 }

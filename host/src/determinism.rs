@@ -1,0 +1,180 @@
+//! `--check-determinism`: an iteration, executed again and compared after every step.
+//!
+//! Replays, searches and fingerprints rest on one claim: the same choices lead through the same states.
+//! An iteration that was executed inline is executed twice more, step by step, from the choices that it
+//! made. All three must make the same choices, end alike and leave the same memory, byte for byte; the
+//! two that stop at every step must agree there in all that a fingerprint is made of.
+//!
+//! What it cannot see: state that a fingerprint leaves out (a worker's stack far below its stack pointer)
+//! is compared at the end only, as a part of memory. An iteration that a bound of ours on call depth cut
+//! off is not compared: suspended frames take more room than running ones.
+
+use crate::execution::Execution;
+use crate::machine::conductor::Choice;
+use crate::machine::{MachineError, Part};
+use crate::outcome::{Bound, Outcome};
+use coyote_strategies::{Iteration, Pick, Strategy, View};
+
+/// What an execution of one iteration went through.
+pub struct Course {
+    pub outcome: Outcome,
+    pub choices: Vec<Choice>,
+    /// After every step, if it was executed step by step: what the state's fingerprint is made of.
+    pub states: Vec<Vec<(Part, u128)>>,
+    /// Guest memory at the end.
+    pub memory: Vec<u8>,
+}
+
+impl Course {
+    /// Of the iteration that has just been executed inline.
+    pub fn inline(execution: &Execution, outcome: &Outcome) -> Course {
+        Course::of(execution, outcome.clone(), Vec::new())
+    }
+
+    /// Executes an iteration step by step.
+    ///
+    /// # Errors
+    /// The machine's: of ours or of the environment.
+    pub fn stepwise(
+        execution: &mut Execution,
+        strategy: &mut dyn Strategy,
+        iteration: Iteration,
+    ) -> Result<Course, MachineError> {
+        let mut states = Vec::new();
+        let outcome = execution.run_stepwise(strategy, iteration, &mut |execution| {
+            states.push(execution.machine_mut().fingerprint_parts());
+        })?;
+        Ok(Course::of(execution, outcome, states))
+    }
+
+    fn of(execution: &Execution, outcome: Outcome, states: Vec<Vec<(Part, u128)>>) -> Course {
+        let machine = execution.machine();
+        let memory = machine.memory()[..machine.memory_bytes()].to_vec();
+        Course { outcome, choices: execution.choices().to_vec(), states, memory }
+    }
+
+    /// The first thing in which another course of the same iteration differs, as a sentence. States
+    /// are compared if both have them.
+    pub fn difference(&self, other: &Course) -> Option<String> {
+        if self.cut_off() || other.cut_off() {
+            return None;
+        }
+        let chosen = first_difference(&self.choices, &other.choices);
+        let stated = first_difference(&self.states, &other.states);
+        let state = stated.filter(|_| !self.states.is_empty() && !other.states.is_empty());
+        match (chosen, state) {
+            // A choice leads to the state of the same number.
+            (chosen, Some(at)) if chosen.is_none_or(|chosen| at < chosen) => {
+                let state = |course: &Course| course.states.get(at).cloned().unwrap_or_default();
+                Some(format!("after choice {at}, {}", parts(&state(self), &state(other))))
+            }
+            (Some(at), _) => Some(format!(
+                "choice {at} is {} in one execution and {} in the other",
+                choice(self.choices.get(at)),
+                choice(other.choices.get(at))
+            )),
+            _ if self.outcome != other.outcome => Some(format!(
+                "one execution ends with {:?}, the other with {:?}",
+                self.outcome, other.outcome
+            )),
+            _ => first_difference(&self.memory, &other.memory)
+                .map(|address| format!("memory differs at the end, first at the address {address:#x}")),
+        }
+    }
+
+    /// Whether a bound on call depth ended it.
+    fn cut_off(&self) -> bool {
+        matches!(self.outcome, Outcome::Bound(Bound::Frames | Bound::NativeStack))
+    }
+}
+
+/// Executes the iteration that has just ended inline twice more. Returns how many states were compared.
+///
+/// # Errors
+/// [`MachineError::Internal`] if anything differs: a bug of ours.
+pub fn check(
+    execution: &mut Execution,
+    outcome: &Outcome,
+    fair: bool,
+    iteration: Iteration,
+) -> Result<u64, MachineError> {
+    let inline = Course::inline(execution, outcome);
+    let mut again = || {
+        let mut strategy = Again { choices: inline.choices.clone().into_iter(), fair };
+        Course::stepwise(execution, &mut strategy, iteration)
+    };
+    let (first, second) = (again()?, again()?);
+    // What became shared on the way, the iteration has reported already.
+    execution.take_grown();
+    let compared = first.states.len() as u64;
+    match inline.difference(&first).or_else(|| first.difference(&second)) {
+        None => Ok(compared),
+        Some(difference) => Err(MachineError::Internal(format!(
+            "iteration {} of test {} with seed {} does not repeat: {difference}",
+            iteration.index,
+            execution.test().name,
+            iteration.seed
+        ))),
+    }
+}
+
+/// Makes choices again. Where one is not possible it gives up, and the course ends there.
+struct Again {
+    choices: std::vec::IntoIter<Choice>,
+    /// As the strategy was that made them: bounds depend on it.
+    fair: bool,
+}
+
+impl Strategy for Again {
+    fn name(&self) -> String {
+        "again".into()
+    }
+
+    fn fair(&self) -> bool {
+        self.fair
+    }
+
+    fn begin(&mut self, _: Iteration) {}
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        match self.choices.next()? {
+            Choice::Step { worker, .. } => view.enabled.contains(&worker).then_some(Pick::Step(worker)),
+            Choice::Timeout { worker } => (view.timeout == Some(worker)).then_some(Pick::Timeout(worker)),
+            Choice::Value { .. } => None,
+        }
+    }
+
+    fn value(&mut self, bound: u64, _: &View) -> Option<u64> {
+        match self.choices.next()? {
+            Choice::Value { value, .. } if u64::from(value) < bound => Some(value.into()),
+            _ => None,
+        }
+    }
+}
+
+fn first_difference<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
+    // Mostly they are equal, and memory is large.
+    if a == b {
+        return None;
+    }
+    let at = a.iter().zip(b).position(|(a, b)| a != b);
+    at.or((a.len() != b.len()).then(|| a.len().min(b.len())))
+}
+
+/// Which parts of two states are not equal, as a clause.
+fn parts(a: &[(Part, u128)], b: &[(Part, u128)]) -> String {
+    let only = |a: &[(Part, u128)], b: &[(Part, u128)]| -> Vec<Part> {
+        a.iter().filter(|part| !b.contains(part)).map(|part| part.0).collect()
+    };
+    let mut parts = only(a, b);
+    parts.extend(only(b, a));
+    parts.sort();
+    parts.dedup();
+    let verb = if parts.len() == 1 { "differs" } else { "differ" };
+    let names: Vec<String> = parts.iter().map(Part::to_string).collect();
+    format!("{} {verb}", names.join(" and "))
+}
+
+fn choice(choice: Option<&Choice>) -> String {
+    choice.map_or("the end".into(), |choice| format!("{choice:?}"))
+}
