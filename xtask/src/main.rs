@@ -1,6 +1,6 @@
 //! Project tasks: the same command at home and in CI.
 //!
-//! - [`codegen`]: files that are made from the contract.
+//! - [`codegen`]: files that are made from others. With [`support`]: what guests may be made of.
 //! - [`guests`]: the example guests, from their sources.
 //! - [`tests`]: all tests, blessing their expectations, running them for long.
 //! - [`bench`]: what the engine costs, beside its peers.
@@ -12,6 +12,7 @@ mod codegen;
 mod files;
 mod guests;
 mod large;
+mod support;
 mod tests;
 
 use anyhow::Result;

@@ -1,21 +1,52 @@
 //! Leaves out the debug information of libraries: std's alone is 1.5 MB in a module of 26 KB of code.
 //!
 //! What stays is every unit whose source file is in this repository, with all that it says, also of
-//! library code that was compiled as a part of it (generic or inline functions).
+//! library code that was compiled as a part of it (generic or inline functions). Of Zig, which makes one
+//! unit of a program and all that it uses, stays what stacks need: functions and lines.
 
 use crate::files;
 use anyhow::{Context, Result};
-use gimli::write::{Address, EndianVec, Sections};
-use gimli::{EndianSlice, LittleEndian, Section};
+use gimli::write::{Address, AttributeValue, EndianVec, Sections, UnitEntryId};
+use gimli::{DwAt, EndianSlice, LittleEndian, Section, constants as dw};
 use std::collections::BTreeMap;
 use wasmparser::{Parser, Payload};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
+/// Debug sections by name.
+type Debug<'a> = BTreeMap<&'a str, &'a [u8]>;
+
 /// The module with debug information of our own code only; other sections are copied as they are.
 pub fn strip_libraries(wasm: &[u8]) -> Result<Vec<u8>> {
+    replace(wasm, |debug| rewritten(debug, &is_own, |_| {}))
+}
+
+/// The module with what stacks need of the debug information of one unit: functions, what was inlined into
+/// them, lines. The unit then is the given file in a directory relative to the repository's root.
+pub fn lines_only(wasm: &[u8], unit: &str, directory: &str, file: &str) -> Result<Vec<u8>> {
+    let pruned = replace(wasm, |debug| {
+        rewritten(debug, &|_, name| name == unit, |dwarf| {
+            for (_, unit) in dwarf.units.iter_mut() {
+                prune(unit, unit.root());
+                // Where variables lie.
+                unit.locations = Default::default();
+                let root = unit.get_mut(unit.root());
+                root.set(dw::DW_AT_name, AttributeValue::String(file.into()));
+                root.set(dw::DW_AT_comp_dir, AttributeValue::String(directory.into()));
+            }
+        })
+    })?;
+    // Once more: what nothing refers to any longer is left out.
+    replace(&pruned, |debug| rewritten(debug, &|_, _| true, |_| {}))
+}
+
+/// The module with other debug sections.
+fn replace(
+    wasm: &[u8],
+    sections: impl FnOnce(&Debug) -> Result<Vec<(&'static str, Vec<u8>)>>,
+) -> Result<Vec<u8>> {
     let mut stripped = wasm.get(..8).context("a module begins with a header")?.to_vec();
-    let mut debug: BTreeMap<&str, &[u8]> = BTreeMap::new();
+    let mut debug = Debug::new();
     for payload in Parser::new(0).parse_all(wasm) {
         let payload = payload?;
         if let Payload::CustomSection(section) = &payload
@@ -26,7 +57,7 @@ pub fn strip_libraries(wasm: &[u8]) -> Result<Vec<u8>> {
             append(&mut stripped, id, &wasm[range]);
         }
     }
-    for (name, data) in own(&debug)? {
+    for (name, data) in sections(&debug)? {
         let mut contents = Vec::new();
         leb(&mut contents, name.len());
         contents.extend_from_slice(name.as_bytes());
@@ -36,8 +67,15 @@ pub fn strip_libraries(wasm: &[u8]) -> Result<Vec<u8>> {
     Ok(stripped)
 }
 
-/// The debug sections of our own units, rewritten so that nothing unused is in them.
-fn own(debug: &BTreeMap<&str, &[u8]>) -> Result<Vec<(&'static str, Vec<u8>)>> {
+/// Whether to keep a unit of this directory and name.
+type Keep<'a> = &'a dyn Fn(&str, &str) -> bool;
+
+/// The debug sections of some units, edited, and written so that nothing unused is in them.
+fn rewritten(
+    debug: &Debug,
+    keep: Keep,
+    edit: impl FnOnce(&mut gimli::write::Dwarf),
+) -> Result<Vec<(&'static str, Vec<u8>)>> {
     let section = |id: gimli::SectionId| debug.get(id.name()).copied().unwrap_or_default();
     let load = |info: &[u8]| {
         gimli::DwarfSections::load(|id| -> gimli::Result<Vec<u8>> {
@@ -45,15 +83,16 @@ fn own(debug: &BTreeMap<&str, &[u8]>) -> Result<Vec<(&'static str, Vec<u8>)>> {
         })
     };
     let all = load(section(gimli::SectionId::DebugInfo))?;
-    let kept = own_units(&all.borrow(|bytes| EndianSlice::new(bytes, LittleEndian)))?;
+    let kept = kept_units(&all.borrow(|bytes| EndianSlice::new(bytes, LittleEndian)), keep)?;
     if kept.is_empty() {
         return Ok(Vec::new());
     }
     let kept = load(&kept)?;
     let kept = kept.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
-    let mut rewritten = gimli::write::Dwarf::from(&kept, &|address| Some(Address::Constant(address)))?;
+    let mut dwarf = gimli::write::Dwarf::from(&kept, &|address| Some(Address::Constant(address)))?;
+    edit(&mut dwarf);
     let mut sections = Sections::new(EndianVec::new(LittleEndian));
-    rewritten.write(&mut sections)?;
+    dwarf.write(&mut sections)?;
     let mut written = Vec::new();
     sections.for_each_mut(|id, data| {
         if !data.slice().is_empty() {
@@ -64,9 +103,47 @@ fn own(debug: &BTreeMap<&str, &[u8]>) -> Result<Vec<(&'static str, Vec<u8>)>> {
     Ok(written)
 }
 
-/// `.debug_info` with our own units. They refer to other sections, which stay where they are, and not
+/// What stacks need: where code came from, and from which call it was inlined.
+const NEEDED: &[DwAt] = &[
+    dw::DW_AT_name,
+    dw::DW_AT_linkage_name,
+    dw::DW_AT_low_pc,
+    dw::DW_AT_high_pc,
+    dw::DW_AT_ranges,
+    dw::DW_AT_abstract_origin,
+    dw::DW_AT_specification,
+    dw::DW_AT_call_file,
+    dw::DW_AT_call_line,
+    dw::DW_AT_call_column,
+    dw::DW_AT_language,
+    dw::DW_AT_stmt_list,
+];
+
+/// Removes entries that are no functions and contain none, and attributes that stacks do not need.
+/// Returns whether the entry itself is needed.
+fn prune(unit: &mut gimli::write::Unit, id: UnitEntryId) -> bool {
+    let entry = unit.get_mut(id);
+    let function = matches!(entry.tag(), dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine);
+    // Blocks refer to blocks, which may be removed.
+    let refers = |name| [dw::DW_AT_abstract_origin, dw::DW_AT_specification].contains(&name);
+    let needed = |name| NEEDED.contains(&name) && (function || !refers(name));
+    let unneeded: Vec<DwAt> = entry.attrs().map(|a| a.name()).filter(|name| !needed(*name)).collect();
+    unneeded.into_iter().for_each(|name| entry.delete(name));
+    let children: Vec<UnitEntryId> = entry.children().copied().collect();
+    let mut contains = false;
+    for child in children {
+        if prune(unit, child) {
+            contains = true;
+        } else {
+            unit.get_mut(id).delete_child(child);
+        }
+    }
+    function || contains
+}
+
+/// `.debug_info` with the units to keep. They refer to other sections, which stay where they are, and not
 /// to each other.
-fn own_units(dwarf: &gimli::Dwarf<Slice>) -> Result<Vec<u8>> {
+fn kept_units(dwarf: &gimli::Dwarf<Slice>, keep: Keep) -> Result<Vec<u8>> {
     let info = dwarf.debug_info.reader().slice();
     let mut kept = Vec::new();
     let mut units = dwarf.units();
@@ -75,7 +152,7 @@ fn own_units(dwarf: &gimli::Dwarf<Slice>) -> Result<Vec<u8>> {
         let start = header.offset().as_debug_info_offset().context("units are in .debug_info")?.0;
         let length = header.length_including_self();
         let text = |slice: Option<Slice>| slice.map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-        if is_own(&text(unit.comp_dir), &text(unit.name)) {
+        if keep(&text(unit.comp_dir), &text(unit.name)) {
             kept.extend_from_slice(&info[start..start + length]);
         }
     }

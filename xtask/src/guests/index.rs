@@ -12,23 +12,32 @@ const INDEX: &str = "examples/expected.json";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Index {
+pub struct Index {
     version: u32,
     /// For the reader.
     #[serde(rename = "about")]
     _about: Vec<String>,
-    tests: Vec<Expectation>,
+    pub tests: Vec<Expectation>,
+}
+
+impl Index {
+    pub fn read() -> Result<Index> {
+        let index: Index = serde_json::from_str(&files::read_text(&files::root().join(INDEX))?)
+            .with_context(|| format!("{INDEX} is damaged"))?;
+        ensure!(index.version == 1, "{INDEX} has version {}", index.version);
+        Ok(index)
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expectation {
+pub struct Expectation {
     /// `examples/wasm/<module>.wasm`.
-    module: String,
+    pub module: String,
     /// Name of the test, or `main` for a program.
-    test: String,
+    pub test: String,
     /// `passed`, `bound`, or the kind of a bug as traces call it.
-    verdict: String,
+    pub verdict: String,
     /// The bug is found within so many iterations for at least 95 of the seeds 0 to 99.
     found_within: Option<u32>,
     /// So many iterations find nothing.
@@ -47,9 +56,7 @@ const VERDICTS: &[&str] =
 
 /// Every test of every committed module has one expectation, and every expectation has its test.
 pub fn check() -> Result<()> {
-    let index: Index = serde_json::from_str(&files::read_text(&files::root().join(INDEX))?)
-        .with_context(|| format!("{INDEX} is damaged"))?;
-    ensure!(index.version == 1, "{INDEX} has version {}", index.version);
+    let index = Index::read()?;
     let mut expected = BTreeSet::new();
     for e in &index.tests {
         let name = format!("{}.{}", e.module, e.test);

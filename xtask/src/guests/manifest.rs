@@ -17,7 +17,7 @@ pub struct Manifest {
     pub guests: BTreeMap<String, Entry>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Version of the compiler, as it prints it.

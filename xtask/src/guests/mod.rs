@@ -4,17 +4,19 @@
 //! toolchain cannot be had. Builds give the same bytes in every directory; with `--check` they are
 //! compared with the committed ones, if the compiler is the one that made those.
 //!
-//! - [`c`], [`rust`], [`wat`]: from sources to a module, one language each.
+//! - [`assemblyscript`], [`c`], [`rust`], [`wat`], [`zig`]: from sources to a module, one language each.
 //! - [`debug_info`]: leaves out the debug information of libraries.
 //! - [`manifest`]: which sources and compilers the committed modules came from.
 //! - [`index`]: what is expected of each test, `examples/expected.json`.
 
+mod assemblyscript;
 pub mod c;
 mod debug_info;
-mod index;
+pub mod index;
 mod manifest;
 pub mod rust;
 mod wat;
+mod zig;
 
 use crate::files;
 use anyhow::{Context, Result, bail};
@@ -47,9 +49,19 @@ pub struct Guest {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Language {
+    AssemblyScript,
     C,
     Rust(rust::Target),
     Wat,
+    Zig,
+}
+
+impl Language {
+    /// Whether the other guests can be built without this one's compiler: it is no part of what
+    /// contributors are asked to install.
+    fn optional(self) -> bool {
+        matches!(self, Language::AssemblyScript | Language::Zig)
+    }
 }
 
 /// What a language needs on this machine.
@@ -74,12 +86,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// All guests, sorted by name.
 fn find() -> Result<Vec<Guest>> {
-    let mut guests = c::find()?;
+    let mut guests = assemblyscript::find()?;
+    guests.extend(c::find()?);
     guests.extend(rust::find()?);
     guests.extend(wat::find()?);
+    guests.extend(zig::find()?);
     guests.sort_by(|a, b| a.name.cmp(&b.name));
     if let Some(pair) = guests.windows(2).find(|pair| pair[0].name == pair[1].name) {
         bail!("two guests are called `{}`", pair[0].name);
+    }
+    Ok(guests)
+}
+
+/// Guests of one file each, in a directory.
+fn one_file_each(directory: &str, extension: &str, language: Language) -> Result<Vec<Guest>> {
+    let mut guests = Vec::new();
+    for path in files::list(&files::root().join(directory))? {
+        if path.extension().is_some_and(|e| e == extension) {
+            let name = path.file_stem().context("a source file has a name")?.to_string_lossy().into_owned();
+            guests.push(Guest { name, language, sources: vec![path] });
+        }
     }
     Ok(guests)
 }
@@ -96,6 +122,7 @@ impl Builder {
         let mut toolchains = BTreeMap::new();
         for language in guests.iter().map(|g| g.language) {
             let toolchain = match language {
+                Language::AssemblyScript => assemblyscript::toolchain(),
                 Language::C => match &clang {
                     Ok(clang) => Toolchain::Found(clang.version.clone()),
                     Err(missing) => Toolchain::Missing(missing.clone()),
@@ -103,6 +130,7 @@ impl Builder {
                 Language::Rust(target) => target.toolchain()?,
                 // Our own dependency: its version follows from Cargo.lock, and so do the bytes.
                 Language::Wat => Toolchain::Found("wat".into()),
+                Language::Zig => zig::toolchain(),
             };
             toolchains.insert(language, toolchain);
         }
@@ -123,9 +151,11 @@ impl Builder {
     /// The finished module.
     fn module(&self, guest: &Guest) -> Result<Vec<u8>> {
         let wasm = match guest.language {
+            Language::AssemblyScript => assemblyscript::compile(guest)?,
             Language::C => self.clang.as_ref().map_err(|e| anyhow::anyhow!("{e}"))?.compile(guest)?,
             Language::Rust(target) => files::read(&target.output(&guest.name))?,
             Language::Wat => wat::assemble(guest)?,
+            Language::Zig => zig::compile(guest)?,
         };
         let wasm = debug_info::strip_libraries(&wasm)?;
         wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all())
@@ -136,7 +166,18 @@ impl Builder {
 }
 
 fn build(guests: &[Guest], builder: &Builder, all: bool) -> Result<()> {
-    let mut missing: Vec<&str> = guests.iter().filter_map(|g| builder.compiler(g).err()).collect();
+    let former = Manifest::read()?;
+    let mut missing = Vec::new();
+    let mut skipped = Vec::new();
+    for guest in guests {
+        let Err(what) = builder.compiler(guest) else { continue };
+        if guest.language.optional() && compare(guest, builder, former.guests.get(&guest.name))?.is_skipped()
+        {
+            skipped.push(guest.name.as_str());
+        } else {
+            missing.push(what);
+        }
+    }
     missing.sort();
     missing.dedup();
     if !missing.is_empty() {
@@ -144,6 +185,13 @@ fn build(guests: &[Guest], builder: &Builder, all: bool) -> Result<()> {
     }
     let mut manifest = if all { Manifest::default() } else { Manifest::read()? };
     for guest in guests {
+        if skipped.contains(&guest.name.as_str()) {
+            println!("{:24} kept: {}", guest.name, builder.compiler(guest).expect_err("it is missing"));
+            manifest
+                .guests
+                .extend(former.guests.get_key_value(&guest.name).map(|(k, v)| (k.clone(), v.clone())));
+            continue;
+        }
         let wasm = builder.module(guest)?;
         let compiler = builder.compiler(guest).expect("nothing is missing").to_string();
         files::write(&committed(guest), &wasm)?;
@@ -188,6 +236,12 @@ enum Verdict {
     /// Nothing speaks against it, but it could not be built to compare.
     Skipped(String),
     Stale(String),
+}
+
+impl Verdict {
+    fn is_skipped(&self) -> bool {
+        matches!(self, Verdict::Skipped(_))
+    }
 }
 
 fn compare(guest: &Guest, builder: &Builder, entry: Option<&Entry>) -> Result<Verdict> {
