@@ -2,7 +2,8 @@
 //!
 //! In the order of the data: the guest's calls arrive at [`imports`], [`operations`], [`wasi`] and
 //! `assemblyscript`, which work on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is
-//! the door to memory and [`tracker`] knows what changed there, [`owners`] whose it is; [`stack`] reads suspended stacks.
+//! the door to memory, [`tracker`] knows what changed there and [`owners`] whose it is; [`stack`] reads
+//! suspended stacks.
 
 mod assemblyscript;
 pub mod conductor;

@@ -4,7 +4,7 @@
 //! toolchain cannot be had. Builds give the same bytes in every directory; with `--check` they are
 //! compared with the committed ones, if the compiler is the one that made those.
 //!
-//! - [`assemblyscript`], [`c`], [`rust`], [`wat`], [`zig`]: from sources to a module, one language each.
+//! - [`assemblyscript`], [`c`], [`musl`], [`rust`], [`wat`], [`zig`]: from sources to a module, one language each.
 //! - [`debug_info`]: leaves out the debug information of libraries.
 //! - [`manifest`]: which sources and compilers the committed modules came from.
 //! - [`index`]: what is expected of each test, `examples/expected.json`.
@@ -14,6 +14,7 @@ pub mod c;
 mod debug_info;
 pub mod index;
 mod manifest;
+mod musl;
 pub mod rust;
 mod wat;
 mod zig;
@@ -51,6 +52,7 @@ pub struct Guest {
 pub enum Language {
     AssemblyScript,
     C,
+    Musl,
     Rust(rust::Target),
     Wat,
     Zig,
@@ -60,7 +62,7 @@ impl Language {
     /// Whether the other guests can be built without this one's compiler: it is no part of what
     /// contributors are asked to install.
     fn optional(self) -> bool {
-        matches!(self, Language::AssemblyScript | Language::Zig)
+        matches!(self, Language::AssemblyScript | Language::Musl | Language::Zig)
     }
 }
 
@@ -88,6 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn find() -> Result<Vec<Guest>> {
     let mut guests = assemblyscript::find()?;
     guests.extend(c::find()?);
+    guests.extend(musl::find()?);
     guests.extend(rust::find()?);
     guests.extend(wat::find()?);
     guests.extend(zig::find()?);
@@ -127,6 +130,7 @@ impl Builder {
                     Ok(clang) => Toolchain::Found(clang.version.clone()),
                     Err(missing) => Toolchain::Missing(missing.clone()),
                 },
+                Language::Musl => musl::toolchain(&clang)?,
                 Language::Rust(target) => target.toolchain()?,
                 // Our own dependency: its version follows from Cargo.lock, and so do the bytes.
                 Language::Wat => Toolchain::Found("wat".into()),
@@ -153,6 +157,7 @@ impl Builder {
         let wasm = match guest.language {
             Language::AssemblyScript => assemblyscript::compile(guest)?,
             Language::C => self.clang.as_ref().map_err(|e| anyhow::anyhow!("{e}"))?.compile(guest)?,
+            Language::Musl => musl::compile(self.clang.as_ref().map_err(|e| anyhow::anyhow!("{e}"))?, guest)?,
             Language::Rust(target) => files::read(&target.output(&guest.name))?,
             Language::Wat => wat::assemble(guest)?,
             Language::Zig => zig::compile(guest)?,

@@ -37,15 +37,19 @@ impl Target {
 
     pub fn toolchain(self) -> Result<Toolchain> {
         let triple = self.triple();
-        let libraries = output(rustc().args(["--print", "target-libdir", "--target", triple]))?;
-        let libraries = String::from_utf8(libraries.stdout)?;
-        if !Path::new(libraries.trim()).exists() {
+        if !self.libraries()?.exists() {
             return Ok(Toolchain::Missing(format!(
                 "the Rust target {triple} is not installed: `rustup target add {triple}`"
             )));
         }
         let version = output(rustc().arg("--version"))?;
         Ok(Toolchain::Found(String::from_utf8(version.stdout)?.trim().to_string()))
+    }
+
+    /// Where the target's libraries are, if it is installed.
+    pub fn libraries(self) -> Result<PathBuf> {
+        let printed = output(rustc().args(["--print", "target-libdir", "--target", self.triple()]))?;
+        Ok(PathBuf::from(String::from_utf8(printed.stdout)?.trim()))
     }
 
     /// Where cargo leaves the module of this name.

@@ -65,7 +65,7 @@ pub fn compile(guest: &Guest) -> Result<Vec<u8>> {
 }
 
 /// Where Zig's own library is.
-fn library() -> Result<PathBuf> {
+pub fn library() -> Result<PathBuf> {
     let printed = output(Command::new("zig").arg("env"))?;
     let text = String::from_utf8_lossy(&printed.stdout).into_owned();
     let line = text.lines().find(|line| line.contains("lib_dir")).context("`zig env` names its lib_dir")?;
