@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Iterations of each example: a hundred here, 1,000 when soaking.
+/// Iterations of each example: forty here, 1,000 when soaking.
 fn iterations() -> u64 {
-    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(100, |n| n.parse().expect("a number"))
+    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(40, |n| n.parse().expect("a number"))
 }
 
 /// Examples with short bounds: what does not end takes too long otherwise.
@@ -154,8 +154,8 @@ fn check_from_file(execution: &mut Execution, iteration: Iteration, file: &Path)
     assert_eq!(steps.difference(&replayed), None, "the replay parts");
 }
 
-/// Each example a hundred times, compared after every step: what `--check-determinism` promises. Some of
-/// them also from a trace's file.
+/// Each example again and again, compared after every step: what `--check-determinism` promises. Some of the
+/// iterations also from a trace's file.
 #[test]
 fn a_replay_agrees_after_every_step() {
     let directory = tempfile::tempdir().unwrap();
@@ -333,7 +333,7 @@ fn going_back_to_a_snapshot_is_exact() {
                 return;
             }
             // Comparing whole memories is what takes the time.
-            let rounds = (iterations() / 10).max(1);
+            let rounds = (iterations() / 4).max(1);
             for index in 0..rounds {
                 println!("{} {} iteration {index}", expected.module, expected.test);
                 restores += check_restores(execution, Iteration { seed: 11, index }, 200);
@@ -373,7 +373,7 @@ fn points_at_shared_memory_are_deterministic() {
         for test in examples::index().into_iter().filter(|e| e.module == module) {
             guest::with(&artifact, &test.test, &settings(), |execution| {
                 let mut known = Granules::default();
-                for index in 0..iterations() / 20 {
+                for index in 0..iterations() / 8 {
                     println!("{module} {} iteration {index}", test.test);
                     execution.share(Sharing::Only(Arc::new(known.clone())));
                     let iteration = Iteration { seed: 3, index };

@@ -69,7 +69,7 @@ pub fn library() -> Result<PathBuf> {
     let printed = output(Command::new("zig").arg("env"))?;
     let text = String::from_utf8_lossy(&printed.stdout).into_owned();
     let line = text.lines().find(|line| line.contains("lib_dir")).context("`zig env` names its lib_dir")?;
-    let path = line.split('"').filter(|part| Path::new(part).is_dir()).next_back();
+    let path = line.split('"').rfind(|part| Path::new(part).is_dir());
     Ok(PathBuf::from(path.context("`zig env` names a directory")?))
 }
 
