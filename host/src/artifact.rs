@@ -1,9 +1,11 @@
 //! A guest that is ready to run: instrumented, compiled, with its site table.
 
+use crate::machine::host::Host;
+use crate::outcome::BugKind;
 use anyhow::{Result, anyhow, bail};
 use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable};
 use std::sync::Arc;
-use wasmtime::{Config, Engine, Linker, Module, Trap};
+use wasmtime::{Config, Engine, Linker, Module};
 
 /// Native stack for guest code. The rest of the engine thread's stack is for the host.
 pub const WASM_STACK_BYTES: usize = 32 << 20;
@@ -91,16 +93,18 @@ impl Artifact {
         self.table.entries.iter().position(is).map(|i| i as u32)
     }
 
-    /// Defines the imports that the user declared with `--stub`: calling one is a trap.
-    pub fn define_stubs<T: 'static>(&self, linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    /// Defines the imports that the user declared with `--stub` without an answer: a call is a bug.
+    pub fn define_stubs(&self, linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+        linker.allow_shadowing(true);
         for import in self.module.imports() {
             let name = format!("{}.{}", import.module(), import.name());
-            if !self.options.stubs.contains(&name) {
+            if self.options.stub(import.module(), import.name()).is_none() {
                 continue;
             }
             if let Some(ty) = import.ty().func() {
-                linker.func_new(import.module(), import.name(), ty.clone(), |_, _, _| {
-                    Err(Trap::UnreachableCodeReached.into())
+                let what = format!("{name} is called, which is stubbed without an answer");
+                linker.func_new(import.module(), import.name(), ty.clone(), move |mut guest, _, _| {
+                    Err(guest.data_mut().stop(BugKind::Trap, what.clone()).into())
                 })?;
             }
         }

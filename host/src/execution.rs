@@ -63,7 +63,7 @@ pub struct Settings {
 /// What `coyote-wasm test` uses if it is told nothing.
 impl Default for Settings {
     fn default() -> Settings {
-        let world = World { arguments: vec!["guest".into()], environment: Vec::new() };
+        let world = World { arguments: vec!["guest".into()], ..World::default() };
         Settings {
             limits: Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false },
             at_exit: AtExit::Wait,
@@ -93,9 +93,12 @@ impl Execution {
         let world = settings.world.clone();
         let mut machine = Machine::new(artifact.clone(), conductor, world, settings.memory_bytes_max)?;
         let knows_joins = !artifact.table.wasi_threads;
-        let begin = |entry, faults| {
+        // What initialisation does to files stays.
+        let begin = |machine: &Machine, entry, faults| {
             let start = Start { entry, a: 0, b: 0, stack: None };
-            Runtime::new(start, settings.at_exit, knows_joins, faults)
+            let mut runtime = Runtime::new(start, settings.at_exit, knows_joins, faults);
+            runtime.files = machine.conductor().runtime.files.clone();
+            runtime
         };
         // A program initialises itself.
         let initialisers: &[&str] = match test.export.as_str() {
@@ -104,7 +107,8 @@ impl Execution {
         };
         for export in initialisers {
             let Some(entry) = artifact.entry(export) else { continue };
-            machine.set_start(begin(entry, Faults::default()));
+            let runtime = begin(&machine, entry, Faults::default());
+            machine.set_start(runtime);
             let mut execution = Execution { machine, test: test.clone(), error: None };
             let walk = Box::new(RandomWalk::default());
             let (outcome, _) = execution.run(walk, Iteration { seed: 0, index: 0 })?;
@@ -124,7 +128,13 @@ impl Execution {
             }
         }
         let entry = artifact.entry(&test.export).expect("a test is an entry");
-        machine.set_start(begin(entry, settings.faults));
+        if !machine.directories().answers().is_empty() {
+            let why = "a directory given with --dir is used before the test begins, so that iterations would \
+                       not start alike: use it within the test, or --preload it";
+            return Err(MachineError::Initialise(why.into()));
+        }
+        let runtime = begin(&machine, entry, settings.faults);
+        machine.set_start(runtime);
         Ok(Execution { machine, test: test.clone(), error: None })
     }
 

@@ -4,6 +4,7 @@
 //! - [`artifact`]: a module, instrumented and compiled.
 //! - [`machine`]: the guest under control: workers suspended as bytes, snapshots.
 //! - [`runtime`]: what operations mean: blocking, waking, time.
+//! - [`world`]: what a test is told of the world outside: arguments, environment, files.
 //! - [`execution`]: one test, executed under a strategy or step by step.
 //! - [`granules`], [`epochs`]: memory that is known to be shared, and from which iteration on.
 //! - [`determinism`]: an iteration executed again, compared after every step.
@@ -37,6 +38,7 @@ pub mod statistics;
 pub mod symbols;
 pub mod tester;
 pub mod trace;
+pub mod world;
 
 pub use coyote_instrumenter as instrumenter;
 pub use coyote_strategies as strategies;

@@ -50,6 +50,7 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
             fingerprint: None,
         },
         decisions: decisions.collect(),
+        answers: execution.machine().directories().answers().to_vec(),
     }
 }
 

@@ -38,12 +38,18 @@ pub fn replay(execution: &mut Execution, trace: &Trace, lenient: bool) -> Result
         None => Sharing::All,
         Some(granules) => Sharing::Only(Arc::new(granules.clone())),
     });
+    if execution.machine().directories().any() {
+        execution.machine_mut().directories_mut().replay(trace.answers.clone());
+    }
     // The execution owns its strategy while it runs; we want to ask it afterwards.
     let replay = Arc::new(Mutex::new(replay));
     let iteration = Iteration { seed: trace.header.seed, index: trace.header.iteration };
     let (outcome, _) = execution.run(Box::new(Shared(replay.clone())), iteration)?;
     let replay = replay.lock().expect("the run is over");
     let mut divergence = replay.divergence().cloned();
+    if let Some(reason) = execution.machine().directories().diverged() {
+        divergence = Some(Divergence { at: replay.position().saturating_sub(1), reason: reason.into() });
+    }
     if divergence.is_none() && replay.position() < length {
         let (kind, _) = outcome.describe();
         divergence = Some(Divergence {

@@ -4,8 +4,9 @@
 //! it. A refusal is no verdict on the guest. Two refusals come later, because they need the module
 //! as it will be suspended: references live across a suspension, and legacy exceptions around one.
 
+use crate::stubs::Answer;
 use crate::{Error, Function, Location, Options, nearest::nearest};
-use coyote_abi::{Type, guest, rt};
+use coyote_abi::{Type, file, guest, rt};
 use std::collections::BTreeMap;
 use wasmparser::{
     BinaryReaderError, ExternalKind, FunctionBody, KnownCustom, Name, Operator, Parser, Payload, TypeRef,
@@ -406,6 +407,12 @@ fn check_imports(imports: &[Import], types: &FunctionTypes, options: &Options) -
             _ => None,
         };
         match (*module, ty) {
+            (_, TypeRef::Func(_)) if options.stub(module, name).is_some() => {
+                let answer = Answer::of(options, module, name)?.expect("there is a stub");
+                if let Some((_, results)) = function {
+                    answer.check(module, name, results)?;
+                }
+            }
             (guest::MODULE, TypeRef::Func(_)) => {
                 let Some(known) = guest::import(name) else {
                     return Err(Error::Import(unknown_coyote(name)));
@@ -420,7 +427,12 @@ fn check_imports(imports: &[Import], types: &FunctionTypes, options: &Options) -
                     "sched_yield" => expect(module, name, function, &[], &[I32])?,
                     "poll_oneoff" => expect(module, name, function, &[I32; 4], &[I32])?,
                     "proc_exit" => expect(module, name, function, &[I32], &[])?,
-                    _ => {}
+                    name => {
+                        if let Some(call) = file::call(name) {
+                            let params: Vec<_> = call.types().map(val_type).collect();
+                            expect(module, name, function, &params, &[I32])?;
+                        }
+                    }
                 }
             }
             ("wasi", TypeRef::Func(_)) if *name == "thread-spawn" => {
@@ -428,7 +440,6 @@ fn check_imports(imports: &[Import], types: &FunctionTypes, options: &Options) -
             }
             ("env", TypeRef::Memory(_)) if *name == "memory" => {}
             (module, TypeRef::Func(_)) if (module, *name) == ASSEMBLYSCRIPT_ABORT && is_abort(function) => {}
-            (_, TypeRef::Func(_)) if options.stubs.iter().any(|s| *s == format!("{module}.{name}")) => {}
             (_, TypeRef::Func(_)) => unknown.push(format!("`{module}.{name}`")),
             (_, TypeRef::Memory(_)) => {
                 return Err(Error::UnsupportedModule(format!(
@@ -452,12 +463,12 @@ fn check_imports(imports: &[Import], types: &FunctionTypes, options: &Options) -
         0 => Ok(()),
         1 => Err(Error::Import(format!(
             "import {} is neither coyote's nor WASI's: provide it, remove it, or declare it with \
-             --stub MODULE.NAME",
+             --stub MODULE.NAME (a call is a bug) or --stub MODULE.NAME=ANSWER",
             unknown[0]
         ))),
         _ => Err(Error::Import(format!(
             "imports {} are neither coyote's nor WASI's: provide them, remove them, or declare each \
-             with --stub MODULE.NAME",
+             with --stub MODULE.NAME (a call is a bug) or --stub MODULE.NAME=ANSWER",
             unknown.join(", ")
         ))),
     }

@@ -10,7 +10,8 @@
 //! - `draft`: the module on its way through the passes.
 //! - `names`: names for functions that have none.
 //! - `entry`: calls by the real type of a table's entry.
-//! - `threads`: private memory; imports that announce operations.
+//! - `threads`: private memory; imports that announce operations. With `stubs`: imports that nobody
+//!   provides and that give an answer all the same.
 //! - `pass`: passes of a user.
 //! - `points`: announces memory accesses. With `scope`: filters on function names, `access`:
 //!   what instructions do to memory, `frame`: accesses that nobody else can see.
@@ -47,6 +48,7 @@ mod pass;
 mod points;
 mod scope;
 mod sites;
+mod stubs;
 pub mod suspend;
 mod threads;
 mod ticks;

@@ -41,7 +41,9 @@ pub struct Options {
     pub no_points_in: Vec<String>,
     /// If not empty: only these functions' own memory accesses are scheduling points.
     pub points_only_in: Vec<String>,
-    /// Imports `module.name` that neither coyote nor WASI provides and that the host will stub.
+    /// Imports that nobody is to provide: `module.name`, whose call is a bug, or `module.name=ANSWER`. The
+    /// answer is empty for a function that returns nothing, a number, a list of numbers with commas or
+    /// `choose:N`, and of several the strategy chooses one.
     pub stubs: Vec<String>,
     /// A planted bug, so that tests can show that they would notice it.
     #[doc(hidden)]

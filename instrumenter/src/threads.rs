@@ -30,14 +30,29 @@
 //!   drop)
 //! ```
 //!
+//! A call of a file function ([`coyote_abi::file`]) is announced, with its descriptor, and then made:
+//!
+//! ```wat
+//! ;; before
+//! local.get 0 local.get 1 local.get 2 local.get 3 call $fd_read
+//! ;; after
+//! local.get 0 local.get 1 local.get 2 local.get 3
+//! local.set 6 local.set 5 local.set 4
+//! local.tee 7 local.get 7
+//! i32.const 1000 global.set $__cy_budget
+//! i32.const 2 (; site ;) call $coyote_rt.call
+//! local.get 4 local.get 5 local.get 6 call $coyote_rt.fd_read
+//! ```
+//!
 //! An import whose address is taken is routed through a function, so that there is a call to give a
 //! site to.
 
 use crate::check::WASI;
 use crate::code::Code;
 use crate::draft::{Draft, OwnGlobal, sequences, site_location};
+use crate::stubs::Stub;
 use crate::{Location, calls};
-use coyote_abi::{OpKind, Type, guest, rt};
+use coyote_abi::{OpKind, Type, file, guest, rt};
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{FunctionId, GlobalKind, ImportKind, LocalFunction, ValType};
@@ -90,10 +105,56 @@ fn sort_globals(draft: &mut Draft) {
     }
 }
 
-/// A suspending import that takes the place of an import of the guest.
-struct Replacement {
-    import: FunctionId,
-    kind: OpKind,
+/// What takes the place of an import of the guest.
+enum Replacement {
+    /// A suspending import that is told the site.
+    Suspending { import: FunctionId, kind: OpKind },
+    /// A plain import, announced before it is called, with the argument that is a file descriptor.
+    Announced { import: FunctionId, params: Vec<ValType>, descriptor: usize },
+    /// No call at all: see `stubs`.
+    Stub(Stub),
+}
+
+impl Replacement {
+    fn kind(&self) -> OpKind {
+        match self {
+            Replacement::Suspending { kind, .. } => *kind,
+            Replacement::Announced { .. } => OpKind::File,
+            Replacement::Stub(stub) => stub.kind(),
+        }
+    }
+
+    /// Makes the call, with its arguments on the stack. `at` is its place.
+    fn call(&self, draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
+        match self {
+            Replacement::Suspending { import, .. } => {
+                call_site(draft, code, site);
+                code.push(Call { func: *import }, at);
+            }
+            Replacement::Announced { import, params, descriptor } => {
+                let above: Vec<_> = params[*descriptor + 1..].to_vec();
+                let above: Vec<_> = above.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+                let object = draft.module.locals.add(ValType::I32);
+                above.iter().rev().for_each(|local| {
+                    code.set(*local);
+                });
+                code.tee(object).get(object);
+                announce(draft, code, site, at);
+                above.iter().for_each(|local| {
+                    code.get(*local);
+                });
+                code.call(*import);
+            }
+            Replacement::Stub(stub) => stub.call(draft, code, site, at),
+        }
+    }
+}
+
+/// Announces a call of the object on the stack.
+pub fn announce(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
+    let import = draft.suspending(rt::CALL, &[ValType::I32; 2], &[]);
+    call_site(draft, code, site);
+    code.push(Call { func: import }, at);
 }
 
 fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
@@ -109,7 +170,14 @@ fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
         .collect();
     let mut replaced = BTreeMap::new();
     for (id, module, name) in imported {
+        let stub = Stub::of(draft, &module, &name, id);
         let (import, kind) = match (module.as_str(), name.as_str()) {
+            _ if stub.is_some() => {
+                replaced.extend(stub.map(|stub| (id, Replacement::Stub(stub))));
+                continue;
+            }
+            // A call is a bug: the import stays.
+            (module, name) if draft.options.stub(module, name).is_some() => continue,
             (guest::MODULE, name) => {
                 let known = guest::import(name).expect("`check` knows all of them");
                 let Some(kind) = known.operation else { continue };
@@ -125,10 +193,18 @@ fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
             (WASI, "poll_oneoff") => {
                 (draft.suspending(rt::WASI_POLL_ONEOFF, &[I32; 5], &[I32]), OpKind::Sleep)
             }
+            (WASI, name) if file::call(name).is_some_and(|c| c.point) => {
+                let call = file::call(name).expect("just found");
+                let params: Vec<_> = call.types().map(val_type).collect();
+                let import = draft.import(call.name, &params, &[I32]);
+                let descriptor = call.descriptor();
+                replaced.insert(id, Replacement::Announced { import, params, descriptor });
+                continue;
+            }
             (WASI, "proc_exit") => (draft.suspending(rt::WASI_PROC_EXIT, &[I32; 2], &[]), OpKind::Exit),
             _ => continue,
         };
-        replaced.insert(id, Replacement { import, kind });
+        replaced.insert(id, Replacement::Suspending { import, kind });
     }
     replaced
 }
@@ -171,10 +247,9 @@ fn replace_in(
                 Instr::Call(Call { func }) | Instr::ReturnCall(ReturnCall { func })
                     if replaced.contains_key(func) =>
                 {
-                    let Replacement { import, kind } = replaced[func];
-                    let site = draft.site(location, kind, 0, 0);
-                    call_site(draft, &mut code, site);
-                    code.push(Call { func: import }, at);
+                    let replacement = &replaced[func];
+                    let site = draft.site(location, replacement.kind(), 0, 0);
+                    replacement.call(draft, &mut code, site, at);
                     if matches!(instr, Instr::ReturnCall(_)) {
                         code.add(Return {});
                         // Walrus keeps what follows a tail call, though it is never executed.
@@ -211,7 +286,7 @@ fn replace_in(
 
 /// What stands before every call that announces a site: the countdown starts anew, and the site is
 /// the last argument.
-fn call_site(draft: &Draft, code: &mut Code, site: u32) {
+pub fn call_site(draft: &Draft, code: &mut Code, site: u32) {
     code.i32(rt::COUNTDOWN).global_set(draft.budget).i32(site as i32);
 }
 
@@ -246,13 +321,13 @@ fn add_offset(
 /// Removes the replaced imports. One whose address is taken, or that is exported, becomes a function
 /// that makes the call.
 fn retire(draft: &mut Draft, replaced: &BTreeMap<FunctionId, Replacement>, needed: &BTreeSet<FunctionId>) {
-    for (id, Replacement { import, kind }) in replaced {
+    for (id, replacement) in replaced {
         if !needed.contains(id) {
             draft.delete_import(*id);
             continue;
         }
         let origin = draft.origin(*id).expect("it is the guest's");
-        let site = draft.site(Location { function: origin, offset: 0 }, *kind, 0, 0);
+        let site = draft.site(Location { function: origin, offset: 0 }, replacement.kind(), 0, 0);
         let ty = draft.module.types.get(draft.module.funcs.get(*id).ty());
         let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
         let params: Vec<_> = params.iter().map(|ty| (*ty, draft.module.locals.add(*ty))).collect();
@@ -263,8 +338,7 @@ fn retire(draft: &mut Draft, replaced: &BTreeMap<FunctionId, Replacement>, neede
         params.iter().for_each(|(_, local)| {
             code.get(*local);
         });
-        call_site(draft, &mut code, site);
-        code.push(Call { func: *import }, site_location(site));
+        replacement.call(draft, &mut code, site, site_location(site));
         let entry = body.entry_block();
         body.block_mut(entry).instrs = code.into();
         draft.implement_import(*id, body);

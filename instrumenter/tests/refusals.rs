@@ -90,12 +90,12 @@ fn imports() {
         (
             r#"(module (import "env" "puts" (func)))"#,
             "import `env.puts` is neither coyote's nor WASI's: provide it, remove it, or declare it with \
-             --stub MODULE.NAME",
+             --stub MODULE.NAME (a call is a bug) or --stub MODULE.NAME=ANSWER",
         ),
         (
             r#"(module (import "env" "puts" (func)) (import "env" "gets" (func)))"#,
             "imports `env.puts`, `env.gets` are neither coyote's nor WASI's: provide them, remove them, \
-             or declare each with --stub MODULE.NAME",
+             or declare each with --stub MODULE.NAME (a call is a bug) or --stub MODULE.NAME=ANSWER",
         ),
         (
             r#"(module (import "coyote" "mutex_lok" (func (param i32))))"#,

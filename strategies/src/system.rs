@@ -46,6 +46,10 @@ pub enum Class {
     Clock,
     /// Numbers that the guest sees and whose order of assignment matters, such as workers' handles.
     Counter,
+    /// A file or directory of the guest's world, by its number.
+    File,
+    /// A file descriptor, by its number; the greatest number stands for which of them are taken.
+    Descriptor,
     /// What the system keeps for itself and the relation has to order all the same.
     Other,
 }

@@ -37,7 +37,8 @@ impl Operation {
         Operation { kind: OpKind::Start, site: Operation::NO_SITE, object: 0, size: 0 };
 
     /// Whether two announced operations of different workers may not commute, as far as their
-    /// announcements tell. Over-approximates for sync objects: same object means dependent.
+    /// announcements tell. Over-approximates for sync objects: same object means dependent. So it does for
+    /// files, where a path may lead to anything.
     #[inline]
     pub fn dependent(&self, other: &Operation) -> bool {
         // Without branches, which could not be predicted: strategies ask this for every pair at every step.
@@ -45,7 +46,8 @@ impl Operation {
         let memory = (a & b & MEMORY != 0) & ((a | b) & WRITES != 0);
         let same = (self.object == other.object) & (self.object != 0);
         let sync = ((a | b) & MEMORY == 0) & same & ((a == b) | (a & b != 0));
-        self.overlaps(other) & (memory | sync)
+        let files = (a | b) == FILES;
+        (self.overlaps(other) & (memory | sync)) | files
     }
 
     /// Whether the objects have something in common, whatever they are.
@@ -71,12 +73,14 @@ impl Operation {
                 Some((Class::Semaphore, self.object))
             }
             OpKind::BarrierWait => Some((Class::Barrier, self.object)),
+            // All files together are one object: what a path leads to is not known before.
+            OpKind::File => Some((Class::File, 0)),
             _ => None,
         }
     }
 }
 
-/// Traits of each kind of operation, by its number: memory that is accessed or written, else a bit for each
+/// Traits of each kind of operation, by its number: memory that is accessed or written, files, else a bit for each
 /// class of sync objects, which may share an address.
 const TRAITS: [u8; 256] = {
     let mut traits = [0; 256];
@@ -101,6 +105,7 @@ const TRAITS: [u8; 256] = {
             OpKind::BarrierWait => 32,
             // Of whatever class.
             OpKind::Init | OpKind::Destroy => 1 | 2 | 8 | 16 | 32,
+            OpKind::File => FILES,
             _ => 0,
         };
         i += 1;
@@ -110,6 +115,8 @@ const TRAITS: [u8; 256] = {
 
 const MEMORY: u8 = 0x80;
 const WRITES: u8 = 0x40;
+/// A bit that stands alone for nothing else.
+const FILES: u8 = WRITES;
 
 /// Whether a worker can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -83,6 +83,10 @@ kinds! {
     SemaphoreValue = 58 "semaphore-value",
     /// An arrival at a barrier. The second half, once all have arrived, has the same kind.
     BarrierWait = 59 "barrier-wait",
+    /// A call of a file or directory function of WASI: see [`crate::file`].
+    File = 60 "file",
+    /// A call of an import that the user stubbed with a constant answer.
+    Stub = 61 "stub",
 }
 
 impl OpKind {

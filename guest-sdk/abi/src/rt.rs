@@ -59,6 +59,9 @@ pub const WASI_SCHED_YIELD: &str = "wasi_sched_yield";
 pub const WASI_POLL_ONEOFF: &str = "wasi_poll_oneoff";
 /// `wasi_proc_exit(code, site)`. Does not return. Suspending.
 pub const WASI_PROC_EXIT: &str = "wasi_proc_exit";
+/// `call(object, site)`: the guest is about to call a function of [`crate::file`], or an import that
+/// always gives the same answer. The object is a file descriptor or 0. Suspending.
+pub const CALL: &str = "call";
 /// `stack_overflow()`: the stack pointer fell below the worker's bound. Does not return.
 pub const STACK_OVERFLOW: &str = "stack_overflow";
 /// `frames_overflow()`: the frame memory is full. Does not return.

@@ -4,8 +4,8 @@ use crate::artifact::{self, Artifact};
 use crate::cache::Cache;
 use crate::execution::{Settings, Test};
 use crate::machine::conductor::Limits;
-use crate::machine::host::World;
 use crate::runtime::{AtExit, Faults};
+use crate::world::{Mapping, World};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Instrumented, Options, Points};
@@ -56,8 +56,10 @@ pub struct InstrumentArgs {
     /// Scheduling points only at memory accesses of these functions. Unsound [glob; can be repeated]
     #[arg(long, value_name = "GLOB")]
     pub points_only_in: Vec<String>,
-    /// Declare an import that nobody provides: calling it is a bug [can be repeated]
-    #[arg(long = "stub", value_name = "MODULE.NAME")]
+    /// Declare an import that nobody provides. Without an answer a call is a bug. ANSWER is a number, or
+    /// nothing if the function returns none; of several numbers with commas, or of those below N with
+    /// choose:N, the strategy chooses one [can be repeated]
+    #[arg(long = "stub", value_name = "MODULE.NAME[=ANSWER]")]
     pub stubs: Vec<String>,
 }
 
@@ -111,6 +113,13 @@ pub struct ExecuteArgs {
     /// Environment variable of the guest [can be repeated]
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
+    /// Copy a directory into the guest's file system before the test begins [can be repeated]
+    #[arg(long, value_name = "HOST[::GUEST]")]
+    pub preload: Vec<String>,
+    /// Let the guest work in a directory of the host: what it writes there stays. Needs one job; not for
+    /// searches [can be repeated]
+    #[arg(long, value_name = "HOST[::GUEST]")]
+    pub dir: Vec<String>,
     /// Do not use the artifact cache
     #[arg(long)]
     pub no_cache: bool,
@@ -131,6 +140,17 @@ impl ExecuteArgs {
         if fair < unfair {
             bail!("--max-steps {unfair} {fair}: the bound of fair strategies must not be the smaller one");
         }
+        let memory_bytes_max = (self.max_memory as usize) << 20;
+        let mappings = |texts: &[String]| texts.iter().map(|t| Mapping::parse(t)).collect();
+        let mut world = World {
+            arguments,
+            environment: self.env.clone(),
+            preloads: mappings(&self.preload),
+            directories: mappings(&self.dir),
+            ..World::default()
+        };
+        world.open(memory_bytes_max).context("--preload")?;
+        world.check_directories().context("--dir")?;
         Ok(Settings {
             limits: Limits {
                 unfair_steps_max: unfair,
@@ -142,8 +162,8 @@ impl ExecuteArgs {
                 spurious_wakeups: self.spurious_wakeups,
                 failing_try_locks: self.failing_try_locks,
             },
-            memory_bytes_max: (self.max_memory as usize) << 20,
-            world: Arc::new(World { arguments, environment: self.env.clone() }),
+            memory_bytes_max,
+            world: Arc::new(world),
         })
     }
 }

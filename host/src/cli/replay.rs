@@ -4,7 +4,7 @@ use super::exit::Exit;
 use super::test::outcome_line;
 use super::{load, trace_options};
 use crate::engine_thread::on_engine_thread;
-use crate::execution::{Execution, Test};
+use crate::execution::{Execution, Settings, Test};
 use crate::explore::Found;
 use crate::machine::MachineError;
 use crate::outcome::Outcome;
@@ -13,8 +13,9 @@ use crate::replay::{Replayed, replay};
 use crate::report::{self, Findings};
 use crate::symbols::Symbols;
 use crate::trace::Trace;
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -37,7 +38,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let trace = Trace::read(&args.trace)?;
     let header = &trace.header;
-    let (options, settings) = trace_options::read(&header.options)?;
+    let (options, mut settings) = trace_options::read(&header.options)?;
+    open_world(&mut settings, args)?;
     let artifact = load::artifact(&args.module, &options, !args.no_cache)?;
     if artifact.identity != header.module && !args.lenient {
         bail!(
@@ -83,6 +85,23 @@ pub fn run(args: &Args) -> Result<Exit> {
         None => println!("{}", outcome_line(&test.name, &replayed.outcome)),
     }
     Ok(conclude(&replayed, &trace, args.lenient))
+}
+
+/// Preloads what the trace names. Other files are another program.
+fn open_world(settings: &mut Settings, args: &Args) -> Result<()> {
+    let world = Arc::make_mut(&mut settings.world);
+    let recorded = world.preload_hash.clone();
+    world.open(settings.memory_bytes_max).context("the files that the trace's option preload names")?;
+    if world.preload_hash != recorded && !args.lenient {
+        let names: Vec<String> = world.preloads.iter().map(|p| p.host.display().to_string()).collect();
+        bail!(
+            "{} does not hold the files with which {} was recorded; restore them, or give --lenient to follow \
+             the trace as far as these allow",
+            names.join(" or "),
+            args.trace.display()
+        );
+    }
+    Ok(())
 }
 
 /// The replayed bug in the form in which reports show bugs.

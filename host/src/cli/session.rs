@@ -172,7 +172,14 @@ impl Session<'_> {
                 }
             }
         }
-        let notes = notes(exploration);
+        let mut notes = notes(exploration);
+        if !self.settings.world.directories.is_empty() {
+            notes.push(
+                "With --dir an iteration starts with what the directory then holds, and what it writes there \
+                 stays: only traces reproduce it."
+                    .into(),
+            );
+        }
         if self.is_text() {
             match &exploration.searched {
                 Some(searched) => print!("{}", report::searched::statistics(exploration, searched)),
@@ -270,6 +277,12 @@ fn notes(exploration: &Exploration) -> Vec<String> {
     }
     if exploration.memory_refused {
         notes.push("The guest was refused memory in some iteration: raise --max-memory.".into());
+    }
+    if !exploration.refused_calls.is_empty() {
+        notes.push(format!(
+            "The guest called {}, which nobody serves: the calls failed with ENOTSUP.",
+            exploration.refused_calls.join(", ")
+        ));
     }
     if let Some(advice) = &exploration.bound {
         notes.push(format!("In some iteration {advice}."));

@@ -4,7 +4,7 @@ use super::exit::Exit;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::session::{Format, Session, file_stem};
 use super::trace_options;
-use crate::execution::Execution;
+use crate::execution::{Execution, Settings};
 use crate::explore::frontier::Frontier;
 use crate::explore::{Budget, Stop};
 use crate::outcome::Outcome;
@@ -106,6 +106,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());
     let settings = args.execute.settings(arguments)?;
+    check_directories(args, searching, &settings)?;
     let session = Session {
         module,
         strategy: &args.strategy,
@@ -153,6 +154,28 @@ pub fn run(args: &Args) -> Result<Exit> {
 #[derive(Debug, thiserror::Error)]
 #[error("this is a bug in coyote-wasm: {0}")]
 pub struct InternalError(pub String);
+
+/// Directories of the host cannot be put back, nor shared.
+fn check_directories(args: &Args, searching: bool, settings: &Settings) -> Result<()> {
+    if settings.world.directories.is_empty() {
+        return Ok(());
+    }
+    if searching {
+        bail!(
+            "--dir: a search returns to earlier states, and a directory of the host has none; give --preload \
+             instead, or a strategy that is no search"
+        );
+    }
+    if args.check_determinism {
+        bail!(
+            "--dir: an iteration that is repeated does not meet the same directory; give --preload instead"
+        );
+    }
+    if args.jobs.is_some_and(|jobs| jobs > 1) {
+        bail!("--dir: jobs would meet each other's files in the directory; give --jobs 1 or --preload");
+    }
+    Ok(())
+}
 
 /// The seed: given, that of what is resumed, fixed under CI, else random.
 fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
@@ -207,7 +230,8 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
         timeout: timeout.map(Duration::from_secs_f64),
         explore: args.explore,
         check_determinism: args.check_determinism,
-        jobs: args.jobs.map_or(cores, |j| j as usize),
+        // Jobs would meet each other's files.
+        jobs: if args.execute.dir.is_empty() { args.jobs.map_or(cores, |j| j as usize) } else { 1 },
     })
 }
 

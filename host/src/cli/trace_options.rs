@@ -3,8 +3,8 @@
 
 use crate::execution::Settings;
 use crate::machine::conductor::Limits;
-use crate::machine::host::World;
 use crate::runtime::{AtExit, Faults};
+use crate::world::{Mapping, World};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Options, Points};
@@ -25,6 +25,10 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
     list("stub", &options.stubs);
     list("env", &settings.world.environment);
     list("argument", &settings.world.arguments);
+    let texts = |mappings: &[Mapping]| mappings.iter().map(Mapping::to_string).collect::<Vec<_>>();
+    list("preload", &texts(&settings.world.preloads));
+    list("preload-hash", settings.world.preload_hash.as_slice());
+    list("dir", &texts(&settings.world.directories));
     let limits = &settings.limits;
     let steps = format!("{} {}", limits.unfair_steps_max, limits.fair_steps_max);
     let at_exit = settings.at_exit.to_possible_value().expect("no value is skipped");
@@ -43,7 +47,7 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
     named
 }
 
-/// The inverse of [`write`].
+/// The inverse of [`write`]. The world is still to be opened.
 pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
     // Traces that do not say it are from when there was no other.
     let mut options = Options { heap_points: HeapPoints::All, ..Options::default() };
@@ -70,6 +74,9 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
             "stub" => options.stubs.push(value.clone()),
             "env" => world.environment.push(value.clone()),
             "argument" => world.arguments.push(value.clone()),
+            "preload" => world.preloads.push(Mapping::parse(value)),
+            "preload-hash" => world.preload_hash = Some(value.clone()),
+            "dir" => world.directories.push(Mapping::parse(value)),
             "default-atomics" => options.atomic_defaults = value.parse().with_context(wrong)?,
             "max-steps" => {
                 let (unfair, fair) = value.split_once(' ').with_context(wrong)?;
@@ -135,6 +142,10 @@ mod tests {
             world: Arc::new(World {
                 arguments: vec!["p".into(), "q r".into()],
                 environment: vec!["A=B".into()],
+                preloads: vec![Mapping::parse("data"), Mapping::parse("/a b::/c")],
+                directories: vec![Mapping::parse("out::.")],
+                preload_hash: Some("12ab".into()),
+                ..World::default()
             }),
         };
         assert_eq!(read(&write(&options, &settings)).unwrap(), (options, settings));

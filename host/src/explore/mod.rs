@@ -99,6 +99,8 @@ pub struct Exploration {
     pub memory_refused: bool,
     /// Advice for a bound other than steps that some iteration reached.
     pub bound: Option<String>,
+    /// Functions that the guest called in some iteration though nobody serves them.
+    pub refused_calls: Vec<&'static str>,
     /// Workers that a passing iteration left blocked for ever.
     pub left_blocked: Vec<String>,
     /// Memory that turned out to be shared, and how often iterations were repeated for it.
@@ -151,6 +153,7 @@ impl Exploration {
             workers_max: 0,
             memory_refused: false,
             bound: None,
+            refused_calls: Vec::new(),
             left_blocked: Vec::new(),
             shared: Granules::default(),
             repeats: 0,
@@ -168,6 +171,11 @@ impl Exploration {
     fn note(&mut self, notes: Notes) {
         self.memory_refused |= notes.memory_refused;
         self.bound = self.bound.take().or(notes.bound);
+        for name in notes.refused_calls {
+            if !self.refused_calls.contains(&name) {
+                self.refused_calls.push(name);
+            }
+        }
         for worker in notes.left_blocked {
             if !self.left_blocked.contains(&worker) {
                 self.left_blocked.push(worker);
@@ -180,6 +188,7 @@ impl Exploration {
 struct Notes {
     memory_refused: bool,
     bound: Option<String>,
+    refused_calls: Vec<&'static str>,
     left_blocked: Vec<String>,
 }
 
@@ -194,6 +203,7 @@ impl Notes {
                 Outcome::Bound(bound) => Some(bound.advice()),
                 _ => None,
             },
+            refused_calls: execution.machine().refused_calls().collect(),
             left_blocked: conductor.left_blocked.iter().map(|w| conductor.runtime.title(*w)).collect(),
         }
     }

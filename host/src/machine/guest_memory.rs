@@ -35,6 +35,12 @@ impl<'a> GuestMemory<'a> {
         }
     }
 
+    /// Whether the range lies within guest memory. It is no access.
+    pub fn check(&self, address: u32, length: u32) -> Result<(), OutOfBounds> {
+        let start = address as usize;
+        self.bytes.get(start..start + length as usize).map(|_| ()).ok_or(OutOfBounds)
+    }
+
     pub fn read(&mut self, address: u32, length: u32) -> Result<&[u8], OutOfBounds> {
         let start = address as usize;
         self.touch(Effect::Read, address, length);

@@ -4,28 +4,22 @@ use super::conductor::{Answer, Conductor};
 use super::guest_memory::GuestMemory;
 use super::owners::{Owners, Touch};
 use super::tracker::Tracker;
+use super::wasi::directories::Directories;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::Request;
+pub use crate::world::World;
 use coyote_abi::rt::{Action, GLOBAL_BYTES};
 use coyote_instrumenter::SiteTable;
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Standing, WorkerId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use wasmtime::{Caller, Global, Memory, ResourceLimiter, Val};
+use wasmtime::{Caller, Engine, Global, Memory, ResourceLimiter, Val};
 
 /// A suspended worker: its globals and frames, and whether it has run at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     pub bytes: Vec<u8>,
     pub started: bool,
-}
-
-/// What a test can be told about its world.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct World {
-    /// Arguments, the program's name first.
-    pub arguments: Vec<String>,
-    /// Environment variables as `NAME=VALUE`.
-    pub environment: Vec<String>,
 }
 
 /// What is known of a site on the hot path.
@@ -43,6 +37,10 @@ pub struct Host {
     pub images: Vec<Image>,
     pub table: Arc<SiteTable>,
     pub world: Arc<World>,
+    /// Directories of the host that the guest works in.
+    pub directories: Directories,
+    /// Functions that the guest called in this iteration though nobody can serve them.
+    pub refused_calls: BTreeSet<&'static str>,
     pub memory: Option<Memory>,
     pub frames: Option<Memory>,
     /// The owner table, if the guest has one.
@@ -75,6 +73,7 @@ impl std::error::Error for Stopped {}
 
 impl Host {
     pub fn new(
+        engine: &Engine,
         conductor: Conductor,
         table: Arc<SiteTable>,
         world: Arc<World>,
@@ -91,6 +90,8 @@ impl Host {
             owners: Owners::default(),
             images: Vec::new(),
             table,
+            directories: Directories::new(engine, &world.directories),
+            refused_calls: BTreeSet::new(),
             world,
             memory: None,
             frames: None,
@@ -211,7 +212,10 @@ fn stack_pointer(table: &SiteTable, image: &Image) -> Option<u32> {
 
 /// Guest memory and the rest of the host, side by side.
 pub fn split<'a>(caller: &'a mut Caller<'_, Host>) -> (&'a mut [u8], &'a mut Host) {
-    match caller.data().memory {
+    let memory = caller.data().memory;
+    // The start function runs before the host knows the exports.
+    let memory = memory.or_else(|| caller.get_export(coyote_abi::rt::MEMORY)?.into_memory());
+    match memory {
         Some(memory) => memory.data_and_store_mut(caller),
         None => (&mut [], caller.data_mut()),
     }
@@ -225,7 +229,13 @@ pub fn with_memory<R>(
     let (bytes, host) = split(caller);
     let follows_owners = host.owner_table.is_some();
     let footprint = host.conductor.runtime.footprint.recording;
-    let mut memory = GuestMemory::new(bytes, &mut host.tracker.host_written, footprint || follows_owners);
+    // There may be more than the guest sees; before the start function ends, nobody has told the size.
+    let seen = match host.conductor.memory_bytes as usize {
+        0 => bytes.len(),
+        seen => seen.min(bytes.len()),
+    };
+    let mut memory =
+        GuestMemory::new(&mut bytes[..seen], &mut host.tracker.host_written, footprint || follows_owners);
     let result = function(&mut memory, &mut host.conductor, &host.world);
     let touched = memory.into_touched();
     if let Some(worker) = host.conductor.running

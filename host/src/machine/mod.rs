@@ -31,6 +31,7 @@ use std::hash::Hash;
 use std::ops::Range;
 use std::sync::Arc;
 use tracker::{Chunks, Tracker};
+use wasi::directories::Directories;
 use wasmtime::{Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val, WasmBacktrace};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 
@@ -134,7 +135,10 @@ impl Machine {
         world: Arc<World>,
         memory_bytes_max: usize,
     ) -> Result<Machine, MachineError> {
-        let mut host = Host::new(conductor, artifact.table.clone(), world, memory_bytes_max);
+        let files = world.files.clone();
+        let engine = artifact.engine();
+        let mut host = Host::new(engine, conductor, artifact.table.clone(), world, memory_bytes_max);
+        host.conductor.runtime.files = files;
         host.main_stack = stack::main_stack(&artifact);
         host.conductor.null_bytes = stack::null_page(&artifact);
         let (store, ports) = instantiate(&artifact, host)?;
@@ -200,9 +204,24 @@ impl Machine {
         self.tables_changed
     }
 
-    /// Whether snapshots and fingerprints hold all of the guest's state: not if it can change tables.
+    /// Directories of the host that the guest works in.
+    pub fn directories(&self) -> &Directories {
+        &self.store.data().directories
+    }
+
+    pub fn directories_mut(&mut self) -> &mut Directories {
+        &mut self.store.data_mut().directories
+    }
+
+    /// Functions that the guest called in this iteration though nobody can serve them.
+    pub fn refused_calls(&self) -> impl Iterator<Item = &'static str> {
+        self.store.data().refused_calls.iter().copied()
+    }
+
+    /// Whether snapshots and fingerprints hold all of the guest's state: not if it can change tables or
+    /// works in directories of the host.
     pub fn can_snapshot(&self) -> bool {
-        !self.artifact.table.changes_tables
+        !self.artifact.table.changes_tables && !self.store.data().directories.any()
     }
 
     /// Makes the present memory and globals, with this runtime, the state in which iterations start.
@@ -258,6 +277,8 @@ impl Machine {
         self.with_owners(|owners, table| owners.begin(table));
         let host = self.store.data_mut();
         host.memory_refused = false;
+        host.refused_calls.clear();
+        host.directories.begin();
         for image in &mut host.images {
             image.started = false;
             image.bytes.clear();
@@ -519,6 +540,7 @@ impl Machine {
     /// restore cannot undo what the guest did.
     fn rebuild(&mut self) -> Result<(), MachineError> {
         let placeholder = Host::new(
+            self.artifact.engine(),
             Conductor::new(self.conductor().limits),
             self.artifact.table.clone(),
             self.store.data().world.clone(),

@@ -10,7 +10,12 @@ pub struct Clock {
     /// Reads by `reader` since it last did something else than look: see [`Clock::progress`].
     reads: u32,
     reader: Option<WorkerId>,
+    /// Whether a file has kept the time.
+    stamped: bool,
 }
+
+/// What the real-time clock shows when the monotonic one shows 0: the year 2000 begins.
+pub const REALTIME_NS: u64 = 946_684_800_000_000_000;
 
 /// What a read adds at first; each further read while its worker does nothing else doubles it. So a loop that waits for
 /// a deadline by polling ends after some tens of rounds, whatever the deadline.
@@ -32,6 +37,12 @@ impl Clock {
         self.now_ns = now.saturating_add(READ_NS << self.reads.min(DOUBLINGS));
         self.reads += 1;
         now
+    }
+
+    /// The real-time clock for a file's times. It does not move by that.
+    pub fn stamp_ns(&mut self) -> u64 {
+        self.stamped = true;
+        self.now_ns.saturating_add(REALTIME_NS)
     }
 
     /// The worker executed a step that changes something. Only the reader's own steps count: those of
@@ -71,9 +82,9 @@ impl Clock {
         Some(worker)
     }
 
-    /// What later reads depend on, if there was a read at all: time, number of reads and reader.
+    /// What later reads depend on, if there was one or a file kept the time: time, number of reads and reader.
     pub fn read_state(&self) -> Option<(u64, u32, Option<WorkerId>)> {
-        self.reader.map(|_| (self.now_ns, self.reads, self.reader))
+        (self.reader.is_some() || self.stamped).then_some((self.now_ns, self.reads, self.reader))
     }
 
     /// Pending timeouts as spans from now, for the fingerprint.

@@ -12,6 +12,7 @@
 //!   what ends a wait, and [`faults`] that the user allowed.
 //! - [`mutex`], [`rwlock`], [`semaphore`], [`barrier`], [`queue`], [`clock`]: the objects; [`objects`] finds
 //!   them by address, and [`lock`] is what locks have in common.
+//! - [`files`]: the guest's files.
 //! - [`footprint`]: what a step touches.
 //! - [`digest`]: the hash of all this.
 
@@ -19,6 +20,7 @@ mod barrier;
 mod clock;
 mod digest;
 mod faults;
+pub mod files;
 mod footprint;
 mod lock;
 mod locks;
@@ -34,10 +36,12 @@ mod worker;
 use crate::outcome::Bug;
 use barrier::Barrier;
 use clock::Clock;
+pub use clock::REALTIME_NS;
 use coyote_strategies::{
     Class, Effect, Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath,
 };
 pub use faults::Faults;
+use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use lock::Look;
 pub use lock::{Lock, Place};
@@ -128,6 +132,7 @@ pub struct Runtime {
     futexes: Objects<Queue>,
     clock: Clock,
     faults: Faults,
+    pub files: Files,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
     /// ended is then somebody's mistake. With wasi-threads, joins happen inside of the guest.
@@ -164,6 +169,7 @@ impl Runtime {
         self.futexes.clone_from(&other.futexes);
         self.clock.clone_from(&other.clock);
         self.faults = other.faults;
+        self.files.clone_from(&other.files);
         self.at_exit = other.at_exit;
         self.knows_joins = other.knows_joins;
         self.events.clear();
@@ -423,6 +429,27 @@ impl Runtime {
     pub fn now_ns(&mut self) -> u64 {
         self.footprint.touch(Class::Clock, Effect::Read, 0);
         self.clock.now_ns()
+    }
+
+    /// Executes a file call, or says what the host directories have to be asked first.
+    pub fn file_call(&mut self, worker: Option<WorkerId>, call: &Call) -> Served {
+        let mut session = self.session();
+        let served = session.serve(call);
+        let printed = session.printed.take();
+        if let (Some(worker), Some((stream, text))) = (worker, printed) {
+            self.print(worker, stream, text);
+        }
+        served
+    }
+
+    /// Takes over what the host directories answered to a file call.
+    pub fn host_answered(&mut self, call: &Call, answer: Answer) -> Answer {
+        self.session().host_answered(call, answer)
+    }
+
+    fn session(&mut self) -> Session<'_> {
+        let Runtime { files, clock, footprint, .. } = self;
+        Session { files, clock, footprint, printed: None }
     }
 
     /// The next number of the worker's random stream: splitmix64 from its key on.

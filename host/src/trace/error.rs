@@ -21,10 +21,10 @@ pub enum Problem {
     #[error("not a trace: it should be `{MAGIC} 1`; give a file that `coyote-wasm test` wrote")]
     Magic,
     #[error(
-        "the trace has format version {0}, this tool reads versions {a} and {b}; \
+        "the trace has format version {0}, this tool reads versions {a} to {b}; \
          replay it with the version of coyote-wasm that its `tool` line names",
         a = VERSIONS[0],
-        b = VERSIONS[1]
+        b = VERSIONS[VERSIONS.len() - 1]
     )]
     Version(String),
     #[error("not UTF-8, so the file is damaged; copy it again from where it was written")]

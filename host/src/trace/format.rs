@@ -1,4 +1,4 @@
-//! A trace as text, versions 1 and 2.
+//! A trace as text, versions 1 to 3.
 //!
 //! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` mean nothing and may stand
 //! anywhere after the first. `TEXT` is text with the escapes of [`super::escape`], `N` a decimal
@@ -6,10 +6,11 @@
 //! read traces with other tools, and a test holds its example against the committed sample.
 //!
 //! ```text
-//! trace     = "coyote-wasm trace " version header* "schedule" decision* "end" count [checksum]
+//! trace     = "coyote-wasm trace " version header* "schedule" decision* answer* "end" count [checksum]
 //! header    = "tool" TEXT | "module" TEXT | "test" TEXT | "strategy" TEXT | "seed" N
 //!           | "iteration" N | "option" NAME "=" TEXT | "outcome" TEXT | "message" TEXT
-//!           | "fingerprint" HEX*32 | "shared" granules            the last one in version 2 only
+//!           | "fingerprint" HEX*32 | "shared" granules            the last one from version 2 on
+//! answer    = "answer" FUNCTION HEX*16 N BYTES BYTES              from version 3 on: see `answers`
 //! granules  = [range (" " range)*]             ascending, with gaps between them
 //! range     = HEX ["-" HEX]                    numbers of granules, below 2^26
 //! decision  = worker KIND [place] | worker "timeout" | "value" N "of" N
@@ -30,17 +31,20 @@
 //! Readers refuse what they do not know: a schedule half understood is another schedule.
 
 use super::escape::escape;
-use super::{Decision, Header, Trace};
+use super::{Decision, Header, Trace, answers};
 use std::fmt::{self, Write};
 
 /// How every trace begins, before its version.
 pub const MAGIC: &str = "coyote-wasm trace";
 
 /// The versions that are read. The least one that can say what a trace has to say is written.
-pub const VERSIONS: [u32; 2] = [1, 2];
+pub const VERSIONS: [u32; 3] = [1, 2, 3];
 
 /// The version that has shared granules.
 pub(super) const WITH_SHARED: u32 = 2;
+
+/// The version that has answers of the host.
+pub(super) const WITH_ANSWERS: u32 = 3;
 
 /// The line between header and decisions.
 pub(super) const SCHEDULE: &str = "schedule";
@@ -48,13 +52,20 @@ pub(super) const SCHEDULE: &str = "schedule";
 impl Trace {
     /// The whole file.
     pub fn to_text(&self) -> String {
-        let version = if self.header.shared.is_some() { WITH_SHARED } else { 1 };
+        let version = match (&self.header.shared, self.answers.is_empty()) {
+            (_, false) => WITH_ANSWERS,
+            (Some(_), true) => WITH_SHARED,
+            (None, true) => 1,
+        };
         let mut text = format!("{MAGIC} {version}\n");
         write_header(&self.header, &mut text).expect("a String takes all");
         text.push_str(SCHEDULE);
         text.push('\n');
         for decision in &self.decisions {
             writeln!(text, "{decision}").expect("a String takes all");
+        }
+        for answer in &self.answers {
+            answers::write(answer, &mut text).expect("a String takes all");
         }
         let checksum = checksum(blake3::hash(text.as_bytes()));
         writeln!(text, "end {} {checksum}", self.decisions.len()).expect("a String takes all");

@@ -3,10 +3,12 @@
 //! In the order of the data:
 //! - [`format`](self::format): a trace to text; the specification of the format.
 //! - [`read`]: text to a trace; every way in which a file can be wrong.
+//! - [`answers`]: what directories of the host answered, as lines.
 //! - [`escape`]: any text on one line, and back.
 //! - [`file`]: traces on disk, whole or not at all.
 //! - [`error`]: why a trace could not be read or written.
 
+mod answers;
 pub mod error;
 mod escape;
 mod file;
@@ -19,6 +21,7 @@ pub use coyote_strategies::WorkerPath;
 pub use error::{Problem, TraceError};
 
 use crate::granules::Granules;
+pub use crate::machine::wasi::directories::HostAnswer;
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
 
@@ -27,6 +30,8 @@ use coyote_instrumenter::Location;
 pub struct Trace {
     pub header: Header,
     pub decisions: Vec<Decision>,
+    /// What directories of the host answered, in order.
+    pub answers: Vec<HostAnswer>,
 }
 
 /// What the schedule belongs to, and how it ended. All texts may contain any characters.

@@ -1,7 +1,8 @@
 //! Text to a trace. See [`super::format`] for what is read.
 
+use super::answers::{ANSWER, read as read_answer};
 use super::escape::unescape;
-use super::format::{MAGIC, SCHEDULE, VERSIONS, WITH_SHARED, checksum};
+use super::format::{MAGIC, SCHEDULE, VERSIONS, WITH_ANSWERS, WITH_SHARED, checksum};
 use super::{Decision, Header, Problem, Trace, TraceError, WorkerPath};
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
@@ -60,15 +61,19 @@ fn read(lines: &mut Lines) -> Result<Trace, Problem> {
     let version = known.ok_or_else(|| Problem::Version(version.to_owned()))?;
     lines.hash(first);
     let header = read_header(lines, version)?;
-    let mut decisions = Vec::new();
+    let (mut decisions, mut answers) = (Vec::new(), Vec::new());
     loop {
         let line = lines.next()?;
         if let Some(end) = line.strip_prefix("end ") {
             check_end(end, decisions.len(), lines)?;
-            return Ok(Trace { header, decisions });
+            return Ok(Trace { header, decisions, answers });
         }
         lines.hash(line);
-        decisions.push(read_decision(line)?);
+        match line.strip_prefix(ANSWER) {
+            Some(answer) if version >= WITH_ANSWERS => answers.push(read_answer(answer)?),
+            _ if !answers.is_empty() => return Err(malformed("an answer of the host", line)),
+            _ => decisions.push(read_decision(line)?),
+        }
     }
 }
 
@@ -205,17 +210,17 @@ fn read_fingerprint(text: &str) -> Result<u128, Problem> {
 }
 
 /// Unlike `from_str`, refuses a plus sign.
-fn digits(text: &str) -> Option<u64> {
+pub(super) fn digits(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 /// Unlike `from_str_radix`, refuses a plus sign and upper case: one value, one spelling.
-fn hex(text: &str) -> Option<u128> {
+pub(super) fn hex(text: &str) -> Option<u128> {
     let lower = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     lower.then(|| u128::from_str_radix(text, 16).ok())?
 }
 
 /// Shows at most 60 characters of what was found: the line may be damaged and of any length.
-fn malformed(expected: &'static str, found: &str) -> Problem {
+pub(super) fn malformed(expected: &'static str, found: &str) -> Problem {
     Problem::Malformed { expected, found: found.escape_debug().take(60).collect() }
 }

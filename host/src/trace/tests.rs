@@ -1,6 +1,8 @@
 //! The format is pinned by a sample that must stay readable for ever.
 
 use super::*;
+use crate::runtime::files::{Answer, Errno};
+use coyote_abi::file::CALLS;
 use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
 
@@ -40,12 +42,53 @@ fn sample() -> Trace {
             step(&[0], OpKind::Lock, Some((9, 0x2f0))),
             step(&[0, 4294967295], OpKind::AtomicLoad, Some((4294967295, 4294967295))),
         ],
+        answers: Vec::new(),
     }
 }
 
 #[test]
 fn the_sample_of_version_1_reads() {
     assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), sample());
+}
+
+/// What distinguishes version 3.
+#[test]
+fn the_sample_of_version_3_reads() {
+    let answer = |function: &str, call, error: Option<u16>, result: &[u8], data: &[u8]| HostAnswer {
+        function: function.into(),
+        call,
+        answer: Answer { error: error.map(Errno), result: result.into(), data: data.into() },
+    };
+    let mut expected = sample();
+    expected.answers = vec![
+        answer("path_open", 0xd03eb39432f44553, None, &[4, 0, 0, 0], &[]),
+        answer("fd_read", 0x0000000000000001, None, &[2, 0, 0, 0], b"hi"),
+        answer("path_unlink_file", 0x0123456789abcdef, Some(44), &[], &[]),
+        answer("fd_close", u64::MAX, None, &[], &[]),
+    ];
+    const SAMPLE: &str = include_str!("../../tests/trace_samples/v3.trace");
+    assert_eq!(expected.to_text(), SAMPLE);
+    assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), expected);
+    let refused = |from: &str, to: &str| {
+        let text = SAMPLE.replacen(from, to, 1);
+        Trace::parse(text.as_bytes()).unwrap_err().to_string()
+    };
+    assert!(refused("trace 3", "trace 2").contains("`answer path_open"));
+    for (from, to) in [
+        ("fd_read 0", "fd_reed 0"),
+        ("0000000000000001 0", "0000000000000001 65536"),
+        ("0000000000000001", "001"),
+        ("6869", "686"),
+        ("6869", "686A"),
+        ("6869", ""),
+        (" 6869", ""),
+        ("6869", "6869 1"),
+    ] {
+        let error = refused(from, to);
+        assert!(error.contains("is not an answer `FUNCTION CALL ERRNO RESULT DATA`"), "{from} {to}: {error}");
+    }
+    let late = refused("answer fd_close", "0 start\nanswer fd_close");
+    assert!(late.contains("`0 start` is not an answer of the host"), "{late}");
 }
 
 /// What distinguishes version 2.
@@ -97,7 +140,7 @@ fn each_mistake_has_one_clear_error() {
     check(
         "trace 1",
         "trace 12",
-        "line 1 of the trace: the trace has format version 12, this tool reads versions 1 and 2; \
+        "line 1 of the trace: the trace has format version 12, this tool reads versions 1 to 3; \
          replay it with the version of coyote-wasm that its `tool` line names",
     );
     check(
@@ -337,7 +380,20 @@ fn any_trace(rng: &mut ChoiceRng) -> Trace {
                 .then(|| u128::from(any_number(rng)) << 64 | u128::from(any_number(rng))),
         },
         decisions: (0..rng.below(40)).map(|_| any_decision(rng)).collect(),
+        answers: if rng.one_in(2) {
+            (0..rng.below(5)).map(|_| any_answer(rng)).collect()
+        } else {
+            Vec::new()
+        },
     }
+}
+
+fn any_answer(rng: &mut ChoiceRng) -> HostAnswer {
+    let function = CALLS[rng.below(CALLS.len() as u64) as usize].name.to_string();
+    let mut bytes = || (0..rng.below(9)).map(|_| rng.below(256) as u8).collect();
+    let (result, data) = (bytes(), bytes());
+    let error = rng.one_in(2).then(|| Errno(1 + rng.below(76) as u16));
+    HostAnswer { function, call: any_number(rng), answer: Answer { error, result, data } }
 }
 
 fn any_decision(rng: &mut ChoiceRng) -> Decision {

@@ -5,6 +5,8 @@
 //! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
+//! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
+//! - [`wasi`]: clocks, polls and what else a guest sees of the world.
 //! - [`owners`]: points only where memory is shared.
 //! - [`state`]: what an iteration changes, the next one does not see.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
@@ -21,6 +23,7 @@ mod bad_input;
 mod corrupted;
 mod determinism;
 mod examples;
+mod files;
 mod generated;
 mod golden;
 mod guest;
@@ -34,3 +37,4 @@ mod searches;
 mod semantics;
 mod state;
 mod toy_as_wasm;
+mod wasi;

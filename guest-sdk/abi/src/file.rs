@@ -1,0 +1,117 @@
+//! The functions of WASI preview 1 on descriptors and paths: all of them are scheduling points, unless
+//! what they are called with is a standard stream.
+//!
+//! The instrumenter announces such a call ([`crate::rt::CALL`]) and then makes it, of an import of the
+//! same name and type in [`crate::rt::MODULE`]. One table tells everyone what the arguments are.
+
+use crate::Type;
+
+/// One argument, as preview 1 defines it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// A file descriptor.
+    Descriptor,
+    /// Flags or another small number.
+    I32,
+    /// An offset, a size, a time or rights.
+    I64,
+    /// Address and length of a text.
+    Text,
+    /// Address and length of a list of buffers that are read.
+    Gather,
+    /// Address and length of a list of buffers that are written.
+    Scatter,
+    /// Address and length of one buffer that is written.
+    Buffer,
+    /// Address of a result: its size, and what the address is aligned to.
+    Result { bytes: u32, align: u32 },
+}
+
+impl Param {
+    /// The wasm parameters that it takes.
+    pub const fn types(self) -> &'static [Type] {
+        match self {
+            Param::Descriptor | Param::I32 | Param::Result { .. } => &[Type::I32],
+            Param::I64 => &[Type::I64],
+            Param::Text | Param::Gather | Param::Scatter | Param::Buffer => &[Type::I32; 2],
+        }
+    }
+}
+
+const SIZE: Param = Param::Result { bytes: 4, align: 4 };
+const OFFSET: Param = Param::Result { bytes: 8, align: 8 };
+const PRESTAT: Param = Param::Result { bytes: 8, align: 4 };
+const FDSTAT: Param = Param::Result { bytes: 24, align: 8 };
+const FILESTAT: Param = Param::Result { bytes: 64, align: 8 };
+
+/// A function. Its result is an error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileCall {
+    pub name: &'static str,
+    pub params: &'static [Param],
+    /// Whether it is a scheduling point: not if all it tells is how the program was started.
+    pub point: bool,
+}
+
+impl FileCall {
+    /// Its wasm parameters.
+    pub fn types(&self) -> impl Iterator<Item = Type> + '_ {
+        self.params.iter().flat_map(|p| p.types().iter().copied())
+    }
+
+    /// Which wasm parameter is its first descriptor.
+    pub fn descriptor(&self) -> usize {
+        let before = self.params.iter().take_while(|p| **p != Param::Descriptor);
+        before.map(|p| p.types().len()).sum()
+    }
+}
+
+/// The function of a name.
+pub fn call(name: &str) -> Option<&'static FileCall> {
+    CALLS.iter().find(|c| c.name == name)
+}
+
+const fn file(name: &'static str, params: &'static [Param]) -> FileCall {
+    FileCall { name, params, point: true }
+}
+
+const fn start(name: &'static str, params: &'static [Param]) -> FileCall {
+    FileCall { name, params, point: false }
+}
+
+use Param::{Buffer, Descriptor, Gather, I32, I64, Scatter, Text};
+
+/// All of them, by name.
+pub const CALLS: &[FileCall] = &[
+    file("fd_advise", &[Descriptor, I64, I64, I32]),
+    file("fd_allocate", &[Descriptor, I64, I64]),
+    file("fd_close", &[Descriptor]),
+    file("fd_datasync", &[Descriptor]),
+    file("fd_fdstat_get", &[Descriptor, FDSTAT]),
+    file("fd_fdstat_set_flags", &[Descriptor, I32]),
+    file("fd_fdstat_set_rights", &[Descriptor, I64, I64]),
+    file("fd_filestat_get", &[Descriptor, FILESTAT]),
+    file("fd_filestat_set_size", &[Descriptor, I64]),
+    file("fd_filestat_set_times", &[Descriptor, I64, I64, I32]),
+    file("fd_pread", &[Descriptor, Scatter, I64, SIZE]),
+    start("fd_prestat_dir_name", &[Descriptor, Buffer]),
+    start("fd_prestat_get", &[Descriptor, PRESTAT]),
+    file("fd_pwrite", &[Descriptor, Gather, I64, SIZE]),
+    file("fd_read", &[Descriptor, Scatter, SIZE]),
+    file("fd_readdir", &[Descriptor, Buffer, I64, SIZE]),
+    file("fd_renumber", &[Descriptor, Descriptor]),
+    file("fd_seek", &[Descriptor, I64, I32, OFFSET]),
+    file("fd_sync", &[Descriptor]),
+    file("fd_tell", &[Descriptor, OFFSET]),
+    file("fd_write", &[Descriptor, Gather, SIZE]),
+    file("path_create_directory", &[Descriptor, Text]),
+    file("path_filestat_get", &[Descriptor, I32, Text, FILESTAT]),
+    file("path_filestat_set_times", &[Descriptor, I32, Text, I64, I64, I32]),
+    file("path_link", &[Descriptor, I32, Text, Descriptor, Text]),
+    file("path_open", &[Descriptor, I32, Text, I32, I64, I64, I32, SIZE]),
+    file("path_readlink", &[Descriptor, Text, Buffer, SIZE]),
+    file("path_remove_directory", &[Descriptor, Text]),
+    file("path_rename", &[Descriptor, Text, Descriptor, Text]),
+    file("path_symlink", &[Text, Descriptor, Text]),
+    file("path_unlink_file", &[Descriptor, Text]),
+];

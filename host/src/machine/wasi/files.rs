@@ -1,0 +1,161 @@
+//! Calls on descriptors and paths: from guest memory to plain data, and the answer back.
+
+use super::directories::Asked;
+use super::{Fault, Guest, MODULE, aligned, on_memory};
+use crate::machine::conductor::Answer as Go;
+use crate::machine::guest_memory::GuestMemory;
+use crate::machine::host::{Host, Stopped};
+use crate::outcome::Outcome;
+use crate::runtime::files::{Answer, Call, Errno, Served};
+use coyote_abi::Type;
+use coyote_abi::file::{CALLS, FileCall, Param};
+use coyote_abi::rt;
+use wasmtime::{FuncType, Linker, Result, Val, ValType};
+
+/// Most buffers of one call, as in Linux.
+const BUFFERS_MAX: u32 = 1024;
+/// Most bytes of one call, as in wasmtime.
+const BYTES_MAX: u64 = 128 << 20;
+const BUFFER_BYTES: u32 = 8;
+
+pub fn define(linker: &mut Linker<Host>) -> Result<()> {
+    linker.func_wrap(rt::MODULE, rt::CALL, |mut guest: Guest, object: i32, site: i32| {
+        guest.data_mut().call_point(site as u32, object as u32)
+    })?;
+    for function in CALLS {
+        let params = function.types().map(|ty| match ty {
+            Type::I32 => ValType::I32,
+            Type::I64 => ValType::I64,
+        });
+        let ty = FuncType::new(linker.engine(), params, [ValType::I32]);
+        let module = if function.point { rt::MODULE } else { MODULE };
+        linker.func_new(module, function.name, ty, |mut guest, arguments, results| {
+            let error = call(&mut guest, function, arguments)?;
+            results[0] = Val::I32(error.into());
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Where an answer goes.
+#[derive(Default)]
+struct Targets {
+    /// The fixed result.
+    result: Option<u32>,
+    /// What is read, in order: address and length.
+    buffers: Vec<(u32, u32)>,
+}
+
+fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Result<u16> {
+    let prepared = on_memory(guest, function.name, |memory, _, _| prepare(memory, function, arguments))?;
+    let (call, targets) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return Ok(error.0),
+    };
+    let host = guest.data_mut();
+    let running = host.conductor.running;
+    let answer = match host.conductor.runtime.file_call(running, &call) {
+        Served::Here(answer) => answer,
+        Served::ByHost(question) => match host.directories.ask(&question)? {
+            Asked::Answered(answer) => host.conductor.runtime.host_answered(&call, answer),
+            Asked::Diverged => {
+                host.conductor.outcome.get_or_insert(Outcome::Abandoned);
+                return Err(Stopped.into());
+            }
+        },
+    };
+    on_memory(guest, function.name, |memory, _, _| deliver(memory, &answer, &targets))?;
+    Ok(answer.errno())
+}
+
+/// Reads the arguments. All that the answer needs is checked before anything happens.
+fn prepare(
+    memory: &mut GuestMemory,
+    function: &'static FileCall,
+    arguments: &[Val],
+) -> Result<Result<(Call, Targets), Errno>, Fault> {
+    let mut call = Call { function, numbers: Vec::new(), inputs: Vec::new(), room: 0 };
+    let mut targets = Targets::default();
+    let mut arguments = arguments.iter();
+    let mut next = || arguments.next().expect("as many as its type has");
+    let mut total = 0u64;
+    for param in function.params {
+        let first = next();
+        let (number, wide) = match first {
+            Val::I64(wide) => (0, *wide as u64),
+            other => (other.unwrap_i32() as u32, u64::from(other.unwrap_i32() as u32)),
+        };
+        match param {
+            Param::Descriptor | Param::I32 | Param::I64 => call.numbers.push(wide),
+            Param::Result { bytes, align } => {
+                memory.check(aligned(number, *align)?, *bytes)?;
+                targets.result = Some(number);
+            }
+            Param::Text | Param::Buffer => {
+                let length = next().unwrap_i32() as u32;
+                memory.check(number, length)?;
+                total += u64::from(length);
+                if total > BYTES_MAX {
+                    return Ok(Err(Errno::NOMEM));
+                }
+                if *param == Param::Text {
+                    call.inputs.push(memory.read(number, length)?.to_vec());
+                } else {
+                    targets.buffers.push((number, length));
+                }
+            }
+            Param::Gather | Param::Scatter => {
+                let count = next().unwrap_i32() as u32;
+                if count > BUFFERS_MAX {
+                    return Ok(Err(Errno::INVAL));
+                }
+                let list = memory.read(aligned(number, 4)?, count * BUFFER_BYTES)?.to_vec();
+                let mut gathered = Vec::new();
+                for buffer in list.chunks_exact(BUFFER_BYTES as usize) {
+                    let word =
+                        |at: usize| u32::from_le_bytes(buffer[at..at + 4].try_into().expect("4 bytes"));
+                    let (address, length) = (word(0), word(4));
+                    memory.check(address, length)?;
+                    total += u64::from(length);
+                    if total > BYTES_MAX {
+                        return Ok(Err(Errno::NOMEM));
+                    }
+                    if *param == Param::Gather {
+                        gathered.extend_from_slice(memory.read(address, length)?);
+                    } else {
+                        targets.buffers.push((address, length));
+                    }
+                }
+                if *param == Param::Gather {
+                    call.inputs.push(gathered);
+                }
+            }
+        }
+    }
+    call.room = targets.buffers.iter().map(|b| b.1).sum();
+    Ok(Ok((call, targets)))
+}
+
+fn deliver(memory: &mut GuestMemory, answer: &Answer, targets: &Targets) -> Result<(), Fault> {
+    let mut rest = &answer.data[..];
+    for (address, length) in &targets.buffers {
+        let (part, after) = rest.split_at(rest.len().min(*length as usize));
+        memory.write(*address, part)?;
+        rest = after;
+    }
+    if let (Some(address), None) = (targets.result, answer.error) {
+        memory.write(address, &answer.result)?;
+    }
+    Ok(())
+}
+
+impl Host {
+    /// The running worker is about to call a file function or a stub. Whether it has to unwind.
+    fn call_point(&mut self, site: u32, object: u32) -> i32 {
+        let operation = self.operation(site, object.into());
+        let stream =
+            operation.kind == coyote_abi::OpKind::File && self.conductor.runtime.files.is_stream(object);
+        i32::from(!stream && self.conductor.access(operation) == Go::Unwind)
+    }
+}

@@ -1,0 +1,97 @@
+//! The guest's world: WASI preview 1, deterministic.
+//!
+//! - [`strings`]: arguments and environment.
+//! - [`clocks`], [`random`]: virtual.
+//! - [`process`]: yielding and ending.
+//! - [`poll`]: sleeping, and waiting for what is always ready.
+//! - [`files`]: descriptors and paths, standard streams among them, from and to guest memory; served by
+//!   [`crate::runtime::files`] or, with `--dir`, by [`directories`].
+//! - [`sockets`]: refused.
+//!
+//! What a function answers is what wasmtime answers, unless docs/wasi.md says otherwise. An address that is
+//! misaligned or outside of guest memory ends the run there; here it is a bug of the guest.
+
+mod clocks;
+#[cfg(test)]
+mod differential;
+pub mod directories;
+mod files;
+mod poll;
+mod process;
+mod random;
+mod sockets;
+mod strings;
+
+use super::conductor::Conductor;
+use super::guest_memory::{GuestMemory, OutOfBounds};
+use super::host::{Host, World, with_memory};
+use crate::outcome::BugKind;
+use coyote_abi::file;
+use wasmtime::{Caller, Linker, Module, Result};
+
+/// The module name of the imports.
+pub const MODULE: &str = "wasi_snapshot_preview1";
+
+type Guest<'a> = Caller<'a, Host>;
+
+/// An address that a guest must not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    OutOfBounds,
+    Misaligned,
+}
+
+impl From<OutOfBounds> for Fault {
+    fn from(OutOfBounds: OutOfBounds) -> Fault {
+        Fault::OutOfBounds
+    }
+}
+
+/// Defines what a module imports. Functions that block or yield are defined under the runtime's name.
+pub fn define(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
+    strings::define(linker)?;
+    clocks::define(linker)?;
+    random::define(linker)?;
+    process::define(linker)?;
+    poll::define(linker)?;
+    files::define(linker)?;
+    sockets::define(linker, module)
+}
+
+/// Whether preview 1 has a function of this name.
+pub fn knows(name: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        "args_get",
+        "args_sizes_get",
+        "environ_get",
+        "environ_sizes_get",
+        "clock_res_get",
+        "clock_time_get",
+        "random_get",
+        "proc_raise",
+        "poll_oneoff",
+        "proc_exit",
+        "sched_yield",
+    ];
+    file::call(name).is_some() || sockets::FUNCTIONS.contains(&name) || OTHERS.contains(&name)
+}
+
+/// Runs a host function on guest memory; a fault is the guest's bug.
+fn on_memory<R>(
+    guest: &mut Guest,
+    name: &str,
+    function: impl FnOnce(&mut GuestMemory, &mut Conductor, &World) -> Result<R, Fault>,
+) -> Result<R> {
+    with_memory(guest, function).map_err(|fault| {
+        let what = match fault {
+            Fault::OutOfBounds => "an address outside of memory",
+            Fault::Misaligned => "a misaligned address",
+        };
+        guest.data_mut().stop(BugKind::Trap, format!("{name} is given {what}")).into()
+    })
+}
+
+/// The address, if it is aligned.
+fn aligned(address: u32, align: u32) -> Result<u32, Fault> {
+    if address.is_multiple_of(align) { Ok(address) } else { Err(Fault::Misaligned) }
+}

@@ -1,0 +1,33 @@
+//! Error numbers of WASI preview 1.
+
+/// A number other than 0, which stands for success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Errno(pub u16);
+
+impl From<Errno> for i32 {
+    fn from(error: Errno) -> i32 {
+        error.0.into()
+    }
+}
+
+impl Errno {
+    pub const BADF: Errno = Errno(8);
+    pub const BUSY: Errno = Errno(10);
+    pub const EXIST: Errno = Errno(20);
+    pub const FBIG: Errno = Errno(22);
+    pub const ILSEQ: Errno = Errno(25);
+    pub const INVAL: Errno = Errno(28);
+    pub const ISDIR: Errno = Errno(31);
+    pub const LOOP: Errno = Errno(32);
+    pub const MFILE: Errno = Errno(33);
+    pub const NAMETOOLONG: Errno = Errno(37);
+    pub const NOENT: Errno = Errno(44);
+    pub const NOMEM: Errno = Errno(48);
+    pub const NOSPC: Errno = Errno(51);
+    pub const NOTDIR: Errno = Errno(54);
+    pub const NOTEMPTY: Errno = Errno(55);
+    pub const NOTSUP: Errno = Errno(58);
+    pub const PERM: Errno = Errno(63);
+    pub const SPIPE: Errno = Errno(70);
+    pub const XDEV: Errno = Errno(75);
+}

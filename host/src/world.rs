@@ -1,0 +1,239 @@
+//! What a test is told about the world outside: arguments, environment, files.
+//!
+//! Fixtures are copied into the guest's file system before anything runs ([`World::open`]), so they belong
+//! to the state in which every iteration starts. They are named in traces with a hash of what they were.
+
+use crate::machine::wasi::directories;
+use crate::runtime::files::{Errno, Files, Fixture};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct World {
+    /// Arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// Environment variables as `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// Directories whose content is copied.
+    pub preloads: Vec<Mapping>,
+    /// Directories of the host that the guest works in.
+    pub directories: Vec<Mapping>,
+    /// The files with which tests begin, once [`World::open`] has run.
+    pub files: Files,
+    /// A hash of what was preloaded, in hex, if anything was.
+    pub preload_hash: Option<String>,
+}
+
+/// A directory of the host, and where the guest finds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    pub host: PathBuf,
+    pub guest: String,
+}
+
+impl Mapping {
+    /// `HOST` or `HOST::GUEST`. Without a name of its own the guest knows it by the host's.
+    pub fn parse(text: &str) -> Mapping {
+        let (host, guest) = text.split_once("::").unwrap_or((text, text));
+        Mapping { host: host.into(), guest: guest.into() }
+    }
+}
+
+impl fmt::Display for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}::{}", self.host.display(), self.guest)
+    }
+}
+
+/// Why a directory cannot be given to the guest. No verdict on the guest.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} is no directory: give one that holds the files", .0.display())]
+    NoDirectory(PathBuf),
+    #[error("the guest's path {0:?} leads above its root: give --preload HOST::GUEST")]
+    Above(String),
+    #[error("{} is {what}: remove it, or preload a copy without it", path.display())]
+    Unsupported { path: PathBuf, what: &'static str },
+    #[error("{} does not fit into the {mib} MiB of --max-memory", path.display())]
+    Space { path: PathBuf, mib: u64 },
+    #[error("{} lies in the guest where another preloaded file is: preload them to different places", .0.display())]
+    Twice(PathBuf),
+    #[error("too many directories")]
+    Descriptors,
+}
+
+impl World {
+    /// Reads what is to be preloaded and makes the files with which tests begin. They and what tests
+    /// write may take so many bytes in all. Directories of the host are not looked at.
+    pub fn open(&mut self, space: usize) -> Result<(), WorldError> {
+        self.files = Files::new(space as u64);
+        let mut reader =
+            Reader { files: &mut self.files, hasher: blake3::Hasher::new(), space: space as u64 };
+        for Mapping { host, guest } in &self.preloads {
+            check_directory(host)?;
+            reader.directory(host, &inside(guest)?, 0)?;
+        }
+        let hash = reader.hasher.finalize().to_hex().to_string();
+        self.preload_hash = (!self.preloads.is_empty()).then_some(hash);
+        for (number, Mapping { guest, .. }) in self.directories.iter().enumerate() {
+            let descriptor = directories::FIRST + number as u32;
+            self.files.preopen_host(descriptor, guest).map_err(|_| WorldError::Descriptors)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the directories of the host are there.
+    pub fn check_directories(&self) -> Result<(), WorldError> {
+        self.directories.iter().try_for_each(|mapping| check_directory(&mapping.host))
+    }
+}
+
+fn check_directory(path: &Path) -> Result<(), WorldError> {
+    match fs::metadata(path).map_err(|source| read(path, source))?.is_dir() {
+        true => Ok(()),
+        false => Err(WorldError::NoDirectory(path.into())),
+    }
+}
+
+fn read(path: &Path, source: io::Error) -> WorldError {
+    WorldError::Read { path: path.to_path_buf(), source }
+}
+
+/// A path of the guest from its root, without `.` and `..`.
+fn inside(guest: &str) -> Result<String, WorldError> {
+    let mut names = Vec::new();
+    for name in guest.split('/').filter(|n| !matches!(*n, "" | ".")) {
+        if name == ".." {
+            names.pop().ok_or_else(|| WorldError::Above(guest.into()))?;
+        } else {
+            names.push(name);
+        }
+    }
+    Ok(names.join("/"))
+}
+
+/// Copies directories, in the order of the names in them.
+struct Reader<'a> {
+    files: &'a mut Files,
+    hasher: blake3::Hasher,
+    space: u64,
+}
+
+impl Reader<'_> {
+    /// `depth` is how far below the preloaded directory this one is.
+    fn directory(&mut self, host: &Path, guest: &str, depth: usize) -> Result<(), WorldError> {
+        self.add(host, guest, Fixture::Directory)?;
+        let entries = fs::read_dir(host).map_err(|source| read(host, source))?;
+        let names: Result<Vec<_>, _> = entries.map(|e| e.map(|e| e.file_name())).collect();
+        let mut names = names.map_err(|source| read(host, source))?;
+        names.sort();
+        for name in names {
+            let path = host.join(&name);
+            let unsupported = |what| WorldError::Unsupported { path: path.clone(), what };
+            let name = name.to_str().ok_or_else(|| unsupported("a name that is not UTF-8"))?;
+            let guest = if guest.is_empty() { name.to_string() } else { format!("{guest}/{name}") };
+            let kind = fs::symlink_metadata(&path).map_err(|source| read(&path, source))?.file_type();
+            if kind.is_dir() {
+                self.directory(&path, &guest, depth + 1)?;
+            } else if kind.is_file() {
+                let bytes = fs::read(&path).map_err(|source| read(&path, source))?;
+                self.add(&path, &guest, Fixture::File(&bytes))?;
+            } else if kind.is_symlink() {
+                let target = fs::read_link(&path).map_err(|source| read(&path, source))?;
+                let target = target.to_str().ok_or_else(|| unsupported("a link that is not UTF-8"))?;
+                if leads_out(target, depth) {
+                    return Err(unsupported("a link that leads out of the preloaded directory"));
+                }
+                self.add(&path, &guest, Fixture::Link(target))?;
+            } else {
+                return Err(unsupported("neither a file nor a directory"));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, host: &Path, guest: &str, fixture: Fixture) -> Result<(), WorldError> {
+        let (tag, bytes): (&[u8], &[u8]) = match &fixture {
+            Fixture::Directory => (b"directory", b""),
+            Fixture::File(bytes) => (b"file", bytes),
+            Fixture::Link(target) => (b"link", target.as_bytes()),
+        };
+        for part in [guest.as_bytes(), tag, bytes] {
+            self.hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        self.files.add_fixture(guest, fixture).map_err(|error| match error {
+            Errno::NOSPC | Errno::FBIG => WorldError::Space { path: host.into(), mib: self.space >> 20 },
+            _ => WorldError::Twice(host.into()),
+        })
+    }
+}
+
+/// Whether the target of a link, in a directory so far below the preloaded one, lies outside of that.
+fn leads_out(target: &str, mut depth: usize) -> bool {
+    for name in target.split('/').filter(|n| !matches!(*n, "" | ".")) {
+        if name != ".." {
+            depth += 1;
+        } else if depth == 0 {
+            return true;
+        } else {
+            depth -= 1;
+        }
+    }
+    target.starts_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(host: &Path, guest: &str, space: usize) -> Result<(World, String), String> {
+        let preload = Mapping { host: host.into(), guest: guest.into() };
+        let mut world = World { preloads: vec![preload], ..World::default() };
+        world.open(space).map_err(|e| e.to_string())?;
+        let hash = world.preload_hash.clone();
+        Ok((world, hash.expect("there is something to read")))
+    }
+
+    #[test]
+    fn what_is_read_has_a_hash() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for dir in [one.path(), two.path()] {
+            fs::create_dir(dir.join("sub")).unwrap();
+            fs::write(dir.join("sub/b"), "B").unwrap();
+            fs::write(dir.join("a"), "A").unwrap();
+        }
+        let (world, hash) = open(one.path(), "/data", 1 << 20).unwrap();
+        assert_eq!((world.files, hash.clone()), {
+            let (world, hash) = open(two.path(), "data/./x/..", 1 << 20).unwrap();
+            (world.files, hash)
+        });
+        fs::write(two.path().join("sub/b"), "C").unwrap();
+        assert_ne!(open(two.path(), "/data", 1 << 20).unwrap().1, hash);
+        assert_ne!(open(one.path(), "/other", 1 << 20).unwrap().1, hash);
+    }
+
+    #[test]
+    fn what_cannot_be_preloaded_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = |guest: &str, space| open(dir.path(), guest, space).unwrap_err();
+        assert!(error("../x", 1 << 20).contains("leads above its root"));
+        fs::write(dir.path().join("big"), vec![1; 9000]).unwrap();
+        assert!(error("/", 8192).ends_with("big does not fit into the 0 MiB of --max-memory"));
+        #[cfg(unix)]
+        for target in ["/etc", "../x", "a/../../x"] {
+            let link = dir.path().join("link");
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert!(error("/", 1 << 20).contains("link that leads out"), "{target}");
+            fs::remove_file(link).unwrap();
+        }
+        let file = open(&dir.path().join("big"), "/", 1 << 20).unwrap_err();
+        assert!(file.contains("is no directory"), "{file}");
+        let missing = open(&dir.path().join("missing"), "/", 1 << 20).unwrap_err();
+        assert!(missing.starts_with("cannot read"), "{missing}");
+    }
+}
