@@ -9,10 +9,14 @@ const FRAMES_MAX: usize = 20;
 /// Crates of the Rust distribution, whose frames are seldom what a reader looks for.
 const LIBRARIES: [&str; 4] = ["std::", "core::", "alloc::", "__rustc::"];
 
+/// Where the sources of the Rust distribution and of the C library it links are: std's own name for
+/// them, where rustup installs them, and where wasi-libc was built.
+const LIBRARY_SOURCES: [&str; 3] = ["/rustc/", "/lib/rustlib/src/rust/", "/wasi-libc/"];
+
 /// Whether a frame belongs to the Rust distribution.
 fn is_library(frame: &SourceFrame) -> bool {
     match &frame.file {
-        Some(file) => file.starts_with("/rustc/"),
+        Some(file) => LIBRARY_SOURCES.iter().any(|sources| file.contains(sources)),
         None => LIBRARIES.iter().any(|l| frame.function.starts_with(l)),
     }
 }
@@ -30,10 +34,12 @@ pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
     lines
 }
 
-/// A place in one line: the innermost function that belongs to the guest itself.
+/// A place in one line: the innermost function that belongs to the guest itself, and whose line is known
+/// if that of any is. (The line of code that the compiler added, as for a destructor, is not.)
 pub fn one_line(location: Location, symbols: &Symbols) -> String {
     let frames = symbols.frames(location);
-    let frame = frames.iter().find(|f| !is_library(f)).or(frames.first());
+    let mut own = frames.iter().filter(|f| !is_library(f));
+    let frame = own.clone().find(|f| f.line.is_some()).or_else(|| own.next()).or(frames.first());
     frame.map_or_else(|| format!("func[{}] +{:#x}", location.function, location.offset), line)
 }
 
@@ -67,7 +73,28 @@ fn without_generics(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_generics;
+    use super::{is_library, without_generics};
+    use crate::symbols::SourceFrame;
+
+    #[test]
+    fn frames_of_the_distribution_are_told_by_their_files() {
+        let library = |file: &str| {
+            let (function, file) = ("load".into(), Some(file.into()));
+            is_library(&SourceFrame { function, file, line: Some(1), column: None })
+        };
+        for file in [
+            "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/sync/atomic.rs",
+            "/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/sync/atomic.rs",
+            "wasisdk://v30.0/src/wasi-libc/libc-bottom-half/sources/abort.c",
+        ] {
+            assert!(library(file), "{file}");
+        }
+        for file in
+            ["src/main.rs", "/home/me/.cargo/registry/src/index/flume-0.11.0/src/lib.rs", "src/rustc.rs"]
+        {
+            assert!(!library(file), "{file}");
+        }
+    }
 
     #[test]
     fn names_lose_their_generic_arguments_alone() {

@@ -20,7 +20,7 @@ use demangle::demangle;
 use gimli::{EndianArcSlice, LittleEndian};
 use module::Module;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A function that was executing at a place, and where in its source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -117,10 +117,23 @@ impl Symbols {
     }
 
     fn shown(&self, file: &str) -> String {
-        let path = Path::new(file);
+        let path = without_detours(Path::new(file));
         // An empty base is a prefix of every path and changes none.
-        let path = path.strip_prefix(&self.base).unwrap_or(path);
+        let path = path.strip_prefix(&self.base).unwrap_or(&path);
         let path = path.strip_prefix(".").unwrap_or(path);
         path.to_string_lossy().into_owned()
     }
+}
+
+/// `a/b/../c` as `a/c`. Where `b` is a link to elsewhere that is another file, which a reader of a
+/// report will forgive.
+fn without_detours(path: &Path) -> PathBuf {
+    let mut short = PathBuf::new();
+    for component in path.components() {
+        match short.components().next_back() {
+            Some(Component::Normal(_)) if component == Component::ParentDir => drop(short.pop()),
+            _ => short.push(component),
+        }
+    }
+    short
 }

@@ -45,6 +45,19 @@ fn paths_elsewhere_stay_whole() {
 }
 
 #[test]
+fn paths_make_no_detours() {
+    for (path, short) in [
+        ("a/b/../c.rs", "a/c.rs"),
+        ("/a/b/../../c.rs", "/c.rs"),
+        ("../c.rs", "../c.rs"),
+        ("../../a/../c.rs", "../../c.rs"),
+        ("wasisdk://v30.0/src/abort.c", "wasisdk:/v30.0/src/abort.c"),
+    ] {
+        assert_eq!(without_detours(Path::new(path)), Path::new(short));
+    }
+}
+
+#[test]
 fn places_without_a_line_have_their_function() {
     // A function that the linker made: no DWARF.
     check(&bank(), Location { function: 0, offset: 0x14b }, &["__wasm_call_ctors"]);

@@ -2,6 +2,7 @@
 //! `coyote-wasm` in processes of its own.
 //!
 //! - [`examples`]: every example has the verdict that its index states, and its bug replays.
+//! - [`crates`]: bugs that published crates had.
 //! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
@@ -21,6 +22,7 @@
 
 mod bad_input;
 mod corrupted;
+mod crates;
 mod determinism;
 mod examples;
 mod files;

@@ -1,14 +1,17 @@
 //! Leaves out the debug information of libraries: std's alone is 1.5 MB in a module of 26 KB of code.
 //!
-//! What stays is every unit whose source file is in this repository, with all that it says, also of
-//! library code that was compiled as a part of it (generic or inline functions). Of Zig, which makes one
-//! unit of a program and all that it uses, stays what stacks need: functions and lines.
+//! What stays is every unit whose source file is in this repository or in a published crate of a guest,
+//! with all that it says, also of library code that was compiled as a part of it (generic or inline
+//! functions). Of Zig, which makes one unit of a program and all that it uses, stays what stacks need:
+//! functions and lines.
 
+use super::crates::REGISTRY;
 use crate::files;
 use anyhow::{Context, Result};
 use gimli::write::{Address, AttributeValue, EndianVec, Sections, UnitEntryId};
 use gimli::{DwAt, EndianSlice, LittleEndian, Section, constants as dw};
 use std::collections::BTreeMap;
+use std::path::Path;
 use wasmparser::{Parser, Payload};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
@@ -159,10 +162,13 @@ fn kept_units(dwarf: &gimli::Dwarf<Slice>, keep: Keep) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
-/// Whether a unit's source file is in this repository. Builds map the repository to `.`, as builds of
-/// some libraries do with theirs. rustc appends its own name of the unit: `src/lib.rs/@/name-cgu.0`.
+/// Whether a unit's source file is in this repository or in a published crate. Builds map the repository
+/// to `.`, as builds of some libraries do with theirs. rustc appends its own name of the unit: `src/lib.rs/@/name-cgu.0`.
 fn is_own(directory: &str, name: &str) -> bool {
     let name = name.split("/@/").next().unwrap_or_default();
+    if Path::new(name).starts_with(REGISTRY) {
+        return true;
+    }
     let relative = if name.starts_with('/') { name.to_string() } else { format!("{directory}/{name}") };
     !relative.starts_with('/') && files::root().join(relative).is_file()
 }
@@ -190,6 +196,10 @@ mod tests {
     fn own_units_are_told_from_those_of_libraries() {
         assert!(is_own(".", "examples/c/racy_counter.c"));
         assert!(is_own(".", "guest-sdk/rust/src/lib.rs/@/coyote.0123456789abcdef-cgu.0"));
+        assert!(is_own(
+            "/registry/flume-0.11.0",
+            "/registry/flume-0.11.0/src/lib.rs/@/flume.0123456789abcdef-cgu.0"
+        ));
         assert!(!is_own(".", "./dlmalloc/src/dlmalloc.c"));
         assert!(!is_own("/rustc/0123456789abcdef", "library/std/src/lib.rs/@/std.0123456789abcdef-cgu.0"));
     }

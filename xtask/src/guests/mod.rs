@@ -5,12 +5,14 @@
 //! compared with the committed ones, if the compiler is the one that made those.
 //!
 //! - [`assemblyscript`], [`c`], [`musl`], [`rust`], [`wat`], [`zig`]: from sources to a module, one language each.
+//! - [`crates`]: programs of published crates.
 //! - [`debug_info`]: leaves out the debug information of libraries.
 //! - [`manifest`]: which sources and compilers the committed modules came from.
 //! - [`index`]: what is expected of each test, `examples/expected.json`.
 
 mod assemblyscript;
 pub mod c;
+mod crates;
 mod debug_info;
 pub mod index;
 mod manifest;
@@ -53,6 +55,8 @@ pub enum Language {
     AssemblyScript,
     C,
     Musl,
+    /// Rust, with published crates.
+    Crate,
     Rust(rust::Target),
     Wat,
     Zig,
@@ -62,7 +66,7 @@ impl Language {
     /// Whether the other guests can be built without this one's compiler: it is no part of what
     /// contributors are asked to install.
     fn optional(self) -> bool {
-        matches!(self, Language::AssemblyScript | Language::Musl | Language::Zig)
+        matches!(self, Language::AssemblyScript | Language::Crate | Language::Musl | Language::Zig)
     }
 }
 
@@ -91,6 +95,7 @@ fn find() -> Result<Vec<Guest>> {
     let mut guests = assemblyscript::find()?;
     guests.extend(c::find()?);
     guests.extend(musl::find()?);
+    guests.extend(crates::find()?);
     guests.extend(rust::find()?);
     guests.extend(wat::find()?);
     guests.extend(zig::find()?);
@@ -124,6 +129,9 @@ impl Builder {
         let clang = c::Clang::find()?;
         let mut toolchains = BTreeMap::new();
         for language in guests.iter().map(|g| g.language) {
+            if toolchains.contains_key(&language) {
+                continue;
+            }
             let toolchain = match language {
                 Language::AssemblyScript => assemblyscript::toolchain(),
                 Language::C => match &clang {
@@ -131,6 +139,7 @@ impl Builder {
                     Err(missing) => Toolchain::Missing(missing.clone()),
                 },
                 Language::Musl => musl::toolchain(&clang)?,
+                Language::Crate => crates::toolchain(guests)?,
                 Language::Rust(target) => target.toolchain()?,
                 // Our own dependency: its version follows from Cargo.lock, and so do the bytes.
                 Language::Wat => Toolchain::Found("wat".into()),
@@ -141,6 +150,7 @@ impl Builder {
         let builder = Builder { clang, toolchains };
         let names: Vec<_> = guests.iter().filter(|g| builder.compiler(g).is_ok()).collect();
         rust::build(&names)?;
+        crates::build(&names)?;
         Ok(builder)
     }
 
@@ -158,6 +168,7 @@ impl Builder {
             Language::AssemblyScript => assemblyscript::compile(guest)?,
             Language::C => self.clang.as_ref().map_err(|e| anyhow::anyhow!("{e}"))?.compile(guest)?,
             Language::Musl => musl::compile(self.clang.as_ref().map_err(|e| anyhow::anyhow!("{e}"))?, guest)?,
+            Language::Crate => files::read(&rust::Target::Threads.output(&guest.name))?,
             Language::Rust(target) => files::read(&target.output(&guest.name))?,
             Language::Wat => wat::assemble(guest)?,
             Language::Zig => zig::compile(guest)?,

@@ -104,29 +104,61 @@ pub fn build(guests: &[&Guest]) -> Result<()> {
 }
 
 fn cargo(workspace: &Path, target: Target, names: &[&str]) -> Result<()> {
-    let triple = target.triple();
-    let remap = format!("--remap-path-prefix={}=.", workspace.display());
-    let flags = match target {
-        Target::Bare => vec!["-Ctarget-feature=+atomics", &remap],
-        Target::Threads => vec![remap.as_str()],
-    };
-    let flags = serde_json::to_string(&flags)?;
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    command
-        .current_dir(workspace)
-        // The user's own flags would be used instead of ours.
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .args(["build", "--quiet", "--release", "--target", triple])
-        // A list of strings is the same in JSON and TOML.
-        .args(["--config", &format!("target.{triple}.rustflags={flags}")])
-        .arg("--target-dir")
-        .arg(std::path::absolute(files::target().join("guests/rust"))?);
+    let mut flags = vec![renamed(workspace, ".")];
+    if target == Target::Bare {
+        flags.push("-Ctarget-feature=+atomics".into());
+    }
+    let mut command = build_command(workspace, target, &flags)?;
     for name in names {
         command.args(["--package", name]);
     }
     output(&mut command)?;
     Ok(())
+}
+
+/// A flag that gives a directory another name in all that is compiled.
+pub fn renamed(directory: &Path, name: &str) -> String {
+    format!("--remap-path-prefix={}={name}", directory.display())
+}
+
+/// `cargo build` as all guests are built: what it makes is found by [`Target::output`].
+pub fn build_command(workspace: &Path, target: Target, flags: &[String]) -> Result<Command> {
+    let triple = target.triple();
+    let mut flags = flags.to_vec();
+    flags.extend(library()?);
+    let flags = serde_json::to_string(&flags)?;
+    let mut command = cargo_in(workspace);
+    command
+        .args(["build", "--quiet", "--release", "--target", triple])
+        // A list of strings is the same in JSON and TOML.
+        .args(["--config", &format!("target.{triple}.rustflags={flags}")])
+        .arg("--target-dir")
+        .arg(std::path::absolute(files::target().join("guests/rust"))?);
+    Ok(command)
+}
+
+/// A cargo that takes no flags and no profile from the user: they would change the bytes.
+pub fn cargo_in(workspace: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.current_dir(workspace).env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    let settings = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in settings.filter(|name| name.starts_with("CARGO_PROFILE_") || name == "CARGO_INCREMENTAL") {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Sources of the standard library have another name where they are installed (`rust-src`): what it is
+/// where they are not.
+fn library() -> Result<Option<String>> {
+    let text = |arguments: &[&str]| -> Result<String> {
+        Ok(String::from_utf8(output(rustc().args(arguments))?.stdout)?)
+    };
+    let sysroot = text(&["--print", "sysroot"])?;
+    let version = text(&["-vV"])?;
+    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
+    let sources = Path::new(sysroot.trim()).join("lib/rustlib/src/rust");
+    Ok(commit.map(|commit| renamed(&sources, &format!("/rustc/{commit}"))))
 }
 
 /// Copies SDK and examples into one workspace.

@@ -1,0 +1,38 @@
+//! Bugs that published crates had: each is found with default options, by ordinary programs that know
+//! nothing of coyote, and the report names the place in the crate. (`examples.rs` runs the corrected
+//! versions and says within how many iterations.)
+
+use super::{examples, process};
+
+/// The guest, and what a report shows of the crate: of the first one the stack of the crash, with lines; of
+/// the second one, where the value is lost before the assertion fails, the files in which workers switch.
+const BUGS: [(&str, &str); 2] = [
+    (
+        "crossbeam_channel_0_5_7",
+        "discard_all_messages (/registry/crossbeam-channel-0.5.7/src/flavors/list.rs:595)",
+    ),
+    ("flume_0_10_14", "(/registry/flume-0.10.14/src/"),
+];
+
+#[test]
+fn twenty_of_twenty_seeds_find_them() {
+    let mut wrong = Vec::new();
+    for (module, place) in BUGS {
+        let path = examples::module_path(module);
+        let path = path.to_str().unwrap();
+        for seed in 0..20 {
+            let directory = tempfile::tempdir().unwrap();
+            let found = process::run(directory.path(), &["test", path, "--seed", &seed.to_string()]);
+            if found.code != Some(2) || !found.stdout.contains(place) {
+                wrong.push(format!("{module}, seed {seed}: {found:?}"));
+                continue;
+            }
+            let trace = found.line("  trace:  ").trim_start_matches("  trace:  ");
+            let replayed = process::run(directory.path(), &["replay", path, trace]);
+            if replayed.code != Some(2) || replayed.line("bug in test ") != found.line("bug in test ") {
+                wrong.push(format!("{module}, seed {seed}: the replay differs: {replayed:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
