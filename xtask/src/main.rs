@@ -1,6 +1,7 @@
 //! Project tasks: the same command at home and in CI.
 //!
 //! - [`codegen`]: files that are made from others. With [`support`]: what guests may be made of.
+//! - [`crates`]: programs that use published crates, tested.
 //! - [`guests`]: the example guests, from their sources.
 //! - [`tests`]: all tests, blessing their expectations, running them for long.
 //! - [`bench`]: what the engine costs, beside its peers.
@@ -9,6 +10,7 @@
 
 mod bench;
 mod codegen;
+mod crates;
 mod files;
 mod guests;
 mod large;
@@ -31,6 +33,7 @@ enum Task {
     Bless(tests::Bless),
     Ci(tests::Ci),
     Codegen(codegen::Arguments),
+    Crates(crates::Arguments),
     Guests(guests::Arguments),
     Large(large::Arguments),
     Soak(tests::Soak),
@@ -43,6 +46,7 @@ fn main() -> Result<()> {
         Task::Ci(arguments) => tests::ci(&arguments),
         Task::Soak(arguments) => tests::soak(&arguments),
         Task::Codegen(arguments) => codegen::run(&arguments),
+        Task::Crates(arguments) => crates::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
         Task::Large(arguments) => large::run(&arguments),
     }

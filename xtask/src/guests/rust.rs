@@ -28,7 +28,7 @@ pub enum Target {
 }
 
 impl Target {
-    fn triple(self) -> &'static str {
+    pub fn triple(self) -> &'static str {
         match self {
             Target::Bare => "wasm32-unknown-unknown",
             Target::Threads => "wasm32-wasip1-threads",

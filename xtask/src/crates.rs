@@ -1,0 +1,167 @@
+//! `cargo xtask crates`: programs with published crates, built for wasm32-wasip1-threads and tested.
+//!
+//! The programs of `examples/published` use one crate each, as it is published. Each is explored as it is,
+//! which must find nothing, and with a mistake in it, which must be found. What came out of it is
+//! `docs/crates.json`; the number of iterations and the seed are fixed, so that it changes with its reasons
+//! only.
+
+use crate::files;
+use crate::guests::output;
+use crate::guests::rust::{Target, cargo_in};
+use crate::tests::cargo;
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCES: &str = "examples/published";
+const TABLE: &str = "docs/crates.json";
+const ITERATIONS: &str = "2000";
+
+/// Crates that need a feature of a crate below them, which stable compilers allow with RUSTC_BOOTSTRAP=1.
+const UNSTABLE: [(&str, &str, &str); 2] =
+    [("dashmap", "parking_lot/nightly", PARKING), ("parking_lot", "parking_lot/nightly", PARKING)];
+const PARKING: &str = "parking_lot_core parks threads of this target only with its feature `nightly`; without \
+                       it a lock that has to wait panics";
+
+/// Test programs that use published crates, and write what came out into docs/crates.json
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A coyote-wasm that is there already, instead of one that is built
+    #[arg(long, value_name = "FILE")]
+    tool: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Table {
+    version: u32,
+    target: &'static str,
+    iterations: &'static str,
+    crates: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    version: String,
+    /// Beyond the usual ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature: Option<&'static str>,
+    correct: Explored,
+    broken: Explored,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Explored {
+    /// As `coyote-wasm test --format json` says it.
+    verdict: String,
+    schedules: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bug: Option<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let tool = match &arguments.tool {
+        Some(tool) => std::path::absolute(tool)?,
+        None => {
+            cargo(&["build", "--release", "-p", "coyote-wasm"], &[])?;
+            std::path::absolute(files::target().join("release/coyote-wasm"))?
+        }
+    };
+    let mut crates = Vec::new();
+    build(&["--bins"], &[])?;
+    for (name, version) in dependencies()? {
+        crates.push(row(&tool, &name, &version, None, None)?);
+    }
+    for (name, feature, note) in UNSTABLE {
+        build(&["--bin", name, "--features", feature], &[("RUSTC_BOOTSTRAP", "1")])?;
+        let version = crates.iter().find(|row| row.name == name).map(|row| row.version.clone());
+        let version = version.with_context(|| format!("{SOURCES} does not use {name}"))?;
+        crates.push(row(&tool, name, &version, Some(feature), Some(note))?);
+    }
+    crates.sort_by(|a, b| (&a.name, a.feature).cmp(&(&b.name, b.feature)));
+    for row in &crates {
+        let feature = row.feature.map_or(String::new(), |feature| format!(" ({feature})"));
+        println!("{:32} {:20} {}", row.name.clone() + &feature, row.correct.verdict, row.broken.verdict);
+    }
+    let table = Table { version: 1, target: Target::Threads.triple(), iterations: ITERATIONS, crates };
+    files::write(&files::root().join(TABLE), serde_json::to_string_pretty(&table)? + "\n")
+}
+
+fn directory() -> PathBuf {
+    files::root().join(SOURCES)
+}
+
+fn build(what: &[&str], variables: &[(&str, &str)]) -> Result<()> {
+    let mut command = cargo_in(&directory());
+    command
+        .args(["build", "--quiet", "--release", "--locked", "--target", Target::Threads.triple()])
+        .args(what);
+    command.arg("--target-dir").arg(std::path::absolute(builds())?);
+    output(command.envs(variables.iter().copied()))?;
+    Ok(())
+}
+
+fn builds() -> PathBuf {
+    files::target().join("published")
+}
+
+/// The crates that have a program, with the versions of the lock file.
+fn dependencies() -> Result<BTreeMap<String, String>> {
+    let mut command = cargo_in(&directory());
+    let printed = output(command.args(["metadata", "--locked", "--format-version", "1"]))?;
+    let metadata: Value = serde_json::from_slice(&printed.stdout)?;
+    let packages = metadata["packages"].as_array().context("cargo's metadata has packages")?;
+    let programs = files::list(&directory().join("src/bin"))?;
+    let mut versions = BTreeMap::new();
+    for program in programs {
+        let name = program.file_stem().context("a program has a name")?.to_string_lossy().into_owned();
+        // The newest, where others use an older one.
+        let version =
+            packages.iter().filter(|p| p["name"] == name.as_str()).filter_map(|p| p["version"].as_str());
+        let version = version.max().with_context(|| format!("{SOURCES} does not use {name}"))?;
+        versions.insert(name, version.to_string());
+    }
+    Ok(versions)
+}
+
+fn row(
+    tool: &Path,
+    name: &str,
+    version: &str,
+    feature: Option<&'static str>,
+    note: Option<&'static str>,
+) -> Result<Row> {
+    let correct = explore(tool, name, &[])?;
+    let broken = explore(tool, name, &["broken"])?;
+    Ok(Row { name: name.into(), version: version.into(), feature, correct, broken, note })
+}
+
+fn explore(tool: &Path, name: &str, arguments: &[&str]) -> Result<Explored> {
+    let module = builds().join(Target::Threads.triple()).join("release").join(name).with_extension("wasm");
+    let mut command = Command::new(tool);
+    command.arg("test").arg(std::path::absolute(module)?);
+    command.args(["--seed", "0", "--iterations", ITERATIONS, "--format", "json", "--outdir"]);
+    command.arg(std::path::absolute(builds().join("traces"))?).arg("--").args(arguments);
+    let printed = command.output().with_context(|| format!("{} cannot be run", tool.display()))?;
+    let Ok(run) = serde_json::from_slice::<Value>(&printed.stdout) else {
+        bail!("{name} was not tested: {}", String::from_utf8_lossy(&printed.stderr).trim_end());
+    };
+    let test = &run["tests"][0];
+    let statistics = ["fair", "unfair"].map(|kind| test["statistics"][kind]["explored"].as_u64());
+    let schedules = statistics.into_iter().flatten().sum();
+    let verdict = test["verdict"].as_str().context("a test has a verdict")?.to_string();
+    Ok(Explored { verdict, schedules, bug: test["bugs"][0].is_object().then(|| bug(&test["bugs"][0])) })
+}
+
+/// What the report's first line says: a panic's message where there is one.
+fn bug(bug: &Value) -> String {
+    let lines = bug["output"].as_array().into_iter().flatten().filter_map(|line| line["text"].as_str());
+    let mut after = lines.skip_while(|line| !line.contains("panicked at ")).skip(1);
+    let message = after.next().or(bug["message"].as_str()).unwrap_or_default();
+    format!("{}: {message}", bug["kind"].as_str().unwrap_or_default())
+}
