@@ -25,6 +25,8 @@ pub struct Test {
     pub name: String,
     /// The export that is called.
     pub export: String,
+    /// If the export runs a test harness: its arguments. It is followed to the test function.
+    pub harness: Option<Vec<String>>,
 }
 
 /// The name of the test that a plain program is.
@@ -44,9 +46,27 @@ impl Test {
                     None if export == "_start" => PROGRAM,
                     None => return None,
                 };
-                Some(Test { name: name.into(), export: export.clone() })
+                Some(Test { name: name.into(), export: export.clone(), harness: None })
             })
             .collect()
+    }
+
+    /// A run of Rust's test harness, for modules with [`SiteTable::libtest`].
+    pub fn harness(name: &str, arguments: Vec<String>) -> Test {
+        Test { name: name.into(), export: "_start".into(), harness: Some(arguments) }
+    }
+
+    /// The world in which it runs.
+    fn world(&self, world: &Arc<World>) -> Arc<World> {
+        match &self.harness {
+            None => world.clone(),
+            Some(arguments) => {
+                let mut world = World::clone(world);
+                world.arguments.truncate(1);
+                world.arguments.extend(arguments.iter().cloned());
+                Arc::new(world)
+            }
+        }
     }
 }
 
@@ -78,6 +98,8 @@ impl Default for Settings {
 pub struct Execution {
     machine: Machine,
     test: Test,
+    /// Whether a harness came to its test function.
+    entered: bool,
     /// Set once an iteration cannot go on for a reason of ours.
     error: Option<MachineError>,
 }
@@ -90,7 +112,7 @@ impl Execution {
         settings: &Settings,
     ) -> Result<Execution, MachineError> {
         let conductor = Conductor::new(settings.limits);
-        let world = settings.world.clone();
+        let world = test.world(&settings.world);
         let mut machine = Machine::new(artifact.clone(), conductor, world, settings.memory_bytes_max)?;
         let knows_joins = !artifact.table.wasi_threads;
         // What initialisation does to files stays.
@@ -109,7 +131,7 @@ impl Execution {
             let Some(entry) = artifact.entry(export) else { continue };
             let runtime = begin(&machine, entry, Faults::default());
             machine.set_start(runtime);
-            let mut execution = Execution { machine, test: test.clone(), error: None };
+            let mut execution = Execution { machine, test: test.clone(), entered: false, error: None };
             let walk = Box::new(RandomWalk::default());
             let (outcome, _) = execution.run(walk, Iteration { seed: 0, index: 0 })?;
             if outcome != Outcome::Passed {
@@ -133,9 +155,44 @@ impl Execution {
                        not start alike: use it within the test, or --preload it";
             return Err(MachineError::Initialise(why.into()));
         }
-        let runtime = begin(&machine, entry, settings.faults);
-        machine.set_start(runtime);
-        Ok(Execution { machine, test: test.clone(), error: None })
+        let mut start = begin(&machine, entry, settings.faults);
+        if test.harness.is_some() {
+            start.follow_harness();
+        }
+        machine.set_start(start);
+        let mut execution = Execution { machine, test: test.clone(), entered: false, error: None };
+        if test.harness.is_some() {
+            execution.follow_harness()?;
+        }
+        Ok(execution)
+    }
+
+    /// Runs a test harness until it calls the test function, and makes iterations start there. If it
+    /// calls none, or cannot be suspended there, they start where it starts.
+    fn follow_harness(&mut self) -> Result<(), MachineError> {
+        self.machine.conductor_mut().fair = true;
+        self.begin()?;
+        while self.status() == Status::Ready && !self.runtime().in_test() {
+            let view = self.view();
+            let first = view.enabled.first().map(|worker| Pick::Step(*worker));
+            let Some(pick) = first.or(view.timeout.map(Pick::Timeout)) else { break };
+            self.step(pick);
+        }
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        self.entered = self.runtime().in_test();
+        if self.entered && !self.machine.tables_changed() {
+            self.machine.conductor_mut().runtime.begin_test();
+            self.machine.set_start_here();
+        }
+        Ok(())
+    }
+
+    /// Whether a test harness came to its test function: if not, it ignored the test, was only asked
+    /// for a list, or failed. What became of that stands in the conductor until the next beginning.
+    pub fn entered_test(&self) -> bool {
+        self.entered
     }
 
     pub fn machine_mut(&mut self) -> &mut Machine {

@@ -16,6 +16,7 @@
 //! - [`symbols`]: places as functions and source lines.
 //! - [`statistics`], [`report`]: what the user is told.
 //! - [`cache`]: instrumented modules on disk.
+//! - [`libtest`]: test binaries of cargo, whose tests their own harness lists.
 //! - [`tester`]: all of this for a program that tests modules.
 //! - [`cli`]: the command line.
 
@@ -28,6 +29,7 @@ pub mod epochs;
 pub mod execution;
 pub mod explore;
 pub mod granules;
+pub mod libtest;
 pub mod machine;
 pub mod outcome;
 pub mod record;

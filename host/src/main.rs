@@ -1,16 +1,15 @@
 //! The command line of coyote-wasm.
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use coyote_wasm::cli::exit::Exit;
 use coyote_wasm::cli::test::InternalError;
-use coyote_wasm::cli::{self, Cli, Command};
+use coyote_wasm::cli::{self, Command};
 use coyote_wasm::explore::ExploreError;
 use coyote_wasm::machine::MachineError;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(cli::arguments()) {
+    let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -22,6 +21,7 @@ fn main() -> ExitCode {
         Command::Test(args) => cli::test::run(args),
         Command::Replay(args) => cli::replay::run(args),
         Command::Instrument(args) => cli::instrument::run(args),
+        Command::Doctor(args) => cli::doctor::run(args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -38,8 +38,10 @@ impl Outcome {
 pub enum BugKind {
     /// Nobody can go on, and somebody should.
     Deadlock,
-    /// An assertion, panic or failure that the guest reported.
+    /// An assertion or failure that the guest reported.
     Assertion,
+    /// A panic of a Rust program that ended it.
+    Panic,
     /// A wasm trap: unreachable code, an access out of bounds, a division by zero.
     Trap,
     /// The program ended with an exit code that is not 0.
@@ -53,9 +55,10 @@ pub enum BugKind {
 }
 
 impl BugKind {
-    pub const ALL: [BugKind; 7] = [
+    pub const ALL: [BugKind; 8] = [
         BugKind::Deadlock,
         BugKind::Assertion,
+        BugKind::Panic,
         BugKind::Trap,
         BugKind::ExitCode,
         BugKind::StackOverflow,
@@ -67,6 +70,7 @@ impl BugKind {
         match self {
             BugKind::Deadlock => "deadlock",
             BugKind::Assertion => "assertion",
+            BugKind::Panic => "panic",
             BugKind::Trap => "trap",
             BugKind::ExitCode => "exit-code",
             BugKind::StackOverflow => "stack-overflow",

@@ -5,7 +5,7 @@
 //! as it will be suspended: references live across a suspension, and legacy exceptions around one.
 
 use crate::stubs::Answer;
-use crate::{Error, Function, Location, Options, nearest::nearest};
+use crate::{Error, Function, Location, Options, harness, nearest::nearest};
 use coyote_abi::{Type, file, guest, rt};
 use std::collections::BTreeMap;
 use wasmparser::{
@@ -40,6 +40,8 @@ pub struct Original {
     pub exported_as: BTreeMap<u32, Vec<String>>,
     /// Whether it imports `wasi.thread-spawn`: then every mutable global belongs to a worker.
     pub wasi_threads: bool,
+    /// Whether it is a program that runs Rust's test harness.
+    pub libtest: bool,
     /// Whether it imports `coyote.spawn`.
     pub spawns: bool,
     /// Index of the global that is the shadow stack pointer.
@@ -280,6 +282,7 @@ fn read(wasm: &[u8]) -> Result<(Original, Vec<Import<'_>>, FunctionTypes), Error
             _ => {}
         }
     }
+    original.libtest = original.functions.iter().any(|f| harness::is_main(&f.name));
     original.stack_pointer = stack_pointer(&original, &mut globals, &bodies, linked)?;
     Ok((original, imports, types))
 }

@@ -18,6 +18,7 @@
 //! - `owners`: points only where memory is shared.
 //! - `ticks`: the countdown. With `calls`: the call graph.
 //! - `atomic`: brackets around atomic functions. With `allocator`: what allocators do to blocks.
+//! - `harness`: where a test harness calls a test.
 //! - `grow`: a memory size that can go back.
 //! - `memory`: dirty marks and state that can be saved.
 //! - `emit`: the intermediate module, a valid one with plain calls.
@@ -39,6 +40,7 @@ mod error;
 mod explain;
 mod frame;
 mod grow;
+mod harness;
 mod memory;
 mod names;
 mod nearest;
@@ -60,9 +62,10 @@ pub use draft::Draft;
 pub use dump::dump;
 pub use error::Error;
 pub use explain::{Explanation, explain};
+pub use harness::runs_libtest;
 #[doc(hidden)]
 pub use options::Fault;
-pub use options::{ALLOCATORS, HeapPoints, Options, Points, STDIO};
+pub use options::{ALLOCATORS, HARNESS, HeapPoints, Options, Points, STDIO};
 pub use pass::Pass;
 pub use sites::*;
 
@@ -127,6 +130,7 @@ fn prepare<'a>(
     points::points(&mut draft, &calls)?;
     ticks::ticks(&mut draft, &calls);
     atomic::atomic(&mut draft);
+    harness::harness(&mut draft);
     grow::grow(&mut draft);
     memory::memory(&mut draft);
     Ok(draft)
@@ -170,6 +174,7 @@ fn finish(draft: &Draft, from: Intermediate, suspended: Suspended) -> Result<Ins
         worker_globals: from.worker_globals,
         shared_globals: draft.shared_globals.len() as u32,
         wasi_threads: draft.original.wasi_threads,
+        libtest: draft.original.libtest,
         changes_tables: draft.changes_tables,
         code: code.into_iter().filter_map(|(out, at)| original_code(draft, &from.places, out, at)).collect(),
     };

@@ -105,6 +105,9 @@ pub const ALLOCATORS: &[&str] = &[
     "<dlmalloc::*",
 ];
 
+/// Rust's test harness, in a program that runs it: what it does is no part of a test.
+pub const HARNESS: &[&str] = &["test::*", "<test::*", "getopts::*", "<getopts::*"];
+
 /// Stdio and exit handlers of a libc that was built without threads. Not applied to a module that
 /// imports `wasi.thread-spawn`: its libc locks, and the locks may block.
 pub const STDIO: &[&str] = &[

@@ -95,6 +95,8 @@ pub struct SiteTable {
     pub shared_globals: u32,
     /// Whether the module imports `wasi.thread-spawn`.
     pub wasi_threads: bool,
+    /// Whether the module is a program that runs Rust's test harness.
+    pub libtest: bool,
     /// Whether an instruction can change a table or a reference-typed global: its state is then
     /// outside of snapshots, and every iteration that did so takes a fresh instance.
     pub changes_tables: bool,

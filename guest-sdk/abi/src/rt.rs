@@ -62,6 +62,11 @@ pub const WASI_PROC_EXIT: &str = "wasi_proc_exit";
 /// `call(object, site)`: the guest is about to call a function of [`crate::file`], or an import that
 /// always gives the same answer. The object is a file descriptor or 0. Suspending.
 pub const CALL: &str = "call";
+/// `test_begin(site)`: a test harness in the guest calls the test function. Suspending. Does nothing
+/// unless the host follows the harness.
+pub const TEST_BEGIN: &str = "test_begin";
+/// `test_end(site)`: the test function has returned to the harness. Suspending.
+pub const TEST_END: &str = "test_end";
 /// `stack_overflow()`: the stack pointer fell below the worker's bound. Does not return.
 pub const STACK_OVERFLOW: &str = "stack_overflow";
 /// `frames_overflow()`: the frame memory is full. Does not return.

@@ -15,7 +15,16 @@ pub struct Run {
     pub seed: u64,
     pub strategy: String,
     pub tests: Vec<Test>,
+    /// Tests that their harness does not run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<Ignored>,
     pub exit_code: u8,
+}
+
+#[derive(Serialize)]
+pub struct Ignored {
+    pub name: String,
+    pub reason: String,
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! From a file name to something that runs: options that several subcommands share.
 
+use super::progress::Stages;
 use crate::artifact::{self, Artifact};
 use crate::cache::Cache;
 use crate::execution::{Settings, Test};
@@ -10,6 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Instrumented, Options, Points};
 use coyote_strategies::Context;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -96,9 +98,9 @@ pub struct ExecuteArgs {
     /// Reaching the bound on steps is a bug
     #[arg(long)]
     pub fail_on_max_steps: bool,
-    /// What happens to other workers when the first one has ended
-    #[arg(long, value_enum, default_value = "wait", value_name = "RULE")]
-    pub at_exit: AtExit,
+    /// What happens to other workers when the first one has ended [default: kill under cargo, else wait]
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub at_exit: Option<AtExit>,
     /// Fault: so many waits of an execution may return without a notification
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
@@ -131,7 +133,8 @@ impl ExecuteArgs {
         Context { unfair_steps_max: self.max_steps[0] }
     }
 
-    pub fn settings(&self, arguments: Vec<String>) -> Result<Settings> {
+    /// `at_exit` holds unless the user says otherwise.
+    pub fn settings(&self, arguments: Vec<String>, at_exit: AtExit) -> Result<Settings> {
         if let Some(wrong) = self.env.iter().find(|e| !e.contains('=')) {
             bail!("--env {wrong}: give NAME=VALUE");
         }
@@ -157,7 +160,7 @@ impl ExecuteArgs {
                 fair_steps_max: fair,
                 fail_on_steps_max: self.fail_on_max_steps,
             },
-            at_exit: self.at_exit,
+            at_exit: self.at_exit.unwrap_or(at_exit),
             faults: Faults {
                 spurious_wakeups: self.spurious_wakeups,
                 failing_try_locks: self.failing_try_locks,
@@ -168,16 +171,18 @@ impl ExecuteArgs {
     }
 }
 
-/// Reads, instruments and compiles a module.
+/// Reads, instruments and compiles a module, and says so if that may take long.
 pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artifact>> {
     let original: Arc<[u8]> = read(path)?.into();
     let cache = if cache { Cache::of_user() } else { None };
     let native = cache.as_ref().map(Cache::native).transpose()?;
     let engine = artifact::engine(native)?;
     let cached = cache.as_ref().and_then(|c| c.get(&original, options));
+    let stages = Stages::new(path, original.len(), cached.is_some());
     let instrumented = match cached {
         Some(instrumented) => instrumented,
         None => {
+            stages.enter("instrumenting");
             let instrumented = instrument(path, &original, options)?;
             if let Some(cache) = &cache {
                 cache.put(&original, options, &instrumented);
@@ -185,6 +190,7 @@ pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artif
             instrumented
         }
     };
+    stages.enter("compiling");
     let artifact = Artifact::compile(&engine, original, instrumented, options.clone())
         .with_context(|| path.display().to_string())?;
     Ok(Arc::new(artifact))
@@ -198,6 +204,16 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
         return Ok(parsed.with_context(|| path.display().to_string())?.into_owned());
     }
     Ok(bytes)
+}
+
+/// Whether a module's tests are selected by the options of Rust's test harness: if it runs one, or if the
+/// arguments are those with which cargo-nextest asks any test binary for its tests, and for one of them.
+pub fn understands_harness_options(path: &Path, arguments: &[OsString]) -> bool {
+    let list = ["--list", "--format", "terse"].map(OsString::from);
+    let one = ["--exact", "--nocapture"].map(OsString::from);
+    arguments.starts_with(&list)
+        || arguments.get(1..).is_some_and(|rest| rest.starts_with(&one))
+        || read(path).is_ok_and(|wasm| coyote_instrumenter::runs_libtest(&wasm))
 }
 
 /// Instruments a module; an output that does not validate is kept for a bug report.

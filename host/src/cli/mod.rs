@@ -1,16 +1,22 @@
 //! The command line: one file a subcommand.
 
+pub mod doctor;
 pub mod exit;
+mod harness;
 pub mod instrument;
 mod json;
+mod libtest;
 pub mod load;
 pub mod progress;
 pub mod replay;
 mod session;
+mod shares;
 pub mod test;
 mod trace_options;
 
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::Path;
 
 /// Finds the schedule that breaks a concurrent test compiled to WebAssembly, and replays it for ever.
 #[derive(Parser)]
@@ -28,10 +34,29 @@ pub enum Command {
     Replay(replay::Args),
     /// Write the instrumented module, or show what instrumentation does
     Instrument(instrument::Args),
+    /// Say what keeps a crate or a module from being explored, and what helps
+    Doctor(doctor::Args),
+}
+
+/// Reads the command line.
+///
+/// With `--runner`, what follows the module (the first argument with the name of one) belongs to the
+/// program. If the program runs Rust's test harness, that is what the harness understands, which we do too.
+pub fn parse() -> Result<Cli, clap::Error> {
+    let mut arguments = arguments();
+    let is_module = |a: &OsString| matches!(Path::new(a).extension(), Some(e) if e == "wasm" || e == "wat");
+    let ours = arguments.iter().take_while(|a| *a != "--");
+    let module = ours.clone().position(is_module).filter(|_| ours.clone().any(|a| a == "--runner"));
+    if let Some(at) = module
+        && !load::understands_harness_options(Path::new(&arguments[at]), &arguments[at + 1..])
+    {
+        arguments.insert(at + 1, "--".into());
+    }
+    Cli::try_parse_from(arguments)
 }
 
 /// The arguments of the process; `-ms`, as Coyote spells it, stands for `--max-steps`.
-pub fn arguments() -> Vec<std::ffi::OsString> {
+fn arguments() -> Vec<OsString> {
     let mut options = true;
     std::env::args_os()
         .map(|argument| {

@@ -1,9 +1,57 @@
-//! Progress while a test is explored: a bar on a terminal, a few plain lines elsewhere.
+//! Progress while a module is prepared and while a test is explored: a bar on a terminal, a few plain lines
+//! elsewhere.
 
 use crate::explore::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Mutex;
+use std::time::Duration;
+
+/// Shows what is done to a module before its tests can run.
+pub struct Stages {
+    bar: Option<ProgressBar>,
+    /// What to call the module, if lines are printed.
+    lines: Option<String>,
+}
+
+/// Modules from this size on take long enough to say something where there is no terminal.
+const LARGE_BYTES: usize = 4 << 20;
+
+impl Stages {
+    pub fn new(module: &Path, bytes: usize, cached: bool) -> Stages {
+        let name = module.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = format!("{name} ({:.1} MB)", bytes as f64 / 1e6);
+        if !std::io::stderr().is_terminal() {
+            return Stages { bar: None, lines: (bytes >= LARGE_BYTES && !cached).then_some(name) };
+        }
+        let bar = ProgressBar::no_length();
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        let style = ProgressStyle::with_template("{spinner} {msg} {prefix} [{elapsed}]");
+        bar.set_style(style.expect("a constant template"));
+        bar.set_prefix(name);
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Stages { bar: Some(bar), lines: None }
+    }
+
+    /// The next stage begins.
+    pub fn enter(&self, stage: &'static str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(stage);
+        }
+        if let Some(name) = &self.lines {
+            eprintln!("..... {stage} {name}");
+        }
+    }
+}
+
+impl Drop for Stages {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
 
 /// Shows progress on standard error.
 pub struct Progress {

@@ -6,6 +6,7 @@ use super::{load, trace_options};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
 use crate::explore::Found;
+use crate::libtest;
 use crate::machine::MachineError;
 use crate::outcome::Outcome;
 use crate::record::{self, Origin};
@@ -50,7 +51,11 @@ pub fn run(args: &Args) -> Result<Exit> {
         );
     }
     let tests = Test::all(&artifact.table);
-    let Some(test) = tests.iter().find(|t| t.name == header.test) else {
+    let test = match artifact.table.libtest {
+        true => Some(libtest::test(&header.test)),
+        false => tests.iter().find(|t| t.name == header.test).cloned(),
+    };
+    let Some(test) = &test else {
         let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
         bail!(
             "{} has no test {}, which the trace is of; it has {}",

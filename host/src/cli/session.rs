@@ -1,4 +1,4 @@
-//! One run of `coyote-wasm test`: its tests are explored, confirmed and reported one after the other.
+//! One run of `coyote-wasm test`: how a test is explored, confirmed and reported.
 
 use super::exit::Exit;
 use super::json;
@@ -15,14 +15,19 @@ use crate::symbols::Symbols;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use coyote_strategies::{Context as StrategyContext, Strategy, by_name};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For reading
+    #[value(alias = "pretty")]
     Text,
+    /// For reading: one character for each test of a test harness
+    Terse,
     /// One JSON document at the end
     Json,
 }
@@ -35,6 +40,8 @@ pub struct Session<'a> {
     pub context: StrategyContext,
     pub outdir: &'a Path,
     pub format: Format,
+    /// Whether progress is shown on a terminal alone.
+    pub quiet: bool,
     /// Whether the whole log of a failing iteration is printed.
     pub verbose: bool,
     pub artifact: Arc<Artifact>,
@@ -46,16 +53,18 @@ pub struct Session<'a> {
     /// What a search goes on with, and where that was read from.
     pub resume: Option<(&'a Path, Frontier)>,
     pub budget: Budget,
+    /// For all tests together.
+    pub total_timeout: Option<Duration>,
     pub options: Vec<(String, String)>,
     pub interrupted: Arc<AtomicBool>,
 }
 
 impl Session<'_> {
-    fn is_text(&self) -> bool {
-        self.format == Format::Text
+    pub fn is_text(&self) -> bool {
+        self.format != Format::Json
     }
 
-    pub fn headline(&self, tests: &[Test]) {
+    pub fn headline(&self, tests: usize) {
         if !self.is_text() {
             return;
         }
@@ -68,14 +77,16 @@ impl Session<'_> {
         if let Some(timeout) = timeout {
             bounds.push(format!("{} s", timeout.as_secs_f64()));
         }
+        let total = self.total_timeout.map(|t| format!("{} s for all", t.as_secs_f64()));
+        let each = (!bounds.is_empty()).then(|| bounds.join(" or ") + " each");
+        let bounds: Vec<String> = each.into_iter().chain(total).collect();
         println!(
-            ". Testing {}: {} {}, strategy {}, seed {}, at most {} each",
+            ". Testing {}: {}, strategy {}, seed {}, at most {}",
             self.module.display(),
-            tests.len(),
-            if tests.len() == 1 { "test" } else { "tests" },
+            count(tests),
             self.strategy,
             self.seed,
-            bounds.join(" or "),
+            bounds.join(", "),
         );
     }
 
@@ -88,23 +99,20 @@ impl Session<'_> {
         self.outdir.join(format!("{}-{safe}", file_stem(self.module)))
     }
 
-    pub fn explore(&self, test: &Test) -> Result<Exploration> {
+    pub fn explore(&self, test: &Test, budget: &Budget) -> Result<Exploration> {
         std::fs::create_dir_all(self.outdir)
             .with_context(|| format!("cannot create the directory {}", self.outdir.display()))?;
-        if self.is_text() {
-            println!("... Test {}", test.name);
-        }
         let plan = Plan {
             artifact: &self.artifact,
             test,
             settings: &self.settings,
             seed: self.seed,
-            budget: self.budget.clone(),
+            budget: budget.clone(),
             options: self.options.clone(),
             trace_stem: self.trace_stem(test),
         };
         let name = self.strategy;
-        let progress = Progress::new(&test.name, self.budget.iterations_max, !self.is_text());
+        let progress = Progress::new(&test.name, budget.iterations_max, self.quiet);
         let exploration = if self.searching {
             if let Some((path, frontier)) = &self.resume {
                 frontier.check(path, &plan, name)?;
@@ -148,30 +156,55 @@ impl Session<'_> {
         format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path))
     }
 
-    /// Prints, or collects, what was found.
-    pub fn report(&self, test: &Test, exploration: &Exploration) -> Result<json::Test> {
+    /// Writes the logs of the bugs that were found, and describes them.
+    pub fn describe(&self, test: &Test, exploration: &Exploration) -> Result<String> {
+        let mut text = String::new();
         for found in &exploration.found {
             let log = report::log::log(&test.name, found, &self.symbols);
             let path = found.path.with_extension("log");
             std::fs::write(&path, &log).with_context(|| format!("cannot write {}", path.display()))?;
-            if self.is_text() {
-                println!("{}", report::text::verdict(&test.name, found));
-                print!("{}", report::text::details(found, &self.symbols));
-                let by = found.by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
-                let choices = found.trace.decisions.len();
-                let what = if self.searching { "execution" } else { "iteration" };
-                println!("  found in {what} {}{by}, {choices} choices", found.iteration);
-                if self.budget.explore {
-                    println!("  in {} of all iterations", found.count);
-                }
-                println!("  trace:  {}", found.path.display());
-                println!("  log:    {} (--verbose prints it)", path.display());
-                println!("  replay: {}", self.replay_command(found));
-                if self.verbose {
-                    print!("{log}");
-                }
+            let _ = writeln!(text, "{}", report::text::verdict(&test.name, found));
+            text += &report::text::details(found, &self.symbols);
+            let by = found.by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
+            let choices = found.trace.decisions.len();
+            let what = if self.searching { "execution" } else { "iteration" };
+            let _ = writeln!(text, "  found in {what} {}{by}, {choices} choices", found.iteration);
+            if self.budget.explore {
+                let _ = writeln!(text, "  in {} of all iterations", found.count);
+            }
+            let _ = writeln!(text, "  trace:  {}", found.path.display());
+            let _ = writeln!(text, "  log:    {} (--verbose prints it)", path.display());
+            let _ = writeln!(text, "  replay: {}", self.replay_command(found));
+            if self.verbose {
+                text += &log;
             }
         }
+        Ok(text)
+    }
+
+    /// Prints what was found.
+    pub fn print(&self, exploration: &Exploration, bugs: &str) {
+        if !self.is_text() {
+            return;
+        }
+        print!("{bugs}");
+        match &exploration.searched {
+            Some(searched) => print!("{}", report::searched::statistics(exploration, searched)),
+            None => print!("{}", exploration.statistics),
+        }
+        println!("{}", Statistics::elapsed(exploration.iterations(), exploration.elapsed));
+        self.notes(exploration).iter().for_each(|note| println!("... {note}"));
+    }
+
+    /// The result of a test for programs.
+    pub fn result(&self, test: &Test, exploration: &Exploration) -> json::Test {
+        let command = |found: &Found| self.replay_command(found);
+        let notes = self.notes(exploration);
+        json::test(&test.name, verdict(exploration), exploration, notes, &self.symbols, &command)
+    }
+
+    /// What a verdict does not say by itself.
+    pub fn notes(&self, exploration: &Exploration) -> Vec<String> {
         let mut notes = notes(exploration);
         if !self.settings.world.directories.is_empty() {
             notes.push(
@@ -180,19 +213,10 @@ impl Session<'_> {
                     .into(),
             );
         }
-        if self.is_text() {
-            match &exploration.searched {
-                Some(searched) => print!("{}", report::searched::statistics(exploration, searched)),
-                None => print!("{}", exploration.statistics),
-            }
-            println!("{}", Statistics::elapsed(exploration.iterations(), exploration.elapsed));
-            notes.iter().for_each(|note| println!("... {note}"));
-        }
-        let verdict = verdict(exploration);
-        let command = |found: &Found| self.replay_command(found);
-        Ok(json::test(&test.name, verdict, exploration, notes, &self.symbols, &command))
+        notes
     }
 
+    /// The last words of a run.
     pub fn conclude(&self, exit: Exit, tests: Vec<json::Test>) -> Result<()> {
         if self.is_text() {
             let buggy: Vec<&str> =
@@ -217,12 +241,17 @@ impl Session<'_> {
             }
             return Ok(());
         }
+        self.print_json(exit, tests, Vec::new())
+    }
+
+    pub fn print_json(&self, exit: Exit, tests: Vec<json::Test>, ignored: Vec<json::Ignored>) -> Result<()> {
         let run = json::Run {
             version: env!("CARGO_PKG_VERSION"),
             module: self.module.display().to_string(),
             seed: self.seed,
             strategy: self.strategy.to_string(),
             tests,
+            ignored,
             exit_code: exit as u8,
         };
         println!("{}", serde_json::to_string_pretty(&run)?);
@@ -242,7 +271,7 @@ fn verdict(exploration: &Exploration) -> &'static str {
     }
 }
 
-/// What a verdict does not say by itself.
+/// What an exploration says beside its verdict.
 fn notes(exploration: &Exploration) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(searched) = &exploration.searched {

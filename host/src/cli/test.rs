@@ -1,18 +1,23 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
 use super::exit::Exit;
+use super::harness::HarnessArgs;
+use super::libtest::{Selected, ToRun};
 use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::session::{Format, Session, file_stem};
-use super::trace_options;
-use crate::execution::{Execution, Settings};
+use super::shares::Shares;
+use super::{libtest, trace_options};
+use crate::artifact::Artifact;
+use crate::execution::{Execution, Settings, Test};
 use crate::explore::frontier::Frontier;
 use crate::explore::{Budget, Stop};
 use crate::outcome::Outcome;
+use crate::runtime::AtExit;
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use coyote_strategies::{self as strategies, by_name};
 use rand::TryRng;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -28,9 +33,14 @@ pub struct Args {
     /// The module, as the guest's compiler wrote it (.wasm or .wat)
     #[arg(required_unless_present_any = ["strategy"])]
     module: Option<PathBuf>,
+    #[command(flatten)]
+    harness: HarnessArgs,
     /// Arguments of the guest
     #[arg(last = true)]
     arguments: Vec<String>,
+    /// Be a runner for cargo: what follows the module belongs to the program, whose end ends its workers
+    #[arg(long)]
+    runner: bool,
     /// Run only these tests [name or glob; can be repeated]
     #[arg(long, value_name = "NAME")]
     test: Vec<String>,
@@ -43,6 +53,9 @@ pub struct Args {
     /// Seconds for each test [default: 10, or no bound if --iterations is given]
     #[arg(short, long, value_name = "SECONDS")]
     timeout: Option<f64>,
+    /// Seconds for all tests together, shared by those that have anything to explore
+    #[arg(long, value_name = "SECONDS")]
+    total_timeout: Option<f64>,
     /// How schedules are chosen: NAME[:PARAMETER]..., `list` shows all
     #[arg(short, long, default_value = DEFAULT_STRATEGY, value_name = "NAME")]
     strategy: String,
@@ -91,32 +104,36 @@ pub fn run(args: &Args) -> Result<Exit> {
     };
     let options = args.instrument.options();
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
-    let mut tests = load::select(&artifact, module, &args.test)?;
+    let mut arguments = vec![file_stem(module)];
+    arguments.extend(args.arguments.iter().cloned());
+    let as_process = args.runner || artifact.table.libtest;
+    let at_exit = if as_process { AtExit::Kill } else { AtExit::Wait };
+    let settings = args.execute.settings(arguments, at_exit)?;
     if args.list {
-        tests.iter().for_each(|t| println!("{}", t.name));
+        print!("{}", list(args, &artifact, module, &settings)?);
         return Ok(Exit::NoBug);
     }
     let searching = searches(args)?;
     let resume = args.resume.as_deref().map(Frontier::read).transpose()?;
+    let mut selected = select(args, &artifact, module, &settings)?;
     if let Some(frontier) = &resume
         && args.test.is_empty()
     {
-        tests.retain(|t| t.name == frontier.test);
+        selected.tests.retain(|t| t.test.name == frontier.test);
     }
-    let mut arguments = vec![file_stem(module)];
-    arguments.extend(args.arguments.iter().cloned());
-    let settings = args.execute.settings(arguments)?;
     check_directories(args, searching, &settings)?;
     let session = Session {
         module,
         strategy: &args.strategy,
         context: args.execute.strategy_context(),
         outdir: &args.outdir,
-        format: args.format,
+        format: if args.harness.quiet { Format::Terse } else { args.format },
+        quiet: args.format == Format::Json || artifact.table.libtest,
         verbose: args.verbose,
         seed: seed(args, resume.as_ref()),
         resume: args.resume.as_deref().zip(resume),
         budget: budget(args, searching)?,
+        total_timeout: args.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
         searching,
         options: trace_options::write(&options, &settings),
         symbols: Symbols::new(&artifact.original),
@@ -124,30 +141,75 @@ pub fn run(args: &Args) -> Result<Exit> {
         artifact,
         settings,
     };
-    session.headline(&tests);
+    session.headline(selected.tests.len());
+    if session.artifact.table.libtest {
+        return libtest::run(&session, &selected, &args.harness);
+    }
+    let tests: Vec<&Test> = selected.tests.iter().map(|t| &t.test).collect();
+    run_each(&session, &tests, args.runner)
+}
+
+/// Explores one test after the other. Whether there was anything to explore is of no interest to a
+/// `runner`'s caller.
+fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
     let mut exit = Exit::NoBug;
     let mut any_choice = false;
     let mut results = Vec::new();
-    for test in &tests {
-        let exploration = session.explore(test)?;
+    let mut shares = Shares::new(session, tests)?;
+    for test in tests {
+        if session.is_text() {
+            println!("... Test {}", test.name);
+        }
+        let exploration = shares.explore(session, test)?;
         any_choice |= exploration.any_choice;
         let replays = session.confirm(test, &exploration)?;
         let buggy = !exploration.found.is_empty();
         exit = exit.max(if buggy { Exit::BugFound } else { Exit::NoBug });
-        let interrupted = exploration.stop == Stop::Interrupted;
-        results.push(session.report(test, &exploration)?);
+        session.print(&exploration, &session.describe(test, &exploration)?);
+        results.push(session.result(test, &exploration));
         if let Some(diverged) = replays {
             bail!(InternalError(diverged));
         }
-        if interrupted {
+        if exploration.stop == Stop::Interrupted {
             break;
         }
     }
-    if exit == Exit::NoBug && !any_choice {
+    if exit == Exit::NoBug && !any_choice && !runner {
         exit = Exit::NothingTested;
     }
     session.conclude(exit, results)?;
     Ok(exit)
+}
+
+/// What is to be run.
+fn select(args: &Args, artifact: &Arc<Artifact>, module: &Path, settings: &Settings) -> Result<Selected> {
+    if artifact.table.libtest {
+        return libtest::select(artifact, settings, &args.test, &args.harness);
+    }
+    let all = load::select(artifact, module, &args.test)?;
+    let count = all.len();
+    let tests: Vec<_> = all
+        .into_iter()
+        .filter(|t| args.harness.selects(&t.name))
+        .map(|test| ToRun { test, ignored: None })
+        .collect();
+    if tests.is_empty() && !args.runner {
+        bail!("{} has no test that is selected; --list shows what it has", module.display());
+    }
+    Ok(Selected { filtered_out: count - tests.len(), tests })
+}
+
+/// The answer to `--list`. Under Rust's test harness it is the harness's own.
+fn list(args: &Args, artifact: &Arc<Artifact>, module: &Path, settings: &Settings) -> Result<String> {
+    let terse = args.format == Format::Terse || args.harness.quiet;
+    if artifact.table.libtest && args.test.is_empty() && args.format != Format::Json {
+        let mut arguments = args.harness.selection();
+        arguments.extend(["--list", "--format", if terse { "terse" } else { "pretty" }].map(String::from));
+        return crate::libtest::ask(artifact, settings, &arguments);
+    }
+    let tests = select(args, artifact, module, settings)?.tests;
+    let kind = if terse { ": test" } else { "" };
+    Ok(tests.iter().map(|t| format!("{}{kind}\n", t.test.name)).collect())
 }
 
 /// We are wrong, not the user.
@@ -210,13 +272,13 @@ fn searches(args: &Args) -> Result<bool> {
 }
 
 fn budget(args: &Args, searching: bool) -> Result<Budget> {
+    let total = args.total_timeout;
     let timeout = match (args.timeout, args.iterations.or(args.iteration)) {
-        (Some(seconds), _) if seconds > 0.0 && seconds.is_finite() && seconds < 1e9 => Some(seconds),
-        (Some(seconds), _) => bail!("--timeout {seconds}: give a positive number of seconds"),
-        (None, Some(_)) => None,
-        (None, None) => Some(TIMEOUT_SECONDS),
+        (Some(given), _) => Some(seconds("--timeout", given)?),
+        (None, None) if total.is_none() => Some(Duration::from_secs_f64(TIMEOUT_SECONDS)),
+        (None, _) => None,
     };
-    let iterations_max = match (args.iterations, args.iteration, args.timeout) {
+    let iterations_max = match (args.iterations, args.iteration, args.timeout.or(total)) {
         (Some(n), _, _) => n,
         (None, Some(_), _) => 1,
         (None, None, Some(_)) => u64::MAX,
@@ -227,12 +289,22 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
     Ok(Budget {
         iterations_max,
         first: args.iteration.unwrap_or(0),
-        timeout: timeout.map(Duration::from_secs_f64),
+        timeout,
         explore: args.explore,
         check_determinism: args.check_determinism,
         // Jobs would meet each other's files.
-        jobs: if args.execute.dir.is_empty() { args.jobs.map_or(cores, |j| j as usize) } else { 1 },
+        jobs: match args.execute.dir.is_empty() {
+            true => args.jobs.or(args.harness.test_threads).map_or(cores, |j| j as usize),
+            false => 1,
+        },
     })
+}
+
+fn seconds(option: &str, given: f64) -> Result<Duration> {
+    if given > 0.0 && given < 1e9 {
+        return Ok(Duration::from_secs_f64(given));
+    }
+    bail!("{option} {given}: give a positive number of seconds")
 }
 
 /// A flag that Ctrl-C raises. A second one ends the process, unless it comes at once: some senders

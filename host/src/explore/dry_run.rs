@@ -53,7 +53,7 @@ pub fn dry_run(
         _ => None,
     };
     let profile = profile.lock().expect("the run is over").clone();
-    let (record, notes) = (execution.record(true), Notes::of(&execution, &outcome));
+    let (record, notes) = (execution.record(true), Notes::of(&execution, &outcome, true));
     let states_compared = compared(plan, &mut execution, &outcome, true, iteration)?;
     Ok(DryRun { profile, record, notes, found, grown, repeats, states_compared })
 }

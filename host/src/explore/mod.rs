@@ -21,6 +21,7 @@ use crate::machine::MachineError;
 use crate::outcome::{Bug, Outcome};
 use crate::record::{self, Origin};
 use crate::report::Findings;
+use crate::runtime::Stream;
 use crate::statistics::Statistics;
 use crate::trace::{Trace, TraceError};
 use coyote_strategies::{Iteration, Strategy};
@@ -101,6 +102,8 @@ pub struct Exploration {
     pub bound: Option<String>,
     /// Functions that the guest called in some iteration though nobody serves them.
     pub refused_calls: Vec<&'static str>,
+    /// What the first iteration wrote to standard output and standard error.
+    pub first_output: String,
     /// Workers that a passing iteration left blocked for ever.
     pub left_blocked: Vec<String>,
     /// Memory that turned out to be shared, and how often iterations were repeated for it.
@@ -154,6 +157,7 @@ impl Exploration {
             memory_refused: false,
             bound: None,
             refused_calls: Vec::new(),
+            first_output: String::new(),
             left_blocked: Vec::new(),
             shared: Granules::default(),
             repeats: 0,
@@ -176,6 +180,9 @@ impl Exploration {
                 self.refused_calls.push(name);
             }
         }
+        if self.first_output.is_empty() {
+            self.first_output = notes.first_output;
+        }
         for worker in notes.left_blocked {
             if !self.left_blocked.contains(&worker) {
                 self.left_blocked.push(worker);
@@ -190,13 +197,17 @@ struct Notes {
     bound: Option<String>,
     refused_calls: Vec<&'static str>,
     left_blocked: Vec<String>,
+    /// Empty unless it is the first iteration.
+    first_output: String,
 }
 
 impl Notes {
     /// Of the iteration that the execution has just ended.
-    fn of(execution: &Execution, outcome: &Outcome) -> Notes {
+    fn of(execution: &Execution, outcome: &Outcome, is_first: bool) -> Notes {
         let conductor = execution.machine().conductor();
+        let streams: &[Stream] = if is_first { &[Stream::Stdout, Stream::Stderr] } else { &[] };
         Notes {
+            first_output: conductor.runtime.printed(streams),
             memory_refused: execution.machine().memory_refused(),
             bound: match outcome {
                 Outcome::Bound(crate::outcome::Bound::Steps(_)) => None,

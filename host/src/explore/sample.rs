@@ -32,6 +32,22 @@ struct Report {
     states_compared: u64,
 }
 
+impl Report {
+    /// Whether no later iteration is needed: a bug was found, or, of a test harness's test, there is nothing
+    /// but this iteration, since it met no choice.
+    fn is_last(&self, ends: &Ends) -> bool {
+        let met_no_choice = self.record.decisions == 0 && !self.record.abandoned;
+        met_no_choice && ends.without_choice || self.found.is_some() && ends.with_bug
+    }
+}
+
+/// What ends an exploration early.
+#[derive(Clone, Copy)]
+struct Ends {
+    with_bug: bool,
+    without_choice: bool,
+}
+
 /// What jobs share.
 struct Shared {
     epochs: Epochs,
@@ -73,6 +89,10 @@ pub fn explore(
         waiting: BTreeMap::new(),
         next: first,
         explore: plan.budget.explore,
+        ends: Ends {
+            with_bug: !plan.budget.explore,
+            without_choice: plan.test.harness.is_some() && !plan.budget.check_determinism,
+        },
     };
     let mut profile = None;
     if sample.needs_profile() {
@@ -142,7 +162,7 @@ fn collect(
         match receiver.recv_timeout(Duration::from_millis(20)) {
             Ok(Ok(reports)) => {
                 for report in reports {
-                    if report.found.is_some() && !plan.budget.explore {
+                    if report.is_last(&collected.ends) {
                         shared.end.fetch_min(report.index + 1, Ordering::Relaxed);
                     }
                     collected.waiting.insert(report.index, report);
@@ -179,12 +199,13 @@ struct Collected {
     waiting: BTreeMap<u64, Report>,
     next: u64,
     explore: bool,
+    ends: Ends,
 }
 
 impl Collected {
     /// Counts what is complete.
     fn advance(&mut self) {
-        while self.exploration.stop != Stop::Bug
+        while !matches!(self.exploration.stop, Stop::Bug | Stop::Exhausted)
             && let Some(report) = self.waiting.remove(&self.next)
         {
             self.next += 1;
@@ -192,8 +213,9 @@ impl Collected {
         }
     }
 
-    /// Whether this is the bug at which the exploration ends.
+    /// Whether the exploration ends with this iteration.
     fn count(&mut self, report: Report) -> bool {
+        let last = report.is_last(&self.ends);
         let exploration = &mut self.exploration;
         exploration.statistics.add(&report.record);
         exploration.any_choice |= report.record.decisions > 0;
@@ -202,12 +224,14 @@ impl Collected {
         exploration.shared.0.extend(report.grown.0);
         exploration.repeats += u64::from(report.repeats);
         exploration.states_compared += report.states_compared;
-        let Some(found) = report.found else { return false };
-        self.bugs.add(*found);
-        if !self.explore {
-            self.exploration.stop = Stop::Bug;
+        if last {
+            let stop = if report.found.is_some() { Stop::Bug } else { Stop::Exhausted };
+            self.exploration.stop = stop;
         }
-        !self.explore
+        if let Some(found) = report.found {
+            self.bugs.add(*found);
+        }
+        last
     }
 
     /// Removes traces of iterations that turned out not to count.
@@ -266,7 +290,7 @@ fn run_job(
         };
         let urgent = found.is_some();
         let record = execution.record(strategy.fair());
-        let notes = Notes::of(&execution, &outcome);
+        let notes = Notes::of(&execution, &outcome, index == plan.budget.first);
         let states_compared = compared(plan, &mut execution, &outcome, strategy.fair(), iteration)?;
         batch.push(Report { index, record, found, notes, grown, repeats, states_compared });
         if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {

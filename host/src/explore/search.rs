@@ -283,7 +283,8 @@ fn ended(
         state.hit_max_steps += u64::from(matches!(outcome, Outcome::Bound(Bound::Steps(_))));
         let workers = execution.runtime().workers().len() as u32;
         state.exploration.workers_max = state.exploration.workers_max.max(workers);
-        state.exploration.note(Notes::of(execution, &outcome));
+        let is_first = state.exploration.first_output.is_empty();
+        state.exploration.note(Notes::of(execution, &outcome, is_first));
         // Since the last restore only; the first execution of all is not restored.
         state.exploration.any_choice |= execution.machine().conductor().decisions > 0;
         state.ended

@@ -39,6 +39,9 @@ pub struct Unfinished {
 /// for a worker that blocked inside of such a function.
 const ATOMIC_TICKS_MAX: u32 = 1_000;
 
+/// Forced points for each step of the bound on steps that a worker alone in a test harness may pass.
+const ALONE_TICKS: u64 = 10;
+
 /// What a worker that announced an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -82,6 +85,8 @@ pub struct Conductor {
     choosing: Option<(WorkerId, u64)>,
     values: Vec<u64>,
     atomic_ticks: u32,
+    /// Forced points that a worker alone in a test harness has passed.
+    alone_ticks: u64,
     /// Nothing but plain accesses happened since it was last found that the iteration goes on: they
     /// change neither who is enabled nor whether it has ended.
     settled: bool,
@@ -110,6 +115,7 @@ impl Conductor {
             choosing: None,
             values: Vec::new(),
             atomic_ticks: 0,
+            alone_ticks: 0,
             settled: false,
             steps_max: 0,
         }
@@ -131,6 +137,7 @@ impl Conductor {
         self.choosing = None;
         self.values.clear();
         self.atomic_ticks = 0;
+        self.alone_ticks = 0;
         self.settled = false;
         self.steps_max = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
     }
@@ -144,6 +151,9 @@ impl Conductor {
             self.runtime.touch(operation);
             return Answer::Go(0);
         }
+        if self.runtime.alone_in_harness() && self.passes_alone(&operation) {
+            return Answer::Go(0);
+        }
         self.runtime.announce_access(worker, operation);
         if self.strategy.is_none() {
             return Answer::Unwind;
@@ -155,6 +165,14 @@ impl Conductor {
             return Answer::Go(0);
         }
         Answer::Unwind
+    }
+
+    /// Whether the operation of a worker that is alone in a test harness is no scheduling point. Such a
+    /// worker has a longer way to go than the steps of a concurrent test, but may not run for ever.
+    #[cold]
+    fn passes_alone(&mut self, operation: &Operation) -> bool {
+        self.alone_ticks += u64::from(operation.kind == OpKind::Loop);
+        self.in_bounds(operation) && self.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
     }
 
     /// Within an atomic function an access is no scheduling point; a loop becomes one in the end.

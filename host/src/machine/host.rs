@@ -195,6 +195,28 @@ impl Host {
         stack_pointer(&self.table, image)
     }
 
+    /// The workers' images as they are when an iteration starts: those in mid-run, and none of the others.
+    pub fn start_images(&mut self, started: &[Image]) {
+        for image in &mut self.images {
+            image.started = false;
+            image.bytes.clear();
+        }
+        let slot = self.table.worker_globals.iter().position(|g| g.name == coyote_abi::rt::ME);
+        for (worker, from) in started.iter().enumerate() {
+            let id = WorkerId(worker as u32);
+            // Its memory is its own again.
+            let me = self.owners.begin_segment(id, 0);
+            let image = self.image(id);
+            image.started = from.started;
+            image.bytes.clone_from(&from.bytes);
+            if let Some(slot) = slot
+                && let Some(bytes) = image.bytes.get_mut(slot * GLOBAL_BYTES..(slot + 1) * GLOBAL_BYTES)
+            {
+                bytes.copy_from_slice(&u128::from(me).to_le_bytes());
+            }
+        }
+    }
+
     pub fn image(&mut self, worker: WorkerId) -> &mut Image {
         let needed = worker.index() + 1;
         if self.images.len() < needed {

@@ -4,9 +4,9 @@ use super::host::{Host, Stopped, announce, next, split, with_memory};
 use super::operations;
 use super::owners::Touch;
 use crate::outcome::{BugKind, Outcome};
-use crate::runtime::{Request, Start, Stream};
+use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
-use coyote_strategies::Event;
+use coyote_strategies::{Event, WorkerId};
 use wasmtime::{Caller, Linker, Result};
 
 type Guest<'a> = Caller<'a, Host>;
@@ -129,6 +129,18 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         };
         announce(&mut guest, site, 0, Request::Spawn(start))
     })?;
+    linker.func_wrap(rt::MODULE, rt::TEST_BEGIN, |mut guest: Guest, site: i32| {
+        match crosses(&mut guest, Runtime::enter_test) {
+            true => announce(&mut guest, site, 0, Request::Step).1,
+            false => 0,
+        }
+    })?;
+    linker.func_wrap(rt::MODULE, rt::TEST_END, |mut guest: Guest, site: i32| {
+        match crosses(&mut guest, Runtime::leave_test) {
+            true => announce(&mut guest, site, 0, Request::TestEnd).1,
+            false => 0,
+        }
+    })?;
     linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
         guest.data_mut().conductor.runtime.detach(worker as u32);
     })?;
@@ -149,6 +161,12 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         conductor.running.map_or(0, |w| conductor.runtime.read_clock_ns(w) as i64)
     })?;
     Ok(())
+}
+
+/// Whether the running worker crosses the border between a harness and its test.
+fn crosses(guest: &mut Guest, border: fn(&mut Runtime, WorkerId) -> bool) -> bool {
+    let conductor = &mut guest.data_mut().conductor;
+    conductor.running.is_some_and(|worker| border(&mut conductor.runtime, worker))
 }
 
 fn reports(linker: &mut Linker<Host>) -> Result<()> {

@@ -3,7 +3,7 @@
 //! In the order of the data: the guest's calls arrive at [`imports`], [`operations`], [`wasi`] and
 //! `assemblyscript`, which work on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is
 //! the door to memory, [`tracker`] knows what changed there and [`owners`] whose it is; [`stack`] reads
-//! suspended stacks.
+//! suspended stacks, [`panic`] what Rust said before it aborted.
 
 mod assemblyscript;
 pub mod conductor;
@@ -12,6 +12,7 @@ pub mod host;
 mod imports;
 mod operations;
 pub mod owners;
+mod panic;
 mod segments;
 pub mod stack;
 pub mod tracker;
@@ -237,6 +238,15 @@ impl Machine {
         self.start = Snapshot { chunks, memory_bytes, owners, globals, images, runtime, unfinished: None };
     }
 
+    /// Makes the present state, with workers suspended in mid-run, the one in which iterations start.
+    pub fn set_start_here(&mut self) {
+        let runtime = self.conductor().runtime.clone();
+        let workers = runtime.workers().len();
+        let images = self.store.data().images.iter().take(workers).cloned().collect();
+        self.set_start(runtime);
+        self.start.images = images;
+    }
+
     /// Which accesses are scheduling points from the next iteration on. Without an owner table: all.
     pub fn share(&mut self, sharing: Sharing) {
         self.store.data_mut().owners.share(sharing);
@@ -279,10 +289,7 @@ impl Machine {
         host.memory_refused = false;
         host.refused_calls.clear();
         host.directories.begin();
-        for image in &mut host.images {
-            image.started = false;
-            image.bytes.clear();
-        }
+        host.start_images(&self.start.images);
         host.conductor.begin(&self.start.runtime);
         Ok(())
     }
@@ -347,6 +354,11 @@ impl Machine {
     /// What a trap means.
     fn trapped(&mut self, trap: Trap) -> Outcome {
         let worker = self.conductor().running;
+        if trap == Trap::UnreachableCodeReached
+            && let Some(message) = panic::last_words(&self.conductor().runtime.output, worker)
+        {
+            return Outcome::Bug(Bug { kind: BugKind::Panic, message, worker });
+        }
         let message = match trap {
             Trap::StackOverflow => return Outcome::Bound(Bound::NativeStack),
             Trap::MemoryOutOfBounds if self.below_stack() => {

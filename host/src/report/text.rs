@@ -4,7 +4,6 @@
 use super::Findings;
 use super::frames::{one_line, stack};
 use crate::explore::Found;
-use crate::outcome::BugKind;
 use crate::runtime::Stream;
 use crate::symbols::Symbols;
 use crate::trace::{Decision, Trace};
@@ -23,22 +22,7 @@ pub fn verdict(test: &str, found: &Found) -> String {
         },
         None => String::new(),
     };
-    let message = last_words(&found.findings).unwrap_or_else(|| found.bug.message.clone());
-    format!("bug in test {test}: {}: {message}{by}", found.bug.kind.name())
-}
-
-/// What a Rust program said before it aborted: the panic's message says more than the trap.
-fn last_words(findings: &Findings) -> Option<String> {
-    let culprit = findings.workers.iter().find(|w| findings.culprit == Some(w.id))?;
-    if findings.kind() != BugKind::Trap {
-        return None;
-    }
-    let mine = |l: &&super::findings::Line| l.stream == Stream::Stderr && l.worker == culprit.title;
-    let lines: Vec<&str> = findings.output.iter().filter(mine).map(|l| l.text.as_str()).collect();
-    let at = lines.iter().rposition(|l| l.contains("panicked at "))?;
-    let place = lines[at].split("panicked at ").nth(1)?.trim_end_matches(':');
-    let message = lines.get(at + 1).copied().unwrap_or_default();
-    Some(format!("panic: {message} ({place})"))
+    format!("bug in test {test}: {}: {}{by}", found.bug.kind.name(), found.bug.message)
 }
 
 /// Everything below the verdict.

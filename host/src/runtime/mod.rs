@@ -13,6 +13,7 @@
 //! - [`mutex`], [`rwlock`], [`semaphore`], [`barrier`], [`queue`], [`clock`]: the objects; [`objects`] finds
 //!   them by address, and [`lock`] is what locks have in common.
 //! - [`files`]: the guest's files.
+//! - [`harness`]: where a test begins and ends within a test harness.
 //! - [`footprint`]: what a step touches.
 //! - [`digest`]: the hash of all this.
 
@@ -22,6 +23,7 @@ mod digest;
 mod faults;
 pub mod files;
 mod footprint;
+mod harness;
 mod lock;
 mod locks;
 mod mutex;
@@ -43,6 +45,7 @@ use coyote_strategies::{
 pub use faults::Faults;
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
+use harness::Harness;
 use lock::Look;
 pub use lock::{Lock, Place};
 use mutex::Mutex;
@@ -137,6 +140,7 @@ pub struct Runtime {
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
     /// ended is then somebody's mistake. With wasi-threads, joins happen inside of the guest.
     knows_joins: bool,
+    harness: Harness,
     /// What strategies want to know, until it is drained.
     pub events: Vec<Event>,
     pub output: Vec<Output>,
@@ -172,6 +176,7 @@ impl Runtime {
         self.files.clone_from(&other.files);
         self.at_exit = other.at_exit;
         self.knows_joins = other.knows_joins;
+        self.harness = other.harness;
         self.events.clear();
         self.output.clone_from(&other.output);
     }
@@ -487,7 +492,16 @@ impl Runtime {
     }
 
     pub fn print(&mut self, worker: WorkerId, stream: Stream, text: Vec<u8>) {
-        self.output.push(Output { worker, step: self.steps, stream, text });
+        if !self.harness_reports(worker) {
+            self.output.push(Output { worker, step: self.steps, stream, text });
+        }
+    }
+
+    /// All that was written to these streams.
+    pub fn printed(&self, streams: &[Stream]) -> String {
+        let pieces = self.output.iter().filter(|o| streams.contains(&o.stream));
+        let bytes: Vec<u8> = pieces.flat_map(|o| &o.text).copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 

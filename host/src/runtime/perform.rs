@@ -61,10 +61,17 @@ impl Runtime {
                 Performed::Continue(0)
             }
             Request::Exit => Performed::Ended,
+            Request::TestEnd => {
+                self.end_test();
+                Performed::Continue(0)
+            }
             Request::ProcessExit { code: 0 } => Performed::Exited,
             Request::ProcessExit { code } => Performed::Bug(Bug {
                 kind: BugKind::ExitCode,
-                message: format!("the program ended with exit code {code}"),
+                message: match self.test_has_returned() {
+                    true => "the test function returned a failure".into(),
+                    false => format!("the program ended with exit code {code}"),
+                },
                 worker: Some(id),
             }),
             Request::Sleep { span_ns } => self.block(id, Some(span_ns)),

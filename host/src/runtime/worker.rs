@@ -13,6 +13,8 @@ pub enum Request {
         handle: u32,
     },
     Exit,
+    /// The test function returns to its harness.
+    TestEnd,
     /// Ends the whole program.
     ProcessExit {
         code: u32,

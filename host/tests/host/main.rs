@@ -15,15 +15,19 @@
 //! - [`searches`]: known numbers of executions, verdicts, work resumed.
 //! - [`generated`]: random programs, every class of executions.
 //! - [`published`]: means that others published.
+//! - [`cargo`]: test binaries of cargo, and cargo itself.
+//! - [`doctor`]: what keeps crates and modules from being explored.
 //! - [`readme`]: the first example of the README.
 //!
 //! `COYOTE_BLESS=1` rewrites the files in `golden`; `COYOTE_HOST_ITERATIONS=1000` sets the number of
 //! iterations of the determinism tests, for soaking.
 
 mod bad_input;
+mod cargo;
 mod corrupted;
 mod crates;
 mod determinism;
+mod doctor;
 mod examples;
 mod files;
 mod generated;

@@ -1,0 +1,127 @@
+//! Crates that are known not to build for the target, or to behave differently there, and what helps.
+//!
+//! What is said here follows from the crates' own sources: what they compile, refuse or replace on
+//! `target_family = "wasm"`.
+
+use super::{Finding, Severity};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What is known of a crate.
+struct Known {
+    name: &'static str,
+    /// If not empty: only with one of these features.
+    features: &'static [&'static str],
+    /// If not empty: not with one of these features.
+    without: &'static [&'static str],
+    severity: Severity,
+    why: &'static str,
+    help: &'static str,
+}
+
+const fn refused(name: &'static str, why: &'static str, help: &'static str) -> Known {
+    Known { name, features: &[], without: &[], severity: Severity::Error, why, help }
+}
+
+const NOT_ON_WASM: &str = "[target.'cfg(not(target_family = \"wasm\"))'.dependencies]";
+const UNIX: &str = "it is made for Unix or Windows and does not build for WASI";
+
+const KNOWN: &[Known] = &[
+    Known {
+        name: "tokio",
+        features: &["full", "net", "fs", "process", "signal", "io-std", "rt-multi-thread"],
+        without: &[],
+        severity: Severity::Error,
+        why: "it refuses these features on wasm",
+        help: "tokio = { version = \"1\", default-features = false, features = [\"sync\", \"macros\", \"io-util\", \"rt\", \"time\"] }",
+    },
+    Known {
+        name: "mio",
+        features: &["net"],
+        without: &[],
+        severity: Severity::Warning,
+        why: "there are no sockets in the guest: whoever opens one gets an error",
+        help: "leave out the tests that use the network: #[cfg(not(target_family = \"wasm\"))]",
+    },
+    refused("socket2", "it does not build for WASI preview 1", NOT_ON_WASM),
+    refused("nix", UNIX, NOT_ON_WASM),
+    refused("termion", UNIX, NOT_ON_WASM),
+    refused("crossterm", UNIX, NOT_ON_WASM),
+    refused("signal-hook", UNIX, NOT_ON_WASM),
+    refused(
+        "wait-timeout",
+        UNIX,
+        "proptest = { version = \"1\", default-features = false, features = [\"std\"] } if it comes with proptest's feature fork",
+    ),
+    refused("tikv-jemalloc-sys", "the allocator does not build for wasm", NOT_ON_WASM),
+    refused("libmimalloc-sys", "the allocator does not build for wasm", NOT_ON_WASM),
+    Known {
+        name: "parking_lot_core",
+        features: &[],
+        without: &["nightly"],
+        severity: Severity::Warning,
+        why: "without its feature nightly it panics on wasm where a thread would have to wait",
+        help: "parking_lot = { version = \"0.12\", features = [\"nightly\"] }\nbuild with RUSTC_BOOTSTRAP=1 or a nightly toolchain",
+    },
+    Known {
+        name: "rayon-core",
+        features: &[],
+        without: &[],
+        severity: Severity::Note,
+        why: "the target does not say how many processors there are, so the pool has one thread",
+        help: "coyote-wasm test --env RAYON_NUM_THREADS=2 ..",
+    },
+    Known {
+        name: "assert_cmd",
+        features: &[],
+        without: &[],
+        severity: Severity::Warning,
+        why: "the guest cannot start processes: tests that do so fail",
+        help: "leave them out: #[cfg(not(target_family = \"wasm\"))]",
+    },
+];
+
+/// What is known of the packages in cargo's metadata, as the target's resolution has them.
+pub fn inspect(metadata: &Value) -> Vec<Finding> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let packages = list(&metadata["packages"]);
+    let mut findings = Vec::new();
+    for node in list(&metadata["resolve"]["nodes"]) {
+        let Some(package) = packages.iter().find(|p| p["id"] == node["id"]) else { continue };
+        let (name, version) = (text(&package["name"]), text(&package["version"]));
+        let features: BTreeSet<String> = list(&node["features"]).iter().map(text).collect();
+        let subject = format!("{name} {version}");
+        let has = |wanted: &[&str]| wanted.iter().any(|f| features.contains(*f));
+        let known = KNOWN.iter().find(|k| k.name == name);
+        match known {
+            Some(known) if (known.features.is_empty() || has(known.features)) && !has(known.without) => {
+                let mut why = known.why.to_string();
+                let given: Vec<&str> =
+                    known.features.iter().copied().filter(|f| features.contains(*f)).collect();
+                if !given.is_empty() {
+                    why = format!("{why} ({})", given.join(", "));
+                }
+                findings.push(Finding::new(known.severity, subject, why, known.help));
+            }
+            None if builds_c(package) => findings.push(Finding::new(
+                Severity::Warning,
+                subject,
+                "its build script compiles C or links a library, which needs a C compiler for WASI",
+                "CC_wasm32_wasip1_threads=WASI_SDK/bin/clang AR_wasm32_wasip1_threads=WASI_SDK/bin/llvm-ar",
+            )),
+            _ => {}
+        }
+    }
+    findings
+}
+
+/// Whether a package links a native library, or builds one.
+fn builds_c(package: &Value) -> bool {
+    // These names only keep a package from being linked twice.
+    const NOT_NATIVE: &[&str] = &["rayon-core", "wasm_bindgen", "prettyplease"];
+    let native =
+        package["links"].as_str().is_some_and(|links| !NOT_NATIVE.iter().any(|n| links.starts_with(n)));
+    let is_cc = |d: &Value| d["name"] == "cc" && d["kind"] == "build" && d["optional"] != true;
+    native && package["dependencies"].as_array().is_some_and(|all| all.iter().any(is_cc))
+}

@@ -1,0 +1,102 @@
+//! `coyote-wasm doctor`: what keeps a crate or a module from being explored, and what helps.
+//!
+//! - [`package`]: a crate: its toolchain, its configuration, whether it builds.
+//! - [`dependencies`]: crates that are known not to build, or to behave differently.
+//! - [`module`]: a module that was built.
+
+mod dependencies;
+mod module;
+mod package;
+
+use super::exit::Exit;
+use anyhow::Result;
+use clap::ValueEnum;
+use serde::Serialize;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A crate's directory or Cargo.toml, or a module (.wasm or .wat)
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// Do not try to build the crate
+    #[arg(long)]
+    no_build: bool,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For reading
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Nothing can be explored before this is solved.
+    Error,
+    /// Something is not explored, or behaves differently.
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+/// Something that was found. Field names are part of the interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub severity: Severity,
+    /// What it is about: a package, a file, a module.
+    pub subject: String,
+    pub why: String,
+    /// A command, or lines to add.
+    pub help: String,
+}
+
+impl Finding {
+    fn new(severity: Severity, subject: impl ToString, why: impl ToString, help: impl ToString) -> Finding {
+        let (subject, why, help) = (subject.to_string(), why.to_string(), help.to_string());
+        Finding { severity, subject, why, help }
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<Exit> {
+    let is_module = args.path.extension().is_some_and(|e| e == "wasm" || e == "wat");
+    let mut findings =
+        if is_module { module::inspect(&args.path)? } else { package::inspect(&args.path, !args.no_build)? };
+    findings.sort_by_key(|f| f.severity);
+    match args.format {
+        Format::Json => println!("{}", serde_json::to_string_pretty(&findings)?),
+        Format::Text => print(args, &findings),
+    }
+    let hopeless = findings.iter().any(|f| f.severity == Severity::Error);
+    Ok(if hopeless { Exit::BadInput } else { Exit::NoBug })
+}
+
+fn print(args: &Args, findings: &[Finding]) {
+    for Finding { severity, subject, why, help } in findings {
+        let severity = match severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        println!("{severity}: {subject}: {why}");
+        for (i, line) in help.lines().enumerate() {
+            println!("  {} {line}", if i == 0 { "help:" } else { "     " });
+        }
+    }
+    let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+    println!(
+        ". {}: {} errors, {} warnings, {} notes",
+        args.path.display(),
+        count(Severity::Error),
+        count(Severity::Warning),
+        count(Severity::Note)
+    );
+}

@@ -1,0 +1,140 @@
+//! What a built module lacks.
+
+use super::{Finding, Severity};
+use crate::cli::load;
+use crate::execution::Test;
+use crate::machine::wasi;
+use anyhow::{Context, Result};
+use coyote_instrumenter::{Options, SiteTable};
+use std::path::Path;
+use wasmparser::{KnownCustom, Name, Parser, Payload};
+
+/// Compiling takes noticeably long from here on.
+const CODE_BYTES_MAX: usize = 8 << 20;
+
+/// What a look at the sections shows.
+#[derive(Default)]
+struct Sections {
+    imports: Vec<(String, String)>,
+    functions_named: bool,
+    lines: bool,
+    /// Whether the compiler was told to use atomics; `None` if the module does not say.
+    atomics: Option<bool>,
+    code_bytes: usize,
+}
+
+/// Everything that is worth saying of a module.
+pub fn inspect(path: &Path) -> Result<Vec<Finding>> {
+    let wasm = load::read(path)?;
+    let sections = Sections::of(&wasm).with_context(|| format!("{} is no wasm module", path.display()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut findings = sections.findings(&name);
+    match coyote_instrumenter::instrument(&wasm, &Options::default()) {
+        Ok(instrumented) => findings.extend(of_table(&name, &instrumented.table)),
+        Err(error) => findings.push(Finding::new(
+            Severity::Error,
+            &name,
+            format!("it cannot be instrumented: {error}"),
+            "this is no verdict on the guest; build it without what the message names",
+        )),
+    }
+    Ok(findings)
+}
+
+impl Sections {
+    fn of(wasm: &[u8]) -> Result<Sections> {
+        let mut sections = Sections::default();
+        for payload in Parser::new(0).parse_all(wasm) {
+            match payload? {
+                Payload::ImportSection(imports) => {
+                    for import in imports.into_imports() {
+                        let import = import?;
+                        sections.imports.push((import.module.into(), import.name.into()));
+                    }
+                }
+                Payload::CodeSectionStart { range, .. } => sections.code_bytes = range.len(),
+                Payload::CustomSection(custom) => match custom.as_known() {
+                    KnownCustom::Name(names) => {
+                        sections.functions_named =
+                            names.into_iter().flatten().any(|n| matches!(n, Name::Function(_)));
+                    }
+                    _ if custom.name() == ".debug_line" => sections.lines = true,
+                    _ if custom.name() == "target_features" => {
+                        let has = |text: &[u8]| custom.data().windows(text.len()).any(|w| w == text);
+                        sections.atomics = Some(has(b"+\x07atomics"));
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        Ok(sections)
+    }
+
+    fn imports(&self, module: &str, name: &str) -> bool {
+        self.imports.iter().any(|(m, n)| m == module && n == name)
+    }
+
+    fn findings(&self, subject: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut add =
+            |severity, why: &str, help: &str| findings.push(Finding::new(severity, subject, why, help));
+        if !self.imports("wasi", "thread-spawn") && !self.imports("coyote", "spawn") {
+            add(
+                Severity::Warning,
+                "it cannot create workers, so there is no schedule to explore",
+                "Rust: cargo build --target wasm32-wasip1-threads\nC: compile with guest-sdk/c's pthread.h or coyote.h",
+            );
+        } else if self.atomics == Some(false) {
+            add(
+                Severity::Warning,
+                "it was compiled without atomics: its atomic operations are plain loads and stores, and races \
+                 will be reported that the program does not have",
+                "Rust: -C target-feature=+atomics,+bulk-memory\nC: -matomics -mbulk-memory",
+            );
+        }
+        for (_, name) in self.imports.iter().filter(|(m, n)| m == wasi::MODULE && !wasi::knows(n)) {
+            let why = format!("WASI preview 1 has no function {name}");
+            add(Severity::Error, &why, "build for wasm32-wasip1-threads, not for a later WASI");
+        }
+        if !self.functions_named {
+            add(
+                Severity::Warning,
+                "it has no function names: allocators and test harnesses are not recognised, and reports show \
+                 numbers",
+                "[profile.test]\nstrip = \"none\"",
+            );
+        }
+        if !self.lines {
+            let help = "Rust: [profile.test]\n      debug = \"line-tables-only\"\nC: -g";
+            add(Severity::Note, "it has no debug information: reports show no source lines", help);
+        }
+        if self.code_bytes > CODE_BYTES_MAX {
+            let why = format!("it has {} MB of code, which takes a while to compile", self.code_bytes >> 20);
+            add(Severity::Note, &why, "[profile.test]\nopt-level = 1");
+        }
+        findings
+    }
+}
+
+/// What the instrumenter says of it.
+fn of_table(subject: &str, table: &SiteTable) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if Test::all(table).is_empty() {
+        findings.push(Finding::new(
+            Severity::Error,
+            subject,
+            "it has no test",
+            "export a function with COYOTE_TEST or #[coyote::test], or build a program with _start",
+        ));
+    }
+    if !table.sites.iter().any(|site| site.kind().accesses_memory()) {
+        findings.push(Finding::new(
+            Severity::Warning,
+            subject,
+            "none of its memory accesses is a scheduling point",
+            "coyote-wasm instrument MODULE --explain says why of each function",
+        ));
+    }
+    findings
+}

@@ -1,0 +1,176 @@
+//! What keeps a crate from building, or from being run by `cargo test`.
+
+use super::{Finding, Severity, dependencies, module};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const TARGET: &str = "wasm32-wasip1-threads";
+/// The environment variable that stands for the lines of the configuration.
+const RUNNER: &str = "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER";
+/// What the configuration needs.
+const LINES: &str =
+    "put into .cargo/config.toml:\n[target.wasm32-wasip1-threads]\nrunner = \"coyote-wasm test --runner\"";
+
+/// Everything that is worth saying of the crate in this directory.
+pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
+    let directory = match path.file_name() {
+        Some(name) if name == "Cargo.toml" => path.parent().filter(|p| !p.as_os_str().is_empty()),
+        _ => Some(path),
+    };
+    let directory = directory.unwrap_or(Path::new("."));
+    if !directory.join("Cargo.toml").is_file() {
+        bail!(
+            "{} is neither a crate nor a module: give a directory with a Cargo.toml, or a .wasm file",
+            path.display()
+        );
+    }
+    let mut findings = Vec::new();
+    findings.extend(target(directory)?);
+    findings.extend(runner(directory));
+    let metadata = cargo(directory, &["metadata", "--format-version", "1", "--filter-platform", TARGET])?;
+    match serde_json::from_slice::<Value>(&metadata.stdout) {
+        Ok(metadata) => findings.extend(dependencies::inspect(&metadata)),
+        Err(_) => findings.push(Finding::new(
+            Severity::Error,
+            "cargo metadata",
+            first_error(&metadata.stderr),
+            "make `cargo metadata` succeed first",
+        )),
+    }
+    let target_is_there = !findings.iter().any(|f| f.subject == TARGET);
+    if build && target_is_there {
+        findings.extend(built(directory)?);
+    }
+    Ok(findings)
+}
+
+fn cargo(directory: &Path, arguments: &[&str]) -> Result<Output> {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(program).args(arguments).current_dir(directory).output();
+    output.context("cargo cannot be started: install Rust, see https://rustup.rs")
+}
+
+/// The first line of an error that says something.
+fn first_error(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let line = text.lines().find(|l| l.starts_with("error")).or(text.lines().next());
+    line.unwrap_or("it fails without a message").trim_start_matches("error: ").to_string()
+}
+
+/// Whether the standard library is there.
+fn target(directory: &Path) -> Result<Option<Finding>> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .current_dir(directory)
+        .output()
+        .context("rustc cannot be started: install Rust, see https://rustup.rs")?;
+    let libraries = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let there = output.status.success() && libraries.is_dir();
+    let finding = || {
+        let why = "the toolchain has no standard library for this target";
+        Finding::new(Severity::Error, TARGET, why, format!("rustup target add {TARGET}"))
+    };
+    Ok((!there).then(finding))
+}
+
+/// Whether cargo knows how to run what it builds.
+fn runner(directory: &Path) -> Option<Finding> {
+    if std::env::var(RUNNER).is_ok_and(|runner| runner.contains("coyote-wasm")) {
+        return None;
+    }
+    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.into());
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let folders = absolute.ancestors().map(|folder| folder.join(".cargo")).chain(home);
+    let files = folders.flat_map(|folder| [folder.join("config.toml"), folder.join("config")]);
+    let mut other = None;
+    for file in files {
+        match std::fs::read_to_string(&file).ok().and_then(|text| runner_in(&text)) {
+            Some(line) if line.contains("coyote-wasm") => return None,
+            Some(line) => other = other.or(Some((file, line))),
+            None => {}
+        }
+    }
+    let why = match other {
+        Some((file, line)) => format!("{} has another runner: {line}", file.display()),
+        None => format!("cargo does not know how to run what it builds for {TARGET}"),
+    };
+    Some(Finding::new(Severity::Warning, ".cargo/config.toml", why, LINES))
+}
+
+/// The line that sets the target's runner.
+fn runner_in(config: &str) -> Option<String> {
+    let mut section = String::new();
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line.replace(['"', '\'', ' '], "");
+        }
+        let dotted = format!("target.{TARGET}.runner");
+        let inside = section == format!("[target.{TARGET}]") && line.starts_with("runner");
+        let key = line.replace(['"', '\''], "");
+        if inside || key.starts_with(&dotted) {
+            return Some(line.to_string());
+        }
+    }
+    None
+}
+
+/// Builds the tests: what the first error means, or what the modules lack.
+fn built(directory: &Path) -> Result<Vec<Finding>> {
+    let output = cargo(directory, &["test", "--no-run", "--target", TARGET, "--message-format", "json"])?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let messages: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    if !output.status.success() {
+        return Ok(vec![failure(&messages, &output.stderr)]);
+    }
+    let mut findings = Vec::new();
+    for module in messages.iter().filter_map(|m| m["executable"].as_str()) {
+        findings.extend(module::inspect(Path::new(module))?);
+    }
+    Ok(findings)
+}
+
+/// What the first error of a build means.
+fn failure(messages: &[Value], stderr: &[u8]) -> Finding {
+    let first = messages.iter().find(|m| m["message"]["level"] == "error");
+    let text = first.and_then(|m| m["message"]["message"].as_str()).map(String::from);
+    let text = text.unwrap_or_else(|| first_error(stderr));
+    let package = first.and_then(|m| m["package_id"].as_str()).unwrap_or("the build");
+    let subject = package.rsplit(['/', '#']).next().unwrap_or(package).to_string();
+    let help = match () {
+        () if text.contains("Only features sync,macros") => {
+            "give tokio the features sync, macros, io-util, rt and time alone"
+        }
+        () if text.contains("can't find crate for `std`") || text.contains("can't find crate for `core`") => {
+            "rustup target add wasm32-wasip1-threads"
+        }
+        () if text.contains("custom build command") => {
+            "its build script fails: if it compiles C, set CC_wasm32_wasip1_threads to a clang with a WASI libc"
+        }
+        () if text.contains("linking with") => {
+            "a native library is missing for this target: build it for WASI, or leave it out"
+        }
+        () => "leave it out on this target: #[cfg(not(target_family = \"wasm\"))]",
+    };
+    Finding::new(Severity::Error, subject, format!("it does not build: {text}"), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runner_is_found_in_any_spelling() {
+        let line = "runner = \"coyote-wasm test\"";
+        for config in [
+            format!("[target.{TARGET}]\n{line}"),
+            format!("[build]\njobs = 1\n\n[target.\"{TARGET}\"]\nrustflags = []\n  {line}"),
+            format!("target.{TARGET}.{line}"),
+        ] {
+            assert!(runner_in(&config).unwrap().ends_with(line), "{config}");
+        }
+        assert_eq!(runner_in(&format!("[target.wasm32-wasip1]\n{line}\n[target.{TARGET}]\n")), None);
+    }
+}

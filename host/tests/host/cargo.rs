@@ -1,0 +1,202 @@
+//! Test binaries of cargo, from `examples/cargo`: listed, explored test by test, run by cargo itself.
+//!
+//! The crate is built here. Where the target cannot be had, these tests say so and pass.
+
+use super::guest::root;
+use super::process::{self, Ended};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+const TARGET: &str = "wasm32-wasip1-threads";
+
+/// A cargo in the example's directory, which finds us as its runner.
+fn cargo(arguments: &[&str]) -> Command {
+    let ours = Path::new(env!("CARGO_BIN_EXE_coyote-wasm")).parent().expect("a directory");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([ours.to_path_buf()].into_iter().chain(std::env::split_paths(&path)));
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args(arguments)
+        .current_dir(root().join("examples/cargo"))
+        .env("PATH", path.expect("no directory has a separator in its name"))
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo"))
+        .env("COYOTE_CACHE_DIR", process::cache())
+        .env("NO_COLOR", "1")
+        .env("CI", "true")
+        // Flags for this machine's own programs.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .stdin(Stdio::null());
+    command
+}
+
+/// The crate's test binary.
+fn binary() -> Option<&'static PathBuf> {
+    static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let build = || {
+        let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
+        let libraries = String::from_utf8(libraries.ok()?.stdout).ok()?;
+        if !Path::new(libraries.trim()).is_dir() {
+            println!("skipped: rustup target add {TARGET}");
+            return None;
+        }
+        let arguments =
+            ["test", "--no-run", "--locked", "--release", "--target", TARGET, "--message-format", "json"];
+        let output = cargo(&arguments).output().expect("cargo starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("JSON");
+        let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        messages.filter_map(|m| m["executable"].as_str().map(PathBuf::from)).next_back()
+    };
+    BINARY.get_or_init(build).as_ref()
+}
+
+/// Runs `coyote-wasm test` on the binary in a directory of its own.
+fn test(arguments: &[&str]) -> Option<Ended> {
+    let module = binary()?.to_str().expect("a path in UTF-8");
+    let directory = tempfile::tempdir().unwrap();
+    let arguments: Vec<&str> = ["test", module].iter().chain(arguments).copied().collect();
+    Some(process::run(directory.path(), &arguments))
+}
+
+/// The results of the tests, without how long they took.
+fn results(ended: &Ended) -> String {
+    let mut lines: Vec<&str> = ended.stdout.lines().filter(|l| l.starts_with("test ")).collect();
+    let last = lines.pop().unwrap_or_default();
+    lines.push(last.split("; finished in").next().unwrap_or_default());
+    lines.join("\n")
+}
+
+/// What cargo-nextest asks before it runs anything: both lists, exactly as the harness prints them.
+#[test]
+fn lists_are_the_harness_s_own() {
+    let Some(all) = test(&["--list", "--format", "terse"]) else { return };
+    assert_eq!(
+        (all.code, all.stdout.as_str()),
+        (
+            Some(0),
+            "tests::a_large_stock: test\ntests::a_new_stock_is_full: test\ntests::an_error_is_returned: test\n\
+             tests::no_item_is_taken_from_nothing: test\ntests::the_last_item_is_taken_once: test\n\
+             tests::the_last_item_is_taken_once_in_two_steps: test\n"
+        )
+    );
+    let ignored = test(&["--list", "--format", "terse", "--ignored"]).unwrap();
+    assert_eq!((ignored.code, ignored.stdout.as_str()), (Some(0), "tests::a_large_stock: test\n"));
+    let pretty = test(&["--list", "last_item"]).unwrap();
+    assert!(pretty.stdout.ends_with("in_two_steps: test\n\n2 tests, 0 benchmarks\n"), "{pretty:?}");
+}
+
+/// Every kind of test, with its verdict; and the race replays in a process of its own.
+#[test]
+fn every_test_is_explored_on_its_own() {
+    let Some(ended) = test(&["--seed", "0", "-i", "300"]) else { return };
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stdout.contains("\nrunning 6 tests\n"), "{ended:?}");
+    assert_eq!(
+        results(&ended),
+        "test tests::a_large_stock ... ignored, takes long\n\
+         test tests::a_new_stock_is_full ... ok (one worker)\n\
+         test tests::an_error_is_returned ... FAILED\n\
+         test tests::no_item_is_taken_from_nothing ... ignored, #[should_panic] cannot be tested where panics \
+         abort\n\
+         test tests::the_last_item_is_taken_once ... ok (300 iterations)\n\
+         test tests::the_last_item_is_taken_once_in_two_steps ... FAILED\n\
+         test result: FAILED. 2 passed; 2 failed; 2 ignored; 0 measured; 0 filtered out; 3 explored, 1 sequential"
+    );
+    let race = "bug in test tests::the_last_item_is_taken_once_in_two_steps: panic: assertion `left == right` \
+                failed: items left, left: 4294967295, right: 0 (src/lib.rs:";
+    assert!(ended.stdout.contains(race), "{ended:?}");
+    let error = "bug in test tests::an_error_is_returned: exit-code: the test function returned a failure";
+    assert!(ended.stdout.contains(error), "{ended:?}");
+    assert!(ended.stdout.contains("\nfailures:\n    tests::an_error_is_returned\n"), "{ended:?}");
+}
+
+#[test]
+fn a_failure_replays() {
+    let Some(module) = binary() else { return };
+    let module = module.to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let name = "tests::the_last_item_is_taken_once_in_two_steps";
+    // As cargo-nextest runs one test.
+    let found =
+        process::run(directory.path(), &["test", module, name, "--exact", "--nocapture", "--seed", "0"]);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    assert!(found.stdout.contains("1 failed; 0 ignored; 0 measured; 5 filtered out"), "{found:?}");
+    let trace = found.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
+    let replayed = process::run(directory.path(), &["replay", module, &trace]);
+    assert_eq!(replayed.code, Some(2), "{replayed:?}");
+    assert_eq!(replayed.line("bug in test "), found.line("bug in test "));
+}
+
+/// One after the other, what the harness's options do.
+#[test]
+fn the_harness_s_options_hold() {
+    let Some(none) = test(&["no_such_test"]) else { return };
+    assert_eq!(none.code, Some(0), "{none:?}");
+    assert!(none.stdout.contains("\nrunning 0 tests\n"), "{none:?}");
+    assert!(none.stdout.contains("6 filtered out; 0 explored, 0 sequential"), "{none:?}");
+
+    let ignored = test(&["--ignored", "--test-threads=1", "-i", "5"]).unwrap();
+    assert_eq!(ignored.code, Some(0), "{ignored:?}");
+    assert!(ignored.stdout.contains("test tests::a_large_stock ... ok (5 iterations)"), "{ignored:?}");
+
+    let shown = test(&["a_new", "--nocapture", "--color", "never"]).unwrap();
+    assert_eq!(shown.code, Some(0), "sequential tests are as good as others: {shown:?}");
+    assert!(shown.stdout.contains("ok (one worker)\nno thread here\n\ntest result: ok."), "{shown:?}");
+
+    let skipped = test(&["--skip", "error", "--skip", "two_steps", "-q", "-i", "5"]).unwrap();
+    assert_eq!(skipped.code, Some(0), "{skipped:?}");
+    assert!(skipped.stdout.contains("\nrunning 4 tests\ni.i.\n"), "{skipped:?}");
+
+    let bench = test(&["--bench"]).unwrap();
+    assert_eq!(bench.code, Some(1), "{bench:?}");
+}
+
+/// Two tests share the time: neither has all of it, and both are explored.
+#[test]
+fn the_total_timeout_is_shared() {
+    let Some(ended) =
+        test(&["--total-timeout", "4", "--skip", "error", "--skip", "two_steps", "--include-ignored"])
+    else {
+        return;
+    };
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.line(". Testing ").ends_with("at most 4 s for all"), "{ended:?}");
+    assert!(ended.stdout.contains("2 explored, 1 sequential"), "{ended:?}");
+    let took = ended.line("test result: ").rsplit_once("finished in ").unwrap().1;
+    let took: f64 = took.trim_end_matches('s').parse().unwrap();
+    assert!((3.5..30.0).contains(&took), "all of the time is used, and not twice: {took}");
+}
+
+/// `cargo test`, with the lines of `.cargo/config.toml` that the documentation gives.
+#[test]
+fn cargo_runs_us() {
+    if binary().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let outdir = directory.path().to_str().unwrap();
+    let run = ["test", "--locked", "--release", "--lib", "--target", TARGET, "--"];
+    let passing = ["the_last_item_is_taken_once", "--skip", "two_steps", "-i", "20", "-o", outdir];
+    let ended = process::ended(cargo(&[&run[..], &passing].concat()).output().unwrap());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("the_last_item_is_taken_once ... ok (20 iterations)"), "{ended:?}");
+    let failing = ["two_steps", "-o", outdir];
+    let ended = process::ended(cargo(&[&run[..], &failing].concat()).output().unwrap());
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("test result: FAILED. 0 passed; 1 failed"), "{ended:?}");
+}
+
+/// The crate's configuration is complete, and nothing keeps it from being explored.
+#[test]
+fn the_doctor_is_content_with_the_example() {
+    let Some(module) = binary() else { return };
+    let here = root().join("examples/cargo");
+    let crate_ = process::run(&here, &["doctor", ".", "--no-build", "--format", "json"]);
+    assert_eq!((crate_.code, crate_.stdout.as_str()), (Some(0), "[]\n"), "{crate_:?}");
+    let module = process::run(&here, &["doctor", module.to_str().unwrap()]);
+    assert_eq!(module.code, Some(0), "{module:?}");
+    assert!(module.stdout.contains("0 errors, 0 warnings, 1 notes"), "no debug information: {module:?}");
+}

@@ -1,0 +1,126 @@
+//! `coyote-wasm doctor`: crates and modules with something wrong, and what is said of each.
+
+use super::process::{self, Ended};
+use serde_json::Value;
+use std::path::Path;
+
+fn write(directory: &Path, name: &str, text: &str) {
+    let path = directory.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn doctor(directory: &Path, arguments: &[&str]) -> Ended {
+    let all: Vec<&str> = ["doctor"].iter().chain(arguments).copied().collect();
+    process::run(directory, &all)
+}
+
+/// `(severity, subject, why)` of each finding.
+fn findings(ended: &Ended) -> Vec<(String, String, String)> {
+    let all: Vec<Value> = serde_json::from_str(&ended.stdout).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
+    let text = |f: &Value, name: &str| f[name].as_str().unwrap().to_string();
+    all.iter().map(|f| (text(f, "severity"), text(f, "subject"), text(f, "why"))).collect()
+}
+
+fn of_module(text: &str) -> Ended {
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path(), "guest.wat", text);
+    doctor(directory.path(), &["guest.wat", "--format", "json"])
+}
+
+#[test]
+fn a_module_without_workers_names_or_tests() {
+    let ended = of_module("(module (func (export \"f\") nop))");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let findings = findings(&ended);
+    let has = |severity: &str, why: &str| findings.iter().any(|f| f.0 == severity && f.2.contains(why));
+    assert!(has("error", "it has no test"), "{findings:?}");
+    assert!(has("warning", "it cannot create workers"), "{findings:?}");
+    assert!(has("warning", "it has no function names"), "{findings:?}");
+    assert!(has("warning", "none of its memory accesses"), "{findings:?}");
+    assert!(has("note", "no debug information"), "{findings:?}");
+    assert!(findings.is_sorted_by_key(|f| ["error", "warning", "note"].iter().position(|s| *s == f.0)));
+}
+
+#[test]
+fn imports_that_nobody_has() {
+    let ended = of_module(
+        "(module (import \"env\" \"mystery\" (func)) (memory 1)
+           (import \"wasi_snapshot_preview1\" \"fd_teleport\" (func (param i32) (result i32)))
+           (func $t (export \"coyote.test.t\") i32.const 0 i32.const 0 i32.store))"
+            .replace("(memory 1)\n", "\n")
+            .replace("(func $t", "(memory 1) (func $t")
+            .as_str(),
+    );
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let findings = findings(&ended);
+    assert!(findings.iter().any(|f| f.2.contains("env.mystery")), "{findings:?}");
+    assert!(findings.iter().any(|f| f.2.contains("no function fd_teleport")), "{findings:?}");
+}
+
+#[test]
+fn a_module_compiled_without_atomics() {
+    let spawn = "(import \"coyote\" \"spawn\" (func $spawn (param i32 i32 i32 i32) (result i32)))";
+    let features = |features: &str| {
+        format!(
+            "(module {spawn} (memory 1) (table 1 funcref) (@custom \"target_features\" \"{features}\")
+               (func $t (export \"coyote.test.t\") i32.const 2000 i32.const 0 i32.store))"
+        )
+    };
+    let without = findings(&of_module(&features("\\01+\\0bbulk-memory")));
+    assert!(without.iter().any(|f| f.2.contains("compiled without atomics")), "{without:?}");
+    let with = findings(&of_module(&features("\\01+\\07atomics")));
+    assert!(!with.iter().any(|f| f.2.contains("atomics")), "{with:?}");
+}
+
+/// A crate with dependencies of the same names and features as those that are known. No network.
+#[test]
+fn a_crate_with_dependencies_that_do_not_build() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let library = |name: &str, more: &str| {
+        let manifest =
+            format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n{more}\n");
+        write(at, &format!("{name}/Cargo.toml"), &manifest);
+        write(at, &format!("{name}/src/lib.rs"), "");
+    };
+    library("tokio", "[features]\nfull = [\"net\"]\nnet = []\nsync = []");
+    library("socket2", "");
+    library("parking_lot_core", "[features]\nnightly = []");
+    library(
+        "app",
+        "[workspace]\n[dependencies]\ntokio = { path = \"../tokio\", features = [\"full\"] }\n\
+         parking_lot_core = { path = \"../parking_lot_core\", features = [\"nightly\"] }\n\
+         [target.'cfg(unix)'.dependencies]\nsocket2 = { path = \"../socket2\" }",
+    );
+    let ended = doctor(at, &["app", "--no-build", "--format", "json"]);
+    let findings = findings(&ended);
+    let of = |subject: &str| findings.iter().find(|f| f.1 == subject);
+    assert_eq!(
+        of("tokio 1.2.3").map(|f| f.2.as_str()),
+        Some("it refuses these features on wasm (full, net)")
+    );
+    assert_eq!(of("socket2 1.2.3"), None, "not on this target");
+    assert_eq!(of("parking_lot_core 1.2.3"), None, "with the feature that it needs");
+    let runner = of(".cargo/config.toml").expect("there is no configuration");
+    assert_eq!(runner.0, "warning");
+    assert_eq!(ended.code, Some(1));
+
+    let lines = "[target.wasm32-wasip1-threads]\nrunner = \"coyote-wasm test --runner\"\n";
+    write(at, "app/.cargo/config.toml", lines);
+    let text = doctor(at, &["app/Cargo.toml", "--no-build"]);
+    assert!(!text.stdout.contains("config.toml"), "{text:?}");
+    assert!(
+        text.stdout
+            .contains("error: tokio 1.2.3: it refuses these features on wasm (full, net)\n  help: tokio = {")
+    );
+}
+
+#[test]
+fn what_is_no_crate_is_said_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let ended = doctor(directory.path(), &["nothing"]);
+    let message = "error: nothing is neither a crate nor a module: give a directory with a Cargo.toml, or a \
+                   .wasm file\n";
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), message));
+}
