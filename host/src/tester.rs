@@ -21,6 +21,7 @@ use crate::artifact::{Artifact, engine};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
 use crate::explore::{Budget, Exploration, MakeStrategy, Plan, Unwatched, sample, search};
+use crate::libtest;
 use crate::machine::MachineError;
 use crate::replay::{self, Replayed};
 use crate::trace::Trace;
@@ -80,14 +81,17 @@ impl Tester {
         }
     }
 
-    /// The module's tests in the order of their exports.
+    /// The module's tests in the order of their exports. A test binary of cargo is one program; with
+    /// [`libtest::list`] it lists its tests, which the other functions know by name.
     pub fn tests(&self) -> Vec<Test> {
         Test::all(&self.artifact.table)
     }
 
     fn test(&self, name: &str) -> Result<Test> {
         let found = self.tests().into_iter().find(|t| t.name == name);
-        found.with_context(|| {
+        // Its own harness knows what tests a test binary of cargo has.
+        let of_harness = || self.artifact.table.libtest.then(|| libtest::test(name));
+        found.or_else(of_harness).with_context(|| {
             let names: Vec<String> = self.tests().into_iter().map(|t| t.name).collect();
             format!("there is no test {name}; there is {}", names.join(", "))
         })
