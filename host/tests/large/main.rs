@@ -92,7 +92,7 @@ fn settings(arguments: &[&str]) -> Settings {
         memory_bytes_max: 512 << 20,
         world: Arc::new(World {
             arguments: arguments.iter().map(|a| a.to_string()).collect(),
-            environment: Vec::new(),
+            ..World::default()
         }),
     }
 }
