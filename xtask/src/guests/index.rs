@@ -52,7 +52,7 @@ pub struct Expectation {
 }
 
 const VERDICTS: &[&str] =
-    &["passed", "bound", "deadlock", "assertion", "trap", "exit-code", "stack-overflow", "misuse"];
+    &["passed", "bound", "deadlock", "assertion", "panic", "trap", "exit-code", "stack-overflow", "misuse"];
 
 /// Every test of every committed module has one expectation, and every expectation has its test.
 pub fn check() -> Result<()> {
