@@ -2,7 +2,7 @@
 //!
 //! C programs start threads with functions that were declared without an argument or without a result. The
 //! import `coyote.call_entry` of type (i32) -> i32 becomes a function that knows the type of each entry which
-//! a constant element segment puts into the table.
+//! a constant element segment puts into the table. `coyote.call_main` does the same for up to three arguments.
 //!
 //! ```wat
 //! ;; before
@@ -27,50 +27,54 @@
 //!   call_indirect (param i32) (result i32))
 //! ```
 //!
-//! An entry that is not known is called as if it took and gave an i32: it traps if that is wrong.
+//! An entry that is not known is called as if it took all arguments and gave an i32: it traps if that is wrong.
 
 use crate::code::Code;
 use crate::draft::Draft;
 use coyote_abi::guest;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::{Block, BrTable, CallIndirect, InstrSeqId, Return, Unreachable, Value};
 use walrus::{
     ConstExpr, ElementItems, ElementKind, FunctionBuilder, FunctionId, ImportKind, LocalFunction, LocalId,
     TableId, ValType,
 };
 
-/// Whether an entry takes an argument, and whether it has a result.
-type Shape = (bool, bool);
-
-/// What is called directly: an i32 in, an i32 out.
-const USUAL: Shape = (true, true);
+/// How many arguments an entry takes, and whether it has a result; all are i32.
+type Shape = (usize, bool);
 
 pub fn entry(draft: &mut Draft) {
-    let import = draft.module.imports.iter().find_map(|i| match i.kind {
-        ImportKind::Function(id) if i.module == guest::MODULE && i.name == guest::CALL_ENTRY => Some(id),
-        _ => None,
-    });
-    let Some(import) = import else { return };
+    for name in [guest::CALL_ENTRY, guest::CALL_MAIN] {
+        let import = draft.module.imports.iter().find_map(|i| match i.kind {
+            ImportKind::Function(id) if i.module == guest::MODULE && i.name == name => Some(id),
+            _ => None,
+        });
+        if let Some(import) = import {
+            implement(draft, import);
+        }
+    }
+}
+
+fn implement(draft: &mut Draft, import: FunctionId) {
     let table = draft.module.tables.iter().next().map(|table| table.id());
     let shapes = table.map_or_else(BTreeMap::new, |table| shapes(draft, table));
-    let (entry, argument) = (draft.module.locals.add(ValType::I32), draft.module.locals.add(ValType::I32));
-    let types = &mut draft.module.types;
-    let builder = FunctionBuilder::new(types, &[ValType::I32; 2], &[ValType::I32]);
-    let mut body = builder.local_func(vec![entry, argument]);
+    let params = draft.module.types.get(draft.module.funcs.get(import).ty()).params().to_vec();
+    // The entry, and its arguments.
+    let locals: Vec<LocalId> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+    let usual: Shape = (locals.len() - 1, true);
+    let builder = FunctionBuilder::new(&mut draft.module.types, &params, &[ValType::I32]);
+    let mut body = builder.local_func(locals.clone());
     let mut code = Code::default();
     match table {
         None => {
             code.add(Unreachable {});
         }
         Some(table) => {
-            let unusual: Vec<Shape> = [(false, false), (false, true), (true, false)]
-                .into_iter()
-                .filter(|shape| shapes.values().any(|s| s == shape))
-                .collect();
+            let known: BTreeSet<Shape> = shapes.values().copied().collect();
+            let unusual: Vec<Shape> = known.into_iter().filter(|s| *s != usual && s.0 <= usual.0).collect();
             if !unusual.is_empty() {
-                dispatch(draft, &mut body, &mut code, table, (entry, argument), &shapes, &unusual);
+                dispatch(draft, &mut body, &mut code, table, &locals, &shapes, &unusual);
             }
-            call(draft, &mut code, table, (entry, argument), USUAL);
+            call(draft, &mut code, table, &locals, usual);
         }
     }
     let block = body.entry_block();
@@ -104,13 +108,9 @@ fn shapes(draft: &Draft, table: TableId) -> BTreeMap<u32, Shape> {
             shapes.remove(&index);
             let Some(function) = function else { continue };
             let ty = draft.module.types.get(draft.module.funcs.get(function).ty());
-            let ints = |types: &[ValType]| match types {
-                [] => Some(false),
-                [ValType::I32] => Some(true),
-                _ => None,
-            };
-            if let (Some(takes), Some(gives)) = (ints(ty.params()), ints(ty.results())) {
-                shapes.insert(index, (takes, gives));
+            let ints = |types: &[ValType]| types.iter().all(|ty| *ty == ValType::I32);
+            if ints(ty.params()) && ints(ty.results()) && ty.results().len() < 2 {
+                shapes.insert(index, (ty.params().len(), ty.results().len() == 1));
             }
         }
     }
@@ -123,7 +123,7 @@ fn dispatch(
     body: &mut LocalFunction,
     code: &mut Code,
     table: TableId,
-    locals: (LocalId, LocalId),
+    locals: &[LocalId],
     shapes: &BTreeMap<u32, Shape>,
     unusual: &[Shape],
 ) {
@@ -137,7 +137,7 @@ fn dispatch(
         shape.map_or(other, |number| blocks[number])
     };
     let mut inner = Code::default();
-    inner.get(locals.0).add(BrTable { blocks: (0..entries).map(target).collect(), default: other });
+    inner.get(locals[0]).add(BrTable { blocks: (0..entries).map(target).collect(), default: other });
     for (number, shape) in unusual.iter().enumerate() {
         body.block_mut(blocks[number]).instrs = inner.into();
         inner = Code::default();
@@ -150,19 +150,12 @@ fn dispatch(
 }
 
 /// Leaves the result of an entry, or 0, on the stack.
-fn call(
-    draft: &mut Draft,
-    code: &mut Code,
-    table: TableId,
-    (entry, argument): (LocalId, LocalId),
-    (takes, gives): Shape,
-) {
-    let int = |is: bool| if is { vec![ValType::I32] } else { vec![] };
-    if takes {
-        code.get(argument);
+fn call(draft: &mut Draft, code: &mut Code, table: TableId, locals: &[LocalId], (takes, gives): Shape) {
+    for argument in &locals[1..=takes] {
+        code.get(*argument);
     }
-    let ty = draft.module.types.add(&int(takes), &int(gives));
-    code.get(entry).add(CallIndirect { ty, table });
+    let ty = draft.module.types.add(&vec![ValType::I32; takes], &vec![ValType::I32; usize::from(gives)]);
+    code.get(locals[0]).add(CallIndirect { ty, table });
     if !gives {
         code.i32(0);
     }

@@ -13,6 +13,7 @@
 //! - `threads`: private memory; imports that announce operations. With `stubs`: imports that nobody
 //!   provides and that give an answer all the same.
 //! - `pass`: passes of a user.
+//! - `sections`: functions that are atomic by their name.
 //! - `points`: announces memory accesses. With `scope`: filters on function names, `access`:
 //!   what instructions do to memory, `frame`: accesses that nobody else can see.
 //! - `owners`: points only where memory is shared.
@@ -49,6 +50,7 @@ mod owners;
 mod pass;
 mod points;
 mod scope;
+mod sections;
 mod sites;
 mod stubs;
 pub mod suspend;
@@ -126,6 +128,7 @@ fn prepare<'a>(
     for pass in passes {
         pass.run(&mut draft)?;
     }
+    sections::sections(&mut draft)?;
     let calls = Calls::new(&draft.module);
     points::points(&mut draft, &calls)?;
     ticks::ticks(&mut draft, &calls);

@@ -130,3 +130,14 @@ pub const STDIO: &[&str] = &[
     "__{fwritex,stdio_exit,stdio_read,stdio_write,stdio_seek,stdio_close,stdout_write}",
     "__{overflow,uflow,towrite,toread,ofl_add,ofl_lock,ofl_unlock}",
 ];
+
+/// What the C library of coyote-cc does for itself: a call of pthread_mutex_lock is one step. What it
+/// keeps is ordered by the operations that it announces, or means nothing to the program (which key has
+/// which number, which block a finished thread's stack goes back to).
+///
+/// Besides, the linker's function that fills a new thread's own variables.
+pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
+
+/// Functions that SV-COMP's rules make atomic. Those of the C library that begin and end a section have
+/// other names within a module.
+pub const SECTIONS: &[&str] = &["__VERIFIER_atomic_*"];

@@ -31,7 +31,7 @@
 use crate::access::{access, bulk};
 use crate::code::Code;
 use crate::draft::{Draft, Owners, Treatment, sequences, site_location};
-use crate::options::{ALLOCATORS, HARNESS, Points, STDIO};
+use crate::options::{ALLOCATORS, C_SDK, HARNESS, Points, STDIO};
 use crate::scope::{Scope, names_of};
 use crate::{Error, calls, calls::Calls, frame};
 use coyote_abi::{OpKind, rt};
@@ -69,8 +69,8 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     }
     let atomic = Scope::new(atomic)?;
     let harness: &[&str] = if draft.original.libtest { HARNESS } else { &[] };
-    let excluded =
-        Scope::new(options.no_points_in.iter().map(String::as_str).chain(harness.iter().copied()))?;
+    let own = C_SDK.iter().chain(harness).copied();
+    let excluded = Scope::new(options.no_points_in.iter().map(String::as_str).chain(own))?;
     let included = Scope::new(options.points_only_in.iter().map(String::as_str))?;
     let functions = draft.guest_functions();
     for id in &functions {

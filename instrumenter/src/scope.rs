@@ -55,7 +55,7 @@ impl Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{ALLOCATORS, STDIO};
+    use crate::options::{ALLOCATORS, C_SDK, STDIO};
 
     fn matching(patterns: &[&str], name: &str) -> bool {
         Scope::new(patterns.iter().copied()).unwrap().matching(&names_of(name)).is_some()
@@ -81,6 +81,7 @@ mod tests {
         for name in ["printf", "iprintf", "vfprintf", "snprintf", "siprintf", "puts", "putchar", "fwrite"] {
             assert!(matching(STDIO, name), "{name}");
         }
+        assert!(matching(C_SDK, "__coyote_mutex") && !matching(C_SDK, "coyote_mutex_lock"));
         for name in ["print", "reprintf", "put", "f"] {
             assert!(!matching(STDIO, name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: makes `guest-sdk/c/coyote.h` from its template and the contract, and
+//! `cargo xtask codegen`: makes headers of the C SDK from their templates and the contract, and
 //! `docs/guests.md` from what is known to work.
 
 use crate::{files, support};
@@ -7,10 +7,10 @@ use coyote_abi::Type;
 use coyote_abi::guest::{self, Import};
 use std::fmt::Write;
 
-const TEMPLATE: &str = "guest-sdk/c/coyote.h.in";
-const HEADER: &str = "guest-sdk/c/coyote.h";
+/// Made from what lies beside them, with `.in` at the end.
+const HEADERS: [&str; 2] = ["guest-sdk/c/include/coyote.h", "guest-sdk/c/include/coyote_raw.h"];
 
-/// Makes the files that follow from others: guest-sdk/c/coyote.h, docs/guests.md
+/// Makes the files that follow from others: headers of guest-sdk/c, docs/guests.md
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Change nothing; fail if a file is out of date
@@ -19,8 +19,16 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let header = header(&files::read_text(&files::root().join(TEMPLATE))?)?;
-    for (name, text) in [(HEADER, header), (support::PAGE, support::page()?)] {
+    let mut unused = values();
+    let mut made = vec![(support::PAGE, support::page()?)];
+    for name in HEADERS {
+        let template = format!("{name}.in");
+        let text = files::read_text(&files::root().join(&template))?.replace("\r\n", "\n");
+        unused.retain(|(placeholder, _)| !text.contains(placeholder));
+        made.push((name, header(&template, &text)?));
+    }
+    ensure!(unused.is_empty(), "no template contains {}", unused[0].0);
+    for (name, text) in made {
         let path = files::root().join(name);
         if !arguments.check {
             files::write(&path, text)?;
@@ -32,23 +40,30 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Fills the template in. Every placeholder must occur in it.
-fn header(template: &str) -> Result<String> {
-    let template = template.replace("\r\n", "\n");
-    let values = [
+/// What placeholders stand for.
+fn values() -> Vec<(&'static str, String)> {
+    vec![
         ("@MODULE@", guest::MODULE.to_string()),
         ("@TEST_PREFIX@", guest::TEST_PREFIX.to_string()),
         ("@SETUP@", guest::SETUP.to_string()),
         ("@STACK_BYTES@", guest::STACK_BYTES.to_string()),
         ("@IMPORTS@", guest::IMPORTS.iter().map(declaration).collect::<Vec<_>>().join("\n")),
-    ];
-    let mut header = template;
-    for (placeholder, value) in &values {
-        ensure!(header.contains(placeholder), "{TEMPLATE} does not contain {placeholder}");
+    ]
+}
+
+/// Fills a template in.
+fn header(name: &str, template: &str) -> Result<String> {
+    let mut header = template.to_string();
+    for (placeholder, value) in values() {
         header = header.replace(placeholder, value.trim_end());
     }
-    let notice = "/* Made from coyote.h.in by `cargo xtask codegen`: change that file. */\n";
-    Ok(format!("{notice}{header}"))
+    let unknown =
+        header.split('@').nth(1).filter(|word| word.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+    if let Some(unknown) = unknown {
+        bail!("{name} contains @{unknown}@, which stands for nothing");
+    }
+    let name = name.rsplit('/').next().expect("a path has a name");
+    Ok(format!("/* Made from {name} by `cargo xtask codegen`: change that file. */\n{header}"))
 }
 
 /// An import as C declares it, under its documentation.
@@ -108,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn a_template_without_a_placeholder_is_refused() {
+    fn an_unknown_placeholder_is_named() {
         assert_eq!(
-            header("@MODULE@ @SETUP@").unwrap_err().to_string(),
-            "guest-sdk/c/coyote.h.in does not contain @TEST_PREFIX@"
+            header("a/b.h.in", "@MODULE@ @SETUPS@").unwrap_err().to_string(),
+            "a/b.h.in contains @SETUPS@, which stands for nothing"
         );
     }
 }

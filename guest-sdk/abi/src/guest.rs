@@ -45,8 +45,9 @@ const fn plain(
     Import { name, params, result, operation: None, doc }
 }
 
-/// The one import that the instrumenter implements within the module.
+/// The imports that the instrumenter implements within the module.
 pub const CALL_ENTRY: &str = "call_entry";
+pub const CALL_MAIN: &str = "call_main";
 
 /// Every function that a guest may import from [`MODULE`].
 ///
@@ -319,6 +320,28 @@ pub const IMPORTS: &[Import] = &[
         None,
         "Says that the program needs what the tool cannot do, by a UTF-8 name such as pthread_cancel. Ends the \
          run without a verdict. Does not return.",
+    ),
+    plain(
+        "mutex_kind",
+        &[("mutex", I32), ("kind", I32)],
+        None,
+        "Says of what kind, as in mutex_init, a mutex is that was never initialised: its static initialiser \
+         has it. Any other stays what it is.",
+    ),
+    plain(
+        "atomic_begin",
+        &[],
+        None,
+        "Until the matching atomic_end of the same worker no other one runs, unless it has to wait for one. \
+         No scheduling point: others may want to come before it, as at a fence.",
+    ),
+    plain("atomic_end", &[], None, "Ends what atomic_begin began."),
+    plain(
+        CALL_MAIN,
+        &[("entry", I32), ("count", I32), ("arguments", I32), ("environment", I32)],
+        Some(I32),
+        "Calls table entry `entry`, a program's main, by its own type, which may leave out arguments from the \
+         last on, and the result. A result that is missing is 0.",
     ),
     plain(
         CALL_ENTRY,

@@ -156,6 +156,15 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             Ok(())
         },
     )?;
+    linker.func_wrap(guest::MODULE, "mutex_kind", |mut guest: Guest, mutex: i32, kind: i32| {
+        guest.data_mut().conductor.runtime.mutex_kind(mutex as u32, kind as u32);
+    })?;
+    linker.func_wrap(guest::MODULE, "atomic_begin", |mut guest: Guest| {
+        guest.data_mut().conductor.atomic_enter();
+    })?;
+    linker.func_wrap(guest::MODULE, "atomic_end", |mut guest: Guest| {
+        guest.data_mut().conductor.atomic_exit();
+    })?;
     linker.func_wrap(guest::MODULE, "now", |mut guest: Guest| -> i64 {
         let conductor = &mut guest.data_mut().conductor;
         conductor.running.map_or(0, |w| conductor.runtime.read_clock_ns(w) as i64)

@@ -6,14 +6,16 @@ use coyote_instrumenter::Location;
 /// Frames of one stack that are shown.
 const FRAMES_MAX: usize = 20;
 
-/// Crates of the Rust distribution, whose frames are seldom what a reader looks for.
-const LIBRARIES: [&str; 4] = ["std::", "core::", "alloc::", "__rustc::"];
+/// Crates of the Rust distribution and functions of the C SDK, whose frames are seldom what a reader looks
+/// for.
+const LIBRARIES: [&str; 5] = ["std::", "core::", "alloc::", "__rustc::", "__coyote_"];
 
-/// Where the sources of the Rust distribution and of the C library it links are: std's own name for
-/// them, where rustup installs them, and where wasi-libc was built.
-const LIBRARY_SOURCES: [&str; 3] = ["/rustc/", "/lib/rustlib/src/rust/", "/wasi-libc/"];
+/// Where the sources of the Rust distribution, of the C library it links, of the C SDK and of libc++'s
+/// headers are: std's own name for them, where rustup installs them, and where the others were built.
+const LIBRARY_SOURCES: [&str; 5] =
+    ["/rustc/", "/lib/rustlib/src/rust/", "/wasi-libc/", "/coyote-sdk/", "/c++/v1/"];
 
-/// Whether a frame belongs to the Rust distribution.
+/// Whether a frame belongs to one of these.
 fn is_library(frame: &SourceFrame) -> bool {
     match &frame.file {
         Some(file) => LIBRARY_SOURCES.iter().any(|sources| file.contains(sources)),
@@ -21,8 +23,7 @@ fn is_library(frame: &SourceFrame) -> bool {
     }
 }
 
-/// A stack in lines, innermost first. Frames of the Rust distribution are left out unless there is
-/// nothing else.
+/// A stack in lines, innermost first. Frames of libraries are left out unless there is nothing else.
 pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
     let all: Vec<_> = stack.iter().flat_map(|l| symbols.frames(*l)).collect();
     let own: Vec<_> = all.iter().filter(|f| !is_library(f)).collect();

@@ -8,6 +8,7 @@
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
 //! - [`wasi`]: clocks, polls and what else a guest sees of the world.
+//! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
 //! - [`owners`]: points only where memory is shared.
 //! - [`state`]: what an iteration changes, the next one does not see.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
@@ -23,6 +24,7 @@
 //! iterations of the determinism tests, for soaking.
 
 mod bad_input;
+mod c_programs;
 mod cargo;
 mod corrupted;
 mod crates;

@@ -1,41 +1,47 @@
 //! C guests: one file each, `examples/c/*.c`.
 //!
-//! A file with a `main` becomes a program with `_start`, any other a module of tests. A line
-//! `flags: ..` in a file's first comment adds options.
+//! Those are modules of tests, over `coyote.h` alone. What is in `examples/c/pthread` are ordinary programs,
+//! compiled by coyote-cc. A line `flags: ..` in a file's first comment adds options.
 
 use super::{Guest, Language, output};
 use crate::files;
 use anyhow::{Context, Result};
+use coyote_cc::build::Compiler;
+use coyote_cc::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCES: &str = "examples/c";
-const SDK: &str = "guest-sdk/c";
+const PROGRAMS: &str = "examples/c/pthread";
+const INCLUDE: &str = "guest-sdk/c/include";
+const LIBRARY: &str = "guest-sdk/c/lib";
 
-/// Without -matomics an atomic operation is none. -O1 keeps accesses as they are written.
-const FLAGS: &[&str] = &[
-    "--target=wasm32-wasi",
-    "-std=c17",
-    "-matomics",
-    "-mbulk-memory",
-    "-O1",
-    "-g",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-];
+/// What coyote-cc does too. Without -matomics an atomic operation is none.
+const TARGET: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory", "-mexec-model=reactor"];
+
+/// -O1 keeps accesses as they are written.
+const FLAGS: &[&str] = &["-std=c17", "-O1", "-g", "-Wall", "-Wextra", "-Werror"];
 
 /// The newest first; 19 is the one that the committed guests come from.
-const VERSIONS: &[u32] = &[19, 22, 21, 20, 18, 17, 16];
+const VERSIONS: &[u32] = &[19, 22, 21, 20, 18];
 
 pub fn find() -> Result<Vec<Guest>> {
+    let root = files::root();
+    let mut headers = files::list(&root.join(INCLUDE))?;
+    headers.retain(|path| path.extension().is_some_and(|e| e == "h"));
     let mut guests = Vec::new();
-    for path in files::list(&files::root().join(SOURCES))? {
-        if path.extension().is_some_and(|e| e == "c") {
-            let name = path.file_stem().context("a source file has a name")?.to_string_lossy().into_owned();
-            let sdk = ["coyote.h", "pthread.h"].map(|header| files::root().join(SDK).join(header));
-            let sources = std::iter::once(path).chain(sdk).collect();
-            guests.push(Guest { name, language: Language::C, sources });
+    for (directory, language) in [(SOURCES, Language::C), (PROGRAMS, Language::Program)] {
+        let library = match language {
+            Language::Program => files::list(&root.join(LIBRARY))?,
+            _ => Vec::new(),
+        };
+        for path in files::list(&root.join(directory))? {
+            if path.extension().is_some_and(|e| e == "c") {
+                let name =
+                    path.file_stem().context("a source file has a name")?.to_string_lossy().into_owned();
+                let sources = std::iter::once(&path).chain(&headers).chain(&library).cloned().collect();
+                guests.push(Guest { name, language, sources });
+            }
         }
     }
     Ok(guests)
@@ -87,7 +93,7 @@ impl Clang {
         files::write(&scratch.join("empty.c"), "int main(void) { return 0; }\n")?;
         let trial = output(
             Command::new(&program)
-                .args(FLAGS)
+                .args(TARGET)
                 // Also lists the directories of headers.
                 .arg("-v")
                 .arg(scratch.join("empty.c"))
@@ -111,17 +117,26 @@ impl Clang {
         let source = &guest.sources[0];
         let text = files::read_text(source)?;
         let wasm = scratch().join(&guest.name).with_extension("wasm");
-        let mut command = self.command();
         // Relative names only: debug information must not depend on where the repository lies.
-        command.current_dir(&root).args(FLAGS).arg(format!("-ffile-prefix-map={}=.", root.display()));
-        for renamed in &self.renamed {
-            command.arg(format!("-ffile-prefix-map={renamed}"));
-        }
-        if !text.contains("int main(") {
-            command.arg("-mexec-model=reactor");
-        }
-        command.args(flags(&text)).args(["-I", SDK, "-o"]).arg(&wasm);
-        output(command.arg(source.strip_prefix(&root)?))?;
+        let renamed = self.renamed.iter().cloned().chain([format!("{}=.", root.display())]);
+        let mut arguments: Vec<String> = FLAGS.iter().copied().map(str::to_string).collect();
+        arguments.extend(renamed.map(|renamed| format!("-ffile-prefix-map={renamed}")));
+        arguments.extend(flags(&text).into_iter().map(str::to_string));
+        let named = |path: &Path| path.to_string_lossy().into_owned();
+        arguments.extend(["-o".into(), named(&wasm), named(source.strip_prefix(&root)?)]);
+        let mut command = match guest.language {
+            Language::Program => {
+                let clang = self.program.clone();
+                let toolchain = Toolchain { clang, version: self.version.clone(), sysroot: None };
+                Compiler::new(toolchain, &scratch())?.command(coyote_cc::Language::C, &arguments)?
+            }
+            _ => {
+                let mut command = self.command();
+                command.args(TARGET).args(["-I", INCLUDE]).args(arguments);
+                command
+            }
+        };
+        output(command.current_dir(&root))?;
         files::read(&wasm)
     }
 }

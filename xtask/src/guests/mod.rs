@@ -57,6 +57,8 @@ pub enum Language {
     Musl,
     /// Rust, with published crates.
     Crate,
+    /// An ordinary program in C.
+    Program,
     Rust(rust::Target),
     Wat,
     Zig,
@@ -134,7 +136,7 @@ impl Builder {
             }
             let toolchain = match language {
                 Language::AssemblyScript => assemblyscript::toolchain(),
-                Language::C => match &clang {
+                Language::C | Language::Program => match &clang {
                     Ok(clang) => Toolchain::Found(clang.version.clone()),
                     Err(missing) => Toolchain::Missing(missing.clone()),
                 },
@@ -166,7 +168,9 @@ impl Builder {
     fn module(&self, guest: &Guest) -> Result<Vec<u8>> {
         let wasm = match guest.language {
             Language::AssemblyScript => assemblyscript::compile(guest)?,
-            Language::C => self.clang.as_ref().map_err(|e| anyhow::anyhow!("{e}"))?.compile(guest)?,
+            Language::C | Language::Program => {
+                self.clang.as_ref().map_err(|e| anyhow::anyhow!("{e}"))?.compile(guest)?
+            }
             Language::Musl => musl::compile(self.clang.as_ref().map_err(|e| anyhow::anyhow!("{e}"))?, guest)?,
             Language::Crate => files::read(&rust::Target::Threads.output(&guest.name))?,
             Language::Rust(target) => files::read(&target.output(&guest.name))?,

@@ -21,7 +21,7 @@
  *     }
  *
  * Build:
- *     clang --target=wasm32-wasi -matomics -mbulk-memory -g -O1 -mexec-model=reactor -I guest-sdk/c \
+ *     clang --target=wasm32-wasi -matomics -mbulk-memory -g -O1 -mexec-model=reactor -I guest-sdk/c/include \
  *         test.c -o test.wasm
  *
  * `-matomics` is not optional: without it an atomic operation compiles to a plain load and a plain
@@ -37,15 +37,8 @@
 #ifndef COYOTE_H
 #define COYOTE_H
 
-#ifndef __wasm__
-#error "coyote.h is for guests of coyote-wasm: build with clang --target=wasm32-wasi"
-#endif
-#ifndef __wasm_atomics__
-#error "build with -matomics -mbulk-memory: without it, atomic operations are not atomic"
-#endif
-
+#include <coyote_raw.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #ifndef COYOTE_STACK_ALLOC
 #include <stdlib.h>
@@ -57,217 +50,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- Imports: what the tool provides. Use the functions further down. Addresses are numbers here.
- * Those marked "point" are scheduling points. ---- */
-
-#define COYOTE_IMPORT(name) \
-  __attribute__((import_module("coyote"), import_name(name)))
-
-/* Starts a worker that calls table entry `entry`, of type (i32) -> (), with `argument`
- * on the stack [stack_low, stack_high). Returns the worker's handle, at least 1.
- * (point) */
-COYOTE_IMPORT("spawn")
-uint32_t coyote_raw_spawn(uint32_t entry, uint32_t argument, uint32_t stack_low, uint32_t stack_high);
-
-/* Blocks until the worker has ended. (point) */
-COYOTE_IMPORT("join")
-void coyote_raw_join(uint32_t worker);
-
-/* Ends the calling worker. Does not return. (point) */
-COYOTE_IMPORT("exit")
-void coyote_raw_exit(void);
-
-/* Declares that nobody will join the worker. */
-COYOTE_IMPORT("detach")
-void coyote_raw_detach(uint32_t worker);
-
-/* The calling worker's handle; 0 is the worker that the test started in. */
-COYOTE_IMPORT("current")
-uint32_t coyote_raw_current(void);
-
-/* Names a worker in reports; the text is UTF-8. */
-COYOTE_IMPORT("set_name")
-void coyote_raw_set_name(uint32_t worker, uint32_t text, uint32_t length);
-
-/* Lets other workers run. (point) */
-COYOTE_IMPORT("yield")
-void coyote_raw_yield(void);
-
-/* Blocks for a span of virtual time. (point) */
-COYOTE_IMPORT("sleep")
-void coyote_raw_sleep(int64_t nanoseconds);
-
-/* Virtual time since the start of the test, in nanoseconds. */
-COYOTE_IMPORT("now")
-int64_t coyote_raw_now(void);
-
-/* Makes the mutex at this address one of a kind: 0 normal, 1 recursive, 2
- * error-checking; any other is EINVAL. One that was never initialised is normal.
- * (point) */
-COYOTE_IMPORT("mutex_init")
-uint32_t coyote_raw_mutex_init(uint32_t mutex, uint32_t kind);
-
-/* Forgets the mutex; a bug of the guest if somebody holds it or waits for it. (point) */
-COYOTE_IMPORT("mutex_destroy")
-uint32_t coyote_raw_mutex_destroy(uint32_t mutex);
-
-/* Locks the mutex. By its holder: EDEADLK if it is error-checking, EAGAIN if a
- * recursive one is locked too often; a normal one blocks. (point) */
-COYOTE_IMPORT("mutex_lock")
-uint32_t coyote_raw_mutex_lock(uint32_t mutex, int64_t timeout_ns);
-
-/* Locks the mutex if it is free, else EBUSY. (point) */
-COYOTE_IMPORT("mutex_try_lock")
-uint32_t coyote_raw_mutex_try_lock(uint32_t mutex);
-
-/* Unlocks the mutex. One that the caller does not hold: EPERM if it is recursive or
- * error-checking, else a bug of the guest. (point) */
-COYOTE_IMPORT("mutex_unlock")
-uint32_t coyote_raw_mutex_unlock(uint32_t mutex);
-
-/* Makes the rwlock at this address a free one, as one is that was never initialised.
- * (point) */
-COYOTE_IMPORT("rwlock_init")
-uint32_t coyote_raw_rwlock_init(uint32_t rwlock);
-
-/* Forgets the rwlock; a bug of the guest if somebody holds it or waits for it. (point) */
-COYOTE_IMPORT("rwlock_destroy")
-uint32_t coyote_raw_rwlock_destroy(uint32_t rwlock);
-
-/* Locks the rwlock together with other readers, several times if need be; EDEADLK if
- * the caller has it for writing. (point) */
-COYOTE_IMPORT("rwlock_read")
-uint32_t coyote_raw_rwlock_read(uint32_t rwlock, int64_t timeout_ns);
-
-/* As rwlock_read if nobody has it for writing, else EBUSY. (point) */
-COYOTE_IMPORT("rwlock_try_read")
-uint32_t coyote_raw_rwlock_try_read(uint32_t rwlock);
-
-/* Locks the rwlock for the caller alone; EDEADLK if the caller has it already, also for
- * reading. (point) */
-COYOTE_IMPORT("rwlock_write")
-uint32_t coyote_raw_rwlock_write(uint32_t rwlock, int64_t timeout_ns);
-
-/* As rwlock_write if nobody has it, else EBUSY. (point) */
-COYOTE_IMPORT("rwlock_try_write")
-uint32_t coyote_raw_rwlock_try_write(uint32_t rwlock);
-
-/* Gives back what the caller has of the rwlock, one read lock at a time; a bug of the
- * guest if that is nothing. (point) */
-COYOTE_IMPORT("rwlock_unlock")
-uint32_t coyote_raw_rwlock_unlock(uint32_t rwlock);
-
-/* Gives the semaphore at this address a value, at most 2^31 - 1, else EINVAL. One that
- * was never initialised has 0. (point) */
-COYOTE_IMPORT("semaphore_init")
-uint32_t coyote_raw_semaphore_init(uint32_t semaphore, uint32_t value);
-
-/* Forgets the semaphore; a bug of the guest if somebody waits for it. (point) */
-COYOTE_IMPORT("semaphore_destroy")
-uint32_t coyote_raw_semaphore_destroy(uint32_t semaphore);
-
-/* Blocks while the value is 0, and takes 1 from it. (point) */
-COYOTE_IMPORT("semaphore_wait")
-uint32_t coyote_raw_semaphore_wait(uint32_t semaphore, int64_t timeout_ns);
-
-/* Takes 1 from the value, EAGAIN if it is 0. (point) */
-COYOTE_IMPORT("semaphore_try_wait")
-uint32_t coyote_raw_semaphore_try_wait(uint32_t semaphore);
-
-/* Adds 1 to the value, EOVERFLOW if it is 2^31 - 1. (point) */
-COYOTE_IMPORT("semaphore_post")
-uint32_t coyote_raw_semaphore_post(uint32_t semaphore);
-
-/* The value, which is no error number. (point) */
-COYOTE_IMPORT("semaphore_value")
-uint32_t coyote_raw_semaphore_value(uint32_t semaphore);
-
-/* Makes the barrier at this address one for so many workers; EINVAL for 0. (point) */
-COYOTE_IMPORT("barrier_init")
-uint32_t coyote_raw_barrier_init(uint32_t barrier, uint32_t count);
-
-/* Forgets the barrier; a bug of the guest if somebody waits at it. (point) */
-COYOTE_IMPORT("barrier_destroy")
-uint32_t coyote_raw_barrier_destroy(uint32_t barrier);
-
-/* Blocks until as many workers have arrived as the barrier is for, then lets them all
- * go. Returns -1 to the last that arrived, else 0; a bug of the guest if the barrier
- * was not initialised. (point) */
-COYOTE_IMPORT("barrier_wait")
-uint32_t coyote_raw_barrier_wait(uint32_t barrier);
-
-/* Makes the condvar at this address one without waiters, as one is that was never
- * initialised. (point) */
-COYOTE_IMPORT("condvar_init")
-uint32_t coyote_raw_condvar_init(uint32_t condvar);
-
-/* Forgets the condvar; a bug of the guest if somebody waits for it. (point) */
-COYOTE_IMPORT("condvar_destroy")
-uint32_t coyote_raw_condvar_destroy(uint32_t condvar);
-
-/* Unlocks the mutex, waits for a notification and locks the mutex again, also if the
- * time is up. One that the caller does not hold is treated as by mutex_unlock. (point) */
-COYOTE_IMPORT("condvar_wait")
-uint32_t coyote_raw_condvar_wait(uint32_t condvar, uint32_t mutex, int64_t timeout_ns);
-
-/* Wakes one waiter, if any; which one is a choice. (point) */
-COYOTE_IMPORT("condvar_signal")
-void coyote_raw_condvar_signal(uint32_t condvar);
-
-/* Wakes all waiters. (point) */
-COYOTE_IMPORT("condvar_broadcast")
-void coyote_raw_condvar_broadcast(uint32_t condvar);
-
-/* memory.atomic.wait32 on any memory: returns 0 when woken, 1 if the value differed, 2
- * on timeout. (point) */
-COYOTE_IMPORT("futex_wait")
-uint32_t coyote_raw_futex_wait(uint32_t address, uint32_t expected, int64_t timeout_ns);
-
-/* memory.atomic.wait64: as futex_wait on eight bytes. (point) */
-COYOTE_IMPORT("futex_wait64")
-uint32_t coyote_raw_futex_wait64(uint32_t address, int64_t expected, int64_t timeout_ns);
-
-/* memory.atomic.notify: wakes at most `count` waiters and returns how many. (point) */
-COYOTE_IMPORT("futex_notify")
-uint32_t coyote_raw_futex_notify(uint32_t address, uint32_t count);
-
-/* A value, 0 or 1, that the tool chooses. (point) */
-COYOTE_IMPORT("choose_bool")
-uint32_t coyote_raw_choose_bool(void);
-
-/* A value from 0 up to, but not including, the unsigned `bound`, that the tool chooses.
- * (point) */
-COYOTE_IMPORT("choose_int")
-uint32_t coyote_raw_choose_int(uint32_t bound);
-
-/* If the condition is 0, the calling worker goes no further, and an execution in which
- * that happens has no verdict unless it has a bug elsewhere. Else it is no scheduling
- * point. (point) */
-COYOTE_IMPORT("assume")
-void coyote_raw_assume(uint32_t condition);
-
-/* Tells an explorer that knows this program what it cannot see; others ignore it. */
-COYOTE_IMPORT("hint")
-void coyote_raw_hint(int64_t value);
-
-/* Reports a failed assertion with a UTF-8 text. Does not return. */
-COYOTE_IMPORT("fail")
-void coyote_raw_fail(uint32_t text, uint32_t length);
-
-/* Says that the program needs what the tool cannot do, by a UTF-8 name such as
- * pthread_cancel. Ends the run without a verdict. Does not return. */
-COYOTE_IMPORT("unsupported")
-void coyote_raw_unsupported(uint32_t text, uint32_t length);
-
-/* Calls table entry `entry` by its own type, which may leave out the argument and the
- * result. A result that is missing is 0. */
-COYOTE_IMPORT("call_entry")
-uint32_t coyote_raw_call_entry(uint32_t entry, uint32_t argument);
-
-/* Writes a UTF-8 line to the log of the iteration. */
-COYOTE_IMPORT("log")
-void coyote_raw_log(uint32_t text, uint32_t length);
 
 /* ---- Tests ---- */
 
@@ -366,9 +148,6 @@ static inline int32_t coyote_choose_between(int32_t low, int32_t high) {
 }
 
 /* ---- Workers ---- */
-
-/* Size of a worker's stack in bytes. */
-#define COYOTE_STACK_BYTES 65536u
 
 typedef struct {
   uint32_t worker; /* the tool's handle */

@@ -1,0 +1,89 @@
+/* What pthread.h, semaphore.h, threads.h and sched.h share; not for programs.
+ *
+ * A function of theirs that blocks or wakes is inlined into its caller, also at -O0: the operation it
+ * announces then has its place in the program, not in a library. What it needs besides is in functions
+ * of the library, `__coyote_*`, whose memory accesses are no scheduling points. So a call is one step.
+ *
+ * Every function exists in the library too, for programs that take its address or were compiled with
+ * another pthread.h. Objects are known by their addresses, and have the types of wasi-libc. */
+#ifndef COYOTE_SHIM_H
+#define COYOTE_SHIM_H
+
+#include <coyote_raw.h>
+
+#define __NEED_size_t
+#define __NEED_time_t
+#define __NEED_clockid_t
+#define __NEED_pid_t
+#define __NEED_struct_timespec
+#define __NEED_pthread_t
+#define __NEED_pthread_attr_t
+#define __NEED_pthread_mutexattr_t
+#define __NEED_pthread_condattr_t
+#define __NEED_pthread_rwlockattr_t
+#define __NEED_pthread_barrierattr_t
+#define __NEED_pthread_mutex_t
+#define __NEED_pthread_cond_t
+#define __NEED_pthread_rwlock_t
+#define __NEED_pthread_barrier_t
+#define __NEED_pthread_spinlock_t
+#define __NEED_pthread_key_t
+#define __NEED_pthread_once_t
+#define __NEED_mtx_t
+#define __NEED_cnd_t
+#include <bits/alltypes.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The library defines it empty, and so every function outright. */
+#ifndef COYOTE_INLINE
+#define COYOTE_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
+#endif
+
+#define COYOTE_NO_TIMEOUT (-1LL)
+
+/* The address of a mutex. Tells the tool of its kind, if its static initialiser says one. */
+uint32_t __coyote_mutex(const volatile void *__mutex);
+/* What a mutex and a condition variable are to be, written into them: the mutex's kind, the condition
+ * variable's address. The attributes may be NULL. */
+uint32_t __coyote_new_mutex(volatile void *__mutex, const void *__attributes);
+uint32_t __coyote_new_condvar(volatile void *__condvar, const void *__attributes);
+/* Nanoseconds from now until then by that clock, at least 0; or -1 if it is no time. */
+int64_t __coyote_span(clockid_t __clock, const struct timespec *__until);
+/* The same by a condition variable's clock. */
+int64_t __coyote_condvar_span(const pthread_cond_t *__condvar, const struct timespec *__until);
+/* What a timed call without a valid time returns if it would have to block: EBUSY becomes EINVAL. */
+int __coyote_without_time(int __error);
+/* 0 for 0, else -1 with errno set. */
+int __coyote_result(int __error);
+/* The same as a result of threads.h. */
+int __coyote_thrd(int __error);
+
+/* A thread before it is started, or NULL if there is no memory for it; and where its stack is. */
+pthread_t __coyote_prepare(const pthread_attr_t *__attributes, uint32_t __entry, uint32_t __argument);
+uint32_t __coyote_stack_low(pthread_t __id);
+uint32_t __coyote_stack_high(pthread_t __id);
+/* What a worker runs, a function of type (i32) -> (). */
+void __coyote_thread(uint32_t __id);
+/* A thread was started as this worker. */
+void __coyote_started(pthread_t __id, uint32_t __worker);
+/* Whether it can be joined: an error, or 0. The worker to be joined. What it returned, as a number; the
+ * thread is gone then. */
+int __coyote_join(pthread_t __id);
+uint32_t __coyote_worker(pthread_t __id);
+uint32_t __coyote_joined(pthread_t __id);
+/* All that a thread does at its end, but the end. */
+void __coyote_finish(uint32_t __result);
+/* Whether the function of a pthread_once is still to be called, and that it was. */
+int __coyote_once_begin(const volatile void *__once);
+void __coyote_once_end(volatile void *__once);
+
+#define COYOTE_ADDRESS(object) ((uint32_t)(uintptr_t)(object))
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,84 @@
+/* What the files of the library share. It is compiled by coyote-cc and linked as an archive is: only
+ * what a program needs, and after its own definitions.
+ *
+ * Functions are called `__coyote_*`: under that name the instrumenter knows them and sets no scheduling
+ * points at their memory accesses. A public name is an alias. */
+#ifndef COYOTE_LIBRARY_H
+#define COYOTE_LIBRARY_H
+
+#include <coyote_shim.h>
+#include <stddef.h>
+
+/* Defines the public function `name`: what `__coyote_<name>` is. */
+#define PUBLIC(name) \
+  extern __typeof__(name) name __attribute__((alias("__coyote_" #name), weak))
+
+/* A function of a file's own: inlined, since its name is none that the instrumenter knows. */
+#define PRIVATE static inline __attribute__((always_inline))
+
+#define KEYS 128
+
+struct value {
+  void *pointer;
+  /* Of the key, when this was set: an older one means none. */
+  unsigned generation;
+};
+
+/* A C++ object of a thread that is to be destroyed with it. */
+struct destructor {
+  void (*function)(void *);
+  void *object;
+  struct destructor *next;
+};
+
+struct cleanup;
+
+/* A thread. The main thread's is static, others share a block with their thread-local storage and,
+ * unless the program gave one, their stack. */
+struct __pthread {
+  /* ALIVE, or nobody knows this thread. */
+  unsigned magic;
+  uint32_t worker;
+  uint32_t entry;
+  uint32_t argument;
+  uint32_t result;
+  uint32_t stack_low;
+  uint32_t stack_high;
+  /* Its thread-local storage. */
+  void *storage;
+  char detached;
+  char joining;
+  /* It does nothing more but end. */
+  char finished;
+  char name[16];
+  struct __ptcb *cleanup;
+  struct destructor *destructors;
+  /* In the list of detached threads that have finished. */
+  struct __pthread *next;
+  struct value values[KEYS];
+};
+
+#define ALIVE 0xc0707eu
+
+/* Not strlen: its accesses would be scheduling points. */
+PRIVATE uint32_t text_length(const char *text) {
+  uint32_t length = 0;
+  while (text[length]) {
+    length++;
+  }
+  return length;
+}
+
+struct __pthread *__coyote_self(void);
+/* Calls the destructors of thread-local objects and of keys. */
+void __coyote_destroy_objects(struct __pthread *self);
+void __coyote_destroy_values(struct __pthread *self);
+
+/* Ends the run: the program needs what cannot be had. */
+_Noreturn void __coyote_unsupported(const char *what);
+/* Ends the run: the program has a bug. */
+_Noreturn void __coyote_bug(const char *what);
+/* The same with a text in parts, up to NULL. */
+_Noreturn void __coyote_bug_parts(const char *const *parts);
+
+#endif

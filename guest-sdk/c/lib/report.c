@@ -1,0 +1,73 @@
+/* Ends of a run: failed assertions, aborts, errors of programs in SV-COMP's style. */
+#include "library.h"
+#include <stdlib.h>
+
+/* The C library's, there if the program writes at all: writes what is left in its buffers, which belongs to
+ * the report. */
+extern void __stdio_exit(void) __attribute__((weak));
+
+_Noreturn void __coyote_bug_parts(const char *const *parts) {
+  static char text[1024];
+  size_t length = 0;
+  for (; *parts; parts++) {
+    for (const char *from = *parts; *from && length < sizeof text; from++) {
+      text[length++] = *from;
+    }
+  }
+  if (__stdio_exit) {
+    __stdio_exit();
+  }
+  coyote_raw_fail(COYOTE_ADDRESS(text), (uint32_t)length);
+  __builtin_unreachable();
+}
+
+_Noreturn void __coyote_bug(const char *what) {
+  const char *parts[] = {what, NULL};
+  __coyote_bug_parts(parts);
+}
+
+_Noreturn void __coyote_unsupported(const char *what) {
+  coyote_raw_unsupported(COYOTE_ADDRESS(what), text_length(what));
+  __builtin_unreachable();
+}
+
+/* The file without its directories, as COYOTE_ASSERT shows it. */
+PRIVATE const char *file_name(const char *path) {
+  const char *name = path;
+  for (; *path; path++) {
+    name = *path == '/' ? path + 1 : name;
+  }
+  return name;
+}
+
+/* What assert calls. */
+_Noreturn void __coyote___assert_fail(const char *condition, const char *file, int line,
+                                      const char *function) {
+  (void)function;
+  char number[12] = {0};
+  char *digit = number + sizeof number - 1;
+  for (unsigned rest = (unsigned)line; rest || !*digit; rest /= 10) {
+    *--digit = (char)('0' + rest % 10);
+  }
+  const char *parts[] = {file_name(file), ":", digit, ": assertion failed: ", condition, NULL};
+  __coyote_bug_parts(parts);
+}
+_Noreturn void __assert_fail(const char *, const char *, int, const char *);
+PUBLIC(__assert_fail);
+
+_Noreturn void __coyote_abort(void) {
+  __coyote_bug("abort was called");
+}
+PUBLIC(abort);
+
+_Noreturn void __coyote_reach_error(void) {
+  __coyote_bug("reach_error was called");
+}
+_Noreturn void reach_error(void);
+PUBLIC(reach_error);
+
+_Noreturn void __coyote___VERIFIER_error(void) {
+  __coyote_bug("__VERIFIER_error was called");
+}
+_Noreturn void __VERIFIER_error(void);
+PUBLIC(__VERIFIER_error);

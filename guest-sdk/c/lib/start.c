@@ -1,0 +1,47 @@
+/* The beginning of a program whose main is not `int main(void)`: also of those that return nothing, or
+ * take the environment as a third argument. A linker drops a main of an unusual type silently; here it
+ * is called by the type that it has. */
+#include "library.h"
+#include <stdlib.h>
+#include <unistd.h>
+#include <wasi/api.h>
+
+/* As compilers call it if it has arguments, and if it has none or is unusual. Only their addresses are
+ * taken, so that the linker does not look at their types. */
+extern void with_arguments(void) __asm__("__main_argc_argv") __attribute__((weak));
+extern void unusual(void) __asm__("main") __attribute__((weak));
+
+typedef __wasi_errno_t sizes_get(__wasi_size_t *strings, __wasi_size_t *bytes);
+typedef __wasi_errno_t texts_get(uint8_t **list, uint8_t *texts);
+
+/* A list of texts, NULL at its end. */
+PRIVATE char **texts_of(sizes_get *sizes, texts_get *get, uint32_t *count) {
+  __wasi_size_t strings, bytes;
+  if (sizes(&strings, &bytes)) {
+    __coyote_bug("the arguments or the environment cannot be read");
+  }
+  char **list = calloc(strings + 1, sizeof *list);
+  char *texts = malloc(bytes + 1);
+  if (!list || !texts || get((uint8_t **)list, (uint8_t *)texts)) {
+    __coyote_bug("there is no memory for the arguments or the environment");
+  }
+  list[strings] = NULL;
+  *count = strings;
+  return list;
+}
+
+int __coyote_main(void) {
+  uint32_t count, names;
+  void (*volatile entry)(void) = with_arguments ? with_arguments : unusual;
+  if (!entry) {
+    __coyote_bug("the program has no main");
+  }
+  char **list = texts_of(__wasi_args_sizes_get, __wasi_args_get, &count);
+  char **environment = NULL;
+  if (!with_arguments) {
+    environment = texts_of(__wasi_environ_sizes_get, __wasi_environ_get, &names);
+  }
+  return (int)coyote_raw_call_main(COYOTE_ADDRESS(entry), count, COYOTE_ADDRESS(list),
+                                   COYOTE_ADDRESS(environment));
+}
+int __main_void(void) __attribute__((alias("__coyote_main")));

@@ -1,0 +1,257 @@
+/* Threads: from pthread_create to the end, joined or not. */
+#include "library.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <threads.h>
+
+/* Made by the linker. */
+void __wasm_init_tls(void *storage);
+
+static struct __pthread main_thread = {.magic = ALIVE, .name = "main"};
+static _Thread_local struct __pthread *this_thread;
+/* Detached threads that have finished: the next thread that comes or goes frees them, since none can
+ * free the stack on which it runs. */
+static struct __pthread *finished;
+/* Threads that run, but the main one. */
+static unsigned running;
+static char main_left;
+
+struct __pthread *__coyote_self(void) {
+  return this_thread ? this_thread : &main_thread;
+}
+
+PRIVATE size_t rounded(size_t bytes, size_t alignment) {
+  return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+PRIVATE void bury(void) {
+  while (finished) {
+    struct __pthread *thread = finished;
+    finished = thread->next;
+    thread->magic = 0;
+    free(thread);
+  }
+}
+
+pthread_t __coyote_prepare(const pthread_attr_t *attributes, uint32_t entry, uint32_t argument) {
+  bury();
+  size_t alignment = __builtin_wasm_tls_align() < 16 ? 16 : __builtin_wasm_tls_align();
+  size_t storage_bytes = __builtin_wasm_tls_size() + alignment;
+  size_t stack_bytes = COYOTE_STACK_BYTES;
+  void *stack = NULL;
+  if (attributes) {
+    pthread_attr_getstacksize(attributes, &stack_bytes);
+    pthread_attr_getstack(attributes, &stack, &stack_bytes);
+  }
+  size_t head = rounded(sizeof(struct __pthread), 16);
+  size_t bytes = head + rounded(storage_bytes, 16) + (stack ? 0 : rounded(stack_bytes, 16));
+  char *block = malloc(bytes);
+  if (!block) {
+    return NULL;
+  }
+  struct __pthread *thread = (struct __pthread *)block;
+  __builtin_memset(thread, 0, sizeof *thread);
+  thread->magic = ALIVE;
+  thread->entry = entry;
+  thread->argument = argument;
+  thread->storage = (void *)rounded((size_t)block + head, alignment);
+  char *low = stack ? stack : block + head + rounded(storage_bytes, 16);
+  thread->stack_low = (uint32_t)rounded((size_t)low, 16);
+  thread->stack_high = ((uint32_t)(size_t)low + stack_bytes) & ~15u;
+  int detached = 0;
+  if (attributes) {
+    pthread_attr_getdetachstate(attributes, &detached);
+  }
+  thread->detached = (char)detached;
+  return (pthread_t)thread;
+}
+
+uint32_t __coyote_stack_low(pthread_t thread) {
+  return ((struct __pthread *)thread)->stack_low;
+}
+
+uint32_t __coyote_stack_high(pthread_t thread) {
+  return ((struct __pthread *)thread)->stack_high;
+}
+
+void __coyote_started(pthread_t thread, uint32_t worker) {
+  struct __pthread *started = (struct __pthread *)thread;
+  started->worker = worker;
+  running++;
+  if (started->detached) {
+    coyote_raw_detach(worker);
+  }
+}
+
+void __coyote_thread(uint32_t argument) {
+  struct __pthread *self = (struct __pthread *)(size_t)argument;
+  __wasm_init_tls(self->storage);
+  this_thread = self;
+  __coyote_finish(coyote_raw_call_entry(self->entry, self->argument));
+}
+
+/* That thread, which has to be there. */
+PRIVATE struct __pthread *known(pthread_t thread, const char *function) {
+  struct __pthread *known = (struct __pthread *)thread;
+  if (!known || known->magic != ALIVE) {
+    const char *parts[] = {
+        function, ": there is no such thread; was it joined, or is it detached and over?", NULL};
+    __coyote_bug_parts(parts);
+  }
+  return known;
+}
+
+int __coyote_join(pthread_t thread) {
+  struct __pthread *joined = known(thread, "pthread_join");
+  if (joined == __coyote_self()) {
+    return EDEADLK;
+  }
+  if (joined->detached || joined->joining) {
+    return EINVAL;
+  }
+  joined->joining = 1;
+  return 0;
+}
+
+uint32_t __coyote_worker(pthread_t thread) {
+  return ((struct __pthread *)thread)->worker;
+}
+
+uint32_t __coyote_joined(pthread_t thread) {
+  struct __pthread *joined = (struct __pthread *)thread;
+  uint32_t result = joined->result;
+  bury();
+  joined->magic = 0;
+  if (joined != &main_thread) {
+    free(joined);
+  }
+  return result;
+}
+
+int __coyote_pthread_detach(pthread_t thread) {
+  struct __pthread *detached = known(thread, "pthread_detach");
+  if (detached->detached || detached->joining) {
+    return EINVAL;
+  }
+  detached->detached = 1;
+  coyote_raw_detach(detached->worker);
+  if (detached->finished && detached != &main_thread) {
+    detached->next = finished;
+    finished = detached;
+  }
+  return 0;
+}
+PUBLIC(pthread_detach);
+
+int __coyote_thrd_detach(thrd_t thread) {
+  return __coyote_pthread_detach(thread) ? thrd_error : thrd_success;
+}
+PUBLIC(thrd_detach);
+
+void __coyote_finish(uint32_t result) {
+  struct __pthread *self = __coyote_self();
+  while (self->cleanup) {
+    struct __ptcb *handler = self->cleanup;
+    self->cleanup = handler->__next;
+    handler->__f(handler->__x);
+  }
+  __coyote_destroy_objects(self);
+  __coyote_destroy_values(self);
+  self->result = result;
+  if (self == &main_thread) {
+    main_left = 1;
+  } else {
+    running--;
+  }
+  if (main_left && running == 0) {
+    exit(0); /* the last thread ends the process */
+  }
+  self->finished = 1;
+  if (self->detached && self != &main_thread) {
+    self->next = finished;
+    finished = self;
+  }
+}
+
+pthread_t __coyote_pthread_self(void) {
+  return (pthread_t)__coyote_self();
+}
+PUBLIC(pthread_self);
+
+thrd_t __coyote_thrd_current(void) {
+  return (thrd_t)__coyote_self();
+}
+PUBLIC(thrd_current);
+
+int __coyote_pthread_equal(pthread_t a, pthread_t b) {
+  return a == b;
+}
+PUBLIC(pthread_equal);
+
+#undef thrd_equal
+int __coyote_thrd_equal(thrd_t a, thrd_t b) {
+  return a == b;
+}
+PUBLIC(thrd_equal);
+
+int __coyote_pthread_setname_np(pthread_t thread, const char *name) {
+  struct __pthread *named = known(thread, "pthread_setname_np");
+  uint32_t length = text_length(name);
+  if (length >= sizeof named->name) {
+    return ERANGE;
+  }
+  __builtin_memcpy(named->name, name, length + 1);
+  coyote_raw_set_name(named->worker, COYOTE_ADDRESS(named->name), length);
+  return 0;
+}
+PUBLIC(pthread_setname_np);
+
+int __coyote_pthread_getname_np(pthread_t thread, char *name, size_t size) {
+  struct __pthread *named = known(thread, "pthread_getname_np");
+  uint32_t length = text_length(named->name);
+  if (length >= size) {
+    return ERANGE;
+  }
+  __builtin_memcpy(name, named->name, length + 1);
+  return 0;
+}
+PUBLIC(pthread_getname_np);
+
+int __coyote_pthread_kill(pthread_t thread, int signal) {
+  known(thread, "pthread_kill");
+  if (signal != 0) {
+    __coyote_unsupported("pthread_kill: there are no signals");
+  }
+  return 0;
+}
+PUBLIC(pthread_kill);
+
+void __coyote__pthread_cleanup_push(struct __ptcb *handler, void (*function)(void *), void *argument) {
+  struct __pthread *self = __coyote_self();
+  handler->__f = function;
+  handler->__x = argument;
+  handler->__next = self->cleanup;
+  self->cleanup = handler;
+}
+PUBLIC(_pthread_cleanup_push);
+
+void __coyote__pthread_cleanup_pop(struct __ptcb *handler, int run) {
+  __coyote_self()->cleanup = handler->__next;
+  if (run) {
+    handler->__f(handler->__x);
+  }
+}
+PUBLIC(_pthread_cleanup_pop);
+
+int __coyote_pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
+  struct __pthread *asked = known(thread, "pthread_getattr_np");
+  pthread_attr_init(attributes);
+  pthread_attr_setdetachstate(attributes, asked->detached);
+  if (asked != &main_thread) {
+    pthread_attr_setstack(attributes, (void *)(size_t)asked->stack_low,
+                          asked->stack_high - asked->stack_low);
+  }
+  return 0;
+}
+PUBLIC(pthread_getattr_np);

@@ -1,0 +1,3 @@
+fn main() {
+    std::process::exit(coyote_cc::main(coyote_cc::Language::Cpp));
+}

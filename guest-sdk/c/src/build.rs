@@ -1,0 +1,88 @@
+//! The command line of clang.
+
+use crate::arguments::{Arguments, translate};
+use crate::sdk::{NAME, Sdk};
+use crate::toolchain::Toolchain;
+use crate::{Error, Language};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+/// What every file is compiled with. Without -matomics an atomic operation is none.
+const COMPILE: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory"];
+
+/// Parts of the C library that emulate what WASI lacks, with the macros that declare them.
+const EMULATED: &[(&str, &str)] = &[
+    ("-D_WASI_EMULATED_SIGNAL", "-lwasi-emulated-signal"),
+    ("-D_WASI_EMULATED_MMAN", "-lwasi-emulated-mman"),
+    ("-D_WASI_EMULATED_PROCESS_CLOCKS", "-lwasi-emulated-process-clocks"),
+    ("-D_WASI_EMULATED_GETPID", "-lwasi-emulated-getpid"),
+];
+
+/// How modules are linked. With a shared memory, thread-local variables are per thread; the C library
+/// was built without threads, which the linker would refuse. (The tool makes the memory a private one.)
+/// The two globals are a worker's own: the tool knows them by name.
+const LINK: &[&str] = &[
+    "-Wl,--shared-memory,--no-check-features,--max-memory=1073741824",
+    "-Wl,--export=__stack_pointer,--export=__tls_base",
+    "-Wl,-z,stack-size=262144",
+];
+
+/// A clang with the SDK.
+pub struct Compiler {
+    toolchain: Toolchain,
+    sdk: Sdk,
+}
+
+impl Compiler {
+    /// Writes the SDK below the directory `cache`, unless it is there.
+    pub fn new(toolchain: Toolchain, cache: &Path) -> Result<Compiler, Error> {
+        Ok(Compiler { toolchain, sdk: Sdk::unpack(cache)? })
+    }
+
+    /// Clang, with what the user asks for in `arguments`.
+    pub fn command(&self, language: Language, arguments: &[String]) -> Result<Command, Error> {
+        let Arguments { kept, links, debug_info } = translate(arguments)?;
+        let options = self.options(language);
+        let mut command = Command::new(self.toolchain.clang(language));
+        command.args(&options);
+        command.args(EMULATED.iter().map(|(macro_, _)| macro_));
+        if !debug_info {
+            command.arg("-g");
+        }
+        if links {
+            // Before the user's: the last one counts.
+            command.args(LINK);
+        }
+        command.args(&kept);
+        if links {
+            // The input may have been said to be of another language.
+            command.args(["-x", "none", "-Wl,--start-lib"]);
+            if language == Language::Cpp {
+                command.args(self.sdk.library(&self.toolchain, Language::Cpp, &options)?);
+            }
+            command.args(self.sdk.library(&self.toolchain, Language::C, &self.options(Language::C))?);
+            command.arg("-Wl,--end-lib");
+            command.args(EMULATED.iter().map(|(_, library)| library));
+        }
+        Ok(command)
+    }
+
+    /// What the library and the user's files are compiled with.
+    fn options(&self, language: Language) -> Vec<OsString> {
+        let mut options: Vec<OsString> = COMPILE.iter().map(OsString::from).collect();
+        if let Some(sysroot) = &self.toolchain.sysroot {
+            options.push("--sysroot".into());
+            options.push(sysroot.into());
+        }
+        // Not told apart by where the cache lies.
+        options.push(format!("-ffile-prefix-map={}={NAME}", self.sdk.directory().display()).into());
+        let include = self.sdk.directory().join("include");
+        if language == Language::Cpp {
+            options.extend(["-isystem".into(), include.join("c++").into()]);
+        }
+        options.extend(["-isystem".into(), include.into()]);
+        options.push("-Wno-unused-command-line-argument".into());
+        options
+    }
+}

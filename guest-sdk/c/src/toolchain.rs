@@ -1,0 +1,83 @@
+//! Which clang, and where its library for WASI is.
+
+use crate::{Error, Language};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Older linkers do not know what the library needs (`--start-lib`).
+pub const VERSION_MIN: u32 = 18;
+
+/// Tried in this order; 19 is the one that this is tested with.
+const VERSIONS: &[u32] = &[19, 22, 21, 20, 18];
+
+/// Where distributions put a wasi-sdk.
+const WASI_SDK: &str = "/opt/wasi-sdk";
+
+/// What to do where something is missing.
+pub const INSTALL: &str = "on Debian and Ubuntu `apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32`, \
+     for C++ also libc++-19-dev-wasm32 libc++abi-19-dev-wasm32; elsewhere set WASI_SDK_PATH to a wasi-sdk, or \
+     COYOTE_CLANG to a clang";
+
+#[derive(Clone, Debug)]
+pub struct Toolchain {
+    /// The C compiler; the one for C++ lies beside it, under the same version.
+    pub clang: PathBuf,
+    /// First line of `--version`.
+    pub version: String,
+    pub sysroot: Option<PathBuf>,
+}
+
+impl Toolchain {
+    /// The clang that the environment names, that of a wasi-sdk, or the first in the PATH that is new
+    /// enough. The error says what to install.
+    pub fn find() -> Result<Toolchain, Error> {
+        let sysroot = variable("WASI_SYSROOT");
+        let mut refused = Vec::new();
+        for clang in candidates() {
+            let Some((version, number)) = version(&clang) else { continue };
+            if number >= VERSION_MIN {
+                return Ok(Toolchain { clang, version, sysroot });
+            }
+            refused.push(format!("{} is version {number}", clang.display()));
+        }
+        let found = match refused.is_empty() {
+            true => "no clang was found".to_string(),
+            false => format!("{}, but {VERSION_MIN} is needed", refused.join(", ")),
+        };
+        Err(Error::new(format!("{found}: {INSTALL}")))
+    }
+
+    /// The compiler for a language.
+    pub fn clang(&self, language: Language) -> PathBuf {
+        let name = self.clang.file_name().unwrap_or_default().to_string_lossy();
+        match language {
+            Language::C => self.clang.clone(),
+            Language::Cpp => self.clang.with_file_name(name.replacen("clang", "clang++", 1)),
+        }
+    }
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn candidates() -> Vec<PathBuf> {
+    if let Some(clang) = variable("COYOTE_CLANG") {
+        return vec![clang];
+    }
+    if let Some(sdk) = variable("WASI_SDK_PATH") {
+        return vec![sdk.join("bin/clang")];
+    }
+    let mut all: Vec<PathBuf> = VERSIONS.iter().map(|v| format!("clang-{v}").into()).collect();
+    all.push(Path::new(WASI_SDK).join("bin/clang"));
+    all.push("clang".into());
+    all
+}
+
+/// First line and major number of `--version`, if it is a clang.
+fn version(clang: &Path) -> Option<(String, u32)> {
+    let output = Command::new(clang).arg("--version").output().ok()?;
+    let line = String::from_utf8_lossy(&output.stdout).lines().next()?.to_string();
+    let number = line.split("clang version ").nth(1)?.split('.').next()?.parse().ok()?;
+    Some((line, number))
+}

@@ -1,0 +1,313 @@
+//! C and C++ programs as they are, compiled here by coyote-cc: what needs no committed module.
+//!
+//! Where there is no clang with a library for WASI, these tests say so and pass.
+
+use super::{guest, process};
+use coyote_cc::Language;
+use coyote_cc::build::Compiler;
+use coyote_cc::toolchain::Toolchain;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("coyote-cc")
+}
+
+/// Compiles a program, or says why not.
+fn compile(language: Language, source: &Path, module: &Path, flags: &[&str]) -> Result<(), String> {
+    let compiler = Toolchain::find().and_then(|toolchain| Compiler::new(toolchain, &cache()));
+    let mut arguments: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
+    let text = |path: &Path| path.to_str().unwrap().to_string();
+    arguments.extend([text(source), "-o".into(), text(module)]);
+    let command = compiler.and_then(|compiler| compiler.command(language, &arguments));
+    let output = command.map_err(|e| e.to_string())?.output().map_err(|e| e.to_string())?;
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(()) } else { Err(log) }
+}
+
+/// Whether programs in a language can be built at all; says so once if not.
+fn can(language: Language) -> bool {
+    static C: OnceLock<bool> = OnceLock::new();
+    static CPP: OnceLock<bool> = OnceLock::new();
+    let (known, extension, text) = match language {
+        Language::C => (&C, "c", "#include <pthread.h>\nint main(void) { return 0; }"),
+        Language::Cpp => (&CPP, "cpp", "#include <thread>\nint main() { std::thread t; return 0; }"),
+    };
+    *known.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("empty").with_extension(extension);
+        std::fs::write(&source, text).unwrap();
+        let compiled = compile(language, &source, &directory.path().join("empty.wasm"), &[]);
+        if let Err(why) = &compiled {
+            eprintln!("skipped: no {language:?} programs can be built here: {why}");
+        }
+        compiled.is_ok()
+    })
+}
+
+/// Compiles a program and explores it; `None` if it cannot be compiled here.
+fn explore(language: Language, program: &str, flags: &[&str], options: &[&str]) -> Option<process::Ended> {
+    if !can(language) {
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join(if language == Language::C { "program.c" } else { "program.cpp" });
+    std::fs::write(&source, program).unwrap();
+    let module = directory.path().join("program.wasm");
+    compile(language, &source, &module, flags).unwrap_or_else(|log| panic!("{program}\n{log}"));
+    let mut arguments = vec!["test", "program.wasm", "--seed", "0"];
+    arguments.extend(options);
+    Some(process::run(directory.path(), &arguments))
+}
+
+/// The first line of the verdict.
+fn verdict(ended: &process::Ended) -> &str {
+    ended.stdout.lines().find(|l| l.starts_with("bug in test ")).unwrap_or("no bug")
+}
+
+#[test]
+fn main_may_have_any_form() {
+    let cases = [
+        ("int main(void) { exit(3); }", 3),
+        ("int main() { return 4; }", 4),
+        ("main() { return 5; }", 5),
+        ("void main() { exit(6); }", 6),
+        ("void main(void) { }", 0),
+        ("int main(int count, char **list) { return count * 10 + (list[2][0] - 'a'); }", 31),
+        ("int main(count, list) int count; char **list; { return list[3] ? 1 : count; }", 3),
+        ("void main(int count, char **list) { exit(list[1][0] == 'a' ? 7 : 1); }", 7),
+        ("int main(int count, char **list, char **names) { return names[0][0] == 'N' ? 8 : 1; }", 8),
+        ("void *main(void) { return 0; }", 0),
+    ];
+    for (main, code) in cases {
+        let program = format!("#include <stdlib.h>\n{main}\n");
+        let options = ["-i", "1", "--env", "N=1", "--", "a", "b"];
+        let Some(ended) = explore(Language::C, &program, &["-std=gnu89", "-w"], &options) else { return };
+        let wanted = match code {
+            0 => "no bug".to_string(),
+            _ => format!("bug in test main: exit-code: the program ended with exit code {code} (worker 0)"),
+        };
+        assert_eq!(verdict(&ended), wanted, "{main}: {ended:?}");
+    }
+}
+
+/// A call of what cannot be had names itself, with exit code 1: no verdict.
+#[test]
+fn what_cannot_be_had_names_itself() {
+    let cases = [
+        ("pthread_cancel(pthread_self())", "pthread_cancel"),
+        ("pthread_kill(pthread_self(), 15)", "pthread_kill"),
+        ("pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST)", "pthread_mutexattr_setrobust"),
+        ("sem_open(\"/name\", 0)", "sem_open"),
+        ("sem_close(0)", "sem_close"),
+        ("sem_unlink(\"/name\")", "sem_unlink"),
+    ];
+    for (call, name) in cases {
+        let program = format!(
+            "#include <pthread.h>\n#include <semaphore.h>\n\
+             int main(void) {{ pthread_mutexattr_t attributes; (void)attributes; {call}; return 0; }}\n"
+        );
+        let Some(ended) = explore(Language::C, &program, &[], &["-i", "1"]) else { return };
+        assert_eq!(ended.code, Some(1), "{call}: {ended:?}");
+        assert!(ended.stderr.contains(name), "{call}: {ended:?}");
+        assert!(ended.stderr.contains("no verdict"), "{call}: {ended:?}");
+    }
+}
+
+/// The functions of pthread.h are one step each, whatever the optimiser does. (The one that every program
+/// here calls brings the library along, and with it the handlers of exit.)
+#[test]
+fn a_call_is_one_step() {
+    let steps = |level: &str, calls: &str| {
+        let program = format!(
+            "#include <pthread.h>\n#include <semaphore.h>\n\
+             static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, r = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;\n\
+             static pthread_cond_t c; static pthread_rwlock_t w; static sem_t s;\n\
+             int main(void) {{ pthread_self(); {calls} return 0; }}\n"
+        );
+        let ended = explore(Language::C, &program, &[level, "-w"], &["-i", "1", "--strategy", "random"])?;
+        let line = ended.line("..... Steps in fair terminating schedules: ");
+        Some(line.split_whitespace().nth(6).unwrap().parse::<i64>().unwrap())
+    };
+    let cases = [
+        ("pthread_mutex_lock(&m); pthread_mutex_unlock(&m);", 2),
+        ("pthread_mutex_lock(&r); pthread_mutex_trylock(&r);", 2),
+        ("pthread_rwlock_rdlock(&w); pthread_rwlock_unlock(&w);", 2),
+        ("sem_post(&s); sem_wait(&s);", 2),
+        ("pthread_cond_signal(&c);", 1),
+        ("sched_yield();", 1),
+        ("pthread_setspecific(0, &m); pthread_self(); pthread_getspecific(0);", 0),
+    ];
+    for level in ["-O0", "-O2"] {
+        let Some(none) = steps(level, "") else { return };
+        for (calls, wanted) in cases {
+            assert_eq!(steps(level, calls).unwrap() - none, wanted, "{level}: {calls}");
+        }
+    }
+}
+
+/// What a program wrote before it failed is in the report.
+#[test]
+fn ends_of_a_program_are_bugs() {
+    let cases = [
+        ("assert(1 + 1 == 3)", "assertion: program.c:4: assertion failed: 1 + 1 == 3 (worker 0)"),
+        ("abort()", "assertion: abort was called (worker 0)"),
+        ("reach_error()", "assertion: reach_error was called (worker 0)"),
+        ("__VERIFIER_error()", "assertion: __VERIFIER_error was called (worker 0)"),
+        (
+            "pthread_t t = pthread_self(); pthread_detach(t); pthread_join((pthread_t)malloc(99), 0)",
+            "assertion: pthread_join: there is no such thread; was it joined, or is it detached and over? (worker 0)",
+        ),
+    ];
+    for (call, wanted) in cases {
+        let program = format!(
+            "#include <assert.h>\n#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+             void reach_error(void), __VERIFIER_error(void);\n\
+             int main(void) {{ printf(\"before\");\n#line 4\n{call}; return 0; }}\n"
+        );
+        let Some(ended) = explore(Language::C, &program, &[], &["-i", "1"]) else { return };
+        assert_eq!(verdict(&ended), format!("bug in test main: {wanted}"), "{ended:?}");
+        assert!(ended.stdout.contains("worker 0: before"), "{ended:?}");
+        assert!(ended.stdout.contains("at main (program.c:4)"), "{ended:?}");
+    }
+}
+
+/// Sections and functions that are atomic by SV-COMP's rules, chosen values, assumptions: verified by a
+/// search, and refuted where a section is missing.
+#[test]
+fn sv_comp_programs_are_verified() {
+    let program = |begin: &str, name: &str| {
+        format!(
+            "#include <pthread.h>\n\
+             void reach_error(void); int __VERIFIER_nondet_int(void); void __VERIFIER_assume(int);\n\
+             void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void);\n\
+             int x, y;\n\
+             void {name}(int by) {{ y = y + by; }}\n\
+             void *thread(void *unused) {{ {begin} {name}(1); return unused; }}\n\
+             int main(void) {{ pthread_t one, two; int n = __VERIFIER_nondet_int();\n\
+             __VERIFIER_assume(n == 1 || n == 2);\n\
+             pthread_create(&one, 0, thread, 0); if (n == 2) pthread_create(&two, 0, thread, 0);\n\
+             pthread_join(one, 0); if (n == 2) pthread_join(two, 0);\n\
+             if (x != n || y != n) reach_error(); return 0; }}\n"
+        )
+    };
+    let atomic = "__VERIFIER_atomic_begin(); x = x + 1; __VERIFIER_atomic_end();";
+    let cases = [
+        (atomic, "__VERIFIER_atomic_add", "no bug", Some(0)),
+        ("x = x + 1;", "__VERIFIER_atomic_add", "assertion: reach_error was called", Some(2)),
+        (atomic, "add", "assertion: reach_error was called", Some(2)),
+    ];
+    for (begin, name, wanted, code) in cases {
+        let options = ["--strategy", "dpor", "-i", "10000"];
+        let Some(ended) = explore(Language::C, &program(begin, name), &["-O0"], &options) else { return };
+        assert!(verdict(&ended).contains(wanted), "{begin} {name}: {ended:?}");
+        assert_eq!(ended.code, code, "{begin} {name}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_throw_is_reported_with_its_type_and_its_stack() {
+    let program = "#include <stdexcept>\n#include <vector>\n\
+        static int third(const std::vector<int> &list) {\n  if (list.size() < 3) throw std::out_of_range(\"too short\");\n\
+        return list[2]; }\n\
+        int main() { try { return third({1, 2}); } catch (const std::exception &) { return 0; } }\n";
+    let Some(ended) = explore(Language::Cpp, program, &["-O0"], &["-i", "1"]) else { return };
+    assert_eq!(
+        verdict(&ended),
+        "bug in test main: assertion: an exception was thrown (std::out_of_range: too short), which is not \
+         supported in guests: nothing catches it (worker 0)"
+    );
+    assert!(ended.stdout.contains("(program.cpp:4)"), "{ended:?}");
+}
+
+/// Threads of C++'s library, and a static variable that two threads initialise.
+#[test]
+fn cpp_threads_are_explored() {
+    let program = |guard: &str| {
+        format!(
+            "#include <atomic>\n#include <cassert>\n#include <condition_variable>\n#include <future>\n\
+             #include <mutex>\n#include <shared_mutex>\n#include <thread>\n\
+             static std::mutex lock; static std::condition_variable changed; static std::shared_mutex shared;\n\
+             static int made, sum; static bool ready; static std::atomic<int> ended{{0}};\n\
+             struct Made {{ Made() {{ made = made + 1; }} }};\n\
+             struct Ended {{ int n = 1; ~Ended() {{ ended += n; }} }};\n\
+             static thread_local Ended own;\n\
+             static void work() {{ static Made once; own.n++;\n\
+               {{ std::shared_lock<std::shared_mutex> reading(shared); }}\n\
+               {{ {guard} sum = sum + 1; }}\n\
+               {{ std::lock_guard<std::mutex> guard(lock); ready = true; }} changed.notify_one(); }}\n\
+             int main() {{ std::thread one(work), two(work);\n\
+               {{ std::unique_lock<std::mutex> guard(lock); changed.wait(guard, [] {{ return ready; }}); }}\n\
+               one.join(); two.join(); assert(made == 1); assert(ended == 4);\n\
+               assert(std::async(std::launch::async, [] {{ return 5; }}).get() == 5);\n\
+               assert(sum == 2); return 0; }}\n"
+        )
+    };
+    let right = program("std::lock_guard<std::mutex> guard(lock);");
+    let Some(ended) = explore(Language::Cpp, &right, &["-std=c++17"], &["-i", "300"]) else { return };
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let Some(ended) = explore(Language::Cpp, &program(""), &["-std=c++17"], &["-i", "1000"]) else { return };
+    assert!(verdict(&ended).contains("assertion failed: sum == 2"), "{ended:?}");
+}
+
+/// An ordinary project of several files, built by CMake with the toolchain file, explored by its own CTest.
+/// Without the loop around its waits, which is an option of its own, a bug is found.
+#[test]
+fn a_cmake_project_is_built_and_explored() {
+    if !can(Language::C) || !can(Language::Cpp) {
+        return;
+    }
+    if Command::new("cmake").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no cmake");
+        return;
+    }
+    let tools = tools();
+    let path = std::env::var_os("PATH").unwrap();
+    let path =
+        std::env::join_paths(std::iter::once(tools.clone()).chain(std::env::split_paths(&path))).unwrap();
+    let run = |directory: &Path, program: &str, arguments: &[&str]| {
+        let output = Command::new(program)
+            .args(arguments)
+            .current_dir(directory)
+            .env("PATH", &path)
+            .env("COYOTE_CC_CACHE", cache())
+            .env("COYOTE_CACHE_DIR", process::cache())
+            .env("CI", "true")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        (output.status.success(), text.into_owned())
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let (_, toolchain) = run(directory.path(), "coyote-cc", &["--coyote-cmake"]);
+    let toolchain = format!("-DCMAKE_TOOLCHAIN_FILE={}", toolchain.trim());
+    let source = guest::root().join("examples/cmake");
+    let source = source.to_str().unwrap();
+    for (recheck, right) in [("ON", true), ("OFF", false)] {
+        let option = format!("-DQUEUE_RECHECK={recheck}");
+        let configured = run(directory.path(), "cmake", &["-S", source, "-B", recheck, &toolchain, &option]);
+        assert!(configured.0, "{}", configured.1);
+        assert!(configured.1.contains("Found Threads: TRUE"), "{}", configured.1);
+        let built = run(directory.path(), "cmake", &["--build", recheck]);
+        assert!(built.0, "{}", built.1);
+        let tested = run(&directory.path().join(recheck), "ctest", &["-V", "-R", "relay|totals"]);
+        assert_eq!(tested.0, right, "{}", tested.1);
+        assert_eq!(tested.1.contains("bug in test main"), !right, "{}", tested.1);
+    }
+}
+
+/// A directory with coyote-cc, coyote-cxx and coyote-wasm.
+fn tools() -> PathBuf {
+    let wasm = Path::new(env!("CARGO_BIN_EXE_coyote-wasm"));
+    let directory = wasm.parent().unwrap();
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "-p", "coyote-cc"]).current_dir(guest::root());
+    if directory.ends_with("release") {
+        build.arg("--release");
+    }
+    // The directory above that of the profile.
+    build.arg("--target-dir").arg(directory.parent().unwrap());
+    assert!(build.status().unwrap().success());
+    directory.to_path_buf()
+}
