@@ -60,18 +60,19 @@ pub enum Class {
 /// |---|---|---|---|
 /// | Read | Read | no | |
 /// | Read or Write | Write, or the other way round | yes | yes |
+/// | Write | Acquire or Share | yes | yes, or what took it before the Write can |
 /// | Acquire | Acquire | yes, through the Release between them | yes |
 /// | Acquire | Share, or the other way round | the same | yes |
-/// | Release or Unshare | Acquire | yes | no: the second waits for the first, or they commute |
-/// | Release | Share | yes | no: as above |
-/// | Read | Acquire or Share | yes | no: as above |
+/// | Release or Unshare | Acquire | yes | no: the second waits for the first; of a semaphore as by a Write |
+/// | Release | Share | yes | no: the second waits for the first |
+/// | Read | Acquire | yes | no: the second waits for a Release between them |
+/// | Read | Share | yes | as by a Write |
 /// | Release | TryAcquire or TryShare | yes | yes: it then fails, which is a Read |
 /// | Share, TryShare or Unshare | Share, TryShare or Unshare | no | |
 /// | Enable | Await | yes | no: the second waits for the first |
 /// | Await | Await | no | |
 ///
-/// Everything else on one object is dependent and can be reversed. What several may hold at once, such as a
-/// semaphore, has the effects of a lock too: a Release commutes with an Acquire that did not need it.
+/// Everything else on one object is dependent and can be reversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Effect {
     /// Also a try-lock that failed: two of them commute.

@@ -164,6 +164,7 @@ impl ExecuteArgs {
             faults: Faults {
                 spurious_wakeups: self.spurious_wakeups,
                 failing_try_locks: self.failing_try_locks,
+                ..Faults::default()
             },
             memory_bytes_max,
             world: Arc::new(world),

@@ -37,7 +37,7 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
     one("max-steps", steps);
     one("fail-on-max-steps", limits.fail_on_steps_max.to_string());
     one("at-exit", at_exit.get_name().into());
-    let Faults { spurious_wakeups, failing_try_locks } = settings.faults;
+    let Faults { spurious_wakeups, failing_try_locks, .. } = settings.faults;
     for (name, value) in [("spurious-wakeups", spurious_wakeups), ("failing-try-locks", failing_try_locks)] {
         if value > 0 {
             one(name, value.to_string());
@@ -137,7 +137,7 @@ mod tests {
         let settings = Settings {
             limits: Limits { unfair_steps_max: 7, fair_steps_max: 70, fail_on_steps_max: true },
             at_exit: AtExit::Kill,
-            faults: Faults { spurious_wakeups: 2, failing_try_locks: 3 },
+            faults: Faults { spurious_wakeups: 2, failing_try_locks: 3, ..Faults::default() },
             memory_bytes_max: 3 << 20,
             world: Arc::new(World {
                 arguments: vec!["p".into(), "q r".into()],

@@ -10,6 +10,30 @@ pub struct Faults {
     pub spurious_wakeups: u32,
     /// A try-lock fails though nobody has the lock.
     pub failing_try_locks: u32,
+    /// A fault of ours, so that tests can show that they would notice it.
+    #[doc(hidden)]
+    pub planted: Option<Planted>,
+}
+
+/// Planted faults of the runtime.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Planted {
+    /// When a lock is given back, one of those that wait may take it, and no other.
+    OnlyOneWaiterIsEnabled,
+    /// One unlock frees a recursive mutex.
+    NestedLocksAreNotCounted,
+    ReaderBesideWriter,
+    /// A lock is taken though its time was up.
+    TimedOutTakes,
+    PostWakesNobody,
+    /// All that pass a barrier are told that they were the last.
+    SerialTwice,
+    /// A signal wakes nobody if several wait.
+    SignalIsLost,
+    NeverSpurious,
+    /// What is destroyed may be in use.
+    DestroyedUnseen,
 }
 
 /// Whether a fault happens where it may: the first value says so. The error is the bound of that value, if

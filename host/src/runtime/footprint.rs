@@ -6,7 +6,7 @@
 //! atomic functions ([`Runtime::atomic_enter`]) and which bytes a program writes to its output first.
 
 use super::lock::Look;
-use super::{Lock, Place, Request, Runtime};
+use super::{Lock, Place, Request, Runtime, Wake};
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 /// The accesses of the present step.
@@ -107,10 +107,17 @@ impl Runtime {
             if let Some(queue) = worker.request.queue() {
                 add(queue.class, Effect::Write, queue.address);
             }
+            if let Request::Lock { lock, .. } = worker.request {
+                add(lock.place().class, Effect::Read, lock.place().address);
+            }
             add(Class::Clock, Effect::Write, 0);
             return add(Class::Wake, Effect::Enable, id.0);
         }
-        if worker.waiting && (worker.wake.is_some() || !matches!(worker.request, Request::Lock { .. })) {
+        let awaits = match worker.wake {
+            Some(wake) => wake != Wake::Spurious,
+            None => !matches!(worker.request, Request::Lock { .. }),
+        };
+        if worker.waiting && awaits {
             add(Class::Wake, Effect::Await, id.0);
         }
         match worker.request {
@@ -123,23 +130,29 @@ impl Runtime {
                 let (look, timed) = (self.look(id, lock), span_ns.is_some());
                 // Who waits without an end announces the lock also while it is taken.
                 let begins = timed && !worker.waiting;
-                let effect = match look {
-                    Look::Busy if !begins => lock.effect(false),
-                    look => self.effect(look, lock, begins),
-                };
-                add(class, effect, address);
+                match look {
+                    Look::Busy if begins => add(class, Effect::Read, address),
+                    Look::Busy => add(class, lock.effect(false), address),
+                    Look::Free => add(class, lock.effect(begins), address),
+                    Look::Again | Look::Refused(_) => {}
+                }
                 if worker.waiting || begins && look == Look::Busy {
                     add(Class::Clock, Effect::Write, 0);
                 }
             }
             Request::Relock { mutex, .. } => {
                 let lock = Lock::Mutex(mutex);
-                let again = self.look(id, lock) == Look::Again;
-                add(Class::Mutex, if again { Effect::Read } else { Effect::Acquire }, mutex);
+                if self.look(id, lock) != Look::Again {
+                    add(Class::Mutex, Effect::Acquire, mutex);
+                }
             }
             Request::TryLock { lock } => {
                 let Place { class, address } = lock.place();
-                add(class, self.effect(self.look(id, lock), lock, true), address);
+                match self.look(id, lock) {
+                    Look::Free => add(class, lock.effect(true), address),
+                    Look::Busy => add(class, Effect::Read, address),
+                    Look::Again | Look::Refused(_) => {}
+                }
             }
             Request::Unlock { place } => {
                 let shared = place.class == Class::Rwlock

@@ -3,14 +3,15 @@
 use super::lock::{Lock, Look, Place, Released};
 use super::mutex::{Kind, Mutex};
 use super::semaphore::Semaphore;
-use super::{Barrier, Performed, Request, Runtime, Rwlock, Standing, Wake};
+use super::{Barrier, Performed, Planted, Request, Runtime, Rwlock, Standing, Wake};
 use coyote_abi::errno;
-use coyote_strategies::{Class, Effect, WorkerId};
+use coyote_strategies::{Access, Class, Effect, WorkerId};
 
 impl Runtime {
     /// Whether a worker can take a lock now.
     pub(super) fn look(&self, id: WorkerId, lock: Lock) -> Look {
         match lock {
+            Lock::Read(_) if self.planted(Planted::ReaderBesideWriter) => Look::Free,
             Lock::Mutex(address) => self.mutexes.get(address).map_or(Look::Free, |m| m.look(id)),
             Lock::Read(address) => self.rwlocks.get(address).map_or(Look::Free, |l| l.look_to_read(id)),
             Lock::Write(address) => self.rwlocks.get(address).map_or(Look::Free, |l| l.look_to_write(id)),
@@ -58,15 +59,19 @@ impl Runtime {
             Lock::Write(address) => self.rwlocks.update(address, |l| l.take_to_write(id)),
             Lock::Semaphore(address) => self.semaphores.update(address, Semaphore::take),
         }
-        self.touch_place(lock.place(), self.effect(look, lock, tried));
         if look == Look::Free {
+            self.touch_place(lock.place(), lock.effect(tried));
             self.changed(lock.place());
+        } else {
+            self.touch_own(lock.place());
         }
     }
 
-    /// What an attempt to take a lock touches, by what it found.
-    pub(super) fn effect(&self, look: Look, lock: Lock, tried: bool) -> Effect {
-        if look == Look::Free { lock.effect(tried) } else { Effect::Read }
+    /// A call by who has the object, or one about having it: nobody else can tell, and nobody else matters
+    /// but who makes the object anew.
+    fn touch_own(&mut self, place: Place) {
+        let access = identity(Effect::Read, place);
+        self.footprint.touch(access.class, access.effect, access.object);
     }
 
     /// A lock that is waited for: it can be had, or the wait has an end.
@@ -75,6 +80,9 @@ impl Runtime {
         let waited = std::mem::take(&mut self.workers[id.index()].waiting);
         if waited && self.workers[id.index()].wake.take() == Some(Wake::TimedOut) {
             self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+            if self.planted(Planted::TimedOutTakes) && look == Look::Free {
+                self.take(id, lock, true);
+            }
             return Performed::Continue(errno::ETIMEDOUT.into());
         }
         if waited && self.clock.cancel(id) {
@@ -82,7 +90,7 @@ impl Runtime {
         }
         match look {
             Look::Refused(error) => {
-                self.touch_place(lock.place(), Effect::Read);
+                self.touch_own(lock.place());
                 Performed::Continue(error.into())
             }
             Look::Busy => {
@@ -116,8 +124,10 @@ impl Runtime {
             self.take(id, lock, true);
             return Performed::Continue(0);
         }
-        // Whether others let it pass or not, the worker does not: nobody else can tell.
-        self.touch_place(lock.place(), Effect::Read);
+        match look {
+            Look::Refused(_) => self.touch_own(lock.place()),
+            _ => self.touch_place(lock.place(), Effect::Read),
+        }
         let error = if look == Look::Refused(errno::EAGAIN) { errno::EAGAIN } else { lock.busy() };
         Performed::Continue(error.into())
     }
@@ -125,21 +135,32 @@ impl Runtime {
     /// Gives back what the worker has. The error says who has it instead.
     pub(super) fn release(&mut self, id: WorkerId, place: Place) -> Result<i32, String> {
         let released = match place.class {
-            Class::Mutex => self.mutexes.update(place.address, |m| m.release(id)),
+            Class::Mutex => {
+                let forgets = self.planted(Planted::NestedLocksAreNotCounted);
+                self.mutexes.update(place.address, |m| {
+                    if forgets {
+                        m.holder = m.holder.map(|(holder, _)| (holder, 1));
+                    }
+                    m.release(id)
+                })
+            }
             Class::Rwlock => self.rwlocks.update(place.address, |l| l.release(id)),
             _ => self.semaphores.update(place.address, Semaphore::release),
         };
-        let effect = match released {
-            Released::Free | Released::Misuse => Effect::Release,
-            Released::Shared => Effect::Unshare,
+        match released {
+            Released::Free | Released::Misuse => self.touch_place(place, Effect::Release),
+            Released::Shared => self.touch_place(place, Effect::Unshare),
             // At its end, a semaphore's value matters to who posts.
-            Released::Refused(_) if place.class == Class::Semaphore => Effect::Write,
-            Released::Still | Released::Refused(_) => Effect::Read,
-        };
-        self.touch_place(place, effect);
+            Released::Refused(_) if place.class == Class::Semaphore => {
+                self.touch_place(place, Effect::Write);
+            }
+            Released::Still | Released::Refused(_) => self.touch_own(place),
+        }
         match released {
             Released::Free | Released::Shared => {
-                self.changed(place);
+                if place.class != Class::Semaphore || !self.planted(Planted::PostWakesNobody) {
+                    self.changed(place);
+                }
                 Ok(0)
             }
             Released::Still => Ok(0),
@@ -202,7 +223,9 @@ impl Runtime {
     /// Puts an object back into its initial state. The error says who still uses it.
     pub(super) fn forget(&mut self, id: WorkerId, place: Place) -> Result<(), String> {
         self.touch_place(place, Effect::Write);
-        if let Some(user) = self.user(id, place) {
+        let access = identity(Effect::Write, place);
+        self.footprint.touch(access.class, access.effect, access.object);
+        if let Some(user) = self.user(id, place).filter(|_| !self.planted(Planted::DestroyedUnseen)) {
             return Err(format!("the {}, {user}", place.title()));
         }
         match place.class {
@@ -245,6 +268,11 @@ impl Runtime {
             let wants = self.worker(id).request.wants() == Some(place);
             if wants && self.pending(id).standing != Standing::Ended {
                 self.restand(id);
+                if self.planted(Planted::OnlyOneWaiterIsEnabled)
+                    && self.pending(id).standing == Standing::Enabled
+                {
+                    return;
+                }
             }
         }
     }
@@ -254,4 +282,9 @@ impl Runtime {
     fn fails_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
         super::faults::choose(&mut self.faults.failing_try_locks, 0, values, &mut self.footprint)
     }
+}
+
+/// What an object is, whoever has it: an object of its own in the relation.
+pub(super) fn identity(effect: Effect, place: Place) -> Access {
+    Access::new(Class::Other, effect, 1 << 32 | u64::from(place.address))
 }

@@ -42,7 +42,7 @@ pub use clock::REALTIME_NS;
 use coyote_strategies::{
     Class, Effect, Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath,
 };
-pub use faults::Faults;
+pub use faults::{Faults, Planted};
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use harness::Harness;
@@ -221,6 +221,10 @@ impl Runtime {
         &self.pending[id.index()]
     }
 
+    fn planted(&self, fault: Planted) -> bool {
+        self.faults.planted == Some(fault)
+    }
+
     fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {
         (0..self.workers.len() as u32).map(WorkerId)
     }
@@ -335,6 +339,10 @@ impl Runtime {
         if let Some(queue) = self.worker(id).request.queue() {
             self.touch_place(queue, Effect::Write);
             self.leave_queue(id, queue);
+        }
+        if let Request::Lock { lock, .. } = self.worker(id).request {
+            // Others kept it from having the lock in time.
+            self.touch_place(lock.place(), Effect::Read);
         }
         self.wake(id, Wake::TimedOut);
     }

@@ -3,7 +3,7 @@
 use super::barrier::Arrival;
 use super::lock::{Lock, Place};
 use super::queue::Selection;
-use super::{Performed, Request, Runtime, Standing, Wake, faults};
+use super::{Performed, Planted, Request, Runtime, Standing, Wake, faults};
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, OpKind, WorkerId};
 
@@ -21,14 +21,25 @@ impl Runtime {
         Performed::Blocked
     }
 
-    /// The second half of a wait that needs nothing more than to be over.
-    pub(super) fn waited(&mut self, id: WorkerId, request: Request) -> Performed {
-        self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+    /// The worker goes on. Says what ended its wait.
+    fn end_wait(&mut self, id: WorkerId) -> Option<Wake> {
         let worker = &mut self.workers[id.index()];
         worker.waiting = false;
-        let timed_out = worker.wake.take() == Some(Wake::TimedOut);
-        let result = if timed_out && matches!(request, Request::FutexWait { .. }) { 2 } else { 0 };
-        Performed::Continue(result)
+        let wake = worker.wake.take();
+        if wake != Some(Wake::Spurious) {
+            self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+        }
+        wake
+    }
+
+    /// The second half of a wait that needs nothing more than to be over.
+    pub(super) fn waited(&mut self, id: WorkerId, request: Request) -> Performed {
+        let timed_out = self.end_wait(id) == Some(Wake::TimedOut);
+        Performed::Continue(match request {
+            Request::FutexWait { .. } if timed_out => 2,
+            Request::BarrierWait { .. } if self.planted(Planted::SerialTwice) => -1,
+            _ => 0,
+        })
     }
 
     /// The first half of a wait for a condvar. The error says what is wrong with the mutex.
@@ -76,11 +87,8 @@ impl Runtime {
 
     /// The second half: the worker has the mutex again, whatever ended its wait.
     pub(super) fn relock(&mut self, id: WorkerId, mutex: u32) -> Performed {
-        self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
-        let worker = &mut self.workers[id.index()];
-        worker.waiting = false;
-        let timed_out = worker.wake.take() == Some(Wake::TimedOut);
-        worker.request = Request::Step;
+        let timed_out = self.end_wait(id) == Some(Wake::TimedOut);
+        self.workers[id.index()].request = Request::Step;
         self.take(id, Lock::Mutex(mutex), false);
         Performed::Continue(if timed_out { errno::ETIMEDOUT } else { errno::SUCCESS }.into())
     }
@@ -110,13 +118,15 @@ impl Runtime {
     fn block_woken(&mut self, id: WorkerId) -> Performed {
         let worker = &mut self.workers[id.index()];
         worker.waiting = true;
-        worker.wake = Some(Wake::Notified);
-        self.footprint.touch(Class::Wake, Effect::Enable, id.0.into());
+        worker.wake = Some(Wake::Spurious);
         self.restand(id);
         Performed::Blocked
     }
 
     fn wakes_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
+        if self.planted(Planted::NeverSpurious) {
+            return Ok(false);
+        }
         faults::choose(&mut self.faults.spurious_wakeups, 1, values, &mut self.footprint)
     }
 
@@ -149,7 +159,8 @@ impl Runtime {
         };
         self.current = Some(id);
         self.touch_place(place, Effect::Write);
-        let count = count.min(waiting);
+        let lost = waiting > 1 && count == 1 && self.planted(Planted::SignalIsLost);
+        let count = if lost { 0 } else { count.min(waiting) };
         for n in 0..count {
             let worker = self.waiters(place)[selection.index(n)];
             self.leave_queue(worker, place);

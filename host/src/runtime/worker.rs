@@ -114,6 +114,8 @@ pub struct Start {
 pub enum Wake {
     Notified,
     TimedOut,
+    /// By nobody.
+    Spurious,
 }
 
 #[derive(Clone, Debug)]

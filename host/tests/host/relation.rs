@@ -15,8 +15,9 @@ fn dependent(a: &Access, b: &Access) -> bool {
         }
         same => same && a.object == b.object,
     };
-    let commute =
-        matches!((a.effect, b.effect), (Effect::Read, Effect::Read) | (Effect::Await, Effect::Await));
+    let shares = |e| matches!(e, Effect::Share | Effect::TryShare | Effect::Unshare);
+    let commute = shares(a.effect) && shares(b.effect)
+        || matches!((a.effect, b.effect), (Effect::Read, Effect::Read) | (Effect::Await, Effect::Await));
     same && !commute
 }
 
@@ -41,7 +42,7 @@ fn execute(execution: &mut Execution, pick: Pick) -> Option<Vec<Access>> {
 }
 
 /// How many pairs were independent.
-fn check(execution: &mut Execution, rng: &mut ChoiceRng, allocates: bool) -> usize {
+pub fn check(execution: &mut Execution, rng: &mut ChoiceRng, allocates: bool) -> usize {
     let mut pairs = 0;
     execution.restart();
     while execution.status() == Status::Ready {

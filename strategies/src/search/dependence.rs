@@ -9,9 +9,12 @@ pub enum Order {
     Independent,
     /// They do not, and the second can also be executed without the first.
     Reversible,
-    /// The second takes a lock that the first released. It waited for that, or they commute; but what took
-    /// the lock before is in a race with it.
+    /// The second takes a lock that the first released. It waited for that, but what took the lock before
+    /// is in a race with it.
     Handover,
+    /// The first changed what the second takes, be it that the second waited for that or not; what took
+    /// it before is in a race with the second too.
+    Changed,
     /// The second could not be executed without the first.
     Forced,
 }
@@ -29,11 +32,17 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
             if overlap(a, b) && conflict(a.effect, b.effect) {
                 match (a.effect, b.effect) {
                     (Effect::Enable, Effect::Await) => return Order::Forced,
+                    (Effect::Write, Effect::Acquire | Effect::Share) => order = Order::Changed,
+                    // Another unit may have been there, another reader may have let it fail.
+                    (Effect::Release, Effect::Acquire) if a.class == Class::Semaphore => {
+                        order = Order::Changed;
+                    }
+                    (Effect::Read, Effect::Share) => order = Order::Changed,
+                    _ if order == Order::Changed => {}
                     (Effect::Release | Effect::Unshare, Effect::Acquire) => order = Order::Handover,
                     (Effect::Release, Effect::Share) => order = Order::Handover,
-                    // The lock was taken at that time: only a Release between lets the second go on. Or
-                    // both share it, and what failed fails all the same.
-                    (Effect::Read, Effect::Acquire | Effect::Share) => order = Order::Handover,
+                    // The lock was taken at that time: only a Release between lets the second go on.
+                    (Effect::Read, Effect::Acquire) => order = Order::Handover,
                     _ if order == Order::Independent => order = Order::Reversible,
                     _ => {}
                 }
@@ -43,12 +52,12 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
     order
 }
 
-/// Whether `first` took a lock that `second` waits for.
+/// Whether `first` took, or changed, a lock that `second` waits for.
 pub fn takes(first: &[Access], second: &[Access]) -> bool {
-    use Effect::{Acquire, Share, TryAcquire, TryShare};
+    use Effect::{Acquire, Share, TryAcquire, TryShare, Write};
     let excludes = |a: Effect, b: Effect| match b {
-        Acquire => matches!(a, Acquire | TryAcquire | Share | TryShare),
-        Share => matches!(a, Acquire | TryAcquire),
+        Acquire => matches!(a, Acquire | TryAcquire | Share | TryShare | Write),
+        Share => matches!(a, Acquire | TryAcquire | Write),
         _ => false,
     };
     first.iter().any(|a| second.iter().any(|b| excludes(a.effect, b.effect) && overlap(a, b)))

@@ -35,7 +35,7 @@ impl<S: System> Dpor<S> {
             for race in 0..self.scratch.races.len() {
                 self.reverse(self.scratch.races[race], pick, depth + 1..self.path.len());
             }
-            self.try_displaced(system, depth, last);
+            self.try_displaced(system, pick, depth, last);
         }
         let decisions = depth..self.path.len();
         self.clocks.push(process, &self.scratch.full, footprint, signature, decisions);
@@ -101,7 +101,9 @@ impl<S: System> Dpor<S> {
             if event.index <= full.get(event.process) {
                 if takes(earlier, accesses) {
                     races.push(i);
-                    held.join(self.clocks.row(i));
+                    if order(earlier, accesses) != Order::Changed {
+                        held.join(self.clocks.row(i));
+                    }
                 }
                 continue;
             }
@@ -113,10 +115,10 @@ impl<S: System> Dpor<S> {
                 continue;
             }
             full.join(self.clocks.row(i));
-            if order != Order::Handover {
+            if !matches!(order, Order::Handover | Order::Changed) {
                 held.join(self.clocks.row(i));
             }
-            if order == Order::Reversible {
+            if matches!(order, Order::Reversible | Order::Changed) {
                 races.push(i);
             }
         }
@@ -197,15 +199,17 @@ impl<S: System> Dpor<S> {
         Cover::Possible(node.choices.start + i)
     }
 
-    /// Picks that were possible before the last step, and that it took away for good: all others if it
-    /// ended the execution, else timeouts that it cancelled or overtook. Who became blocked has its race
-    /// found when it goes on, or in the end.
-    fn try_displaced(&mut self, system: &S, depth: usize, last: bool) {
+    /// Picks that were possible before the last one, and that it took away for good: all others if it
+    /// ended the execution, else timeouts that it cancelled or overtook, and what a worker would have done
+    /// had its time not been up. Who became blocked has its race found when it goes on, or in the end.
+    fn try_displaced(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
         let view = system.view();
         for choice in &mut self.choices[self.nodes[depth].choices.clone()] {
             let gone = match choice.pick {
                 Pick::Timeout(worker) => view.timeout != Some(worker),
-                Pick::Step(worker) => view.workers[worker.index()].standing == Standing::Ended,
+                Pick::Step(worker) => {
+                    pick == Pick::Timeout(worker) || view.workers[worker.index()].standing == Standing::Ended
+                }
             };
             if choice.state == State::Idle && (last || gone) {
                 choice.state = State::Todo;

@@ -1,0 +1,126 @@
+//! Each primitive by programs that nobody thought of, and planted faults that they must show.
+
+use super::super::{guest, relation};
+use super::comparison::compile;
+use super::comparison::{compare_reduced, difference};
+use super::generate::*;
+use super::program::{Action::*, Program};
+use coyote_wasm::execution::Settings;
+use coyote_wasm::runtime::{Faults, Planted};
+use coyote_wasm::strategies::Iteration;
+use coyote_wasm::strategies::rng::ChoiceRng;
+use std::collections::BTreeSet;
+
+/// So many programs of a pool have the model's ends, many of them several.
+fn check(pool: Pool, programs: u64, faults: Faults) {
+    let settings = Settings { faults, ..guest::settings() };
+    let (mut ends, mut outcomes) = (0, BTreeSet::new());
+    for index in 0..programs {
+        let program = generate(&mut ChoiceRng::new(Iteration { seed: 31, index }), pool);
+        let found = compare_reduced(&program, &settings);
+        ends += found.len();
+        outcomes.extend(found.into_iter().map(|end| end.outcome));
+    }
+    let enough = ends as u64 > programs && outcomes.len() >= 2;
+    assert!(enough, "{ends} ends of {programs} programs, {outcomes:?}");
+}
+
+const NONE: Faults = Faults { spurious_wakeups: 0, failing_try_locks: 0, planted: None };
+const BOTH: Faults = Faults { spurious_wakeups: 2, failing_try_locks: 1, planted: None };
+
+#[test]
+fn normal_mutexes() {
+    check(MUTEXES, 40, NONE);
+    check(MUTEXES, 20, BOTH);
+}
+
+#[test]
+fn recursive_and_error_checking_mutexes() {
+    check(RECURSIVE, 40, NONE);
+    check(ERROR_CHECKING, 40, BOTH);
+}
+
+#[test]
+fn rwlocks() {
+    check(RWLOCKS, 80, NONE);
+    check(RWLOCKS, 20, BOTH);
+}
+
+#[test]
+fn semaphores() {
+    check(SEMAPHORES, 60, NONE);
+    check(SEMAPHORES, 20, BOTH);
+}
+
+#[test]
+fn barriers() {
+    check(BARRIERS, 50, NONE);
+}
+
+#[test]
+fn condvars() {
+    check(CONDVARS, 60, NONE);
+    check(CONDVARS, 30, BOTH);
+    check(RECURSIVE_CONDVARS, 40, BOTH);
+}
+
+#[test]
+fn futexes() {
+    check(FUTEXES, 30, NONE);
+    check(FUTEXES, 20, BOTH);
+}
+
+/// Each of these faults of ours changes the ends of a program, and so would be noticed.
+#[test]
+fn planted_faults_are_found() {
+    // Whether both wait by the time of the unlock is seen by their stores; either may be next.
+    let two_wait = vec![
+        vec![Lock(0), Spawn(1), Spawn(2), Load(0), Load(1), Unlock(0), Join(1), Join(2)],
+        vec![Store(0, 1), Lock(0), Load(2), Unlock(0)],
+        vec![Store(1, 1), Lock(0), Store(2, 1), Unlock(0)],
+    ];
+    // The one who signals sees that both wait.
+    let one_is_woken = vec![
+        vec![Spawn(1), Spawn(2), Lock(0), Load(0), Load(1), Signal(0), Unlock(0)],
+        vec![Lock(0), Store(0, 1), Wait(0, 0), Load(2)],
+        vec![Lock(0), Store(1, 1), Wait(0, 0), Load(2)],
+    ];
+    let of = |pool: Pool| -> Vec<Program> {
+        let program = |index| generate(&mut ChoiceRng::new(Iteration { seed: 31, index }), pool);
+        (0..60).map(program).collect()
+    };
+    let cases = [
+        (Planted::OnlyOneWaiterIsEnabled, NONE, vec![two_wait]),
+        (Planted::NestedLocksAreNotCounted, NONE, of(RECURSIVE)),
+        (Planted::ReaderBesideWriter, NONE, of(RWLOCKS)),
+        (Planted::TimedOutTakes, NONE, of(SEMAPHORES)),
+        (Planted::PostWakesNobody, NONE, of(SEMAPHORES)),
+        (Planted::SerialTwice, NONE, of(BARRIERS)),
+        (Planted::SignalIsLost, NONE, vec![one_is_woken]),
+        (Planted::NeverSpurious, BOTH, of(CONDVARS)),
+        (Planted::DestroyedUnseen, NONE, of(CONDVARS)),
+    ];
+    for (planted, faults, programs) in cases {
+        let right = Settings { faults, ..guest::settings() };
+        let wrong = Settings { faults: Faults { planted: Some(planted), ..faults }, ..guest::settings() };
+        let noticed = programs.iter().find(|program| difference(program, &wrong).is_err());
+        let Some(program) = noticed else { panic!("{planted:?} is not noticed") };
+        assert!(difference(program, &right).is_ok(), "{planted:?}: {program:?}");
+    }
+}
+
+/// Steps on sync objects that say that they have nothing in common commute.
+#[test]
+fn independent_steps_commute() {
+    let mut pairs = 0;
+    for pool in [MUTEXES, RECURSIVE, RWLOCKS, SEMAPHORES, BARRIERS, CONDVARS, FUTEXES] {
+        for index in 0..10 {
+            let mut rng = ChoiceRng::new(Iteration { seed: 32, index });
+            let program = generate(&mut rng, pool);
+            pairs += guest::with(&compile(&program), "t", &guest::settings(), |execution| {
+                (0..5).map(|_| relation::check(execution, &mut rng, false)).sum::<usize>()
+            });
+        }
+    }
+    assert!(pairs > 100, "only {pairs} pairs");
+}
