@@ -61,6 +61,7 @@ fn settings() -> Settings {
         limits: Limits { unfair_steps_max: u64::MAX, fair_steps_max: u64::MAX, fail_on_steps_max: false },
         at_exit: AtExit::Wait,
         faults: Default::default(),
+        leaks: false,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World::default()),
     }

@@ -76,6 +76,8 @@ pub struct Settings {
     pub limits: Limits,
     pub at_exit: AtExit,
     pub faults: Faults,
+    /// Whether a test that passes may lose no block of the heap.
+    pub leaks: bool,
     pub memory_bytes_max: usize,
     pub world: Arc<World>,
 }
@@ -88,6 +90,7 @@ impl Default for Settings {
             limits: Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false },
             at_exit: AtExit::Wait,
             faults: Faults::default(),
+            leaks: false,
             memory_bytes_max: 512 << 20,
             world: Arc::new(world),
         }
@@ -160,6 +163,7 @@ impl Execution {
             start.follow_harness();
         }
         machine.set_start(start);
+        machine.leaks = settings.leaks;
         let mut execution = Execution { machine, test: test.clone(), entered: false, error: None };
         if test.harness.is_some() {
             execution.follow_harness()?;
@@ -349,8 +353,12 @@ impl System for Execution {
     fn cut_short(&self) -> bool {
         let conductor = self.machine.conductor();
         match &conductor.outcome {
-            Some(Outcome::Bug(bug)) => !matches!(bug.kind, BugKind::Deadlock | BugKind::MaxSteps),
-            Some(Outcome::Passed | Outcome::Abandoned) => conductor.exited || conductor.runtime.killed(),
+            Some(Outcome::Bug(bug)) if bug.kind != BugKind::Leak => {
+                !matches!(bug.kind, BugKind::Deadlock | BugKind::MaxSteps)
+            }
+            Some(Outcome::Passed | Outcome::Abandoned | Outcome::Bug(_)) => {
+                conductor.exited || conductor.runtime.killed()
+            }
             _ => false,
         }
     }

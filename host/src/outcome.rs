@@ -50,12 +50,22 @@ pub enum BugKind {
     StackOverflow,
     /// A sync object was used against its rules.
     Misuse,
+    /// A block of the heap was accessed after it was freed.
+    UseAfterFree,
+    /// A block was freed that was freed already.
+    DoubleFree,
+    /// What was freed is not the beginning of a block.
+    InvalidFree,
+    /// A block was accessed beyond its end.
+    HeapOverflow,
+    /// A block is never freed and nothing points to it, which the user declared to be a bug.
+    Leak,
     /// The bound on steps was reached and the user declared that to be a bug.
     MaxSteps,
 }
 
 impl BugKind {
-    pub const ALL: [BugKind; 8] = [
+    pub const ALL: [BugKind; 13] = [
         BugKind::Deadlock,
         BugKind::Assertion,
         BugKind::Panic,
@@ -63,6 +73,11 @@ impl BugKind {
         BugKind::ExitCode,
         BugKind::StackOverflow,
         BugKind::Misuse,
+        BugKind::UseAfterFree,
+        BugKind::DoubleFree,
+        BugKind::InvalidFree,
+        BugKind::HeapOverflow,
+        BugKind::Leak,
         BugKind::MaxSteps,
     ];
 
@@ -75,6 +90,11 @@ impl BugKind {
             BugKind::ExitCode => "exit-code",
             BugKind::StackOverflow => "stack-overflow",
             BugKind::Misuse => "misuse",
+            BugKind::UseAfterFree => "use-after-free",
+            BugKind::DoubleFree => "double-free",
+            BugKind::InvalidFree => "invalid-free",
+            BugKind::HeapOverflow => "heap-overflow",
+            BugKind::Leak => "leak",
             BugKind::MaxSteps => "max-steps",
         }
     }

@@ -12,8 +12,8 @@
 //! (func $"malloc (atomic)" (param i32) (result i32) ..)
 //! ```
 //!
-//! If an owner table is kept, allocators have brackets of their own, which also say what became of which
-//! block: see `allocator`.
+//! Allocators have brackets of their own, which also say what becomes of which block, if anybody wants to
+//! know: see `allocator`.
 //!
 //! An exception that leaves an atomic function skips the exit: the host closes what is open when the
 //! worker ends.
@@ -30,7 +30,7 @@ pub fn atomic(draft: &mut Draft) {
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let Treatment::Atomic(pattern) = &draft.treatments[origin as usize] else { continue };
-        let allocator = draft.owners.is_some() && ALLOCATORS.contains(&pattern.as_str());
+        let allocator = draft.options.follows_allocators() && ALLOCATORS.contains(&pattern.as_str());
         let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
         let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
         let function = &draft.original.functions[origin as usize];
@@ -39,7 +39,13 @@ pub fn atomic(draft: &mut Draft) {
         draft.wrap(id, " (atomic)", |draft, inner| {
             let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
             let mut code = Code::default();
-            code.call(draft.import(if allocator { rt::ALLOCATOR_ENTER } else { rt::ATOMIC_ENTER }, &[], &[]));
+            if allocator {
+                let enter = draft.import(rt::ALLOCATOR_ENTER, &[ValType::I32], &[]);
+                change.push_freed(&mut code, &args);
+                code.call(enter);
+            } else {
+                code.call(draft.import(rt::ATOMIC_ENTER, &[], &[]));
+            }
             args.iter().for_each(|arg| {
                 code.get(*arg);
             });
@@ -59,16 +65,12 @@ pub fn atomic(draft: &mut Draft) {
 }
 
 /// Says what became of which block. The results stay on the stack.
-fn leave_allocator(draft: &mut Draft, code: &mut Code, change: Option<Change>, args: &[LocalId]) {
+fn leave_allocator(draft: &mut Draft, code: &mut Code, change: Change, args: &[LocalId]) {
     let exit = draft.import(rt::ALLOCATOR_EXIT, &[ValType::I32; 3], &[]);
-    let Some(change) = change else {
-        code.i32(0).i32(0).i32(0).call(exit);
-        return;
-    };
-    let result = change.returns_block().then(|| draft.module.locals.add(ValType::I32));
+    let result = change.returns().then(|| draft.module.locals.add(ValType::I32));
     if let Some(result) = result {
         code.tee(result);
     }
-    change.push(code, args, result);
+    change.push(code, args, result, draft.memory);
     code.call(exit);
 }

@@ -24,7 +24,7 @@
 //! i32.store offset=8
 //! global.set $__stack_pointer
 //! global.get $__stack_pointer global.get $__cy_stack_low i32.lt_u
-//! (if (then call $coyote_rt.stack_overflow unreachable))
+//! (if (then global.get $__stack_pointer call $coyote_rt.stack_overflow))
 //! ```
 
 use crate::access::{Bulk, access, bulk};
@@ -143,7 +143,7 @@ fn stack_bound(draft: &mut Draft) -> Option<(GlobalId, GlobalId, FunctionId)> {
     draft.module.globals.get_mut(low).name = Some(name.clone());
     draft.module.exports.add(rt::STACK_LOW, low);
     draft.own_globals.push(OwnGlobal { id: low, name, stack_pointer: false });
-    Some((pointer, low, draft.import(rt::STACK_OVERFLOW, &[], &[])))
+    Some((pointer, low, draft.import(rt::STACK_OVERFLOW, &[ValType::I32], &[])))
 }
 
 fn keep_in(draft: &mut Draft, function: &mut LocalFunction, state: &State) {
@@ -201,7 +201,7 @@ fn keep_in(draft: &mut Draft, function: &mut LocalFunction, state: &State) {
             {
                 code.global_get(pointer).global_get(low).binary(BinaryOp::I32LtU);
                 code.if_then(function, |code| {
-                    code.call(overflow).add(Unreachable {});
+                    code.global_get(pointer).call(overflow);
                 });
             }
         }

@@ -37,6 +37,8 @@ pub struct Options {
     /// Whether the allocators and the single-threaded stdio in [`ALLOCATORS`] and [`STDIO`] are
     /// atomic too.
     pub atomic_defaults: bool,
+    /// Whether the host is told what allocators do. Only for those that are atomic by default.
+    pub memory_errors: bool,
     /// Functions whose own memory accesses are no scheduling points.
     pub no_points_in: Vec<String>,
     /// If not empty: only these functions' own memory accesses are scheduling points.
@@ -62,6 +64,11 @@ pub enum Fault {
 }
 
 impl Options {
+    /// Whether the host is told what allocators do.
+    pub fn follows_allocators(&self) -> bool {
+        self.memory_errors || self.follows_owners()
+    }
+
     /// Whether an access is a scheduling point only where memory is shared.
     pub fn follows_owners(&self) -> bool {
         self.points == Points::Heap && self.heap_points == HeapPoints::Shared
@@ -75,6 +82,7 @@ impl Default for Options {
             heap_points: HeapPoints::default(),
             atomic_fns: Vec::new(),
             atomic_defaults: true,
+            memory_errors: true,
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),
             stubs: Vec::new(),

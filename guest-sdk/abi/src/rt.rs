@@ -38,12 +38,16 @@ pub const ATOMIC_EXIT: &str = "atomic_exit";
 /// `touch(address, bytes, write: i32) -> i32`: an access of memory that may not be the running worker's
 /// alone. Whether it is a scheduling point: see [`OWNERS`].
 pub const TOUCH: &str = "touch";
-/// `allocator_enter()`: as `atomic_enter`, and what is accessed until the exit is the allocator's.
+/// `allocator_enter(old)`: as `atomic_enter`, and what is accessed until the exit is the allocator's, to
+/// which the block at `old` is about to be given back, unless it is 0.
 pub const ALLOCATOR_ENTER: &str = "allocator_enter";
 /// `allocator_exit(old, new, bytes)`: the allocator took back the block at `old` and handed out one of
 /// so many bytes at `new`; 0 stands for none. `(0, 0, _)` says nothing, and neither does a `new` of 0
-/// with bytes that were asked for: then there was no memory for it.
+/// with bytes that were asked for: then there was no memory for it. If `old` and `new` are the same, the
+/// block has another size now.
 pub const ALLOCATOR_EXIT: &str = "allocator_exit";
+/// As `bytes` without a block: nobody knows what this allocator function did.
+pub const ALLOCATOR_UNKNOWN: u32 = u32::MAX;
 /// `futex_wait(address, expected, timeout: i64, site) -> i32`: also what `memory.atomic.wait32`
 /// becomes. Traps where that does: on an address that is misaligned or out of bounds. Suspending.
 pub const FUTEX_WAIT: &str = "futex_wait";
@@ -67,7 +71,8 @@ pub const CALL: &str = "call";
 pub const TEST_BEGIN: &str = "test_begin";
 /// `test_end(site)`: the test function has returned to the harness. Suspending.
 pub const TEST_END: &str = "test_end";
-/// `stack_overflow()`: the stack pointer fell below the worker's bound. Does not return.
+/// `stack_overflow(stack_pointer)`: the stack pointer is below [`STACK_LOW`]. Returns only if the bound was
+/// not known before and is now.
 pub const STACK_OVERFLOW: &str = "stack_overflow";
 /// `frames_overflow()`: the frame memory is full. Does not return.
 pub const FRAMES_OVERFLOW: &str = "frames_overflow";

@@ -3,6 +3,7 @@
 use crate::explore::search::Searched;
 use crate::explore::{Exploration, Found, Stop};
 use crate::outcome::BugKind;
+use crate::report::history::Event;
 use crate::statistics::Statistics;
 use crate::symbols::{SourceFrame, Symbols};
 use serde::Serialize;
@@ -54,6 +55,9 @@ pub struct Bug {
     pub trace: String,
     pub replay_command: String,
     pub workers: Vec<Worker>,
+    /// Only for memory errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
     pub output: Vec<Line>,
 }
 
@@ -62,6 +66,25 @@ pub struct Worker {
     pub title: String,
     pub culprit: bool,
     pub doing: String,
+    pub stack: Vec<SourceFrame>,
+}
+
+/// The block of the heap that a memory error is about.
+#[derive(Serialize)]
+pub struct Block {
+    pub address: u32,
+    pub bytes: u32,
+    /// Absent if it was there when the test began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocated: Option<BlockEvent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freed: Option<BlockEvent>,
+}
+
+#[derive(Serialize)]
+pub struct BlockEvent {
+    pub worker: String,
+    pub step: u64,
     pub stack: Vec<SourceFrame>,
 }
 
@@ -110,6 +133,17 @@ fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
         step: line.step,
         text: line.text.clone(),
     });
+    let event = |event: &Event| BlockEvent {
+        worker: event.title.clone(),
+        step: event.step,
+        stack: event.stack.iter().flat_map(|l| symbols.frames(*l)).collect(),
+    };
+    let block = found.findings.history.as_ref().map(|history| Block {
+        address: history.address,
+        bytes: history.bytes,
+        allocated: history.allocated.as_ref().map(event),
+        freed: history.freed.as_ref().map(event),
+    });
     Bug {
         kind: found.bug.kind,
         message: found.bug.message.clone(),
@@ -120,6 +154,7 @@ fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
         trace: found.path.display().to_string(),
         replay_command,
         workers: workers.collect(),
+        block,
         output: lines.collect(),
     }
 }

@@ -49,7 +49,10 @@ pub struct InstrumentArgs {
     /// atomic in truth [glob; can be repeated]
     #[arg(long = "atomic-fn", value_name = "GLOB")]
     pub atomic_fns: Vec<String>,
-    /// Treat allocators and stdio as any other function
+    /// Do not look for use of freed memory, double frees and overflows of blocks of the heap
+    #[arg(long)]
+    pub no_memory_errors: bool,
+    /// Treat allocators and stdio as any other function; no memory errors are found then
     #[arg(long)]
     pub no_default_atomics: bool,
     /// No scheduling points at memory accesses of these functions. Unsound [glob; can be repeated]
@@ -79,6 +82,7 @@ impl InstrumentArgs {
             },
             atomic_fns: self.atomic_fns.clone(),
             atomic_defaults: !self.no_default_atomics,
+            memory_errors: !self.no_memory_errors,
             no_points_in: self.no_points_in.clone(),
             points_only_in: self.points_only_in.clone(),
             stubs: self.stubs.clone(),
@@ -109,6 +113,9 @@ pub struct ExecuteArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
     pub failing_try_locks: u32,
+    /// A block of the heap that is not freed, and that nothing points to when the test has passed, is a bug
+    #[arg(long)]
+    pub leaks: bool,
     /// Memory that a guest may have, in MiB
     #[arg(long, value_name = "MIB", default_value = "512", value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub max_memory: u64,
@@ -166,6 +173,7 @@ impl ExecuteArgs {
                 failing_try_locks: self.failing_try_locks,
                 ..Faults::default()
             },
+            leaks: self.leaks,
             memory_bytes_max,
             world: Arc::new(world),
         })

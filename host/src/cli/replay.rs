@@ -11,7 +11,7 @@ use crate::machine::MachineError;
 use crate::outcome::Outcome;
 use crate::record::{self, Origin};
 use crate::replay::{Replayed, replay};
-use crate::report::{self, Findings};
+use crate::report::{self, Findings, History};
 use crate::symbols::Symbols;
 use crate::trace::Trace;
 use anyhow::{Context as _, Result, bail};
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let (replayed, found) = on_engine_thread(|| -> Result<_, MachineError> {
         let mut execution = Execution::new(&artifact, test, &settings)?;
         let replayed = replay(&mut execution, &trace, args.lenient)?;
-        let found = found(&execution, &replayed, &trace, args);
+        let found = found(&mut execution, &replayed, &trace, args)?;
         Ok((replayed, found))
     })?;
     let symbols = Symbols::new(&artifact.original);
@@ -110,23 +110,31 @@ fn open_world(settings: &mut Settings, args: &Args) -> Result<()> {
 }
 
 /// The replayed bug in the form in which reports show bugs.
-fn found(execution: &Execution, replayed: &Replayed, trace: &Trace, args: &Args) -> Option<Found> {
-    let Outcome::Bug(bug) = &replayed.outcome else { return None };
+fn found(
+    execution: &mut Execution,
+    replayed: &Replayed,
+    trace: &Trace,
+    args: &Args,
+) -> Result<Option<Found>, MachineError> {
+    let Outcome::Bug(bug) = &replayed.outcome else { return Ok(None) };
     let origin = Origin {
         strategy: "replay".into(),
         seed: trace.header.seed,
         iteration: trace.header.iteration,
         options: trace.header.options.clone(),
     };
-    Some(Found {
+    let trace = record::trace(execution, &replayed.outcome, origin);
+    let mut findings = Findings::of(execution, bug);
+    findings.history = History::of(execution, &trace)?;
+    Ok(Some(Found {
         bug: bug.clone(),
         iteration: trace.header.iteration,
-        trace: record::trace(execution, &replayed.outcome, origin),
+        trace,
         path: args.trace.clone(),
-        findings: Findings::of(execution, bug),
+        findings,
         count: 1,
         by: None,
-    })
+    }))
 }
 
 fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool) -> Exit {

@@ -34,6 +34,7 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
     let at_exit = settings.at_exit.to_possible_value().expect("no value is skipped");
     let mut one = |name: &str, value: String| named.push((name.to_string(), value));
     one("default-atomics", options.atomic_defaults.to_string());
+    one("memory-errors", options.memory_errors.to_string());
     one("max-steps", steps);
     one("fail-on-max-steps", limits.fail_on_steps_max.to_string());
     one("at-exit", at_exit.get_name().into());
@@ -43,6 +44,9 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
             one(name, value.to_string());
         }
     }
+    if settings.leaks {
+        one("leaks", "true".into());
+    }
     one("max-memory", (settings.memory_bytes_max >> 20).to_string());
     named
 }
@@ -50,11 +54,12 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
 /// The inverse of [`write`]. The world is still to be opened.
 pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
     // Traces that do not say it are from when there was no other.
-    let mut options = Options { heap_points: HeapPoints::All, ..Options::default() };
+    let mut options = Options { heap_points: HeapPoints::All, memory_errors: false, ..Options::default() };
     let mut world = World::default();
     let mut limits = Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false };
     let mut at_exit = AtExit::default();
     let mut faults = Faults::default();
+    let mut leaks = false;
     let mut memory_bytes_max = 512 << 20;
     for (name, value) in named {
         let wrong = || format!("the trace's option {name} has the value {value:?}");
@@ -78,6 +83,8 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
             "preload-hash" => world.preload_hash = Some(value.clone()),
             "dir" => world.directories.push(Mapping::parse(value)),
             "default-atomics" => options.atomic_defaults = value.parse().with_context(wrong)?,
+            "memory-errors" => options.memory_errors = value.parse().with_context(wrong)?,
+            "leaks" => leaks = value.parse().with_context(wrong)?,
             "max-steps" => {
                 let (unfair, fair) = value.split_once(' ').with_context(wrong)?;
                 limits.unfair_steps_max = unfair.parse().with_context(wrong)?;
@@ -100,7 +107,7 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings)> {
             ),
         }
     }
-    Ok((options, Settings { limits, at_exit, faults, memory_bytes_max, world: Arc::new(world) }))
+    Ok((options, Settings { limits, at_exit, faults, leaks, memory_bytes_max, world: Arc::new(world) }))
 }
 
 fn points_name(points: Points) -> &'static str {
@@ -129,6 +136,7 @@ mod tests {
             heap_points: HeapPoints::Shared,
             atomic_fns: vec!["a*".into(), "b".into()],
             atomic_defaults: false,
+            memory_errors: false,
             no_points_in: vec!["c".into()],
             points_only_in: vec!["d".into()],
             stubs: vec!["env.e".into()],
@@ -138,6 +146,7 @@ mod tests {
             limits: Limits { unfair_steps_max: 7, fair_steps_max: 70, fail_on_steps_max: true },
             at_exit: AtExit::Kill,
             faults: Faults { spurious_wakeups: 2, failing_try_locks: 3, ..Faults::default() },
+            leaks: true,
             memory_bytes_max: 3 << 20,
             world: Arc::new(World {
                 arguments: vec!["p".into(), "q r".into()],

@@ -44,16 +44,16 @@ pub fn dry_run(
         false => epochs.add(&ran.grown),
     }
     let Ran { outcome, grown, repeats, .. } = ran;
+    let (record, notes) = (execution.record(true), Notes::of(&execution, &outcome, true));
     let found = match &outcome {
         Outcome::Bug(bug) => {
             let by = if first_of.is_some() { "random" } else { LABEL };
             let strategy = first_of.unwrap_or("random").to_string();
-            Some(found(plan, &execution, bug, strategy, 0, Some(by.into()))?)
+            Some(found(plan, &mut execution, bug, strategy, 0, Some(by.into()))?)
         }
         _ => None,
     };
     let profile = profile.lock().expect("the run is over").clone();
-    let (record, notes) = (execution.record(true), Notes::of(&execution, &outcome, true));
     let states_compared = compared(plan, &mut execution, &outcome, true, iteration)?;
     Ok(DryRun { profile, record, notes, found, grown, repeats, states_compared })
 }

@@ -20,7 +20,7 @@ use crate::granules::Granules;
 use crate::machine::MachineError;
 use crate::outcome::{Bug, Outcome};
 use crate::record::{self, Origin};
-use crate::report::Findings;
+use crate::report::{Findings, History};
 use crate::runtime::Stream;
 use crate::statistics::Statistics;
 use crate::trace::{Trace, TraceError};
@@ -220,22 +220,23 @@ impl Notes {
     }
 }
 
-/// Writes the trace of the bug with which the execution has just ended.
+/// Writes the trace of the bug with which the execution has just ended. It may be executed once more.
 fn found(
     plan: &Plan,
-    execution: &Execution,
+    execution: &mut Execution,
     bug: &Bug,
     strategy: String,
     iteration: u64,
     by: Option<String>,
-) -> Result<Found, TraceError> {
+) -> Result<Found, ExploreError> {
     let options = plan.options.clone();
     let origin = Origin { strategy, seed: plan.seed, iteration, options };
     let trace = record::trace(execution, &Outcome::Bug(bug.clone()), origin);
     let label = if by.as_deref() == Some(dry_run::LABEL) { "dry".into() } else { iteration.to_string() };
     let path = trace_path(&plan.trace_stem, &label);
     trace.write(&path)?;
-    let findings = Findings::of(execution, bug);
+    let mut findings = Findings::of(execution, bug);
+    findings.history = History::of(execution, &trace)?;
     Ok(Found { bug: bug.clone(), iteration, trace, path, findings, count: 1, by })
 }
 

@@ -282,15 +282,15 @@ fn run_job(
         if taken < shared.needed_before {
             continue;
         }
+        let record = execution.record(strategy.fair());
+        let notes = Notes::of(&execution, &outcome, index == plan.budget.first);
         let found = match &outcome {
             Outcome::Bug(bug) => {
-                Some(Box::new(found(plan, &execution, bug, name.clone(), index, strategy.member())?))
+                Some(Box::new(found(plan, &mut execution, bug, name.clone(), index, strategy.member())?))
             }
             _ => None,
         };
         let urgent = found.is_some();
-        let record = execution.record(strategy.fair());
-        let notes = Notes::of(&execution, &outcome, index == plan.budget.first);
         let states_compared = compared(plan, &mut execution, &outcome, strategy.fair(), iteration)?;
         batch.push(Report { index, record, found, notes, grown, repeats, states_compared });
         if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {

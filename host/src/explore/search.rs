@@ -293,8 +293,8 @@ fn ended(
         return Ok(());
     }
     // A search is where it is by restored snapshots: the trace comes from an execution of its own.
-    let (execution, bug) = replay(plan, search.path(), &outcome)?;
-    let found = found(plan, &execution, &bug, search.name(), number, None)?;
+    let (mut execution, bug) = replay(plan, search.path(), &outcome)?;
+    let found = found(plan, &mut execution, &bug, search.name(), number, None)?;
     let mut state = pool.lock();
     state.bugs.add(found);
     if !plan.budget.explore {

@@ -6,7 +6,9 @@
 //! strategy every worker unwinds at once, and whoever drives the execution picks from outside.
 //! Both ways perform the same steps: a schedule made by one replays under the other.
 
+use super::memory_errors::Violation;
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
+use crate::runtime::heap::Blame;
 use crate::runtime::{Performed, Progress, Request, Runtime};
 use coyote_strategies::{OpKind, Operation, Pick, Status, Strategy, WorkerId};
 
@@ -64,6 +66,8 @@ pub struct Conductor {
     pub outcome: Option<Outcome>,
     /// Whether the guest ended the whole program, whatever others were about to do.
     pub exited: bool,
+    /// The block that a memory error is about.
+    pub blame: Option<Blame>,
     /// Workers that were left blocked for ever by a test that passed.
     pub left_blocked: Vec<WorkerId>,
     pub choices: Vec<Choice>,
@@ -103,6 +107,7 @@ impl Conductor {
             fair: true,
             outcome: None,
             exited: false,
+            blame: None,
             left_blocked: Vec::new(),
             choices: Vec::new(),
             decisions: 0,
@@ -127,6 +132,7 @@ impl Conductor {
         self.runtime.footprint.clear();
         self.outcome = None;
         self.exited = false;
+        self.blame = None;
         self.left_blocked.clear();
         self.choices.clear();
         self.decisions = 0;
@@ -148,10 +154,9 @@ impl Conductor {
         // Before the first worker runs, the module initialises itself: nothing to schedule.
         let Some(worker) = self.running else { return Answer::Go(0) };
         if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(operation) {
-            self.runtime.touch(operation);
-            return Answer::Go(0);
+            return self.access_atomically(worker, operation);
         }
-        if self.runtime.alone_in_harness() && self.passes_alone(&operation) {
+        if self.runtime.alone_in_harness() && self.passes_alone(worker, &operation) {
             return Answer::Go(0);
         }
         self.runtime.announce_access(worker, operation);
@@ -159,7 +164,7 @@ impl Conductor {
             return Answer::Unwind;
         }
         self.picked = self.pick();
-        if self.picked == Some(Pick::Step(worker)) && self.in_bounds(&operation) {
+        if self.picked == Some(Pick::Step(worker)) && self.allows(worker, &operation) {
             self.picked = None;
             self.runtime.stepped(worker);
             return Answer::Go(0);
@@ -170,9 +175,37 @@ impl Conductor {
     /// Whether the operation of a worker that is alone in a test harness is no scheduling point. Such a
     /// worker has a longer way to go than the steps of a concurrent test, but may not run for ever.
     #[cold]
-    fn passes_alone(&mut self, operation: &Operation) -> bool {
+    fn passes_alone(&mut self, worker: WorkerId, operation: &Operation) -> bool {
         self.alone_ticks += u64::from(operation.kind == OpKind::Loop);
-        self.in_bounds(operation) && self.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
+        self.allows(worker, operation) && self.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
+    }
+
+    /// An access that is no scheduling point.
+    fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> Answer {
+        if self.allows(worker, &operation) {
+            self.runtime.touch(operation);
+            return Answer::Go(0);
+        }
+        self.runtime.announce_access(worker, operation);
+        if let Some(violation) = self.violation(worker, &operation) {
+            self.stop_at(violation);
+        }
+        Answer::Unwind
+    }
+
+    /// The iteration ends with a memory error, unless it has ended already.
+    pub fn stop_at(&mut self, Violation { bug, blame }: Violation) {
+        self.settled = false;
+        if self.outcome.is_none() {
+            self.outcome = Some(Outcome::Bug(bug));
+            self.blame = blame;
+        }
+    }
+
+    /// Whether the worker may do this.
+    #[inline]
+    fn allows(&self, worker: WorkerId, operation: &Operation) -> bool {
+        self.plainly_allowed(operation) || self.violation(worker, operation).is_none()
     }
 
     /// Within an atomic function an access is no scheduling point; a loop becomes one in the end.
@@ -344,23 +377,12 @@ impl Conductor {
         }
     }
 
-    /// Memory may really be larger than the guest sees it, and wasm lets a guest use address 0.
-    #[inline]
-    fn in_bounds(&self, operation: &Operation) -> bool {
-        !operation.kind.accesses_memory()
-            || (operation.object >= self.null_bytes || operation.size == 0)
-                && operation.object + u64::from(operation.size) <= self.memory_bytes
-    }
-
     fn perform(&mut self, worker: WorkerId, read: Read) -> Option<i64> {
-        if !self.in_bounds(&self.runtime.pending(worker).operation) {
-            let address = self.runtime.pending(worker).operation.object;
-            let message = if address < self.null_bytes {
-                format!("access through a null pointer (address {address:#x})")
-            } else {
-                "access outside of memory".into()
-            };
-            self.outcome = Some(Outcome::Bug(Bug { kind: BugKind::Trap, message, worker: Some(worker) }));
+        let operation = self.runtime.pending(worker).operation;
+        if !self.plainly_allowed(&operation)
+            && let Some(violation) = self.violation(worker, &operation)
+        {
+            self.stop_at(violation);
             return None;
         }
         loop {

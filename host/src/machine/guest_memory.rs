@@ -9,8 +9,8 @@ pub struct GuestMemory<'a> {
     bytes: &'a mut [u8],
     /// Chunks that the host wrote since this list was last collected.
     written: &'a mut Vec<u32>,
-    /// What the call touches, if anybody wants to know.
-    touched: Option<Vec<Access>>,
+    /// What the call touches.
+    touched: Vec<Access>,
 }
 
 /// The range does not lie within guest memory.
@@ -18,20 +18,18 @@ pub struct GuestMemory<'a> {
 pub struct OutOfBounds;
 
 impl<'a> GuestMemory<'a> {
-    pub fn new(bytes: &'a mut [u8], written: &'a mut Vec<u32>, recording: bool) -> GuestMemory<'a> {
-        GuestMemory { bytes, written, touched: recording.then(Vec::new) }
+    pub fn new(bytes: &'a mut [u8], written: &'a mut Vec<u32>) -> GuestMemory<'a> {
+        GuestMemory { bytes, written, touched: Vec::new() }
     }
 
     /// What was touched.
     pub fn into_touched(self) -> Vec<Access> {
-        self.touched.unwrap_or_default()
+        self.touched
     }
 
     fn touch(&mut self, effect: Effect, address: u32, size: u32) {
-        if let Some(touched) = &mut self.touched
-            && size > 0
-        {
-            touched.push(Access { class: Class::Memory, effect, object: address.into(), size });
+        if size > 0 {
+            self.touched.push(Access { class: Class::Memory, effect, object: address.into(), size });
         }
     }
 

@@ -7,13 +7,14 @@ use super::tracker::Tracker;
 use super::wasi::directories::Directories;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::Request;
+use crate::runtime::heap::Change;
 pub use crate::world::World;
 use coyote_abi::rt::{Action, GLOBAL_BYTES};
-use coyote_instrumenter::SiteTable;
+use coyote_instrumenter::{Entry, Location, SiteTable};
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Standing, WorkerId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use wasmtime::{Caller, Engine, Global, Memory, ResourceLimiter, Val};
+use wasmtime::{AsContext, Caller, Engine, Global, Memory, ResourceLimiter, Val, WasmBacktrace};
 
 /// A suspended worker: its globals and frames, and whether it has run at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Host {
     pub frames: Option<Memory>,
     /// The owner table, if the guest has one.
     pub owner_table: Option<Memory>,
+    /// The bound of the running worker's stack, if the guest has a stack pointer.
+    pub stack_low: Option<Global>,
     /// With what the running worker passes there.
     pub me: Option<Global>,
     pub memory_bytes_max: usize,
@@ -57,6 +60,27 @@ pub struct Host {
     /// Worker globals of the first worker: a new instance may have initialised them.
     pub main_globals: Vec<u128>,
     hot: Vec<HotSite>,
+    /// Where a worker stopped, innermost first, if by a trap or a report.
+    pub stopped_at: Option<(WorkerId, Vec<Location>)>,
+    /// Events of the heap that somebody wants to know of.
+    pub watched: Vec<Watched>,
+}
+
+/// An event of the heap, and what an execution found out about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    pub event: u32,
+    pub seen: Option<Seen>,
+}
+
+/// Where and when something happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub worker: WorkerId,
+    /// Steps that had begun.
+    pub step: u64,
+    /// Innermost first.
+    pub stack: Vec<Location>,
 }
 
 /// The host function does not return to the guest: the reason stands in [`Conductor::outcome`].
@@ -96,6 +120,7 @@ impl Host {
             memory: None,
             frames: None,
             owner_table: None,
+            stack_low: None,
             me: None,
             memory_bytes_max,
             memory_refused: false,
@@ -103,6 +128,8 @@ impl Host {
             main_stack: None,
             main_globals: Vec::new(),
             hot,
+            stopped_at: None,
+            watched: Vec::new(),
         }
     }
 
@@ -126,20 +153,35 @@ impl Host {
         // What cannot be accessed is a bug, and the point reports it.
         let within = u64::from(touch.address) + u64::from(touch.bytes) <= self.conductor.memory_bytes
             && u64::from(touch.address) >= self.conductor.null_bytes;
-        !within || self.owners.touch(table, &self.conductor.runtime, worker, touch)
-    }
-
-    pub fn allocator_enter(&mut self) {
-        self.conductor.atomic_enter();
-        if let Some(worker) = self.conductor.running {
-            self.owners.allocator_enter(worker);
+        if !within {
+            return true;
         }
+        let clean = touch.bytes == 0 || self.conductor.runtime.heap.clean(touch.address.into(), touch.bytes);
+        self.owners.touch(table, &self.conductor.runtime, worker, touch)
+            || !clean && !self.conductor.runtime.heap.allocating(worker)
     }
 
-    /// See [`coyote_abi::rt::ALLOCATOR_EXIT`].
-    pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) {
+    /// Whose calls of an allocator these are: before the first worker runs, it is as if that called.
+    fn allocates(&self) -> WorkerId {
+        self.conductor.running.unwrap_or(WorkerId(0))
+    }
+
+    /// See [`coyote_abi::rt::ALLOCATOR_ENTER`].
+    pub fn allocator_enter(&mut self, old: u32) -> Result<(), Stopped> {
+        self.conductor.atomic_enter();
+        let worker = self.allocates();
+        let Some(blame) = self.conductor.runtime.heap.enter(worker, old) else { return Ok(()) };
+        let violation = self.conductor.free_violation(worker, old, blame);
+        self.conductor.stop_at(violation);
+        Err(Stopped)
+    }
+
+    /// See [`coyote_abi::rt::ALLOCATOR_EXIT`]. The number of the event, if it is one.
+    pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) -> Option<u32> {
         self.conductor.atomic_exit();
-        let Some(worker) = self.conductor.running else { return };
+        let worker = self.allocates();
+        let change = self.conductor.runtime.heap.exit(worker, change)?;
+        self.touch_freed(&change);
         let runtime = &self.conductor.runtime;
         let (images, site_table) = (&self.images, &self.table);
         let done = |other: WorkerId, block: std::ops::RangeInclusive<u32>| {
@@ -147,7 +189,24 @@ impl Host {
             let ended = runtime.pending(other).standing == Standing::Ended;
             site_table.wasi_threads && (ended || on_its_stack().is_some_and(|sp| block.contains(&sp)))
         };
-        self.owners.allocator_exit(table, runtime, worker, change, &done);
+        self.owners.allocator_exit(table, runtime, worker, &change, &done);
+        Some(change.event)
+    }
+
+    /// To free a block is to write it, for whoever accesses it without being ordered. Stacks are left out:
+    /// see [`super::memory_errors`].
+    fn touch_freed(&mut self, change: &Change) {
+        let Some((old, Some(bytes))) =
+            change.old.filter(|_| change.old.map(|o| o.0) != change.new.map(|n| n.0))
+        else {
+            return;
+        };
+        let runtime = &mut self.conductor.runtime;
+        let block = old..=old.saturating_add(bytes);
+        let is_stack = runtime.workers().iter().any(|w| w.start.stack.is_some_and(|s| block.contains(&s.1)));
+        if !is_stack {
+            runtime.footprint.memory(Effect::Write, old.into(), bytes.into());
+        }
     }
 
     /// The guest wants so many pages of memory. Whether it may have them.
@@ -172,15 +231,18 @@ impl Host {
     /// Writes the worker globals of a worker that starts.
     fn write_fresh_globals(&mut self, worker: WorkerId, bytes: &mut Vec<u8>) {
         let me = self.owners.begin_segment(worker, 0);
-        let stack = match self.conductor.runtime.worker(worker).start.stack {
+        let start = self.conductor.runtime.worker(worker).start;
+        let stack = match start.stack {
             None if worker.0 == 0 => self.main_stack.map(|(low, _)| (low, None)),
             stack => stack.map(|(low, high)| (low, Some(high))),
         };
+        let learns = matches!(self.table.entries[start.entry as usize], Entry::WasiThread);
         bytes.clear();
         for (i, global) in self.table.worker_globals.iter().enumerate() {
             let value = match stack {
                 Some((_, Some(high))) if global.stack_pointer => u128::from(high & !15),
                 Some((low, _)) if global.name == coyote_abi::rt::STACK_LOW => u128::from(low),
+                None if learns && global.name == coyote_abi::rt::STACK_LOW => u128::from(u32::MAX),
                 _ if global.name == coyote_abi::rt::ME => u128::from(me),
                 _ if worker.0 == 0 => self.main_globals.get(i).copied().unwrap_or(global.initial),
                 _ => global.initial,
@@ -188,6 +250,22 @@ impl Host {
             let slot: [u8; GLOBAL_BYTES] = value.to_le_bytes();
             bytes.extend_from_slice(&slot);
         }
+    }
+
+    /// The stack pointer is below its bound. A worker of wasi-threads sets its own when it begins: then its
+    /// stack ends where the block begins in which that lies. `None`: there is no room for more.
+    pub fn learn_stack(&mut self, stack_pointer: u32) -> Option<u32> {
+        let runtime = &mut self.conductor.runtime;
+        let worker = self.conductor.running?;
+        let start = runtime.worker(worker).start;
+        if start.stack.is_some() || !matches!(self.table.entries[start.entry as usize], Entry::WasiThread) {
+            return None;
+        }
+        let block = stack_pointer.checked_sub(1).and_then(|last| runtime.heap.block_around(last));
+        if let Some(block) = block {
+            runtime.set_stack(worker, (block.address, stack_pointer));
+        }
+        Some(block.map_or(0, |block| block.address))
     }
 
     /// The value of a saved worker's stack pointer.
@@ -232,6 +310,21 @@ fn stack_pointer(table: &SiteTable, image: &Image) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
+/// A stack in terms of the original module, innermost first.
+pub fn original_stack(backtrace: &WasmBacktrace, table: &SiteTable) -> Vec<Location> {
+    let offsets = backtrace.frames().iter().filter_map(|f| f.module_offset());
+    offsets.filter_map(|offset| table.original(offset as u32)).collect()
+}
+
+/// An event of the heap has happened: notes where, if somebody wants to know.
+pub fn notice(caller: &mut Caller<'_, Host>, event: u32) {
+    let Some(at) = caller.data().watched.iter().position(|w| w.event == event) else { return };
+    let stack = original_stack(&WasmBacktrace::force_capture(caller.as_context()), &caller.data().table);
+    let host = caller.data_mut();
+    let seen = Seen { worker: host.allocates(), step: host.conductor.runtime.steps(), stack };
+    host.watched[at].seen = Some(seen);
+}
+
 /// Guest memory and the rest of the host, side by side.
 pub fn split<'a>(caller: &'a mut Caller<'_, Host>) -> (&'a mut [u8], &'a mut Host) {
     let memory = caller.data().memory;
@@ -249,19 +342,26 @@ pub fn with_memory<R>(
     function: impl FnOnce(&mut GuestMemory, &mut Conductor, &World) -> R,
 ) -> R {
     let (bytes, host) = split(caller);
-    let follows_owners = host.owner_table.is_some();
     let footprint = host.conductor.runtime.footprint.recording;
     // There may be more than the guest sees; before the start function ends, nobody has told the size.
     let seen = match host.conductor.memory_bytes as usize {
         0 => bytes.len(),
         seen => seen.min(bytes.len()),
     };
-    let mut memory =
-        GuestMemory::new(&mut bytes[..seen], &mut host.tracker.host_written, footprint || follows_owners);
+    let mut memory = GuestMemory::new(&mut bytes[..seen], &mut host.tracker.host_written);
     let result = function(&mut memory, &mut host.conductor, &host.world);
     let touched = memory.into_touched();
-    if let Some(worker) = host.conductor.running
-        && let Some(table) = host.owner_table
+    let running = host.conductor.running;
+    if let Some(worker) = running
+        && let Some(violation) = host.conductor.violation_by_host(worker, &touched)
+    {
+        // The guest goes on until it comes to the next scheduling point.
+        host.conductor.stop_at(violation);
+        let stack = original_stack(&WasmBacktrace::force_capture(&*caller), &caller.data().table);
+        caller.data_mut().stopped_at.get_or_insert((worker, stack));
+    }
+    if let Some(worker) = running
+        && let Some(table) = caller.data().owner_table
     {
         let (table, host) = table.data_and_store_mut(&mut *caller);
         host.owners.touch_by_host(table, &host.conductor.runtime, worker, &touched);
@@ -275,7 +375,7 @@ pub fn with_memory<R>(
 /// Reads numbers from guest memory, for [`crate::runtime::Runtime::perform`]. Whose access it is was
 /// known when the operation was announced, and so the owner table knows of it.
 pub fn reader(bytes: &mut [u8]) -> impl FnMut(u32, u8) -> Option<u64> + '_ {
-    |address, width| GuestMemory::new(bytes, &mut Vec::new(), false).read_number(address, width).ok()
+    |address, width| GuestMemory::new(bytes, &mut Vec::new()).read_number(address, width).ok()
 }
 
 /// Announces an operation of the running worker: `(result, unwind flag)`.
@@ -351,7 +451,7 @@ pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
         Action::Start
     };
     let a = match host.table.entries[start.entry as usize] {
-        coyote_instrumenter::Entry::WasiThread => worker.0 as i32,
+        Entry::WasiThread => worker.0 as i32,
         _ => start.a,
     };
     let (bytes, host) = frames.data_and_store_mut(&mut *caller);

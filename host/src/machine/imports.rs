@@ -1,13 +1,13 @@
 //! What the guest calls, translated into operations of the runtime.
 
-use super::host::{Host, Stopped, announce, next, split, with_memory};
+use super::host::{Host, Stopped, announce, next, notice, split, with_memory};
 use super::operations;
 use super::owners::Touch;
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
 use coyote_strategies::{Event, WorkerId};
-use wasmtime::{Caller, Linker, Result};
+use wasmtime::{Caller, Linker, Result, Val};
 
 type Guest<'a> = Caller<'a, Host>;
 
@@ -59,15 +59,17 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
             with_owners(&mut guest, |table, host| host.touch(table, touch).into())
         },
     )?;
-    linker.func_wrap(rt::MODULE, rt::ALLOCATOR_ENTER, |mut guest: Guest| {
-        guest.data_mut().allocator_enter();
+    linker.func_wrap(rt::MODULE, rt::ALLOCATOR_ENTER, |mut guest: Guest, old: i32| -> Result<()> {
+        Ok(guest.data_mut().allocator_enter(old as u32)?)
     })?;
     linker.func_wrap(
         rt::MODULE,
         rt::ALLOCATOR_EXIT,
         |mut guest: Guest, old: i32, new: i32, bytes: i32| {
             let change = (old as u32, new as u32, bytes as u32);
-            with_owners(&mut guest, |table, host| host.allocator_exit(table, change));
+            if let Some(event) = with_owners(&mut guest, |table, host| host.allocator_exit(table, change)) {
+                notice(&mut guest, event);
+            }
         },
     )?;
     Ok(())
@@ -91,9 +93,21 @@ fn control(linker: &mut Linker<Host>) -> Result<()> {
     })?;
     linker
         .func_wrap(rt::MODULE, rt::NEXT, |mut guest: Guest, frames_end: i32| next(&mut guest, frames_end))?;
-    linker.func_wrap(rt::MODULE, rt::STACK_OVERFLOW, |mut guest: Guest| -> Result<()> {
-        Err(guest.data_mut().stop(BugKind::StackOverflow, "the worker's stack is too small".into()).into())
-    })?;
+    linker.func_wrap(
+        rt::MODULE,
+        rt::STACK_OVERFLOW,
+        |mut guest: Guest, stack_pointer: i32| -> Result<()> {
+            if let Some(low) = guest.data_mut().learn_stack(stack_pointer as u32)
+                && let Some(global) = guest.data().stack_low
+            {
+                return global.set(&mut guest, Val::I32(low as i32));
+            }
+            Err(guest
+                .data_mut()
+                .stop(BugKind::StackOverflow, "the worker's stack is too small".into())
+                .into())
+        },
+    )?;
     linker.func_wrap(rt::MODULE, rt::FRAMES_OVERFLOW, |mut guest: Guest| -> Result<()> {
         let bound = Outcome::Bound(crate::outcome::Bound::Frames);
         guest.data_mut().conductor.outcome.get_or_insert(bound);

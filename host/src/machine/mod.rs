@@ -2,14 +2,15 @@
 //!
 //! In the order of the data: the guest's calls arrive at [`imports`], [`operations`], [`wasi`] and
 //! `assemblyscript`, which work on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is
-//! the door to memory, [`tracker`] knows what changed there and [`owners`] whose it is; [`stack`] reads
-//! suspended stacks, [`panic`] what Rust said before it aborted.
+//! the door to memory, [`tracker`] knows what changed there, [`owners`] whose it is and [`memory_errors`] what
+//! nobody may touch; [`stack`] reads suspended stacks, [`panic`] what Rust said before it aborted.
 
 mod assemblyscript;
 pub mod conductor;
 pub mod guest_memory;
 pub mod host;
 mod imports;
+pub mod memory_errors;
 mod operations;
 pub mod owners;
 mod panic;
@@ -22,11 +23,12 @@ use crate::artifact::Artifact;
 use crate::granules::{Granules, Sharing};
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use crate::runtime::Runtime;
+use crate::runtime::heap::Heap;
 use conductor::{Conductor, Read, Unfinished};
 use coyote_abi::rt;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Pick, Standing, WorkerId};
-use host::{Host, Image, Stopped, World};
+use host::{Host, Image, Stopped, Watched, World, original_stack};
 use owners::{Owners, OwnersSnapshot};
 use std::hash::Hash;
 use std::ops::Range;
@@ -108,8 +110,8 @@ pub struct Machine {
     start: Snapshot,
     /// Whether table state has to be assumed changed: the next start takes a fresh instance.
     tables_changed: bool,
-    /// Where the guest stopped, innermost first, if it stopped by a trap or a report of its own.
-    stopped_at: Vec<Location>,
+    /// Whether a test that passes is searched for leaks.
+    pub leaks: bool,
 }
 
 /// An error of the environment or of ours while setting up a guest.
@@ -142,6 +144,7 @@ impl Machine {
         host.conductor.runtime.files = files;
         host.main_stack = stack::main_stack(&artifact);
         host.conductor.null_bytes = stack::null_page(&artifact);
+        host.conductor.runtime.heap = Heap::new(artifact.options.memory_errors);
         let (store, ports) = instantiate(&artifact, host)?;
         let has = store.data().conductor.memory_bytes as usize;
         if has > memory_bytes_max {
@@ -156,8 +159,7 @@ impl Machine {
             runtime: Runtime::default(),
             unfinished: None,
         };
-        let mut machine =
-            Machine { artifact, store, ports, start, tables_changed: false, stopped_at: Vec::new() };
+        let mut machine = Machine { artifact, store, ports, start, tables_changed: false, leaks: false };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();
         Ok(machine)
@@ -226,7 +228,8 @@ impl Machine {
     }
 
     /// Makes the present memory and globals, with this runtime, the state in which iterations start.
-    pub fn set_start(&mut self, runtime: Runtime) {
+    pub fn set_start(&mut self, mut runtime: Runtime) {
+        runtime.heap = self.conductor().runtime.heap.at_start();
         let base: Arc<[u8]> = Arc::from(&self.memory()[..self.memory_bytes()]);
         self.ports.real_bytes = self.memory().len();
         self.collect_marks();
@@ -268,6 +271,17 @@ impl Machine {
         &mut self.store.data_mut().owners
     }
 
+    /// Notes where these events of the heap happen, from now on.
+    pub fn watch(&mut self, events: &[u32]) {
+        let watched = events.iter().map(|event| Watched { event: *event, seen: None });
+        self.store.data_mut().watched = watched.collect();
+    }
+
+    /// What was found out about the watched events.
+    pub fn watched(&self) -> &[Watched] {
+        &self.store.data().watched
+    }
+
     fn with_owners<R: Default>(&mut self, function: impl FnOnce(&mut Owners, &mut [u8]) -> R) -> R {
         let Some(table) = self.ports.owners else { return R::default() };
         let (table, host) = table.data_and_store_mut(&mut self.store);
@@ -276,7 +290,7 @@ impl Machine {
 
     /// Goes back to the start snapshot.
     pub fn begin(&mut self) -> Result<(), MachineError> {
-        self.stopped_at.clear();
+        self.store.data_mut().stopped_at = None;
         if self.tables_changed || self.memory().len() > self.ports.real_bytes {
             self.rebuild()?;
         } else {
@@ -297,6 +311,12 @@ impl Machine {
     /// Lets the guest run until it leaves: because the iteration ended or, without a strategy, because
     /// a choice is due. What happened stands in the conductor.
     pub fn run(&mut self) -> Result<(), MachineError> {
+        self.go()?;
+        self.find_leaks();
+        Ok(())
+    }
+
+    fn go(&mut self) -> Result<(), MachineError> {
         let result = self.ports.run.clone().call(&mut self.store, ());
         if self.artifact.table.changes_tables {
             self.tables_changed = self.read_tables_changed();
@@ -306,9 +326,11 @@ impl Machine {
             return Err(MachineError::Unsupported(what));
         }
         if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
-            let table = &self.artifact.table;
-            let offsets = backtrace.frames().iter().filter_map(|f| f.module_offset());
-            self.stopped_at = offsets.filter_map(|o| table.original(o as u32)).collect();
+            let stack = original_stack(backtrace, &self.artifact.table);
+            let host = self.store.data_mut();
+            if let Some(worker) = host.conductor.running {
+                host.stopped_at.get_or_insert((worker, stack));
+            }
         }
         if error.is::<Stopped>() || self.conductor().outcome.is_some() {
             return Ok(());
@@ -335,9 +357,10 @@ impl Machine {
 
     fn go_on(&mut self, goes_on: bool) -> Result<(), MachineError> {
         if goes_on {
-            self.run()?;
+            self.go()?;
         }
         self.conductor_mut().settle();
+        self.find_leaks();
         Ok(())
     }
 
@@ -395,10 +418,36 @@ impl Machine {
     /// Where a worker is, innermost first: from its saved frames, or from where the guest stopped.
     pub fn stack(&self, worker: coyote_strategies::WorkerId) -> Vec<Location> {
         let host = self.store.data();
-        if host.conductor.running == Some(worker) && !self.stopped_at.is_empty() {
-            return self.stopped_at.clone();
+        if let Some((stopped, stack)) = &host.stopped_at
+            && *stopped == worker
+            && !stack.is_empty()
+        {
+            return stack.clone();
         }
         host.images.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
+    }
+
+    /// A test that passed and lost a block has a bug, if the user wants it so.
+    fn find_leaks(&mut self) {
+        if !self.leaks || self.conductor().outcome != Some(Outcome::Passed) {
+            return;
+        }
+        let globals = self.save_globals();
+        let host = self.store.data();
+        let dead = stack::dead_at_end(host, stack::main_stack_alone(&self.artifact));
+        let runtime = &host.conductor.runtime;
+        let alive = |(i, _): &(usize, &Image)| {
+            runtime.workers().len() > *i && runtime.pending(WorkerId(*i as u32)).standing != Standing::Ended
+        };
+        let frames = host.images.iter().enumerate().filter(alive).map(|(_, image)| &image.bytes[..]);
+        let roots: Vec<&[u8]> = frames.chain([&globals[..]]).collect();
+        let stacks: Vec<u32> = runtime.workers().iter().filter_map(|w| Some(w.start.stack?.0)).collect();
+        let leaks = runtime.heap.leaks(&self.memory()[..self.memory_bytes()], &dead, &roots, &stacks);
+        if let Some(violation) = memory_errors::leak(&leaks) {
+            let conductor = self.conductor_mut();
+            conductor.outcome = None;
+            conductor.stop_at(violation);
+        }
     }
 
     /// Saves the state. Every worker must be suspended.
@@ -426,7 +475,7 @@ impl Machine {
 
     /// Returns to a saved state.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MachineError> {
-        self.stopped_at.clear();
+        self.store.data_mut().stopped_at = None;
         self.resize(snapshot.memory_bytes)?;
         self.restore_memory(&snapshot.chunks);
         self.with_owners(|owners, table| owners.restore(table, &snapshot.owners));
@@ -473,7 +522,12 @@ impl Machine {
         }
         each(Part::Owners, self.with_owners(|owners, table| owners.digest(table)));
         let host = self.store.data();
-        each(Part::Runtime, host.conductor.runtime.digest());
+        // A step that must not be taken changes nothing but the outcome.
+        let bug = match &host.conductor.outcome {
+            Some(Outcome::Bug(bug)) => xxh3_128_with_seed(bug.kind.name().as_bytes(), 3),
+            _ => 0,
+        };
+        each(Part::Runtime, host.conductor.runtime.digest().wrapping_add(bug));
         each(Part::Globals, xxh3_128_with_seed(&globals, 1));
         if let Some(unfinished) = host.conductor.unfinished() {
             let mut hasher = Xxh3::with_seed(2);
@@ -588,6 +642,7 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
     host.memory = None;
     host.frames = None;
     host.owner_table = None;
+    host.stack_low = None;
     host.me = None;
     host.conductor.running = None;
     let failed = |e: wasmtime::Error| MachineError::Instantiate(format!("{e:#}"));
@@ -625,12 +680,14 @@ fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Port
     let me = artifact.table.worker_globals.iter().position(|g| g.name == rt::ME);
     let me = me.map(|n| format!("{}{n}", rt::WORKER_GLOBAL_PREFIX));
     let me = me.and_then(|name| instance.get_global(&mut store, &name));
+    let stack_low = instance.get_global(&mut store, rt::STACK_LOW);
     let real_bytes = memory.map_or(0, |m| m.data_size(&store));
     let seen = pages.and_then(|p| p.get(&mut store).i32()).map(|p| u64::from(p as u32) << 16);
     let host = store.data_mut();
     host.memory = memory;
     host.frames = frames;
     host.owner_table = owners;
+    host.stack_low = stack_low;
     host.me = me;
     host.conductor.memory_bytes = seen.unwrap_or(real_bytes as u64);
     Ok((store, Ports { instance, run, memory, dirty, owners, pages, real_bytes, globals }))

@@ -31,7 +31,9 @@
 //! stale pointer, then it can also come before the malloc, where it finds a freed granule, and whoever
 //! accesses that makes it shared. To free is to write: granules of a block that belong to another worker
 //! become shared, unless that worker's accesses come before. With wasi-threads, where joins are not known, a
-//! worker that has ended, or whose stack is freed, is taken to have been joined.
+//! worker that has ended, or whose stack is freed, is taken to have been joined. Of a granule of which only
+//! a part was freed, what is known stays; but every access of it is looked at, since one of the freed part
+//! is an error of the guest ([`super::memory_errors`]).
 //!
 //! # What is not seen
 //! - Interaction through anything but memory and operations: the addresses that malloc returns, virtual
@@ -43,6 +45,7 @@
 use super::segments::{Segment, Segments};
 use crate::granules::{Granules, Sharing};
 use crate::runtime::Runtime;
+use crate::runtime::heap::Change;
 use coyote_abi::rt::{GRANULE, Granule, NOBODY};
 use coyote_strategies::{Access, Effect, Standing, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,13 +69,12 @@ pub struct Touch {
 /// Everything about owners that belongs to the state of the program, but for the table itself.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// Sizes of blocks in use, by address.
-    blocks: Arc<BTreeMap<u32, u32>>,
     segments: Segments,
     /// Who wrote, and handed over, what its owner has only read.
     given: BTreeMap<u32, Segment>,
-    /// How deep in allocators each worker is.
-    allocating: Vec<u32>,
+    /// The bytes of granules of which a part was freed: in the table they stand as untouched, so that every
+    /// access of them is looked at.
+    hidden: BTreeMap<u32, u8>,
 }
 
 /// The owner table at one moment.
@@ -97,7 +99,6 @@ pub struct Owners {
     /// Granules that became shared, since they were last asked for.
     grown: BTreeSet<u32>,
     known: Known,
-    start: Known,
     /// A planted fault.
     #[doc(hidden)]
     pub fault: Option<Fault>,
@@ -151,7 +152,6 @@ impl Owners {
 
     /// The present state is the one in which iterations start: nothing has been accessed since.
     pub fn set_start(&mut self, table: &mut [u8]) {
-        self.start = Known { blocks: self.known.blocks.clone(), ..Known::default() };
         self.begin(table);
     }
 
@@ -165,7 +165,7 @@ impl Owners {
     /// Goes back to the start. Costs what changed since then.
     pub fn begin(&mut self, table: &mut [u8]) {
         self.grown.clear();
-        self.known.clone_from(&self.start);
+        self.known = Known::default();
         self.clear(table);
         self.change_sharing(table, self.next.clone());
     }
@@ -221,10 +221,9 @@ impl Owners {
             xxh3_128_with_seed(&[a.to_le_bytes(), b.to_le_bytes()].concat(), seed)
         };
         let given = self.known.given.iter().map(|(granule, by)| part(13, *granule, by.worker.0));
-        let granules = self.changed.iter().map(|g| part(10, *g, table[*g as usize].into()));
-        let blocks = self.known.blocks.iter().map(|(address, bytes)| part(11, *address, *bytes));
+        let granules = self.changed.iter().map(|g| part(10, *g, self.byte(table, *g).into()));
         let joined = self.known.segments.joins().map(|(by, whom)| part(12, by, whom));
-        granules.chain(given).chain(blocks).chain(joined).fold(0, u128::wrapping_add)
+        granules.chain(given).chain(joined).fold(0, u128::wrapping_add)
     }
 
     /// The worker is about to access memory that all of the guest sees. Whether that is a point.
@@ -237,7 +236,7 @@ impl Owners {
             self.filled = end;
             return true;
         }
-        if touch.bytes == 0 || self.allocating(worker) > 0 {
+        if touch.bytes == 0 || runtime.heap.allocating(worker) {
             return false;
         }
         if self.fault == Some(Fault::NoStraddleCheck) {
@@ -246,8 +245,8 @@ impl Owners {
         // No short cut: every granule has to know.
         granules.fold(false, |point, granule| {
             let (new, given_by) =
-                self.touched(granule, table[granule as usize], runtime, worker, touch.write);
-            self.set(table, granule, new);
+                self.touched(granule, self.byte(table, granule), runtime, worker, touch.write);
+            self.set(table, granule, new, runtime);
             match given_by {
                 Some(segment) => self.known.given.insert(granule, segment),
                 None => self.known.given.remove(&granule),
@@ -302,8 +301,20 @@ impl Owners {
         }
     }
 
-    fn set(&mut self, table: &mut [u8], granule: u32, new: u8) {
-        let old = std::mem::replace(&mut table[granule as usize], new);
+    /// What is known of a granule.
+    fn byte(&self, table: &[u8], granule: u32) -> u8 {
+        self.known.hidden.get(&granule).copied().unwrap_or(table[granule as usize])
+    }
+
+    fn set(&mut self, table: &mut [u8], granule: u32, new: u8, runtime: &Runtime) {
+        let old = self.byte(table, granule);
+        if new != SHARED && new != FREED && runtime.heap.any_freed(granule * GRANULE, GRANULE) {
+            table[granule as usize] = UNTOUCHED;
+            self.known.hidden.insert(granule, new);
+        } else {
+            table[granule as usize] = new;
+            self.known.hidden.remove(&granule);
+        }
         if old == UNTOUCHED && new != UNTOUCHED {
             self.changed.push(granule);
         }
@@ -334,53 +345,31 @@ impl Owners {
         }
     }
 
-    fn allocating(&self, worker: WorkerId) -> u32 {
-        self.known.allocating.get(worker.index()).copied().unwrap_or(0)
-    }
-
-    pub fn allocator_enter(&mut self, worker: WorkerId) {
-        let needed = worker.index() + 1;
-        if self.known.allocating.len() < needed {
-            self.known.allocating.resize(needed, 0);
-        }
-        self.known.allocating[worker.index()] += 1;
-    }
-
-    /// The worker leaves an allocator, which took back the block `old` and handed out `new`. What an
-    /// allocator that is called by another one says does not count. `done`: whether another worker is
-    /// taken to be done with a block, given as its addresses and the one behind, without being joined.
+    /// The worker leaves an allocator. `done`: whether another worker is taken to be done with a block, given
+    /// as its addresses and the one behind, without being joined.
     pub fn allocator_exit(
         &mut self,
         table: &mut [u8],
         runtime: &Runtime,
         worker: WorkerId,
-        (old, new, bytes): (u32, u32, u32),
+        change: &Change,
         done: &dyn Fn(WorkerId, RangeInclusive<u32>) -> bool,
     ) {
-        let depth = self.allocating(worker);
-        if depth > 0 {
-            self.known.allocating[worker.index()] -= 1;
-        }
-        let failed = new == 0 && bytes > 0;
-        if depth != 1 || failed || (old, new) == (0, 0) {
-            return;
-        }
-        let blocks = Arc::make_mut(&mut self.known.blocks);
-        let old_bytes = if old == 0 { None } else { blocks.remove(&old) };
-        if new != 0 {
-            blocks.insert(new, bytes);
-        }
         if self.sharing == Sharing::All {
             return;
         }
-        if old != 0 && old != new {
-            let block = (old, old_bytes.unwrap_or(1));
+        if let Some((old, bytes)) = change.old
+            && change.new.is_none_or(|(new, _)| new != old)
+        {
+            let block = (old, bytes.unwrap_or(1));
             for (granule, byte) in self.freed(table, runtime, worker, block, done) {
-                self.set(table, granule, byte);
-                self.known.given.remove(&granule);
+                self.set(table, granule, byte, runtime);
+                if byte == SHARED || byte == FREED {
+                    self.known.given.remove(&granule);
+                }
             }
         }
-        if new != 0 {
+        if let Some((new, bytes)) = change.new {
             let freed = self.touched_in(table, granules(new, bytes)).filter(|(_, byte)| *byte == FREED);
             let freed: Vec<u32> = freed.map(|(granule, _)| granule).collect();
             freed.iter().for_each(|granule| table[*granule as usize] = UNTOUCHED);
@@ -398,7 +387,7 @@ impl Owners {
             true => range.collect(),
             false => self.changed.iter().copied().filter(|granule| range.contains(granule)).collect(),
         };
-        let bytes: Vec<(u32, u8)> = touched.into_iter().map(|g| (g, table[g as usize])).collect();
+        let bytes: Vec<(u32, u8)> = touched.into_iter().map(|g| (g, self.byte(table, g))).collect();
         bytes.into_iter().filter(|(_, byte)| *byte != UNTOUCHED)
     }
 
@@ -426,7 +415,8 @@ impl Owners {
             match over {
                 false => changes.push((granule, SHARED)),
                 true if whole.contains(&granule) => changes.push((granule, after)),
-                true => {}
+                // Its other blocks are whose they were.
+                true => changes.push((granule, byte)),
             }
         }
         changes

@@ -60,6 +60,14 @@ pub fn main_stack(artifact: &Artifact) -> Option<(u32, u32)> {
     Some((below.unwrap_or(FIRST), high))
 }
 
+/// Where the first worker's stack is and nothing else, if the linker put it before all data. Else only its
+/// upper end is known.
+pub fn main_stack_alone(artifact: &Artifact) -> Option<(u32, u32)> {
+    let high = artifact.table.worker_globals.iter().find(|g| g.stack_pointer)?.initial as u32;
+    let first = artifact.data().iter().map(|d| d.0).min()?;
+    (first >= high).then_some((0, high))
+}
+
 /// How many bytes from address 0 on a compiled guest never uses on purpose: linkers leave the first
 /// 1024 free or put the far end of the first worker's stack there. 0 for a guest of which we do not
 /// know that: one without a stack pointer, or with a tiny stack at the beginning of memory.
@@ -69,6 +77,22 @@ pub fn null_page(artifact: &Artifact) -> u64 {
     let data_above = artifact.data().iter().all(|(start, _)| u64::from(*start) >= BYTES);
     let known = pointer.is_some_and(|g| g.initial >= 2 * u128::from(BYTES)) && data_above;
     if known { BYTES } else { 0 }
+}
+
+/// Ranges of guest memory that hold nothing any more when a test has ended: stacks of workers that ended,
+/// and of the others what lies below all that is live there.
+pub fn dead_at_end(host: &Host, main_stack: Option<(u32, u32)>) -> Vec<Range<usize>> {
+    let runtime = &host.conductor.runtime;
+    let mut dead = dead_ranges(host, RED_ZONE);
+    for (i, worker) in runtime.workers().iter().enumerate() {
+        let stack = worker.start.stack.or(main_stack.filter(|_| i == 0));
+        if let Some((low, high)) = stack
+            && runtime.pending(coyote_strategies::WorkerId(i as u32)).standing == Standing::Ended
+        {
+            dead.push(indices(low..high));
+        }
+    }
+    dead
 }
 
 /// Ranges of guest memory that belong to a suspended worker's stack and lie below all that is live

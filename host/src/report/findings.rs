@@ -1,5 +1,6 @@
 //! Where every worker was when a bug was found.
 
+use super::History;
 use crate::execution::Execution;
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::{Lock, Place, Request, Runtime, Stream};
@@ -27,6 +28,8 @@ pub struct Findings {
     pub culprit: Option<WorkerId>,
     /// Workers that have not ended, in the order of creation.
     pub workers: Vec<WorkerAt>,
+    /// What happened to the block that it is about, if it is about one.
+    pub history: Option<History>,
     /// What the guest wrote.
     pub output: Vec<Line>,
 }
@@ -59,6 +62,7 @@ impl Findings {
             message: bug.message.clone(),
             culprit: bug.worker,
             workers: workers.collect(),
+            history: None,
             output: lines(runtime),
         }
     }
@@ -78,6 +82,10 @@ impl Findings {
             Some(culprit) => self.workers.iter().filter(|w| w.id == culprit).map(|w| &w.stack[..]).collect(),
             None => self.workers.iter().map(|w| &w.stack[..]).collect(),
         };
+        if self.kind == BugKind::Leak {
+            // Where it was lost nobody knows.
+            places.extend(self.history.iter().flat_map(|h| &h.allocated).map(|event| &event.stack[..]));
+        }
         places.sort();
         places.dedup();
         places

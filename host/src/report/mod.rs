@@ -2,14 +2,17 @@
 //!
 //! - [`findings`]: where every worker was when it happened.
 //! - `frames`: stacks and places in lines.
+//! - [`history`]: what happened to a block of the heap.
 //! - [`searched`]: what a search says of itself.
 //! - [`text`]: the report for a terminal.
 //! - [`log`]: the whole iteration, step by step.
 
 pub mod findings;
 mod frames;
+pub mod history;
 pub mod log;
 pub mod searched;
 pub mod text;
 
 pub use findings::{Findings, WorkerAt};
+pub use history::History;

@@ -3,7 +3,10 @@
 
 use super::Findings;
 use super::frames::{one_line, stack};
+use super::history::Event;
 use crate::explore::Found;
+use crate::machine::memory_errors::amount;
+use crate::outcome::BugKind;
 use crate::runtime::Stream;
 use crate::symbols::Symbols;
 use crate::trace::{Decision, Trace};
@@ -29,6 +32,7 @@ pub fn verdict(test: &str, found: &Found) -> String {
 pub fn details(found: &Found, symbols: &Symbols) -> String {
     let mut text = String::new();
     workers(&mut text, &found.findings, symbols);
+    history(&mut text, &found.findings, symbols);
     switches(&mut text, &found.trace, symbols);
     output(&mut text, &found.findings);
     text
@@ -40,6 +44,28 @@ fn workers(text: &mut String, findings: &Findings, symbols: &Symbols) {
         for line in stack(&worker.stack, symbols) {
             let _ = writeln!(text, "    {line}");
         }
+    }
+}
+
+/// Where the block was allocated and freed that a memory error is about.
+fn history(text: &mut String, findings: &Findings, symbols: &Symbols) {
+    let Some(history) = &findings.history else { return };
+    let block = format!("the block of {} at {:#x}", amount(history.bytes), history.address);
+    match &history.allocated {
+        Some(allocated) => event(text, &format!("{block} was allocated"), allocated, symbols),
+        None => {
+            let _ = writeln!(text, "  {block} was allocated before the test began");
+        }
+    }
+    if let Some(freed) = &history.freed {
+        event(text, "it was freed", freed, symbols);
+    }
+}
+
+fn event(text: &mut String, what: &str, event: &Event, symbols: &Symbols) {
+    let _ = writeln!(text, "  {what} by {} in step {}", event.title, event.step);
+    for line in stack(&event.stack, symbols) {
+        let _ = writeln!(text, "    {line}");
     }
 }
 

@@ -61,6 +61,7 @@ impl Runtime {
             }
         }
         sum = sum.wrapping_add(self.files.digest());
+        sum = sum.wrapping_add(u128::from(self.heap.digest()));
         if let Some(read) = self.clock.read_state() {
             sum = sum.wrapping_add(part(6, &|h| (read.0, read.1, read.2.map(key)).hash(h)));
         }

@@ -15,6 +15,7 @@
 //! - [`files`]: the guest's files.
 //! - [`harness`]: where a test begins and ends within a test harness.
 //! - [`footprint`]: what a step touches.
+//! - [`heap`]: the blocks of the guest's allocator.
 //! - [`digest`]: the hash of all this.
 
 mod barrier;
@@ -24,6 +25,7 @@ mod faults;
 pub mod files;
 mod footprint;
 mod harness;
+pub mod heap;
 mod lock;
 mod locks;
 mod mutex;
@@ -46,6 +48,7 @@ pub use faults::{Faults, Planted};
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use harness::Harness;
+use heap::Heap;
 use lock::Look;
 pub use lock::{Lock, Place};
 use mutex::Mutex;
@@ -136,6 +139,7 @@ pub struct Runtime {
     clock: Clock,
     faults: Faults,
     pub files: Files,
+    pub heap: Heap,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
     /// ended is then somebody's mistake. With wasi-threads, joins happen inside of the guest.
@@ -174,6 +178,7 @@ impl Runtime {
         self.clock.clone_from(&other.clock);
         self.faults = other.faults;
         self.files.clone_from(&other.files);
+        self.heap.clone_from(&other.heap);
         self.at_exit = other.at_exit;
         self.knows_joins = other.knows_joins;
         self.harness = other.harness;
@@ -316,6 +321,11 @@ impl Runtime {
     /// Where the `memory.copy` that the worker is about to announce reads from.
     pub fn set_copy_source(&mut self, id: WorkerId, address: u32) {
         self.workers[id.index()].copy_source = address;
+    }
+
+    /// Where the worker's stack turned out to be.
+    pub fn set_stack(&mut self, id: WorkerId, bounds: (u32, u32)) {
+        self.workers[id.index()].start.stack = Some(bounds);
     }
 
     #[inline]

@@ -52,7 +52,7 @@ impl Expected {
     pub fn artifact(&self) -> Arc<Artifact> {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
         match options[..] {
-            [] => artifact(&self.module),
+            [] | ["--leaks"] => artifact(&self.module),
             ["--points", "sync"] => compiled(&self.module, Points::Sync),
             _ => panic!("{self:?}: other options are for the command line"),
         }
@@ -105,6 +105,7 @@ fn run(
     let directory = tempfile::tempdir().unwrap();
     let mut settings = guest::settings();
     settings.limits.fair_steps_max = fair_steps_max;
+    settings.leaks = expected.options.iter().any(|o| o == "--leaks");
     let plan = Plan {
         artifact: &artifact,
         test: &test,

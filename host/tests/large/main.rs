@@ -89,6 +89,7 @@ fn settings(arguments: &[&str]) -> Settings {
         limits: Limits { unfair_steps_max: steps_max, fair_steps_max: steps_max, fail_on_steps_max: true },
         at_exit: AtExit::Wait,
         faults: Default::default(),
+        leaks: false,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World {
             arguments: arguments.iter().map(|a| a.to_string()).collect(),

@@ -1,0 +1,205 @@
+//! Accesses that the guest must not make: of null, beyond memory, of freed blocks and behind blocks.
+//!
+//! An access is looked at when its worker was picked, not when it announced it: others may free the block
+//! in between. Nobody minds what an allocator does to its own heap, nor what a worker does on its own
+//! stack after somebody freed that: libraries that create threads take the stack of a thread back that
+//! has said its last word, while it still has instructions to execute that return from there.
+
+use super::conductor::Conductor;
+use crate::outcome::{Bug, BugKind};
+use crate::runtime::Request;
+use crate::runtime::heap::{Blame, Live, Wrong};
+use coyote_strategies::{Access, Effect, OpKind, Operation, WorkerId};
+
+/// Why a worker must not do something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    pub bug: Bug,
+    /// The block concerned, if it is one of the heap.
+    pub blame: Option<Blame>,
+}
+
+/// A range of guest memory that an operation touches.
+#[derive(Clone, Copy)]
+struct Range {
+    address: u64,
+    bytes: u32,
+    write: bool,
+}
+
+/// Whether an operation is about the sync object at an address, in memory that must not be freed.
+fn concerns_object(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Lock | OpKind::TryLock | OpKind::Unlock | OpKind::Wait | OpKind::Signal | OpKind::Broadcast
+    )
+}
+
+impl Conductor {
+    /// Whether an operation is beyond doubt.
+    #[inline]
+    pub fn plainly_allowed(&self, operation: &Operation) -> bool {
+        if !operation.kind.accesses_memory() {
+            return !concerns_object(operation.kind) || self.runtime.heap.clean(operation.object, 1);
+        }
+        operation.size > 0
+            && operation.object >= self.null_bytes
+            && operation.object + u64::from(operation.size) <= self.memory_bytes
+            && self.runtime.heap.clean(operation.object, operation.size)
+            && operation.kind != OpKind::Copy
+    }
+
+    /// Why the worker must not do what it announced, if it must not.
+    pub fn violation(&self, worker: WorkerId, operation: &Operation) -> Option<Violation> {
+        let range = |address: u64, bytes: u32, write: bool| Range { address, bytes, write };
+        let mut ranges = [None, None];
+        let state = self.runtime.worker(worker);
+        match operation.kind {
+            OpKind::FutexWait => {
+                // Woken, it has read already; and whoever woke it may have freed the memory.
+                if let Request::FutexWait { address, bytes, .. } = state.request
+                    && !state.waiting
+                {
+                    ranges[0] = Some(range(address.into(), bytes.into(), false));
+                }
+            }
+            OpKind::Copy => {
+                ranges[0] = Some(range(operation.object, operation.size, true));
+                ranges[1] = Some(range(state.copy_source.into(), operation.size, false));
+            }
+            kind if kind.accesses_memory() => {
+                ranges[0] = Some(range(operation.object, operation.size, kind.writes()));
+            }
+            kind if concerns_object(kind) => {
+                let wrong = self.freed(worker, range(operation.object, 1, false))?;
+                return Some(self.heap_violation(worker, wrong, operation.kind.name(), operation.object, 0));
+            }
+            _ => return None,
+        }
+        let found =
+            ranges.into_iter().flatten().find_map(|r| self.forbidden(worker, r, operation.kind.name()));
+        found
+    }
+
+    /// Why the worker must not let the host make these accesses.
+    pub fn violation_by_host(&self, worker: WorkerId, accesses: &[Access]) -> Option<Violation> {
+        accesses.iter().find_map(|access| {
+            let write = access.effect == Effect::Write;
+            let what = if write { "write by the host" } else { "read by the host" };
+            let range = Range { address: access.object, bytes: access.size, write };
+            // Beyond memory it is an error that the guest is told.
+            let within = access.object + u64::from(access.size) <= self.memory_bytes;
+            if within { self.forbidden(worker, range, what) } else { None }
+        })
+    }
+
+    fn forbidden(&self, worker: WorkerId, range: Range, what: &str) -> Option<Violation> {
+        let Range { address, bytes, write } = range;
+        if bytes == 0 && address <= self.memory_bytes {
+            return None;
+        }
+        let trap = |message: String| {
+            let bug = Bug { kind: BugKind::Trap, message, worker: Some(worker) };
+            Some(Violation { bug, blame: None })
+        };
+        if address < self.null_bytes {
+            return trap(format!("access through a null pointer (address {address:#x})"));
+        }
+        if address + u64::from(bytes) > self.memory_bytes {
+            return trap("access outside of memory".into());
+        }
+        if self.runtime.heap.clean(address, bytes) || self.runtime.heap.allocating(worker) {
+            return None;
+        }
+        let wrong = match self.freed(worker, range) {
+            Some(wrong) => wrong,
+            None => match self.runtime.heap.wrong(address as u32, bytes, write)? {
+                Wrong::Freed(_) => return None,
+                beyond => beyond,
+            },
+        };
+        Some(self.heap_violation(worker, wrong, what, address, bytes))
+    }
+
+    /// Whether a range was freed, and is not a part of the worker's own stack.
+    fn freed(&self, worker: WorkerId, range: Range) -> Option<Wrong> {
+        let wrong = self.runtime.heap.wrong(range.address as u32, range.bytes, range.write)?;
+        let Wrong::Freed(freed) = wrong else { return None };
+        let stack = self.runtime.worker(worker).start.stack;
+        let own = stack.is_some_and(|(low, high)| {
+            let (start, end) = (freed.block.address, freed.block.address.saturating_add(freed.block.bytes));
+            (start..=end).contains(&low) && (start..=end).contains(&high)
+        });
+        if own { None } else { Some(wrong) }
+    }
+
+    fn heap_violation(
+        &self,
+        worker: WorkerId,
+        wrong: Wrong,
+        what: &str,
+        address: u64,
+        bytes: u32,
+    ) -> Violation {
+        let blame = wrong.blame();
+        let size = amount(bytes);
+        let block = amount(blame.bytes);
+        let place = match bytes {
+            0 => format!("{what} at {address:#x}"),
+            _ => format!("{what} of {size} at {address:#x}"),
+        };
+        let start = u64::from(blame.address);
+        let message = match wrong {
+            Wrong::Freed(_) if address < start => {
+                format!("{place}, in front of and in a freed block of {block}")
+            }
+            Wrong::Freed(_) if address == start => {
+                format!("{place}, the beginning of a freed block of {block}")
+            }
+            Wrong::Freed(_) => {
+                format!("{place}, {} into a freed block of {block}", amount((address - start) as u32))
+            }
+            Wrong::Beyond(_) => {
+                let end = address + u64::from(bytes) - (start + u64::from(blame.bytes));
+                format!("{place}, up to {} behind the end of a block of {block}", amount(end as u32))
+            }
+        };
+        Violation { bug: Bug { kind: blame.kind, message, worker: Some(worker) }, blame: Some(blame) }
+    }
+
+    /// What is wrong with giving the block at an address back to the allocator.
+    pub fn free_violation(&self, worker: WorkerId, address: u32, blame: Blame) -> Violation {
+        let block = amount(blame.bytes);
+        let message = match blame.kind {
+            BugKind::DoubleFree => format!("the block of {block} at {address:#x} is freed already"),
+            _ => {
+                let into = amount(address - blame.address);
+                let freed = if blame.freed.is_some() { " that is freed already" } else { "" };
+                format!("{address:#x} is freed, which is {into} into a block of {block}{freed}")
+            }
+        };
+        Violation { bug: Bug { kind: blame.kind, message, worker: Some(worker) }, blame: Some(blame) }
+    }
+}
+
+/// Blocks that were lost, as one error.
+pub fn leak(leaks: &[Live]) -> Option<Violation> {
+    let first = leaks.first()?;
+    let bytes = amount(first.bytes);
+    let message = match leaks.len() {
+        1 => format!("a block of {bytes} is not freed, and nothing points to it"),
+        n => {
+            let sum: u64 = leaks.iter().map(|l| u64::from(l.bytes)).sum();
+            format!(
+                "{n} blocks are not freed, and nothing points to them: {sum} bytes, the first one {bytes}"
+            )
+        }
+    };
+    let bug = Bug { kind: BugKind::Leak, message, worker: None };
+    Some(Violation { bug, blame: Some(Blame::new(BugKind::Leak, *first, None)) })
+}
+
+/// A number of bytes in words.
+pub fn amount(bytes: u32) -> String {
+    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
+}

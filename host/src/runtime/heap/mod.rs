@@ -1,0 +1,166 @@
+//! What the guest's allocator has handed out and taken back, as its functions say it.
+//!
+//! The instrumenter reports every outermost call of an allocator: what comes back is checked when the
+//! call begins, and what was done is known when it ends. Both are *events*, numbered from the beginning of
+//! the program: a report names the events of a block, and a second execution of the same schedule finds out
+//! where they were ([`crate::report::history`]).
+//!
+//! What a block's memory is checked for is in [`blocks`]. Nothing is claimed of memory that no known
+//! function handed out, nor of anything if the guest has allocator functions of an unknown kind.
+
+mod blocks;
+mod leaks;
+
+#[cfg(test)]
+mod tests;
+
+use crate::outcome::BugKind;
+use blocks::Blocks;
+pub use blocks::{Freed, Live, Wrong};
+use coyote_abi::rt::ALLOCATOR_UNKNOWN;
+use coyote_strategies::WorkerId;
+
+/// See the module's documentation. A part of the program's state.
+#[derive(Clone, Debug, Default)]
+pub struct Heap {
+    /// Whether errors are looked for. If not, only sizes of blocks are known.
+    watching: bool,
+    blocks: Blocks,
+    /// Events so far, and how many there were when iterations start.
+    events: u32,
+    start: u32,
+    /// How deep in allocators each worker is.
+    depths: Vec<u32>,
+}
+
+/// What an allocator did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The block that it took back: its address, and its size if that is known.
+    pub old: Option<(u32, Option<u32>)>,
+    /// The block that it handed out.
+    pub new: Option<(u32, u32)>,
+    /// The event's number.
+    pub event: u32,
+}
+
+/// The block that an error is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blame {
+    pub kind: BugKind,
+    pub address: u32,
+    pub bytes: u32,
+    /// The event that allocated it; the first `start` events are those before the iteration.
+    pub allocated: u32,
+    pub freed: Option<u32>,
+}
+
+impl Heap {
+    pub fn new(watching: bool) -> Heap {
+        Heap { watching, ..Heap::default() }
+    }
+
+    /// The same heap at the beginning of an iteration.
+    pub fn at_start(&self) -> Heap {
+        Heap { start: self.events, depths: Vec::new(), ..self.clone() }
+    }
+
+    pub fn digest(&self) -> u64 {
+        self.blocks.digest()
+    }
+
+    /// Events before the iteration began.
+    pub fn start(&self) -> u32 {
+        self.start
+    }
+
+    /// Whether the worker is inside of an allocator.
+    pub fn allocating(&self, worker: WorkerId) -> bool {
+        self.depths.get(worker.index()).is_some_and(|depth| *depth > 0)
+    }
+
+    /// Whether nothing can be wrong with an access of so many bytes, at least 1. False says nothing.
+    #[inline]
+    pub fn clean(&self, address: u64, bytes: u32) -> bool {
+        self.blocks.clean(address, bytes) || !self.watching
+    }
+
+    /// What is wrong with an access.
+    pub fn wrong(&self, address: u32, bytes: u32, write: bool) -> Option<Wrong> {
+        let looks = self.watching && bytes > 0;
+        if looks { self.blocks.wrong(address, bytes, write) } else { None }
+    }
+
+    /// Whether any of so many bytes was freed.
+    pub fn any_freed(&self, address: u32, bytes: u32) -> bool {
+        self.watching && self.blocks.any_freed(address, bytes)
+    }
+
+    /// The block in use that holds an address.
+    pub fn block_around(&self, address: u32) -> Option<Live> {
+        self.blocks.around(address)
+    }
+
+    /// A worker enters an allocator, to give the block `old` back unless it is 0. What is wrong with that.
+    pub fn enter(&mut self, worker: WorkerId, old: u32) -> Option<Blame> {
+        if self.depths.len() <= worker.index() {
+            self.depths.resize(worker.index() + 1, 0);
+        }
+        self.depths[worker.index()] += 1;
+        let outermost = self.depths[worker.index()] == 1;
+        if !outermost || !self.watching || old == 0 || self.blocks.at(old).is_some() {
+            return None;
+        }
+        if let Some(freed) = self.blocks.freed_at(old) {
+            let kind = if freed.block.address == old { BugKind::DoubleFree } else { BugKind::InvalidFree };
+            return Some(Blame::new(kind, freed.block, Some(freed.freed)));
+        }
+        self.blocks.around(old).map(|block| Blame::new(BugKind::InvalidFree, block, None))
+    }
+
+    /// The worker leaves an allocator, which took back the block `old` and handed out `new` of so many
+    /// bytes; 0 stands for none. What an allocator that is called by another one says does not count.
+    pub fn exit(&mut self, worker: WorkerId, (old, new, bytes): (u32, u32, u32)) -> Option<Change> {
+        let depth = self.depths.get_mut(worker.index())?;
+        let outermost = *depth == 1;
+        *depth = depth.saturating_sub(1);
+        if outermost && (old, new, bytes) == (0, 0, ALLOCATOR_UNKNOWN) {
+            self.watching = false;
+        }
+        let failed = new == 0 && bytes > 0;
+        if !outermost || failed || (old, new) == (0, 0) {
+            return None;
+        }
+        let event = self.events;
+        self.events += 1;
+        let mut change = Change { old: None, new: None, event };
+        if old != 0 && old == new {
+            change.old = Some((old, self.blocks.at(old).map(|b| b.bytes)));
+            self.blocks.resize(old, bytes);
+        } else if old != 0 {
+            change.old = Some((old, self.blocks.free(old, event).map(|b| b.bytes)));
+        }
+        if new != 0 {
+            change.new = Some((new, bytes));
+            if self.blocks.at(new).is_none() || old != new {
+                self.blocks.allocate(Live { address: new, bytes, allocated: event });
+            }
+        }
+        Some(change)
+    }
+}
+
+impl Blame {
+    pub fn new(kind: BugKind, block: Live, freed: Option<u32>) -> Blame {
+        Blame { kind, address: block.address, bytes: block.bytes, allocated: block.allocated, freed }
+    }
+}
+
+impl Wrong {
+    pub fn blame(self) -> Blame {
+        match self {
+            Wrong::Freed(freed) => Blame::new(BugKind::UseAfterFree, freed.block, Some(freed.freed)),
+            Wrong::Beyond(block) => Blame::new(BugKind::HeapOverflow, block, None),
+        }
+    }
+}
