@@ -27,11 +27,29 @@ struct Range {
     write: bool,
 }
 
-/// Whether an operation is about the sync object at an address, in memory that must not be freed.
+/// Whether an operation is about the sync object at an address, in memory that must not be freed. Not the
+/// second half of a wait for a condvar: what it waits for is the mutex.
 fn concerns_object(kind: OpKind) -> bool {
+    use OpKind::*;
     matches!(
         kind,
-        OpKind::Lock | OpKind::TryLock | OpKind::Unlock | OpKind::Wait | OpKind::Signal | OpKind::Broadcast
+        Lock | TryLock
+            | Unlock
+            | Wait
+            | Signal
+            | Broadcast
+            | Init
+            | Destroy
+            | ReadLock
+            | TryReadLock
+            | WriteLock
+            | TryWriteLock
+            | RwUnlock
+            | SemaphoreWait
+            | SemaphoreTryWait
+            | SemaphorePost
+            | SemaphoreValue
+            | BarrierWait
     )
 }
 
@@ -70,6 +88,8 @@ impl Conductor {
             kind if kind.accesses_memory() => {
                 ranges[0] = Some(range(operation.object, operation.size, kind.writes()));
             }
+            // Whoever ends a wait may free what was waited for.
+            kind if concerns_object(kind) && state.waiting => return None,
             kind if concerns_object(kind) => {
                 let wrong = self.freed(worker, range(operation.object, 1, false))?;
                 return Some(self.heap_violation(worker, wrong, operation.kind.name(), operation.object, 0));

@@ -51,8 +51,22 @@ pub struct Expectation {
     options: Vec<String>,
 }
 
-const VERDICTS: &[&str] =
-    &["passed", "bound", "deadlock", "assertion", "panic", "trap", "exit-code", "stack-overflow", "misuse"];
+const VERDICTS: &[&str] = &[
+    "passed",
+    "bound",
+    "deadlock",
+    "assertion",
+    "panic",
+    "trap",
+    "exit-code",
+    "stack-overflow",
+    "misuse",
+    "use-after-free",
+    "double-free",
+    "invalid-free",
+    "heap-overflow",
+    "leak",
+];
 
 /// Every test of every committed module has one expectation, and every expectation has its test.
 pub fn check() -> Result<()> {
