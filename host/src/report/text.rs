@@ -6,7 +6,6 @@ use super::frames::{one_line, stack};
 use super::history::Event;
 use crate::explore::Found;
 use crate::machine::memory_errors::amount;
-use crate::outcome::BugKind;
 use crate::runtime::Stream;
 use crate::symbols::Symbols;
 use crate::trace::{Decision, Trace};
