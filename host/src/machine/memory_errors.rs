@@ -96,9 +96,7 @@ impl Conductor {
             }
             _ => return None,
         }
-        let found =
-            ranges.into_iter().flatten().find_map(|r| self.forbidden(worker, r, operation.kind.name()));
-        found
+        ranges.into_iter().flatten().find_map(|r| self.forbidden(worker, r, operation.kind.name()))
     }
 
     /// Why the worker must not let the host make these accesses.

@@ -94,7 +94,8 @@ fn overlap(a: &Access, b: &Access) -> bool {
 fn conflict(a: Effect, b: Effect) -> bool {
     use Effect::{Await, Read, Share, TryShare, Unshare};
     let shares = |e| matches!(e, Share | TryShare | Unshare);
-    !matches!((a, b), (Read, Read) | (Await, Await)) && !(shares(a) && shares(b))
+    let commute = matches!((a, b), (Read, Read) | (Await, Await)) || shares(a) && shares(b);
+    !commute
 }
 
 #[cfg(test)]
