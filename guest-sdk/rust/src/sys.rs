@@ -134,7 +134,11 @@ mod tests {
         "rwlock_destroy",
         "condvar_init",
         "condvar_destroy",
+        "mutex_kind",
         "unsupported",
+        "atomic_begin",
+        "atomic_end",
+        guest::CALL_MAIN,
         guest::CALL_ENTRY,
     ];
 
