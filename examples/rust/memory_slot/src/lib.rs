@@ -75,9 +75,17 @@ fn read_locked() {
 #[coyote::test]
 fn clear_twice() {
     let slot = Slot::new([1, 2, 3]);
+    // Nothing is allocated between the two frees: else the second one could free what is somebody else's.
+    let gate = Mutex::new(());
+    let clear = || {
+        drop(gate.lock());
+        slot.clear();
+    };
     scope(|s| {
-        s.spawn(|| slot.clear());
-        s.spawn(|| slot.clear());
+        let closed = gate.lock();
+        s.spawn(clear);
+        s.spawn(clear);
+        drop(closed);
     });
 }
 
