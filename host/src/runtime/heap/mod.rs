@@ -74,6 +74,11 @@ impl Heap {
         self.start
     }
 
+    /// How many events there have been.
+    pub fn events(&self) -> u32 {
+        self.events
+    }
+
     /// Whether the worker is inside of an allocator.
     pub fn allocating(&self, worker: WorkerId) -> bool {
         self.depths.get(worker.index()).is_some_and(|depth| *depth > 0)
