@@ -70,7 +70,8 @@ pub fn library() -> Result<PathBuf> {
     let text = String::from_utf8_lossy(&printed.stdout).into_owned();
     let line = text.lines().find(|line| line.contains("lib_dir")).context("`zig env` names its lib_dir")?;
     let path = line.split('"').rfind(|part| Path::new(part).is_dir());
-    Ok(PathBuf::from(path.context("`zig env` names a directory")?))
+    // Zig names what lies below the present directory without it.
+    Ok(std::path::absolute(path.context("`zig env` names a directory")?)?)
 }
 
 #[cfg(unix)]
