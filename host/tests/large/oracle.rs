@@ -67,9 +67,11 @@ fn define(linker: &mut Linker<State>, module: &Module) -> Result<()> {
     for name in ["args_get", "environ_get"] {
         linker.func_wrap(WASI, name, |_: i32, _: i32| 0i32)?;
     }
-    linker.func_wrap(WASI, "clock_time_get", |mut guest: Guest, _: i32, _: i64, out: i32| {
+    linker.func_wrap(WASI, "clock_time_get", |mut guest: Guest, clock: i32, _: i64, out: i32| {
         // The tool's virtual clock: a microsecond passes at the first read, twice as much at the next.
-        let now = 1_000u64 * ((1 << guest.data().clock_reads) - 1);
+        // The wall clock begins with the year 2000.
+        const WALL: u64 = 946_684_800_000_000_000;
+        let now = 1_000u64 * ((1 << guest.data().clock_reads) - 1) + if clock == 0 { WALL } else { 0 };
         guest.data_mut().clock_reads += 1;
         write(&mut guest, out, &now.to_le_bytes());
         0i32
@@ -78,10 +80,11 @@ fn define(linker: &mut Linker<State>, module: &Module) -> Result<()> {
         if !(0..=2).contains(&fd) {
             return BAD_DESCRIPTOR;
         }
-        let mut character_device = [0; 24];
-        character_device[0] = 2;
-        character_device[8..].fill(0xff);
-        write(&mut guest, out, &character_device);
+        // No terminal; it can be read from, or written to.
+        let mut stream = [0; 24];
+        let rights = if fd == 0 { 1 << 1 } else { 1 << 6 };
+        (stream[8], stream[16]) = (rights, rights);
+        write(&mut guest, out, &stream);
         0
     })?;
     linker.func_wrap(WASI, "fd_write", |mut guest: Guest, _: i32, vectors: i32, count: i32, out: i32| {
@@ -95,11 +98,24 @@ fn define(linker: &mut Linker<State>, module: &Module) -> Result<()> {
         guest.data_mut().output.extend(written);
         0i32
     })?;
+    // The one directory that is open is the root of the tool's files; the programs here leave it alone.
+    linker.func_wrap(WASI, "fd_prestat_get", |mut guest: Guest, fd: i32, out: i32| {
+        if fd != 3 {
+            return BAD_DESCRIPTOR;
+        }
+        write(&mut guest, out, &[0, 0, 0, 0, 1, 0, 0, 0]);
+        0
+    })?;
+    linker.func_wrap(WASI, "fd_prestat_dir_name", |mut guest: Guest, _: i32, out: i32, _: i32| {
+        write(&mut guest, out, b"/");
+        0i32
+    })?;
     // Whatever else works on descriptors and paths finds none.
     for import in module.imports().filter(|i| i.module() == WASI) {
         let ExternType::Func(ty) = import.ty() else { continue };
         if ["fd_", "path_"].iter().any(|p| import.name().starts_with(p))
-            && !["fd_write", "fd_fdstat_get"].contains(&import.name())
+            && !["fd_write", "fd_fdstat_get", "fd_prestat_get", "fd_prestat_dir_name"]
+                .contains(&import.name())
         {
             linker.func_new(WASI, import.name(), ty, |_, _, results| {
                 results.fill(Val::I32(BAD_DESCRIPTOR));
