@@ -144,7 +144,9 @@ fn same_end(what: &str, a: &Ended, b: &Ended) {
     assert_eq!(a.output, b.output, "{what}");
     assert_eq!(a.memory.len(), b.memory.len(), "{what}: memory of another size");
     let parted = a.memory.iter().zip(&b.memory).position(|(a, b)| a != b);
-    assert_eq!(parted, None, "{what}: memory differs at this address");
+    let around = |memory: &[u8], at: usize| memory[at & !15..].iter().take(32).copied().collect::<Vec<u8>>();
+    let shown = parted.map(|at| (at, around(&a.memory, at), around(&b.memory, at)));
+    assert_eq!(shown, None, "{what}: memory differs at this address");
 }
 
 /// Runs something with the program of a module, where there is enough stack for it.
