@@ -1,5 +1,5 @@
-//! The original module on plain wasmtime, in the world that the tool shows its guests: no files, no
-//! arguments beyond those given, a clock that moves by being read.
+//! The original module on plain wasmtime, in the world that the tool shows its guests: no files but an
+//! empty root, no arguments beyond those given, a clock that moves by being read.
 
 use coyote_wasm::artifact::engine;
 use wasmtime::{Caller, Extern, ExternType, Linker, Module, Result, Store, Val};
@@ -34,6 +34,8 @@ type Guest<'a> = Caller<'a, State>;
 const WASI: &str = "wasi_snapshot_preview1";
 const BAD_DESCRIPTOR: i32 = 8;
 const NO_ENTRY: i32 = 44;
+/// The descriptor of the root directory.
+const ROOT: i32 = 3;
 
 /// Runs a program of one thread that asks for no random numbers.
 pub fn run(wasm: &[u8]) -> Ended {
@@ -78,14 +80,18 @@ fn define(linker: &mut Linker<State>, module: &Module) -> Result<()> {
         0i32
     })?;
     linker.func_wrap(WASI, "fd_fdstat_get", |mut guest: Guest, fd: i32, out: i32| {
-        if !(0..=2).contains(&fd) {
-            return BAD_DESCRIPTOR;
-        }
-        // No terminal; it can be read from, or written to.
-        let mut stream = [0; 24];
-        let rights = if fd == 0 { 1 << 1 } else { 1 << 6 };
-        (stream[8], stream[16]) = (rights, rights);
-        write(&mut guest, out, &stream);
+        // Its kind, then the rights on it and on what it holds. A stream is no terminal.
+        let (kind, rights, inherited): (u8, u64, u64) = match fd {
+            0 => (0, 1 << 1, 1 << 1),
+            1 | 2 => (0, 1 << 6, 1 << 6),
+            ROOT => (3, 0x7b7_fe00, (1 << 30) - 1),
+            _ => return BAD_DESCRIPTOR,
+        };
+        let mut stat = [0; 24];
+        stat[0] = kind;
+        stat[8..16].copy_from_slice(&rights.to_le_bytes());
+        stat[16..].copy_from_slice(&inherited.to_le_bytes());
+        write(&mut guest, out, &stat);
         0
     })?;
     linker.func_wrap(WASI, "fd_write", |mut guest: Guest, _: i32, vectors: i32, count: i32, out: i32| {
@@ -99,9 +105,9 @@ fn define(linker: &mut Linker<State>, module: &Module) -> Result<()> {
         guest.data_mut().output.extend(written);
         0i32
     })?;
-    // The one directory that is open is the root of the tool's files; the programs here leave it alone.
+    // The one directory that is open is the root of the tool's files, which is empty.
     linker.func_wrap(WASI, "fd_prestat_get", |mut guest: Guest, fd: i32, out: i32| {
-        if fd != 3 {
+        if fd != ROOT {
             return BAD_DESCRIPTOR;
         }
         write(&mut guest, out, &[0, 0, 0, 0, 1, 0, 0, 0]);
@@ -111,7 +117,7 @@ fn define(linker: &mut Linker<State>, module: &Module) -> Result<()> {
         write(&mut guest, out, b"/");
         0i32
     })?;
-    // Whatever else works on descriptors and paths finds none.
+    // Whatever else works on descriptors has none, and on paths finds nothing.
     for import in module.imports().filter(|i| i.module() == WASI) {
         let ExternType::Func(ty) = import.ty() else { continue };
         if ["fd_", "path_"].iter().any(|p| import.name().starts_with(p))
