@@ -13,7 +13,8 @@ use crate::execution::Execution;
 use crate::machine::conductor::Choice;
 use crate::machine::{MachineError, Part};
 use crate::outcome::{Bound, Outcome};
-use coyote_strategies::{Iteration, Pick, Strategy, View};
+use coyote_strategies::sample::follow::Follow;
+use coyote_strategies::{Decision, Iteration, Strategy};
 
 /// What an execution of one iteration went through.
 pub struct Course {
@@ -99,10 +100,9 @@ pub fn check(
     iteration: Iteration,
 ) -> Result<u64, MachineError> {
     let inline = Course::inline(execution, outcome);
-    let mut again = || {
-        let mut strategy = Again { choices: inline.choices.clone().into_iter(), fair };
-        Course::stepwise(execution, &mut strategy, iteration)
-    };
+    // It gives up where a choice is not possible, and the course ends there.
+    let mut follow = Follow::new(inline.choices.iter().map(|choice| Decision::from(*choice)).collect(), fair);
+    let mut again = || Course::stepwise(execution, &mut follow, iteration);
     let (first, second) = (again()?, again()?);
     // What became shared on the way, the iteration has reported already.
     execution.take_grown();
@@ -115,40 +115,6 @@ pub fn check(
             execution.test().name,
             iteration.seed
         ))),
-    }
-}
-
-/// Makes choices again. Where one is not possible it gives up, and the course ends there.
-struct Again {
-    choices: std::vec::IntoIter<Choice>,
-    /// As the strategy was that made them: bounds depend on it.
-    fair: bool,
-}
-
-impl Strategy for Again {
-    fn name(&self) -> String {
-        "again".into()
-    }
-
-    fn fair(&self) -> bool {
-        self.fair
-    }
-
-    fn begin(&mut self, _: Iteration) {}
-
-    fn pick(&mut self, view: &View) -> Option<Pick> {
-        match self.choices.next()? {
-            Choice::Step { worker, .. } => view.enabled.contains(&worker).then_some(Pick::Step(worker)),
-            Choice::Timeout { worker } => (view.timeout == Some(worker)).then_some(Pick::Timeout(worker)),
-            Choice::Value { .. } => None,
-        }
-    }
-
-    fn value(&mut self, bound: u64, _: &View) -> Option<u64> {
-        match self.choices.next()? {
-            Choice::Value { value, .. } if u64::from(value) < bound => Some(value.into()),
-            _ => None,
-        }
     }
 }
 

@@ -40,6 +40,7 @@ pub mod statistics;
 pub mod symbols;
 pub mod tester;
 pub mod trace;
+pub mod words;
 pub mod world;
 
 pub use coyote_instrumenter as instrumenter;

@@ -4,6 +4,7 @@
 //! from the records alone: two runs with the same seed print the same text, whatever the number of
 //! jobs. Times stand on one line of their own, [`Statistics::elapsed`], which is not part of that text.
 
+use crate::words::counted;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -196,10 +197,6 @@ impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{} (min), {} (avg), {} (max)", self.min, self.avg(), self.max)
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// With two digits. Never rounds some to none or some to all: one bug in a million schedules is not

@@ -12,6 +12,7 @@ use crate::replay::replay;
 use crate::report;
 use crate::statistics::Statistics;
 use crate::symbols::Symbols;
+use crate::words::counted;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use coyote_strategies::{Context as StrategyContext, Strategy, by_name};
@@ -71,8 +72,7 @@ impl Session<'_> {
         let Budget { iterations_max, timeout, .. } = self.budget;
         let mut bounds = Vec::new();
         if iterations_max != u64::MAX {
-            let plural = if iterations_max == 1 { "iteration" } else { "iterations" };
-            bounds.push(format!("{iterations_max} {plural}"));
+            bounds.push(counted(iterations_max, "iteration"));
         }
         if let Some(timeout) = timeout {
             bounds.push(format!("{} s", timeout.as_secs_f64()));
@@ -83,7 +83,7 @@ impl Session<'_> {
         println!(
             ". Testing {}: {}, strategy {}, seed {}, at most {}",
             self.module.display(),
-            count(tests),
+            counted(tests as u64, "test"),
             self.strategy,
             self.seed,
             bounds.join(", "),
@@ -236,7 +236,7 @@ impl Session<'_> {
                 }
                 _ => println!(
                     ". No bug found in {} (sequential consistency, virtual time)",
-                    count(tests.len())
+                    counted(tests.len() as u64, "test")
                 ),
             }
             return Ok(());
@@ -257,10 +257,6 @@ impl Session<'_> {
         println!("{}", serde_json::to_string_pretty(&run)?);
         Ok(())
     }
-}
-
-fn count(tests: usize) -> String {
-    if tests == 1 { "1 test".into() } else { format!("{tests} tests") }
 }
 
 fn verdict(exploration: &Exploration) -> &'static str {
@@ -290,12 +286,11 @@ fn notes(exploration: &Exploration) -> Vec<String> {
         notes.push("No iteration ran to its end: this says nothing about the test.".into());
     }
     if !exploration.shared.0.is_empty() {
-        let count = |n: u64, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
         notes.push(format!(
             "Workers share {} of {} bytes; found in {} of iterations.",
-            count(exploration.shared.0.len() as u64, "granule"),
+            counted(exploration.shared.0.len() as u64, "granule"),
             coyote_abi::rt::GRANULE,
-            count(exploration.repeats, "repeat"),
+            counted(exploration.repeats, "repeat"),
         ));
     }
     if exploration.states_compared > 0 {

@@ -308,7 +308,7 @@ fn ended(
 /// Executes a path from the start. It must end with the same bug.
 fn replay(plan: &Plan, path: &[Decision], expected: &Outcome) -> Result<(Execution, Bug), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
-    let follow = Box::new(Follow::new(path.to_vec()));
+    let follow = Box::new(Follow::new(path.to_vec(), false));
     let (outcome, _) = execution.run(follow, Iteration { seed: plan.seed, index: 0 })?;
     match (&outcome, expected) {
         (Outcome::Bug(bug), Outcome::Bug(searched)) if bug == searched => {

@@ -10,7 +10,7 @@ use super::memory_errors::Violation;
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use crate::runtime::heap::Blame;
 use crate::runtime::{Performed, Progress, Request, Runtime};
-use coyote_strategies::{OpKind, Operation, Pick, Status, Strategy, WorkerId};
+use coyote_strategies::{Decision, OpKind, Operation, Pick, Status, Strategy, WorkerId};
 
 /// A choice as it was made. Compact: there are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,16 @@ pub enum Choice {
     Step { worker: WorkerId, kind: OpKind, site: u32 },
     Timeout { worker: WorkerId },
     Value { value: u32, bound: u32 },
+}
+
+impl From<Choice> for Decision {
+    fn from(choice: Choice) -> Decision {
+        match choice {
+            Choice::Step { worker, .. } => Decision::Pick(Pick::Step(worker)),
+            Choice::Timeout { worker } => Decision::Pick(Pick::Timeout(worker)),
+            Choice::Value { value, .. } => Decision::Value(value.into()),
+        }
+    }
 }
 
 /// Bounds of one iteration.
@@ -164,7 +174,7 @@ impl Conductor {
             return Answer::Unwind;
         }
         self.picked = self.pick();
-        if self.picked == Some(Pick::Step(worker)) && self.allows(worker, &operation) {
+        if self.picked == Some(Pick::Step(worker)) && self.violation(worker, &operation).is_none() {
             self.picked = None;
             self.runtime.stepped(worker);
             return Answer::Go(0);
@@ -177,19 +187,18 @@ impl Conductor {
     #[cold]
     fn passes_alone(&mut self, worker: WorkerId, operation: &Operation) -> bool {
         self.alone_ticks += u64::from(operation.kind == OpKind::Loop);
-        self.allows(worker, operation) && self.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
+        self.violation(worker, operation).is_none()
+            && self.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
     }
 
     /// An access that is no scheduling point.
     fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> Answer {
-        if self.allows(worker, &operation) {
+        let Some(violation) = self.violation(worker, &operation) else {
             self.runtime.touch(operation);
             return Answer::Go(0);
-        }
+        };
         self.runtime.announce_access(worker, operation);
-        if let Some(violation) = self.violation(worker, &operation) {
-            self.stop_at(violation);
-        }
+        self.stop_at(violation);
         Answer::Unwind
     }
 
@@ -200,12 +209,6 @@ impl Conductor {
             self.outcome = Some(Outcome::Bug(bug));
             self.blame = blame;
         }
-    }
-
-    /// Whether the worker may do this.
-    #[inline]
-    fn allows(&self, worker: WorkerId, operation: &Operation) -> bool {
-        self.plainly_allowed(operation) || self.violation(worker, operation).is_none()
     }
 
     /// Within an atomic function an access is no scheduling point; a loop becomes one in the end.
@@ -379,9 +382,7 @@ impl Conductor {
 
     fn perform(&mut self, worker: WorkerId, read: Read) -> Option<i64> {
         let operation = self.runtime.pending(worker).operation;
-        if !self.plainly_allowed(&operation)
-            && let Some(violation) = self.violation(worker, &operation)
-        {
+        if let Some(violation) = self.violation(worker, &operation) {
             self.stop_at(violation);
             return None;
         }

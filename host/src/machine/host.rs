@@ -196,11 +196,7 @@ impl Host {
     /// To free a block is to write it, for whoever accesses it without being ordered. Stacks are left out:
     /// see [`super::memory_errors`].
     fn touch_freed(&mut self, change: &Change) {
-        let Some((old, Some(bytes))) =
-            change.old.filter(|_| change.old.map(|o| o.0) != change.new.map(|n| n.0))
-        else {
-            return;
-        };
+        let Some((old, Some(bytes))) = change.freed() else { return };
         let runtime = &mut self.conductor.runtime;
         let block = old..=old.saturating_add(bytes);
         let is_stack = runtime.workers().iter().any(|w| w.start.stack.is_some_and(|s| block.contains(&s.1)));

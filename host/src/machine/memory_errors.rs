@@ -9,6 +9,7 @@ use super::conductor::Conductor;
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::Request;
 use crate::runtime::heap::{Blame, Live, Wrong};
+use crate::words::counted;
 use coyote_strategies::{Access, Effect, OpKind, Operation, WorkerId};
 
 /// Why a worker must not do something.
@@ -56,7 +57,7 @@ fn concerns_object(kind: OpKind) -> bool {
 impl Conductor {
     /// Whether an operation is beyond doubt.
     #[inline]
-    pub fn plainly_allowed(&self, operation: &Operation) -> bool {
+    fn plainly_allowed(&self, operation: &Operation) -> bool {
         if !operation.kind.accesses_memory() {
             return !concerns_object(operation.kind) || self.runtime.heap.clean(operation.object, 1);
         }
@@ -68,7 +69,14 @@ impl Conductor {
     }
 
     /// Why the worker must not do what it announced, if it must not.
+    #[inline]
     pub fn violation(&self, worker: WorkerId, operation: &Operation) -> Option<Violation> {
+        if self.plainly_allowed(operation) { None } else { self.looked_into(worker, operation) }
+    }
+
+    /// The same, with all that can excuse an operation that is not beyond doubt.
+    #[cold]
+    fn looked_into(&self, worker: WorkerId, operation: &Operation) -> Option<Violation> {
         let range = |address: u64, bytes: u32, write: bool| Range { address, bytes, write };
         let mut ranges = [None, None];
         let state = self.runtime.worker(worker);
@@ -219,5 +227,5 @@ pub fn leak(leaks: &[Live]) -> Option<Violation> {
 
 /// A number of bytes in words.
 pub fn amount(bytes: u32) -> String {
-    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
+    counted(bytes.into(), "byte")
 }

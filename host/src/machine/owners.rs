@@ -358,9 +358,7 @@ impl Owners {
         if self.sharing == Sharing::All {
             return;
         }
-        if let Some((old, bytes)) = change.old
-            && change.new.is_none_or(|(new, _)| new != old)
-        {
+        if let Some((old, bytes)) = change.freed() {
             let block = (old, bytes.unwrap_or(1));
             for (granule, byte) in self.freed(table, runtime, worker, block, done) {
                 self.set(table, granule, byte, runtime);

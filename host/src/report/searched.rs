@@ -2,6 +2,7 @@
 
 use crate::explore::search::Searched;
 use crate::explore::{Exploration, Stop};
+use crate::words::counted;
 use std::fmt::Write;
 
 /// Lines that end in a line feed each; no times.
@@ -12,25 +13,25 @@ pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
     match searched.estimate {
         Some(estimate) if estimate > counts.executions as f64 => line(format_args!(
             "Explored {}; there may be about {} in all.",
-            executions(counts.executions),
+            counted(counts.executions, "execution"),
             rounded(estimate)
         )),
-        _ => line(format_args!("Explored {}.", executions(counts.executions))),
+        _ => line(format_args!("Explored {}.", counted(counts.executions, "execution"))),
     }
     if counts.bugs > 0 {
-        line(format_args!("Found {} with a bug.", executions(counts.bugs)));
+        line(format_args!("Found {} with a bug.", counted(counts.bugs, "execution")));
     }
     let assumed_away = counts.abandoned - searched.hit_max_steps.min(counts.abandoned);
     if assumed_away > 0 {
         line(format_args!(
             "Beside these, {} ended at an assumption that does not hold.",
-            executions(assumed_away)
+            counted(assumed_away, "execution")
         ));
     }
     if searched.hit_max_steps > 0 {
         line(format_args!(
             "Beside these, {} hit the max-steps bound of {}: if they should end, raise --max-steps.",
-            executions(searched.hit_max_steps),
+            counted(searched.hit_max_steps, "execution"),
             exploration.statistics.steps_max.unfair
         ));
     }
@@ -70,7 +71,7 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
         let bugs = if exploration.found.is_empty() { "no bug" } else { "with the bugs above" };
         // Who compares states visits each once, and not every way to get there.
         let all = match counts.states {
-            0 => executions(counts.executions),
+            0 => counted(counts.executions, "execution"),
             1 => "1 state".into(),
             states => format!("{states} states"),
         };
@@ -81,10 +82,6 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
         write!(text, " Go on with --resume {}.", frontier.display()).expect("a String takes all");
     }
     text
-}
-
-fn executions(count: u64) -> String {
-    format!("{count} execution{}", if count == 1 { "" } else { "s" })
 }
 
 /// With two digits that mean something.

@@ -1,4 +1,5 @@
-//! A path of decisions as a strategy: how what a search found is executed from the start.
+//! A path of decisions as a strategy: how what a search found is executed from the start, and how an
+//! iteration is executed again.
 
 use crate::{Decision, Iteration, Pick, Strategy, View};
 
@@ -7,11 +8,13 @@ use crate::{Decision, Iteration, Pick, Strategy, View};
 pub struct Follow {
     path: Vec<Decision>,
     at: usize,
+    fair: bool,
 }
 
 impl Follow {
-    pub fn new(path: Vec<Decision>) -> Follow {
-        Follow { path, at: 0 }
+    /// `fair`: as what made the path was, since bounds depend on it.
+    pub fn new(path: Vec<Decision>, fair: bool) -> Follow {
+        Follow { path, at: 0, fair }
     }
 
     fn next(&mut self) -> Option<Decision> {
@@ -26,8 +29,7 @@ impl Strategy for Follow {
     }
 
     fn fair(&self) -> bool {
-        // The bounds are those of the search that made the path.
-        false
+        self.fair
     }
 
     fn begin(&mut self, _iteration: Iteration) {

@@ -65,6 +65,12 @@ impl Session<'_> {
     }
 
     pub(super) fn path_stat(&mut self, call: &Call) -> Result<Answer, Errno> {
+        let inode = self.named(call)?;
+        Ok(self.stat(inode))
+    }
+
+    /// What a path says that stands first among a call's texts.
+    fn named(&mut self, call: &Call) -> Result<Ino, Errno> {
         let follow = call.follows();
         let directory = self.directory(call.small(0))?;
         let place = self.resolve(directory, call.text(0)?, follow)?;
@@ -72,7 +78,7 @@ impl Session<'_> {
         if place.slash && !self.tree().is_directory(inode) {
             return Err(Errno::NOTDIR);
         }
-        Ok(self.stat(inode))
+        Ok(inode)
     }
 
     fn stat(&mut self, number: Ino) -> Answer {
@@ -104,13 +110,7 @@ impl Session<'_> {
 
     pub(super) fn path_set_times(&mut self, call: &Call) -> Result<Answer, Errno> {
         let wanted = times(call, 2);
-        let follow = call.follows();
-        let directory = self.directory(call.small(0))?;
-        let place = self.resolve(directory, call.text(0)?, follow)?;
-        let inode = place.existing()?;
-        if place.slash && !self.tree().is_directory(inode) {
-            return Err(Errno::NOTDIR);
-        }
+        let inode = self.named(call)?;
         Ok(self.stamp(inode, wanted))
     }
 

@@ -44,6 +44,13 @@ pub struct Change {
     pub event: u32,
 }
 
+impl Change {
+    /// The block that is nobody's any more: not one that stays where it is with another size.
+    pub fn freed(&self) -> Option<(u32, Option<u32>)> {
+        self.old.filter(|(old, _)| self.new.is_none_or(|(new, _)| new != *old))
+    }
+}
+
 /// The block that an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blame {

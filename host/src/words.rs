@@ -1,0 +1,6 @@
+//! Numbers as sentences have them.
+
+/// So many of something, whose plural ends with an s.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
