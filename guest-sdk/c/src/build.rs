@@ -1,7 +1,7 @@
 //! The command line of clang.
 
 use crate::arguments::{Arguments, translate};
-use crate::sdk::{NAME, Sdk};
+use crate::sdk::Sdk;
 use crate::toolchain::Toolchain;
 use crate::{Error, Language};
 use std::ffi::OsString;
@@ -55,6 +55,8 @@ impl Compiler {
             command.args(LINK);
         }
         command.args(&kept);
+        // After the user's: the last one counts, and the cache may lie below what they rename.
+        command.arg(self.sdk.renamed());
         if links {
             // The input may have been said to be of another language.
             command.args(["-x", "none", "-Wl,--start-lib"]);
@@ -75,8 +77,6 @@ impl Compiler {
             options.push("--sysroot".into());
             options.push(sysroot.into());
         }
-        // Not told apart by where the cache lies.
-        options.push(format!("-ffile-prefix-map={}={NAME}", self.sdk.directory().display()).into());
         let include = self.sdk.directory().join("include");
         if language == Language::Cpp {
             options.extend(["-isystem".into(), include.join("c++").into()]);

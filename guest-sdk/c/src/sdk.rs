@@ -77,6 +77,11 @@ impl Sdk {
         &self.directory
     }
 
+    /// The option by which debug information does not tell where the cache lies.
+    pub fn renamed(&self) -> String {
+        format!("-ffile-prefix-map={}={NAME}", self.directory.display())
+    }
+
     /// CMake's toolchain file.
     pub fn cmake(&self) -> PathBuf {
         self.directory.join("cmake/coyote-wasm.cmake")
@@ -108,6 +113,7 @@ impl Sdk {
             for source in sources() {
                 let output = Command::new(&clang)
                     .args(options)
+                    .arg(self.renamed())
                     .args(flags)
                     .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-c"])
                     .arg(self.directory.join(source))
