@@ -12,6 +12,7 @@
 //! - `entry`: calls by the real type of a table's entry.
 //! - `threads`: private memory; imports that announce operations. With `stubs`: imports that nobody
 //!   provides and that give an answer all the same.
+//! - `thread_names`: what Rust's standard library calls its threads.
 //! - `pass`: passes of a user.
 //! - `sections`: functions that are atomic by their name.
 //! - `points`: announces memory accesses. With `scope`: filters on function names, `access`:
@@ -54,6 +55,7 @@ mod sections;
 mod sites;
 mod stubs;
 pub mod suspend;
+mod thread_names;
 mod threads;
 mod ticks;
 
@@ -125,6 +127,7 @@ fn prepare<'a>(
     names::name(&mut draft);
     entry::entry(&mut draft);
     threads::threads(&mut draft);
+    thread_names::thread_names(&mut draft);
     for pass in passes {
         pass.run(&mut draft)?;
     }

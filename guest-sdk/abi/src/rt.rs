@@ -48,6 +48,9 @@ pub const ALLOCATOR_ENTER: &str = "allocator_enter";
 pub const ALLOCATOR_EXIT: &str = "allocator_exit";
 /// As `bytes` without a block: nobody knows what this allocator function did.
 pub const ALLOCATOR_UNKNOWN: u32 = u32::MAX;
+/// `thread_name(name)`: the thread that this worker starts next is called what the `Option<String>` of
+/// Rust's standard library at this address says.
+pub const THREAD_NAME: &str = "thread_name";
 /// `futex_wait(address, expected, timeout: i64, site) -> i32`: also what `memory.atomic.wait32`
 /// becomes. Traps where that does: on an address that is misaligned or out of bounds. Suspending.
 pub const FUTEX_WAIT: &str = "futex_wait";

@@ -3,6 +3,7 @@
 use super::host::{Host, Stopped, announce, next, notice, split, with_memory};
 use super::operations;
 use super::owners::Touch;
+use super::thread_names::name_at;
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
@@ -142,6 +143,13 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             stack: None,
         };
         announce(&mut guest, site, 0, Request::Spawn(start))
+    })?;
+    linker.func_wrap(rt::MODULE, rt::THREAD_NAME, |mut guest: Guest, name: i32| {
+        with_memory(&mut guest, |memory, conductor, _| {
+            if let Some(worker) = conductor.running {
+                conductor.runtime.set_next_name(worker, name_at(memory, name as u32));
+            }
+        });
     })?;
     linker.func_wrap(rt::MODULE, rt::TEST_BEGIN, |mut guest: Guest, site: i32| {
         match crosses(&mut guest, Runtime::enter_test) {

@@ -16,6 +16,7 @@ pub mod owners;
 mod panic;
 mod segments;
 pub mod stack;
+mod thread_names;
 pub mod tracker;
 pub mod wasi;
 

@@ -245,21 +245,23 @@ impl Runtime {
 
     fn create(&mut self, parent: Option<WorkerId>, start: Start) -> WorkerId {
         let id = WorkerId(self.workers.len() as u32);
-        let (path, key) = match parent {
-            None => (WorkerPath::default(), 0),
+        let (path, key, name) = match parent {
+            None => (WorkerPath::default(), 0, None),
             Some(parent) => {
                 let parent = &mut self.workers[parent.index()];
                 let mut path = Vec::with_capacity(parent.path.0.len() + 1);
                 path.extend_from_slice(&parent.path.0);
                 path.push(parent.children);
                 parent.children += 1;
-                (WorkerPath(path), mix(parent.key.wrapping_add(u64::from(parent.children))))
+                let key = mix(parent.key.wrapping_add(u64::from(parent.children)));
+                (WorkerPath(path), key, parent.next_name.take())
             }
         };
         self.workers.push(Worker {
             path,
             key,
-            name: None,
+            name,
+            next_name: None,
             start,
             request: Request::Step,
             waiting: false,
@@ -507,6 +509,11 @@ impl Runtime {
         if let Some(worker) = self.workers.get_mut(handle as usize) {
             worker.name = Some(name);
         }
+    }
+
+    /// What the worker that this one starts next will be called.
+    pub fn set_next_name(&mut self, id: WorkerId, name: Option<String>) {
+        self.workers[id.index()].next_name = name;
     }
 
     pub fn print(&mut self, worker: WorkerId, stream: Stream, text: Vec<u8>) {

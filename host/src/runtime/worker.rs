@@ -124,6 +124,8 @@ pub struct Worker {
     /// Hash of the path: how other state refers to this worker in a fingerprint.
     pub key: u64,
     pub name: Option<String>,
+    /// What the worker that it starts next will be called.
+    pub next_name: Option<String>,
     pub start: Start,
     pub request: Request,
     /// Set while it sleeps or waits in a queue: `request` is half done.
