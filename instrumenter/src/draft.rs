@@ -78,6 +78,8 @@ pub struct Draft<'a> {
     pub own_globals: Vec<OwnGlobal>,
     /// Mutable globals that all workers share.
     pub shared_globals: Vec<GlobalId>,
+    /// How many of them a pass added.
+    pub segment_flags: u32,
     /// Whether some instruction changes a table or a reference-typed global.
     pub changes_tables: bool,
     /// Treatment of original functions, by index.
@@ -126,6 +128,7 @@ impl<'a> Draft<'a> {
             stack_pointer,
             own_globals: Vec::new(),
             shared_globals: Vec::new(),
+            segment_flags: 0,
             changes_tables: false,
             treatments: vec![Treatment::default(); original.functions.len()],
             allocating: BTreeSet::new(),

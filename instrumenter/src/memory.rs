@@ -130,6 +130,7 @@ fn dropped_segments(draft: &mut Draft, guest: &[FunctionId]) -> BTreeMap<DataId,
     for segment in segments {
         let flag = draft.module.globals.add_local(ValType::I32, true, false, zero(ValType::I32));
         draft.shared_globals.push(flag);
+        draft.segment_flags += 1;
         flags.insert(segment, flag);
     }
     flags

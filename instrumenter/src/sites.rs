@@ -93,6 +93,8 @@ pub struct SiteTable {
     pub worker_globals: Vec<WorkerGlobal>,
     /// How many shared mutable globals `save_globals` writes.
     pub shared_globals: u32,
+    /// How many of them the guest does not have: they tell which data segments it has dropped.
+    pub segment_flags: u32,
     /// Whether the module imports `wasi.thread-spawn`.
     pub wasi_threads: bool,
     /// Whether the module is a program that runs Rust's test harness.

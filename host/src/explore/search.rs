@@ -376,7 +376,8 @@ fn assumptions(plan: &Plan, exploration: &Exploration) -> Vec<String> {
     {
         assumptions.push("no races in the functions left out".into());
     }
-    if plan.artifact.table.shared_globals > 0 {
+    let table = &plan.artifact.table;
+    if table.shared_globals > table.segment_flags {
         assumptions.push("no races on wasm globals".into());
     }
     if plan.settings.limits.fail_on_steps_max
