@@ -1,0 +1,92 @@
+//! A hash of everything that decides how a guest goes on.
+
+use super::Machine;
+use super::stack;
+use crate::outcome::Outcome;
+use coyote_strategies::{Standing, WorkerId};
+use std::hash::Hash;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
+
+/// What a fingerprint is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    Memory,
+    /// Whose memory is: see [`owners`].
+    Owners,
+    /// Sync objects, the clock, who waits for what.
+    Runtime,
+    /// Globals that workers share.
+    Globals,
+    /// A step that still needs a value.
+    Unfinished,
+    /// A worker's saved frames and its own globals.
+    Frames(WorkerId),
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Part::Memory => f.write_str("memory"),
+            Part::Owners => f.write_str("the owners of memory"),
+            Part::Runtime => f.write_str("the runtime's state"),
+            Part::Globals => f.write_str("globals"),
+            Part::Unfinished => f.write_str("the values of a step"),
+            Part::Frames(worker) => write!(f, "the suspended worker number {}", worker.index()),
+        }
+    }
+}
+
+impl Machine {
+    /// A hash of everything that decides how the guest goes on. Every worker must be suspended.
+    pub fn fingerprint(&mut self) -> u128 {
+        self.fingerprint_with(stack::RED_ZONE)
+    }
+
+    /// With another red zone than compilers use: a fault that tests must notice.
+    #[doc(hidden)]
+    pub fn fingerprint_with(&mut self, red_zone: u32) -> u128 {
+        let mut print = 0u128;
+        self.each_part(red_zone, |_, part| print = print.wrapping_add(part));
+        print
+    }
+
+    /// What the fingerprint is the sum of, each with a name. Every worker must be suspended.
+    pub fn fingerprint_parts(&mut self) -> Vec<(Part, u128)> {
+        let mut parts = Vec::new();
+        self.each_part(stack::RED_ZONE, |part, print| parts.push((part, print)));
+        parts
+    }
+
+    fn each_part(&mut self, red_zone: u32, mut each: impl FnMut(Part, u128)) {
+        self.collect_marks();
+        let globals = self.save_globals();
+        let dead = stack::dead_ranges(self.store.data(), red_zone);
+        if let Some(memory) = self.ports.memory {
+            let (bytes, host) = memory.data_and_store_mut(&mut self.store);
+            let size = host.conductor.memory_bytes as usize;
+            each(Part::Memory, host.tracker.hash(&bytes[..size], dead));
+        }
+        each(Part::Owners, self.with_owners(|owners, table| owners.digest(table)));
+        let host = self.store.data();
+        // A step that must not be taken changes nothing but the outcome.
+        let bug = match &host.conductor.outcome {
+            Some(Outcome::Bug(bug)) => xxh3_128_with_seed(bug.kind.name().as_bytes(), 3),
+            _ => 0,
+        };
+        each(Part::Runtime, host.conductor.runtime.digest().wrapping_add(bug));
+        each(Part::Globals, xxh3_128_with_seed(&globals, 1));
+        if let Some(unfinished) = host.conductor.unfinished() {
+            let mut hasher = Xxh3::with_seed(2);
+            unfinished.hash(&mut hasher);
+            each(Part::Unfinished, hasher.digest128());
+        }
+        let workers = host.conductor.runtime.view().workers.iter().zip(host.conductor.runtime.workers());
+        for (number, ((pending, worker), image)) in workers.zip(&host.images).enumerate() {
+            // A worker that has not begun is all in the runtime, and one that has ended is no more.
+            if image.started && pending.standing != Standing::Ended {
+                let bytes = stack::canonical(&host.table, &image.bytes);
+                each(Part::Frames(WorkerId(number as u32)), xxh3_128_with_seed(&bytes, worker.key));
+            }
+        }
+    }
+}

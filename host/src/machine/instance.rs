@@ -1,0 +1,84 @@
+//! An instance of the instrumented module, and what the host drives in it.
+
+use super::host::Host;
+use super::{MachineError, assemblyscript, imports, wasi};
+use crate::artifact::Artifact;
+use coyote_abi::rt;
+use wasmtime::{Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val};
+
+/// The exports that the host drives, and where the shared globals are exchanged.
+pub(super) struct Ports {
+    pub instance: Instance,
+    pub run: TypedFunc<(), ()>,
+    pub memory: Option<Memory>,
+    pub dirty: Option<Memory>,
+    /// The owner table, if points are left out where memory is not shared.
+    pub owners: Option<Memory>,
+    /// Pages of memory as the guest sees it, if that is not all there is.
+    pub pages: Option<Global>,
+    /// Size of memory in truth, when it was new.
+    pub real_bytes: usize,
+    pub globals: Option<GlobalsPort>,
+}
+
+pub(super) struct GlobalsPort {
+    pub memory: Memory,
+    pub save: TypedFunc<(), ()>,
+    pub load: TypedFunc<(), ()>,
+    pub bytes: usize,
+}
+
+pub(super) fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Ports), MachineError> {
+    host.memory = None;
+    host.frames = None;
+    host.owner_table = None;
+    host.stack_low = None;
+    host.me = None;
+    host.conductor.running = None;
+    let failed = |e: wasmtime::Error| MachineError::Instantiate(format!("{e:#}"));
+    let mut store = Store::new(artifact.engine(), host);
+    store.limiter(|host| host);
+    let mut linker = Linker::new(artifact.engine());
+    imports::define(&mut linker).map_err(failed)?;
+    wasi::define(&mut linker, artifact.module()).map_err(failed)?;
+    artifact.define_stubs(&mut linker).map_err(failed)?;
+    assemblyscript::define(&mut linker, artifact.module(), &artifact.options.stubs).map_err(failed)?;
+    let instance =
+        linker.instantiate(&mut store, artifact.module()).map_err(|e| match e.downcast_ref::<Trap>() {
+            Some(trap) => MachineError::Initialise(format!("the start function stops with: {trap}")),
+            None => failed(e),
+        })?;
+    let memory = instance.get_memory(&mut store, rt::MEMORY);
+    let dirty = instance.get_memory(&mut store, rt::DIRTY);
+    let frames = instance.get_memory(&mut store, rt::FRAMES);
+    let owners = instance.get_memory(&mut store, rt::OWNERS);
+    let run = instance.get_typed_func(&mut store, rt::RUN).map_err(failed)?;
+    let globals = match instance.get_memory(&mut store, rt::GLOBALS) {
+        Some(memory) => Some(GlobalsPort {
+            memory,
+            save: instance.get_typed_func(&mut store, rt::SAVE_GLOBALS).map_err(failed)?,
+            load: instance.get_typed_func(&mut store, rt::LOAD_GLOBALS).map_err(failed)?,
+            bytes: artifact.table.shared_globals as usize * rt::GLOBAL_BYTES,
+        }),
+        None => None,
+    };
+    if let Some(changed) = instance.get_global(&mut store, rt::TABLES_CHANGED) {
+        // What the start function does belongs to a fresh instance.
+        changed.set(&mut store, Val::I32(0)).map_err(failed)?;
+    }
+    let pages = instance.get_global(&mut store, rt::PAGES);
+    let me = artifact.table.worker_globals.iter().position(|g| g.name == rt::ME);
+    let me = me.map(|n| format!("{}{n}", rt::WORKER_GLOBAL_PREFIX));
+    let me = me.and_then(|name| instance.get_global(&mut store, &name));
+    let stack_low = instance.get_global(&mut store, rt::STACK_LOW);
+    let real_bytes = memory.map_or(0, |m| m.data_size(&store));
+    let seen = pages.and_then(|p| p.get(&mut store).i32()).map(|p| u64::from(p as u32) << 16);
+    let host = store.data_mut();
+    host.memory = memory;
+    host.frames = frames;
+    host.owner_table = owners;
+    host.stack_low = stack_low;
+    host.me = me;
+    host.conductor.memory_bytes = seen.unwrap_or(real_bytes as u64);
+    Ok((store, Ports { instance, run, memory, dirty, owners, pages, real_bytes, globals }))
+}

@@ -1,0 +1,175 @@
+//! The state of a guest saved, and brought back: memory by the chunks that changed, globals, suspended
+//! workers, and the runtime.
+
+use super::conductor::{Conductor, Unfinished};
+use super::host::{Host, Image};
+use super::instance::instantiate;
+use super::owners::OwnersSnapshot;
+use super::tracker::{Chunks, Tracker};
+use super::{Machine, MachineError};
+use crate::runtime::Runtime;
+use coyote_abi::rt;
+use std::sync::Arc;
+use wasmtime::{Store, Val};
+
+/// The state of a guest at a moment when all of its workers are suspended.
+#[derive(Clone, Default)]
+pub struct Snapshot {
+    pub(super) chunks: Chunks,
+    pub(super) memory_bytes: usize,
+    pub(super) owners: OwnersSnapshot,
+    pub(super) globals: Arc<[u8]>,
+    pub(super) images: Vec<Image>,
+    pub(super) runtime: Runtime,
+    pub(super) unfinished: Option<Unfinished>,
+}
+
+impl Machine {
+    /// Whether snapshots and fingerprints hold all of the guest's state: not if it can change tables or
+    /// works in directories of the host.
+    pub fn can_snapshot(&self) -> bool {
+        !self.artifact.table.changes_tables && !self.store.data().directories.any()
+    }
+
+    /// Makes the present memory and globals, with this runtime, the state in which iterations start.
+    pub fn set_start(&mut self, mut runtime: Runtime) {
+        runtime.heap = self.conductor().runtime.heap.at_start();
+        let base: Arc<[u8]> = Arc::from(&self.memory()[..self.memory_bytes()]);
+        self.ports.real_bytes = self.memory().len();
+        self.collect_marks();
+        let memory_bytes = base.len();
+        self.store.data_mut().tracker = Tracker::new(base);
+        let globals = self.save_globals();
+        self.with_owners(|owners, table| owners.set_start(table));
+        let (chunks, owners, images) = (Chunks::default(), OwnersSnapshot::default(), Vec::new());
+        self.start = Snapshot { chunks, memory_bytes, owners, globals, images, runtime, unfinished: None };
+    }
+
+    /// Makes the present state, with workers suspended in mid-run, the one in which iterations start.
+    pub fn set_start_here(&mut self) {
+        let runtime = self.conductor().runtime.clone();
+        let workers = runtime.workers().len();
+        let images = self.store.data().images.iter().take(workers).cloned().collect();
+        self.set_start(runtime);
+        self.start.images = images;
+    }
+
+    /// Saves the state. Every worker must be suspended.
+    pub fn snapshot(&mut self) -> Snapshot {
+        assert!(self.can_snapshot(), "asked for a snapshot that cannot be complete");
+        self.collect_marks();
+        let globals = self.save_globals();
+        let memory_bytes = self.memory_bytes();
+        let memory = self.ports.memory;
+        let chunks = match memory {
+            Some(memory) => {
+                let (bytes, host) = memory.data_and_store_mut(&mut self.store);
+                host.tracker.snapshot(bytes)
+            }
+            None => Chunks::default(),
+        };
+        let owners = self.with_owners(|owners, table| owners.snapshot(table));
+        let host = self.store.data();
+        let workers = host.conductor.runtime.workers().len().min(host.images.len());
+        let images = host.images[..workers].to_vec();
+        let runtime = host.conductor.runtime.clone();
+        let unfinished = host.conductor.unfinished();
+        Snapshot { chunks, memory_bytes, owners, globals, images, runtime, unfinished }
+    }
+
+    /// Returns to a saved state.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MachineError> {
+        self.store.data_mut().stopped_at = None;
+        self.resize(snapshot.memory_bytes)?;
+        self.restore_memory(&snapshot.chunks);
+        self.with_owners(|owners, table| owners.restore(table, &snapshot.owners));
+        self.load_globals(&snapshot.globals)?;
+        let host = self.store.data_mut();
+        host.images.clear();
+        host.images.extend_from_slice(&snapshot.images);
+        host.conductor.begin(&snapshot.runtime);
+        match &snapshot.unfinished {
+            Some(unfinished) => host.conductor.resume_unfinished(unfinished),
+            None => host.conductor.settle(),
+        }
+        Ok(())
+    }
+
+    /// Gives memory another size. What lies beyond a smaller one is restored to zeros by the tracker.
+    pub(super) fn resize(&mut self, bytes: usize) -> Result<(), MachineError> {
+        let internal = |e: wasmtime::Error| MachineError::Internal(e.to_string());
+        let (Some(memory), true) = (self.ports.memory, bytes != self.memory_bytes()) else { return Ok(()) };
+        let missing = bytes.saturating_sub(memory.data_size(&self.store)) as u64 / 65536;
+        memory.grow(&mut self.store, missing).map_err(internal)?;
+        if let Some(pages) = self.ports.pages {
+            pages.set(&mut self.store, Val::I32((bytes >> 16) as i32)).map_err(internal)?;
+        }
+        self.conductor_mut().memory_bytes = bytes as u64;
+        Ok(())
+    }
+
+    /// Hands the guest's marks over to the tracker.
+    pub(super) fn collect_marks(&mut self) {
+        let chunks = self.memory().len().div_ceil(rt::CHUNK).next_multiple_of(8);
+        if let Some(dirty) = self.ports.dirty {
+            let (marks, host) = dirty.data_and_store_mut(&mut self.store);
+            let chunks = chunks.min(marks.len());
+            host.tracker.collect(&mut marks[..chunks]);
+        }
+    }
+
+    pub(super) fn restore_memory(&mut self, target: &Chunks) {
+        self.collect_marks();
+        if let Some(memory) = self.ports.memory {
+            let (bytes, host) = memory.data_and_store_mut(&mut self.store);
+            host.tracker.restore(bytes, target);
+        }
+    }
+
+    pub(super) fn save_globals(&mut self) -> Arc<[u8]> {
+        let Some(port) = &self.ports.globals else { return Arc::from([]) };
+        port.save.clone().call(&mut self.store, ()).expect("saving globals cannot trap");
+        Arc::from(&port.memory.data(&self.store)[..port.bytes])
+    }
+
+    pub(super) fn load_globals(&mut self, globals: &[u8]) -> Result<(), MachineError> {
+        let Some(port) = &self.ports.globals else { return Ok(()) };
+        port.memory.data_mut(&mut self.store)[..globals.len()].copy_from_slice(globals);
+        port.load.clone().call(&mut self.store, ()).map_err(|e| MachineError::Internal(e.to_string()))
+    }
+
+    /// Replaces the instance by a fresh one in the start state. Takes some 50 us: needed only where a
+    /// restore cannot undo what the guest did.
+    pub(super) fn rebuild(&mut self) -> Result<(), MachineError> {
+        let placeholder = Host::new(
+            self.artifact.engine(),
+            Conductor::new(self.conductor().limits),
+            self.artifact.table.clone(),
+            self.store.data().world.clone(),
+            0,
+        );
+        let old = std::mem::replace(&mut self.store, Store::new(self.artifact.engine(), placeholder));
+        let mut host = old.into_data();
+        host.conductor.running = None;
+        let (store, ports) = instantiate(&self.artifact, host)?;
+        self.store = store;
+        self.ports = ports;
+        self.tables_changed = false;
+        let base = self.store.data().tracker.base().clone();
+        self.resize(base.len())?;
+        if let Some(memory) = self.ports.memory {
+            // Pages that are equal, most of them zero, need not be touched.
+            let now = memory.data_mut(&mut self.store);
+            for (now, base) in now.chunks_mut(4096).zip(base.chunks(4096)) {
+                if now[..base.len()] != *base {
+                    now[..base.len()].copy_from_slice(base);
+                }
+            }
+        }
+        self.ports.real_bytes = self.memory().len();
+        self.collect_marks();
+        self.store.data_mut().tracker.rebased();
+        self.with_owners(|owners, table| owners.rebuilt(table));
+        self.load_globals(&self.start.globals.clone())
+    }
+}
