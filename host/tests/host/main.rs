@@ -18,6 +18,7 @@
 //! - [`generated`]: random programs, every class of executions.
 //! - [`published`]: means that others published.
 //! - [`cargo`]: test binaries of cargo, and cargo itself.
+//! - [`thread_names`]: names of threads.
 //! - [`doctor`]: what keeps crates and modules from being explored.
 //! - [`readme`]: the first example of the README.
 //!
@@ -46,5 +47,6 @@ mod search;
 mod searches;
 mod semantics;
 mod state;
+mod thread_names;
 mod toy_as_wasm;
 mod wasi;
