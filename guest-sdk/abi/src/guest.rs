@@ -329,6 +329,13 @@ pub const IMPORTS: &[Import] = &[
          has it. Any other stays what it is.",
     ),
     plain(
+        "own_word",
+        &[("address", I32)],
+        None,
+        "From now on each worker has a value of its own in the four bytes at this address, 0 at first: for the \
+         errno of a C library that was built without threads. Accesses of it are no scheduling points.",
+    ),
+    plain(
         "atomic_begin",
         &[],
         None,

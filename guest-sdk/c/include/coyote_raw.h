@@ -225,6 +225,12 @@ void coyote_raw_unsupported(uint32_t text, uint32_t length);
 COYOTE_IMPORT("mutex_kind")
 void coyote_raw_mutex_kind(uint32_t mutex, uint32_t kind);
 
+/* From now on each worker has a value of its own in the four bytes at this address, 0
+ * at first: for the errno of a C library that was built without threads. Accesses of it
+ * are no scheduling points. */
+COYOTE_IMPORT("own_word")
+void coyote_raw_own_word(uint32_t address);
+
 /* Until the matching atomic_end of the same worker no other one runs, unless it has to
  * wait for one. No scheduling point: others may want to come before it, as at a fence. */
 COYOTE_IMPORT("atomic_begin")

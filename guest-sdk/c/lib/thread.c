@@ -16,6 +16,8 @@ static struct __pthread *finished;
 /* Threads that run, but the main one. */
 static unsigned running;
 static char main_left;
+/* That of the libc, if anything in the program sets it. */
+extern int libc_errno __asm__("errno") __attribute__((weak));
 
 struct __pthread *__coyote_self(void) {
   return this_thread ? this_thread : &main_thread;
@@ -36,6 +38,9 @@ PRIVATE void bury(void) {
 
 pthread_t __coyote_prepare(const pthread_attr_t *attributes, uint32_t entry, uint32_t argument) {
   bury();
+  if (&libc_errno) {
+    coyote_raw_own_word(COYOTE_ADDRESS(&libc_errno));
+  }
   size_t alignment = __builtin_wasm_tls_align() < 16 ? 16 : __builtin_wasm_tls_align();
   size_t storage_bytes = __builtin_wasm_tls_size() + alignment;
   size_t stack_bytes = COYOTE_STACK_BYTES;

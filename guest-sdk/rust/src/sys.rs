@@ -135,6 +135,7 @@ mod tests {
         "condvar_init",
         "condvar_destroy",
         "mutex_kind",
+        "own_word",
         "unsupported",
         "atomic_begin",
         "atomic_end",

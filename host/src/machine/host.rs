@@ -156,6 +156,9 @@ impl Host {
         if !within {
             return true;
         }
+        if self.conductor.runtime.own_word() == Some(touch.address) && touch.bytes <= 4 {
+            return false;
+        }
         let clean = touch.bytes == 0 || self.conductor.runtime.heap.clean(touch.address.into(), touch.bytes);
         self.owners.touch(table, &self.conductor.runtime, worker, touch)
             || !clean && !self.conductor.runtime.heap.allocating(worker)
@@ -291,6 +294,27 @@ impl Host {
         }
     }
 
+    /// The worker is suspended: see [`crate::runtime::own_word`].
+    fn put_own_word_away(&mut self, bytes: &mut [u8], worker: WorkerId) {
+        let Some(address) = self.conductor.runtime.own_word() else { return };
+        let mut memory = GuestMemory::new(bytes, &mut self.tracker.host_written);
+        let word = memory.peek(address, 4).map_or(0, |b| u32::from_le_bytes(b.try_into().expect("4 bytes")));
+        if word != 0 {
+            memory.write(address, &[0; 4]).expect("it was read there");
+        }
+        self.conductor.runtime.keep_own_word(worker, word);
+    }
+
+    /// The worker goes on.
+    fn bring_own_word_back(&mut self, bytes: &mut [u8], worker: WorkerId) {
+        let Some(address) = self.conductor.runtime.own_word() else { return };
+        let word = self.conductor.runtime.take_own_word(worker);
+        if word != 0 {
+            let mut memory = GuestMemory::new(bytes, &mut self.tracker.host_written);
+            memory.write(address, &word.to_le_bytes()).expect("it was read there");
+        }
+    }
+
     pub fn image(&mut self, worker: WorkerId) -> &mut Image {
         let needed = worker.index() + 1;
         if self.images.len() < needed {
@@ -423,6 +447,8 @@ pub type Next = (i32, i32, i64, i32, i32, i32);
 pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
     let frames = caller.data().frames.expect("set before the guest runs");
     if let Some(worker) = caller.data().conductor.running {
+        let (bytes, host) = split(caller);
+        host.put_own_word_away(bytes, worker);
         if frames_end == 0 {
             caller.data_mut().conductor.returned();
             caller.data_mut().image(worker).bytes.clear();
@@ -437,6 +463,7 @@ pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
     let Some((worker, result)) = host.conductor.next(&mut reader(bytes)) else {
         return (Action::Leave as i32, 0, 0, 0, 0, 0);
     };
+    host.bring_own_word_back(bytes, worker);
     let start = host.conductor.runtime.worker(worker).start;
     let action = if host.image(worker).started {
         Action::Resume

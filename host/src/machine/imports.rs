@@ -181,6 +181,9 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "mutex_kind", |mut guest: Guest, mutex: i32, kind: i32| {
         guest.data_mut().conductor.runtime.mutex_kind(mutex as u32, kind as u32);
     })?;
+    linker.func_wrap(guest::MODULE, "own_word", |mut guest: Guest, address: i32| {
+        guest.data_mut().conductor.runtime.set_own_word(address as u32);
+    })?;
     linker.func_wrap(guest::MODULE, "atomic_begin", |mut guest: Guest| {
         guest.data_mut().conductor.atomic_enter();
     })?;

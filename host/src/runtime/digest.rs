@@ -21,7 +21,7 @@ impl Runtime {
                 // The guest knows workers by number, and their order decides ties.
                 (id, worker.start).hash(h);
                 let at = (worker.key, worker.waiting, worker.wake, worker.detached);
-                (at, worker.children, worker.atomic_depth, worker.random).hash(h);
+                (at, worker.children, worker.atomic_depth, worker.own_word, worker.random).hash(h);
                 (pending.standing, pending.operation.kind, pending.operation.site).hash(h);
                 match worker.request {
                     Request::Join { handle } => {

@@ -12,6 +12,7 @@
 //!   what ends a wait, and [`faults`] that the user allowed.
 //! - [`mutex`], [`rwlock`], [`semaphore`], [`barrier`], [`queue`], [`clock`]: the objects; [`objects`] finds
 //!   them by address, and [`lock`] is what locks have in common.
+//! - [`own_word`]: a word of memory that each worker has for itself.
 //! - [`files`]: the guest's files.
 //! - [`harness`]: where a test begins and ends within a test harness.
 //! - [`footprint`]: what a step touches.
@@ -30,6 +31,7 @@ mod lock;
 mod locks;
 mod mutex;
 mod objects;
+pub mod own_word;
 mod perform;
 mod queue;
 mod rwlock;
@@ -138,6 +140,8 @@ pub struct Runtime {
     futexes: Objects<Queue>,
     clock: Clock,
     faults: Faults,
+    /// The address of the word that is each worker's own.
+    own_word: Option<u32>,
     pub files: Files,
     pub heap: Heap,
     at_exit: AtExit,
@@ -177,6 +181,7 @@ impl Runtime {
         self.futexes.clone_from(&other.futexes);
         self.clock.clone_from(&other.clock);
         self.faults = other.faults;
+        self.own_word = other.own_word;
         self.files.clone_from(&other.files);
         self.heap.clone_from(&other.heap);
         self.at_exit = other.at_exit;
@@ -269,6 +274,7 @@ impl Runtime {
             detached: false,
             children: 0,
             atomic_depth: 0,
+            own_word: 0,
             random: key,
             copy_source: 0,
         });

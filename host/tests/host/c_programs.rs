@@ -115,6 +115,57 @@ fn what_cannot_be_had_names_itself() {
     }
 }
 
+/// A C library that was built without threads has one errno: see `runtime/own_word.rs`.
+#[test]
+fn each_thread_has_its_errno() {
+    let program = r#"
+        #include <errno.h>
+        #include <fcntl.h>
+        #include <pthread.h>
+        #include <sched.h>
+        #include <semaphore.h>
+        #include <stdlib.h>
+        static sem_t none;
+        static void expect(int error) { if (errno != error) abort(); }
+        static void *opens(void *unused) {
+          expect(0);
+          if (open("missing", O_RDONLY) >= 0) abort();
+          expect(ENOENT);
+          return unused;
+        }
+        static void *tries(void *unused) {
+          expect(0);
+          if (sem_trywait(&none) == 0) abort();
+          expect(EAGAIN);
+          errno = 77;
+          sched_yield();
+          expect(77);
+          return unused;
+        }
+        int main(void) {
+          pthread_t threads[2];
+          sem_init(&none, 0, 0);
+          errno = 0;
+          strtol("99999999999999999999", NULL, 10);
+          pthread_create(&threads[0], NULL, opens, NULL);
+          expect(ERANGE);
+          pthread_create(&threads[1], NULL, tries, NULL);
+          expect(ERANGE);
+          pthread_join(threads[0], NULL);
+          pthread_join(threads[1], NULL);
+          expect(ERANGE);
+          return 0;
+        }"#;
+    for options in
+        [&["-i", "1000"][..], &["-i", "30", "--check-determinism"], &["-s", "dpor"], &["-s", "stateful"]]
+    {
+        let Some(ended) = explore(Language::C, program, &["-O1"], options) else { return };
+        assert_eq!((ended.code, verdict(&ended)), (Some(0), "no bug"), "{options:?}: {ended:?}");
+        let all = ended.stdout.contains("explored, no bug") || ended.stdout.contains("visited, no bug");
+        assert!(all || options[0] == "-i", "{options:?}: {ended:?}");
+    }
+}
+
 /// The functions of pthread.h are one step each, whatever the optimiser does. (The one that every program
 /// here calls brings the library along, and with it the handlers of exit.)
 #[test]
