@@ -1,7 +1,7 @@
 //! What allocators do to blocks, as their arguments and results say it.
 
 use crate::code::Code;
-use crate::scope::names_of;
+use crate::scope::library_names;
 use coyote_abi::rt;
 use walrus::ir::{BinaryOp, Load, LoadKind, MemArg, Select};
 use walrus::{LocalId, MemoryId, ValType};
@@ -32,7 +32,7 @@ enum New {
 impl Change {
     /// By the function's name and type.
     pub fn of(name: &str, params: &[ValType], results: &[ValType]) -> Change {
-        let known = names_of(name).iter().find_map(|name| by_name(name.trim_start_matches("__rustc::")));
+        let known = library_names(name).iter().find_map(|name| by_name(name.trim_start_matches("__rustc::")));
         let i32s = params.iter().chain(results).all(|ty| *ty == ValType::I32);
         match known {
             Some((parameters, change))
@@ -140,6 +140,7 @@ mod tests {
         assert!(!known("malloc", &[I32; 2], &[I32]));
         assert!(!known("malloc", &[ValType::I64], &[I32]));
         assert!(!known("free", &[I32], &[I32]));
+        assert!(!known("_Z4freeP4Node", &[I32], &[]), "the program's own");
         assert!(!known("mallocate", &[I32], &[I32]));
     }
 }

@@ -15,22 +15,30 @@
 //! Allocators have brackets of their own, which also say what becomes of which block, if anybody wants to
 //! know: see `allocator`.
 //!
+//! A function of a C library that takes a path is announced before: it is one operation on files.
+//!
 //! An exception that leaves an atomic function skips the exit: the host closes what is open when the
 //! worker ends.
 
+use crate::Location;
 use crate::allocator::Change;
 use crate::code::Code;
-use crate::draft::{Draft, Treatment};
+use crate::draft::{Draft, Treatment, site_location};
 use crate::options::ALLOCATORS;
-use coyote_abi::rt;
+use crate::threads::announce;
+use coyote_abi::{OpKind, rt};
 use walrus::ir::{Call, InstrLocId};
 use walrus::{FunctionBuilder, LocalId, ValType};
 
 pub fn atomic(draft: &mut Draft) {
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
-        let Treatment::Atomic(pattern) = &draft.treatments[origin as usize] else { continue };
-        let allocator = draft.options.follows_allocators() && ALLOCATORS.contains(&pattern.as_str());
+        let (pattern, announced) = match &draft.treatments[origin as usize] {
+            Treatment::Atomic(pattern) => (pattern.as_str(), false),
+            Treatment::FileFunction => ("", true),
+            _ => continue,
+        };
+        let allocator = draft.options.follows_allocators() && ALLOCATORS.contains(&pattern);
         let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
         let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
         let function = &draft.original.functions[origin as usize];
@@ -39,6 +47,12 @@ pub fn atomic(draft: &mut Draft) {
         draft.wrap(id, " (atomic)", |draft, inner| {
             let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
             let mut code = Code::default();
+            if announced {
+                let place = Location { function: origin, offset: start };
+                let site = draft.site(place, OpKind::File, 0, 0);
+                code.i32(0);
+                announce(draft, &mut code, site, site_location(site));
+            }
             if allocator {
                 let enter = draft.import(rt::ALLOCATOR_ENTER, &[ValType::I32], &[]);
                 change.push_freed(&mut code, &args);

@@ -32,6 +32,8 @@ pub enum Treatment {
     Points,
     /// The function is atomic, by this pattern.
     Atomic(String),
+    /// A function of a C library that takes a path: atomic, and announced as an operation on files.
+    FileFunction,
     /// Every way to the function leads through an atomic one.
     OnlyFromAtomic,
     /// Left out by this pattern of `--no-points-in`.

@@ -43,6 +43,7 @@ fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<
     let mut parts = Vec::new();
     match &draft.treatments[index as usize] {
         Treatment::Points => {}
+        Treatment::FileFunction => parts.push("atomic: one operation on files".into()),
         Treatment::Atomic(pattern) => parts.push(format!("atomic: matches `{pattern}`")),
         Treatment::OnlyFromAtomic => {
             parts.push("no points at accesses: only atomic functions call it".into())

@@ -34,8 +34,8 @@ pub struct Options {
     pub heap_points: HeapPoints,
     /// Functions that run without a scheduling point at memory accesses, they and what they call.
     pub atomic_fns: Vec<String>,
-    /// Whether the allocators and the single-threaded stdio in [`ALLOCATORS`] and [`STDIO`] are
-    /// atomic too.
+    /// Whether the allocators and the single-threaded libraries in [`ALLOCATORS`], [`STDIO`] and [`UNGUARDED`]
+    /// are atomic too.
     pub atomic_defaults: bool,
     /// Whether the host is told what allocators do. Only for those that are atomic by default.
     pub memory_errors: bool,
@@ -116,7 +116,7 @@ pub const ALLOCATORS: &[&str] = &[
 /// Rust's test harness, in a program that runs it: what it does is no part of a test.
 pub const HARNESS: &[&str] = &["test::*", "<test::*", "getopts::*", "<getopts::*"];
 
-/// Stdio and exit handlers of a libc that was built without threads. Not applied to a module that
+/// Stdio of a libc that was built without threads. Not applied to a module that
 /// imports `wasi.thread-spawn`: its libc locks, and the locks may block.
 pub const STDIO: &[&str] = &[
     "{,v}{,i,small_,__small_}printf",
@@ -130,6 +130,8 @@ pub const STDIO: &[&str] = &[
     "v{,f,s}scanf",
     "{put,get}{c,char,s}{,_unlocked}",
     "f{put,get}{c,s}{,_unlocked}",
+    "{,v}{,f,s}w{printf,scanf}",
+    "{,f}{put,get}w{c,char,s}",
     "ungetc",
     "perror",
     "f{open,close,reopen,read,write,flush,seek,tell,eof,error}{,_unlocked}",
@@ -139,12 +141,30 @@ pub const STDIO: &[&str] = &[
     "__{overflow,uflow,towrite,toread,ofl_add,ofl_lock,ofl_unlock}",
 ];
 
+/// What else such a libc, and a libc++ on top of it, keep for all threads and would guard: handlers of exit,
+/// preopened directories, the environment, counts of references. Where a header has the code, it is the
+/// program's, and was compiled with threads.
+pub const UNGUARDED: &[&str] = &[
+    "{at,__cxa_at,at_quick_}exit",
+    "{chdir,getcwd,setlocale}",
+    "arc4random{,_buf,_uniform}",
+    "__wasilibc_{populate_preopens,register_preopened_fd,find_relpath,find_relpath_alloc,find_abspath}",
+    "__wasilibc_{ensure,initialize,deinitialize,get}_environ",
+    "std::__[12]::__shared_weak_count::{lock,__release_weak}",
+    "std::__[12]::locale::*",
+    "std::__[12]::ios_base::xalloc",
+];
+
 /// What the C library of coyote-cc does for itself: a call of pthread_mutex_lock is one step. What it
 /// keeps is ordered by the operations that it announces, or means nothing to the program (which key has
 /// which number, which block a finished thread's stack goes back to).
 ///
 /// Besides, the linker's function that fills a new thread's own variables.
 pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
+
+/// A function of wasi-libc that stores through a null pointer, which its callers pass: localtime and its kin
+/// would be memory errors.
+pub const EXCUSED: &[&str] = &["__secs_to_zone"];
 
 /// Functions that SV-COMP's rules make atomic. Those of the C library that begin and end a section have
 /// other names within a module.

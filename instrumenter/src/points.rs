@@ -31,8 +31,8 @@
 use crate::access::{access, bulk};
 use crate::code::Code;
 use crate::draft::{Draft, Owners, Treatment, sequences, site_location};
-use crate::options::{ALLOCATORS, C_SDK, HARNESS, Points, STDIO};
-use crate::scope::{Scope, names_of};
+use crate::options::{ALLOCATORS, C_SDK, EXCUSED, HARNESS, Points, STDIO, UNGUARDED};
+use crate::scope::{Scope, library_names, names_of};
 use crate::{Error, calls, calls::Calls, frame};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,36 +60,42 @@ pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
 /// Decides which functions' accesses are points.
 fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let options = draft.options;
-    let mut atomic: Vec<&str> = options.atomic_fns.iter().map(String::as_str).collect();
-    if options.atomic_defaults {
-        atomic.extend(ALLOCATORS);
-        if !draft.original.wasi_threads {
-            atomic.extend(STDIO);
-        }
+    let atomic = Scope::new(options.atomic_fns.iter().map(String::as_str))?;
+    let unguarded = options.atomic_defaults && !draft.original.wasi_threads;
+    let mut defaults: Vec<&str> = if options.atomic_defaults { ALLOCATORS.to_vec() } else { Vec::new() };
+    if unguarded {
+        defaults.extend(STDIO);
+        defaults.extend(UNGUARDED);
     }
-    let atomic = Scope::new(atomic)?;
+    let defaults = Scope::new(defaults)?;
+    let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
     let harness: &[&str] = if draft.original.libtest { HARNESS } else { &[] };
-    let own = C_SDK.iter().chain(harness).copied();
+    let own = C_SDK.iter().chain(EXCUSED).chain(harness).copied();
     let excluded = Scope::new(options.no_points_in.iter().map(String::as_str).chain(own))?;
     let included = Scope::new(options.points_only_in.iter().map(String::as_str))?;
     let functions = draft.guest_functions();
     for id in &functions {
         let origin = draft.origin(*id).expect("it is the guest's");
-        let mut names = names_of(&draft.original.functions[origin as usize].name);
-        names.extend(draft.original.exported_as.get(&origin).into_iter().flatten().cloned());
-        draft.treatments[origin as usize] = if let Some(pattern) = atomic.matching(&names) {
-            Treatment::Atomic(pattern.to_string())
-        } else if let Some(pattern) = excluded.matching(&names) {
-            Treatment::Excluded(pattern.to_string())
-        } else if !included.is_empty() && included.matching(&names).is_none() {
-            Treatment::NotIncluded
-        } else {
-            Treatment::Points
-        };
+        let name = &draft.original.functions[origin as usize].name;
+        let exported = || draft.original.exported_as.get(&origin).into_iter().flatten().cloned();
+        let names: Vec<String> = names_of(name).into_iter().chain(exported()).collect();
+        let library: Vec<String> = library_names(name).into_iter().chain(exported()).collect();
+        draft.treatments[origin as usize] =
+            if let Some(pattern) = atomic.matching(&names).or_else(|| defaults.matching(&library)) {
+                Treatment::Atomic(pattern.to_string())
+            } else if files.contains(id) {
+                Treatment::FileFunction
+            } else if let Some(pattern) = excluded.matching(&names) {
+                Treatment::Excluded(pattern.to_string())
+            } else if !included.is_empty() && included.matching(&names).is_none() {
+                Treatment::NotIncluded
+            } else {
+                Treatment::Points
+            };
     }
     let is_atomic = |draft: &Draft, id: &FunctionId| {
         let origin = draft.origin(*id).expect("it is the guest's");
-        matches!(draft.treatments[origin as usize], Treatment::Atomic(_))
+        matches!(draft.treatments[origin as usize], Treatment::Atomic(_) | Treatment::FileFunction)
     };
     let is_allocator = |draft: &Draft, id: &FunctionId| {
         let origin = draft.origin(*id).expect("it is the guest's");
@@ -109,6 +115,29 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// Functions of a C library that take a path. The part of it below a preopened directory stands in a variable
+/// that would be a thread's own, from where it is resolved to the call of WASI.
+fn file_functions(draft: &Draft, calls: &Calls) -> BTreeSet<FunctionId> {
+    let resolves = |id: &FunctionId| {
+        let origin = draft.origin(*id).expect("it is the guest's");
+        let name = draft.original.functions[origin as usize].name.as_str();
+        RESOLVERS.contains(&name.trim_start_matches("undefined_weak:"))
+    };
+    let functions = draft.guest_functions();
+    let resolvers: BTreeSet<FunctionId> = functions.iter().copied().filter(resolves).collect();
+    let calls_one = |id: &FunctionId| calls.called_by([id]).any(|callee| resolvers.contains(&callee));
+    functions.into_iter().filter(|id| !resolvers.contains(id) && calls_one(id)).collect()
+}
+
+/// What resolves paths in wasi-libc, with its own functions around it where they are not inlined.
+const RESOLVERS: &[&str] = &[
+    "__wasilibc_find_relpath",
+    "__wasilibc_find_relpath_alloc",
+    "find_relpath",
+    "find_relpath2",
+    "find_relpath_alt",
+];
 
 /// Whatever the host can start, whatever runs without one of some functions below it, and what that
 /// calls. If these functions have brackets, then what is left runs inside of them and needs none.

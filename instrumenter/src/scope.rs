@@ -4,7 +4,7 @@ use crate::Error;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// The names under which a pattern can find a function: as the module spells it, demangled, and
-/// demangled without parameter list or hash.
+/// demangled without parameter list or hash. Linkers may have demangled it already.
 pub fn names_of(name: &str) -> Vec<String> {
     let mut names = vec![name.to_string()];
     if let Ok(demangled) = rustc_demangle::try_demangle(name) {
@@ -15,7 +15,32 @@ pub fn names_of(name: &str) -> Vec<String> {
         names.extend(symbol.demangle());
         let bare = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
         names.extend(symbol.demangle_with_options(&bare));
+    } else if let Some(bare) = without_parameters(name) {
+        names.push(bare.to_string());
     }
+    names
+}
+
+/// `a::b` of `a::b(int (*)(char)) const`.
+fn without_parameters(name: &str) -> Option<&str> {
+    let name = name.strip_suffix(" const").unwrap_or(name);
+    let mut depth = 0;
+    let open = name.char_indices().rev().find_map(|(at, c)| {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        (depth == 0).then_some(at)
+    });
+    open.filter(|open| *open > 0 && name.ends_with(')')).map(|open| &name[..open])
+}
+
+/// Those under which a function of a library is known. One of C++ outside of any namespace is the program's
+/// own, though a function of C may be called the same.
+pub fn library_names(name: &str) -> Vec<String> {
+    let mut names = names_of(name);
+    names.retain(|n| n == name || n.contains("::"));
     names
 }
 
@@ -55,10 +80,14 @@ impl Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{ALLOCATORS, C_SDK, STDIO};
+    use crate::options::{ALLOCATORS, C_SDK, STDIO, UNGUARDED};
 
     fn matching(patterns: &[&str], name: &str) -> bool {
         Scope::new(patterns.iter().copied()).unwrap().matching(&names_of(name)).is_some()
+    }
+
+    fn library(patterns: &[&str], name: &str) -> bool {
+        Scope::new(patterns.iter().copied()).unwrap().matching(&library_names(name)).is_some()
     }
 
     #[test]
@@ -68,22 +97,42 @@ mod tests {
         assert!(matching(&["ns::f"], "_ZN2ns1fEi"));
         assert!(matching(&["ns::f(int)"], "_ZN2ns1fEi"));
         assert!(!matching(&["app::queue"], "_ZN3app5queue4push17h0123456789abcdefE"));
+        assert!(matching(&["ns::f"], "ns::f(void (*)(int)) const"));
+        assert!(matching(&["main::$_0::operator()"], "main::$_0::operator()(int)"));
     }
 
     #[test]
     fn defaults_match_whole_names() {
         for name in ["malloc", "dlfree", "__rdl_alloc", "_RNvCsiYvnZsFnsCA_7___rustc12___rust_alloc"] {
-            assert!(matching(ALLOCATORS, name), "{name}");
+            assert!(library(ALLOCATORS, name), "{name}");
         }
         for name in ["mallocate", "my_free", "freely"] {
-            assert!(!matching(ALLOCATORS, name), "{name}");
+            assert!(!library(ALLOCATORS, name), "{name}");
         }
         for name in ["printf", "iprintf", "vfprintf", "snprintf", "siprintf", "puts", "putchar", "fwrite"] {
-            assert!(matching(STDIO, name), "{name}");
+            assert!(library(STDIO, name), "{name}");
         }
-        assert!(matching(C_SDK, "__coyote_mutex") && !matching(C_SDK, "coyote_mutex_lock"));
-        for name in ["print", "reprintf", "put", "f"] {
-            assert!(!matching(STDIO, name), "{name}");
+        for name in [
+            "__cxa_atexit",
+            "__wasilibc_populate_preopens",
+            "_ZNSt3__219__shared_weak_count4lockEv",
+            "_ZNSt3__26localeC1ERKS0_",
+            "_ZNSt3__26locale2id5__getEv",
+            "std::__2::__shared_weak_count::lock()",
+            "std::__2::locale::locale(std::__2::locale const&)",
+        ] {
+            assert!(library(UNGUARDED, name), "{name}");
+        }
+        // In a header, and on the way to the program's own destructors.
+        for name in ["exit", "_ZNSt3__219__shared_weak_count16__release_sharedEv", "_ZN6locale6localeEv"] {
+            assert!(!library(UNGUARDED, name), "{name}");
+        }
+        assert!(library(C_SDK, "__coyote_mutex") && !library(C_SDK, "coyote_mutex_lock"));
+        for name in ["_Z4freePv", "free(void*)", "_Z6mallocm"] {
+            assert!(!library(ALLOCATORS, name), "{name}: a function of the program's own");
+        }
+        for name in ["print", "reprintf", "put", "f", "_Z7getlineP5Queue"] {
+            assert!(!library(STDIO, name), "{name}");
         }
     }
 

@@ -166,6 +166,35 @@ fn each_thread_has_its_errno() {
     }
 }
 
+/// A file below `programs`, explored.
+fn explore_file(name: &str, options: &[&str]) -> Option<process::Ended> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host/programs").join(name);
+    let language = if name.ends_with(".c") { Language::C } else { Language::Cpp };
+    explore(language, &std::fs::read_to_string(path).unwrap(), &["-O1"], options)
+}
+
+/// What a libc and a libc++ that were built without threads keep for all of them does no harm: see
+/// `UNGUARDED` and `FileFunction` of the instrumenter.
+#[test]
+fn libraries_without_threads_are_no_bugs() {
+    for name in ["opens.c", "libc.c", "pointers.cpp"] {
+        for options in [&["-i", "3000"][..], &["-s", "dpor", "-i", "3000"]] {
+            let options = [options, &["--env", "A=1"]].concat();
+            let Some(ended) = explore_file(name, &options) else { return };
+            assert_eq!((ended.code, verdict(&ended)), (Some(0), "no bug"), "{name} {options:?}: {ended:?}");
+        }
+    }
+}
+
+/// Calls on files are each a step, and others can come in between.
+#[test]
+fn a_file_can_appear_between_two_calls() {
+    for strategy in ["portfolio", "dpor"] {
+        let Some(ended) = explore_file("claims.c", &["-s", strategy]) else { return };
+        assert_eq!(verdict(&ended), "bug in test main: assertion: abort was called (worker 0)", "{ended:?}");
+    }
+}
+
 /// The functions of pthread.h are one step each, whatever the optimiser does. (The one that every program
 /// here calls brings the library along, and with it the handlers of exit.)
 #[test]
