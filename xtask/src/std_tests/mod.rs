@@ -66,18 +66,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for (group, module) in stage::GROUPS.iter().zip(&modules) {
         outcomes.extend(explore(arguments, &tool, group.name, module)?);
     }
-    let how = [
-        format!(
-            "Those that concern concurrency, of {version}, explored by `cargo xtask std-tests`: each test with"
-        ),
-        format!(
-            "seed 0 and {} iterations of up to {STEPS_MAX} steps; of tests of which none ended within these,",
-            arguments.iterations
-        ),
-        format!(
-            "{ITERATIONS_LONG} of up to {STEPS_MAX_LONG}. Tests that std does not have where panics abort are not listed."
-        ),
-    ];
+    let how = format!(
+        "Those that concern concurrency, of {version}, by `cargo xtask std-tests`: each is explored with seed 0 in\n\
+         {} iterations of up to {STEPS_MAX} steps or, if none of them comes to its end, in {ITERATIONS_LONG} of up to\n\
+         {STEPS_MAX_LONG}. A test with one worker, which has no choice, is executed once. Tests that std leaves out\n\
+         where panics abort, or for wasm32, are not listed.\n",
+        arguments.iterations
+    );
     files::write(&files::root().join(PAGE), page::page(&how, &outcomes, &expected)?)?;
     for name in expected.unused(&outcomes) {
         println!("no longer needed: there is no test {name}");

@@ -31,11 +31,11 @@ impl Totals {
 }
 
 /// The page. `how`: what the tests were run with.
-pub fn page(how: &[String], outcomes: &[Outcome], expected: &Expected) -> Result<String> {
+pub fn page(how: &str, outcomes: &[Outcome], expected: &Expected) -> Result<String> {
     let mut page = String::from(
         "<!-- Made by `cargo xtask std-tests`. -->\n\n# The tests of Rust's standard library\n\n",
     );
-    how.iter().for_each(|line| page += &format!("{line}\n"));
+    page += how;
     let mut files: BTreeMap<&str, Totals> = BTreeMap::new();
     let mut total = Totals::default();
     for outcome in outcomes {
@@ -47,10 +47,10 @@ pub fn page(how: &[String], outcomes: &[Outcome], expected: &Expected) -> Result
         let Totals { explored, one_worker, skipped, other } = totals;
         writeln!(page, "| {name} | {} | {explored} | {one_worker} | {skipped} | {other} |", totals.all())?;
     }
-    page += "\n## Skipped\n\n| why | tests |\n|---|---|\n";
+    page += "\n## Skipped\n\n";
     for (reason, tests) in reasons(outcomes, expected) {
         let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
-        writeln!(page, "| {reason} | {} |", tests.join(", "))?;
+        writeln!(page, "- {reason}: {}", tests.join(", "))?;
     }
     Ok(page)
 }

@@ -20,13 +20,12 @@ pub struct Group {
     modules: &'static [&'static str],
 }
 
-pub const GROUPS: [Group; 8] = [
+pub const GROUPS: [Group; 7] = [
     group("sync", "std/tests/sync/lib.rs", &["std/tests/sync", "std/tests/common"], &[]),
     group("thread", "std/tests/thread.rs", &[], &[]),
     group("thread_local", "std/tests/thread_local/lib.rs", &["std/tests/thread_local"], &[]),
     group("thread_unit", UNIT, &["std/src/thread/tests.rs"], &[]),
     group("time", "std/tests/time.rs", &[], &[]),
-    group("env", "std/tests/env_modify.rs", &["std/tests/common"], &[]),
     group("alloc", "alloctests/tests/lib.rs", &["alloctests/tests"], &["arc", "sync", "task"]),
     group("core", "coretests/tests/lib.rs", &["coretests/tests"], &["atomic", "task", "waker"]),
 ];
