@@ -32,8 +32,7 @@ pub const GROUPS: [Group; 7] = [
 
 /// std's own tests of its threads are a module of std. Here they are one of a crate that looks like it.
 const UNIT: &str = "std/src/unit.rs";
-const UNIT_TEXT: &str = r#"#![feature(scoped_threads, thread_id_value, thread_spawn_hook)]
-pub use std::{any, ffi, iter, mem, panic, result, sync, time};
+const UNIT_TEXT: &str = r#"pub use std::{any, panic, result, sync, time};
 mod thread {
     pub use std::thread::*;
     pub fn current_os_id() -> Option<u64> {
