@@ -1,7 +1,7 @@
 //! `cargo xtask large`: large modules as compilers make them, for the host's tests `large`.
 //!
-//! SQLite in C, a program of std's threads, a libtest binary and, if `go` is on the path, a program of
-//! goroutines. They are never committed: they lie in `target/large`. Their sources are in `examples/large`, SQLite's own in the package of a crate.
+//! SQLite in C, a program of std's threads, a libtest binary (to measure, also one of more than 10 MB) and, if
+//! `go` is on the path, a program of goroutines. They are never committed: they lie in `target/large`. Their sources are in `examples/large`, SQLite's own in the package of a crate.
 
 use crate::files;
 use crate::guests::c::Clang;
@@ -40,12 +40,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     threads("debug")?;
     threads("release")?;
-    libtest()?;
+    libtest("libtest_debug", &[])?;
     goroutines()?;
     if arguments.test {
         test(&[], &[])?;
     }
     if arguments.measure {
+        libtest("measured/libtest_dependency", &["--features", "dependency"])?;
         test(&["--nocapture", "figures"], &[("COYOTE_LARGE_FIGURES", "1".into())])?;
     }
     Ok(())
@@ -147,22 +148,15 @@ fn threads(profile: &str) -> Result<()> {
     put(&format!("threads_{profile}"), &built)
 }
 
-fn libtest() -> Result<()> {
-    let printed = output(cargo_in("libtest").args([
-        "test",
-        "--no-run",
-        "--quiet",
-        "--locked",
-        "--target",
-        TRIPLE,
-        "--message-format",
-        "json",
-    ]))?;
+fn libtest(name: &str, features: &[&str]) -> Result<()> {
+    let mut command = cargo_in("libtest");
+    command.args(["test", "--no-run", "--quiet", "--locked", "--target", TRIPLE]).args(features);
+    let printed = output(command.args(["--message-format", "json"]))?;
     // One JSON object a line; the test binary is the only one with an executable.
     let text = String::from_utf8(printed.stdout)?;
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let executable = messages.filter_map(|m| Some(m["executable"].as_str()?.to_string())).next_back();
-    put("libtest_debug", Path::new(&executable.context("cargo names the test binary")?))
+    put(name, Path::new(&executable.context("cargo names the test binary")?))
 }
 
 /// A Go program, if there is a compiler.

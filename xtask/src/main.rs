@@ -2,6 +2,7 @@
 //!
 //! - [`codegen`]: files that are made from others. With [`support`]: what guests may be made of.
 //! - [`crates`]: programs that use published crates, tested.
+//! - [`std_tests`]: the tests of Rust's standard library, explored.
 //! - [`guests`]: the example guests, from their sources.
 //! - [`tests`]: all tests, blessing their expectations, running them for long.
 //! - [`bench`]: what the engine costs, beside its peers.
@@ -14,6 +15,7 @@ mod crates;
 mod files;
 mod guests;
 mod large;
+mod std_tests;
 mod support;
 mod tests;
 
@@ -37,6 +39,7 @@ enum Task {
     Guests(guests::Arguments),
     Large(large::Arguments),
     Soak(tests::Soak),
+    StdTests(std_tests::Arguments),
 }
 
 fn main() -> Result<()> {
@@ -49,5 +52,6 @@ fn main() -> Result<()> {
         Task::Crates(arguments) => crates::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
         Task::Large(arguments) => large::run(&arguments),
+        Task::StdTests(arguments) => std_tests::run(&arguments),
     }
 }

@@ -22,6 +22,9 @@ pub const REALTIME_NS: u64 = 946_684_800_000_000_000;
 const READ_NS: u64 = 1_000;
 const DOUBLINGS: u32 = 30;
 
+/// A time that never comes: 292 years, to which libraries cut what is longer.
+const FOREVER_NS: u64 = i64::MAX as u64;
+
 impl Clock {
     pub fn now_ns(&self) -> u64 {
         self.now_ns
@@ -54,8 +57,13 @@ impl Clock {
         }
     }
 
+    /// A timeout after this span, unless that is for ever.
     pub fn start(&mut self, worker: WorkerId, span_ns: u64) {
-        let timer = (self.now_ns.saturating_add(span_ns), worker);
+        let deadline = self.now_ns.saturating_add(span_ns);
+        if deadline >= FOREVER_NS {
+            return;
+        }
+        let timer = (deadline, worker);
         let at = self.timers.partition_point(|t| *t < timer);
         self.timers.insert(at, timer);
     }
@@ -90,5 +98,22 @@ impl Clock {
     /// Pending timeouts as spans from now, for the fingerprint.
     pub fn relative(&self) -> impl Iterator<Item = (u64, WorkerId)> {
         self.timers.iter().map(|(d, w)| (d.saturating_sub(self.now_ns), *w))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_in_ages_never_comes() {
+        let mut clock = Clock::default();
+        clock.start(WorkerId(0), u64::MAX);
+        clock.start(WorkerId(1), FOREVER_NS);
+        assert_eq!(clock.earliest(), None);
+        clock.start(WorkerId(2), FOREVER_NS - 1);
+        assert_eq!((clock.fire(), clock.now_ns()), (Some(WorkerId(2)), FOREVER_NS - 1));
+        clock.start(WorkerId(3), 1);
+        assert_eq!((clock.earliest(), clock.fire()), (None, None));
     }
 }

@@ -4,7 +4,7 @@
 //! Each module is prepared and executed once by the command line program in a process of its own,
 //! with an empty cache and with a full one.
 
-use super::modules;
+use super::{directory, modules, modules_in};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,7 +14,9 @@ fn figures() {
     if std::env::var_os("COYOTE_LARGE_FIGURES").is_none() {
         return;
     }
-    for path in modules() {
+    // Those that are too large to be tested as often as the others.
+    let measured = modules_in(&directory().join("measured"));
+    for path in modules().into_iter().chain(measured) {
         let cache = tempfile::tempdir().unwrap();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let bytes = std::fs::metadata(&path).unwrap().len();

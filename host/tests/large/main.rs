@@ -53,11 +53,16 @@ fn module(name: &str) -> Option<Vec<u8>> {
 
 /// All modules, sorted by name.
 fn modules() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory()).into_iter().flatten();
+    let paths = modules_in(&directory());
+    assert!(!paths.is_empty() || !required(), "{} has no module", directory().display());
+    paths
+}
+
+fn modules_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("can be listed").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "wasm"));
     paths.sort();
-    assert!(!paths.is_empty() || !required(), "{} has no module", directory().display());
     paths
 }
 

@@ -59,6 +59,12 @@ impl Target {
     }
 }
 
+/// Where the compiler is installed, with its components.
+pub fn sysroot() -> Result<PathBuf> {
+    let printed = output(rustc().args(["--print", "sysroot"]))?;
+    Ok(PathBuf::from(String::from_utf8(printed.stdout)?.trim()))
+}
+
 fn rustc() -> Command {
     Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()))
 }
@@ -151,13 +157,9 @@ pub fn cargo_in(workspace: &Path) -> Command {
 /// Sources of the standard library have another name where they are installed (`rust-src`): what it is
 /// where they are not.
 fn library() -> Result<Option<String>> {
-    let text = |arguments: &[&str]| -> Result<String> {
-        Ok(String::from_utf8(output(rustc().args(arguments))?.stdout)?)
-    };
-    let sysroot = text(&["--print", "sysroot"])?;
-    let version = text(&["-vV"])?;
+    let version = String::from_utf8(output(rustc().arg("-vV"))?.stdout)?;
     let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
-    let sources = Path::new(sysroot.trim()).join("lib/rustlib/src/rust");
+    let sources = sysroot()?.join("lib/rustlib/src/rust");
     Ok(commit.map(|commit| renamed(&sources, &format!("/rustc/{commit}"))))
 }
 

@@ -93,6 +93,12 @@ mod tests {
         assert_eq!(thread::spawn(|| "done").join().unwrap(), "done");
     }
 
+    #[cfg(feature = "dependency")]
+    #[test]
+    fn names_have_letters() {
+        assert!(regex::Regex::new("^[a-z]+$").unwrap().is_match("name"));
+    }
+
     #[test]
     #[ignore = "shows how libtest reports it"]
     fn never_run() {
