@@ -7,6 +7,7 @@ use super::{Guest, Language, output};
 use crate::files;
 use anyhow::{Context, Result};
 use coyote_cc::build::Compiler;
+use coyote_cc::sdk::Sdk;
 use coyote_cc::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,6 +53,8 @@ pub struct Clang {
     program: PathBuf,
     /// First line of `--version`.
     pub version: String,
+    /// Keeps a wasm-opt that happens to be installed from changing modules.
+    programs: String,
     /// Directories of headers, and the names that debug information gives them.
     renamed: Vec<String>,
 }
@@ -104,12 +107,15 @@ impl Clang {
         let listed = log.lines().skip_while(|l| !l.starts_with("#include <...>"));
         let headers = listed.skip(1).take_while(|l| l.starts_with(' ')).map(str::trim);
         let renamed = headers.enumerate().map(|(i, path)| format!("{path}=include{i}")).collect();
-        Ok(Clang { program, version, renamed })
+        let programs = Sdk::unpack(&scratch)?.programs();
+        Ok(Clang { program, version, programs, renamed })
     }
 
-    /// The compiler, without any options.
+    /// The compiler: a module is what it links, optimised by nobody else.
     pub fn command(&self) -> Command {
-        Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command.arg(&self.programs);
+        command
     }
 
     pub fn compile(&self, guest: &Guest) -> Result<Vec<u8>> {
