@@ -9,6 +9,7 @@
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
 //! - [`wasi`]: clocks, polls and what else a guest sees of the world.
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
+//! - [`outcomes`]: what threads' primitives of C programs allow, exhaustively.
 //! - [`memory_errors`]: errors in the use of memory, and what looks like one.
 //! - [`owners`]: points only where memory is shared.
 //! - [`state`]: what an iteration changes, the next one does not see.
@@ -37,6 +38,7 @@ mod generated;
 mod golden;
 mod guest;
 mod memory_errors;
+mod outcomes;
 mod owners;
 mod process;
 mod published;

@@ -36,11 +36,14 @@ pub fn find() -> Result<Vec<Guest>> {
             Language::Program => files::list(&root.join(LIBRARY))?,
             _ => Vec::new(),
         };
-        for path in files::list(&root.join(directory))? {
+        let beside = files::list(&root.join(directory))?;
+        for path in &beside {
             if path.extension().is_some_and(|e| e == "c") {
                 let name =
                     path.file_stem().context("a source file has a name")?.to_string_lossy().into_owned();
-                let sources = std::iter::once(&path).chain(&headers).chain(&library).cloned().collect();
+                let own = beside.iter().filter(|p| p.extension().is_some_and(|e| e == "h"));
+                let sources = std::iter::once(path).chain(own).chain(&headers).chain(&library);
+                let sources = sources.cloned().collect();
                 guests.push(Guest { name, language, sources });
             }
         }
