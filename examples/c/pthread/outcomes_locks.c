@@ -50,7 +50,7 @@ COYOTE_TEST(mutex_try) {
 }
 
 /* outcomes: ok
- * outcomes with --failing-try-locks 1: ok; busy */
+ * outcomes with --failing-try-locks=1: ok; busy */
 COYOTE_TEST(mutex_try_unlocked) {
   pthread_t thread = start(note_locked, 1);
   say_error(pthread_mutex_trylock(&other));
@@ -238,7 +238,7 @@ COYOTE_TEST(rwlock_try_read) {
 }
 
 /* outcomes: ok
- * outcomes with --failing-try-locks 1: ok; busy */
+ * outcomes with --failing-try-locks=1: ok; busy */
 COYOTE_TEST(rwlock_try_read_beside_reader) {
   pthread_t thread = start(only_read, 0);
   say_rwlock(pthread_rwlock_tryrdlock(&rwlock), thread);

@@ -236,7 +236,7 @@ static int nothing_c11(void *unused) {
 }
 
 /* outcomes: success
- * outcomes with --failing-try-locks 1: success; busy */
+ * outcomes with --failing-try-locks=1: success; busy */
 COYOTE_TEST(c11_mutex_try_unlocked) {
   thrd_t thread = start_c11(nothing_c11, 0);
   say_thrd(mtx_trylock(&mutex));
@@ -256,7 +256,7 @@ COYOTE_TEST(c11_mutex_timed) {
 }
 
 /* outcomes: 1
- * outcomes with --spurious-wakeups 1: 0; 1 */
+ * outcomes with --spurious-wakeups=1: 0; 1 */
 COYOTE_TEST(c11_condition_without_loop) {
   thrd_t thread = start_c11(set_c11, 0);
   mtx_lock(&mutex);

@@ -22,7 +22,7 @@ static void *set_ready(void *unused) {
 
 /* No wakeup is lost: to wait gives the mutex back and waits in one.
  * outcomes: 1
- * outcomes with --spurious-wakeups 1: 1 */
+ * outcomes with --spurious-wakeups=1: 1 */
 COYOTE_TEST(cond_loop) {
   pthread_t thread = start(set_ready, 0);
   pthread_mutex_lock(&lock);
@@ -35,7 +35,7 @@ COYOTE_TEST(cond_loop) {
 }
 
 /* outcomes: 1
- * outcomes with --spurious-wakeups 1: 0; 1 */
+ * outcomes with --spurious-wakeups=1: 0; 1 */
 COYOTE_TEST(cond_without_loop) {
   pthread_t thread = start(set_ready, 0);
   pthread_mutex_lock(&lock);

@@ -6,6 +6,7 @@
 //! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
+//! - [`faults`]: what only goes wrong by the user's leave.
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
 //! - [`wasi`]: clocks, polls and what else a guest sees of the world.
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
@@ -33,6 +34,7 @@ mod crates;
 mod determinism;
 mod doctor;
 mod examples;
+mod faults;
 mod files;
 mod generated;
 mod golden;

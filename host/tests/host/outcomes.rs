@@ -36,7 +36,7 @@ fn claims(module: &'static str) -> Vec<Claim> {
             assert!(!above.is_empty(), "{module}: {test}: a comment lists the outcomes");
             for (how, outcomes) in above.drain(..) {
                 let (mut search, mut faults) = ("dpor", Faults::default());
-                match how.split_whitespace().collect::<Vec<_>>()[..] {
+                match how.split([' ', '=']).skip(1).collect::<Vec<_>>()[..] {
                     [] => {}
                     ["by", other] => search = other,
                     ["with", "--spurious-wakeups", number] => {
