@@ -9,6 +9,7 @@
 //! - [`faults`]: what only goes wrong by the user's leave.
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
 //! - [`wasi`]: clocks, polls and what else a guest sees of the world.
+//! - [`preview1`]: WASI's functions, one by one, as the documentation lists them.
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
 //! - [`outcomes`]: what threads' primitives of C programs allow, exhaustively.
 //! - [`memory_errors`]: errors in the use of memory, and what looks like one.
@@ -42,6 +43,7 @@ mod guest;
 mod memory_errors;
 mod outcomes;
 mod owners;
+mod preview1;
 mod process;
 mod published;
 mod readme;
