@@ -10,7 +10,7 @@ use crate::guests::output;
 use crate::guests::rust::{Target, cargo_in};
 use crate::tests::cargo;
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,18 @@ const ITERATIONS: &str = "2000";
 /// Crates that need a feature of a crate below them, which stable compilers allow with RUSTC_BOOTSTRAP=1.
 const UNSTABLE: [(&str, &str, &str); 2] =
     [("dashmap", "parking_lot/nightly", PARKING), ("parking_lot", "parking_lot/nightly", PARKING)];
-const PARKING: &str = "parking_lot_core parks threads of this target only with its feature `nightly`; without \
-                       it a lock that has to wait panics";
+const PARKING: &str = "parking_lot_core parks threads of this target only with its feature `nightly`, which stable \
+                       compilers allow with `RUSTC_BOOTSTRAP=1`; without it a lock that has to wait panics";
+
+/// What one has to know of others.
+const NOTES: [(&str, &str); 3] = [
+    ("event-listener", "no blocking calls on wasm: run futures, as `published::block_on` does in ten lines"),
+    ("rayon", "say how many threads there are to be, with `ThreadPoolBuilder::num_threads`"),
+    (
+        "tokio",
+        "with `macros`, `rt`, `sync`, `time`; `rt-multi-thread`, `net`, `fs`, `process` and `signal` do not build",
+    ),
+];
 
 /// Test programs that use published crates, and write what came out into docs/crates.json
 #[derive(clap::Args)]
@@ -34,34 +44,41 @@ pub struct Arguments {
     tool: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct Table {
+#[derive(Deserialize, Serialize)]
+pub struct Table {
     version: u32,
-    target: &'static str,
-    iterations: &'static str,
-    crates: Vec<Row>,
+    target: String,
+    iterations: String,
+    pub crates: Vec<Row>,
 }
 
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    version: String,
+impl Table {
+    pub fn read() -> Result<Table> {
+        let text = files::read_text(&files::root().join(TABLE))?;
+        serde_json::from_str(&text).with_context(|| format!("{TABLE} is damaged"))
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+pub struct Row {
+    pub name: String,
+    pub version: String,
     /// Beyond the usual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    feature: Option<&'static str>,
-    correct: Explored,
-    broken: Explored,
+    pub feature: Option<String>,
+    pub correct: Explored,
+    pub broken: Explored,
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
+    pub note: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Explored {
+#[derive(Deserialize, Serialize)]
+pub struct Explored {
     /// As `coyote-wasm test --format json` says it.
     verdict: String,
     schedules: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    bug: Option<String>,
+    pub bug: Option<String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -75,7 +92,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut crates = Vec::new();
     build(&["--bins"], &[])?;
     for (name, version) in dependencies()? {
-        crates.push(row(&tool, &name, &version, None, None)?);
+        let note = NOTES.iter().find(|(noted, _)| *noted == name).map(|(_, note)| *note);
+        crates.push(row(&tool, &name, &version, None, note)?);
     }
     for (name, feature, note) in UNSTABLE {
         build(&["--bin", name, "--features", feature], &[("RUSTC_BOOTSTRAP", "1")])?;
@@ -83,12 +101,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let version = version.with_context(|| format!("{SOURCES} does not use {name}"))?;
         crates.push(row(&tool, name, &version, Some(feature), Some(note))?);
     }
-    crates.sort_by(|a, b| (&a.name, a.feature).cmp(&(&b.name, b.feature)));
+    crates.sort_by(|a, b| (&a.name, &a.feature).cmp(&(&b.name, &b.feature)));
     for row in &crates {
-        let feature = row.feature.map_or(String::new(), |feature| format!(" ({feature})"));
+        let feature = row.feature.as_ref().map_or(String::new(), |feature| format!(" ({feature})"));
         println!("{:32} {:20} {}", row.name.clone() + &feature, row.correct.verdict, row.broken.verdict);
     }
-    let table = Table { version: 1, target: Target::Threads.triple(), iterations: ITERATIONS, crates };
+    let table =
+        Table { version: 1, target: Target::Threads.triple().into(), iterations: ITERATIONS.into(), crates };
     files::write(&files::root().join(TABLE), serde_json::to_string_pretty(&table)? + "\n")
 }
 
@@ -129,15 +148,10 @@ fn dependencies() -> Result<BTreeMap<String, String>> {
     Ok(versions)
 }
 
-fn row(
-    tool: &Path,
-    name: &str,
-    version: &str,
-    feature: Option<&'static str>,
-    note: Option<&'static str>,
-) -> Result<Row> {
+fn row(tool: &Path, name: &str, version: &str, feature: Option<&str>, note: Option<&str>) -> Result<Row> {
     let correct = explore(tool, name, &[])?;
     let broken = explore(tool, name, &["broken"])?;
+    let (feature, note) = (feature.map(str::to_string), note.map(str::to_string));
     Ok(Row { name: name.into(), version: version.into(), feature, correct, broken, note })
 }
 

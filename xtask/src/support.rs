@@ -2,8 +2,9 @@
 //!
 //! Every claim names what shows it: a test of a guest in `examples/expected.json`, or a test function in a
 //! file. A claim whose proof does not exist is refused. Verdicts of guests are taken from their index, and
-//! the functions of the C headers from the headers.
+//! the functions of the C headers from the headers, crates from `docs/crates.json`.
 
+use crate::crates::Table;
 use crate::files;
 use crate::guests::index::{Expectation, Index};
 use anyhow::{Context, Result, bail, ensure};
@@ -38,6 +39,9 @@ struct Section {
     /// Headers whose functions are listed, by name of the file.
     #[serde(default)]
     headers: Vec<String>,
+    /// Whether published crates are listed.
+    #[serde(default)]
+    crates: bool,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +61,8 @@ struct Row {
 enum State {
     Works,
     Partly,
+    /// From what others provide under the same name.
+    Differs,
     /// With an error that says what to do.
     Refused,
     Impossible,
@@ -68,6 +74,7 @@ impl State {
         match self {
             State::Works => "works",
             State::Partly => "partly",
+            State::Differs => "differs",
             State::Refused => "refused",
             State::Impossible => "no",
             State::NotTried => "not tried",
@@ -76,7 +83,7 @@ impl State {
 
     /// Whether the claim has to be shown.
     fn is_shown(self) -> bool {
-        matches!(self, State::Works | State::Partly | State::Refused)
+        matches!(self, State::Works | State::Partly | State::Differs | State::Refused)
     }
 }
 
@@ -104,6 +111,9 @@ pub fn page() -> Result<String> {
         }
         for header in &section.headers {
             page += &functions(header)?;
+        }
+        if section.crates {
+            page += &crates()?;
         }
     }
     Ok(page)
@@ -158,6 +168,24 @@ fn functions(header: &str) -> Result<String> {
     let mut lines = format!("\n`{header}`: {}\n", list(declared));
     if !refused.is_empty() {
         write!(lines, "\nRefused by name when called: {}\n", list(refused))?;
+    }
+    Ok(lines)
+}
+
+/// A row for each program of published crates. It works if the program passes and its mistake is found.
+fn crates() -> Result<String> {
+    let mut lines = String::from("\n| what | state | the mistake is found as | |\n|---|---|---|---|\n");
+    for row in Table::read()?.crates {
+        let feature = row.feature.map_or(String::new(), |feature| format!(" with `{feature}`"));
+        let (state, note) = match (row.correct.bug, &row.broken.bug) {
+            (None, Some(_)) => (State::Works, row.note),
+            (None, None) => (State::Partly, row.note),
+            (Some(bug), _) => (State::Impossible, Some(bug)),
+        };
+        let found = row.broken.bug.filter(|_| state == State::Works);
+        let kind = found.as_deref().and_then(|bug| bug.split(':').next()).unwrap_or_default();
+        let (name, version, note) = (row.name, row.version, note.unwrap_or_default());
+        writeln!(lines, "| `{name}` {version}{feature} | {} | {kind} | {note} |", state.name())?;
     }
     Ok(lines)
 }

@@ -51,8 +51,8 @@ impl Compiler {
             command.arg("-g");
         }
         if links {
-            // Before the user's: the last one counts.
-            command.args(LINK);
+            // Before the user's: the last one counts, of directories the first.
+            command.args(LINK).arg(self.sdk.programs());
         }
         command.args(&kept);
         // After the user's: the last one counts, and the cache may lie below what they rename.

@@ -2,12 +2,13 @@
 //!
 //! Programs are compiled as they are, as `CC=coyote-cc ./configure` or `coyote-cc -pthread *.c` would.
 //! Behind it is a clang with a library for WASI; what it lacks, threads, comes with this crate: headers
-//! (`include`) and a library (`lib`), both part of the executable and written to a cache directory.
+//! (`include`) and a library (`lib`), both part of the executable and written to a cache directory. So is a
+//! stand-in (`bin`) for an optimiser that clang would run on what it links.
 //!
 //! - [`arguments`]: what a program's build asks for, in words that fit the target; what cannot be had is
 //!   refused.
 //! - [`toolchain`]: which clang, and where its library is.
-//! - [`sdk`]: headers and library in the cache directory.
+//! - [`sdk`]: headers, library and stand-in in the cache directory.
 //! - [`build`]: the command line of clang.
 
 pub mod arguments;

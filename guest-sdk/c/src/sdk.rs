@@ -1,4 +1,4 @@
-//! Headers and library, written to a cache directory whose name is the hash of what is in it.
+//! Headers, library and a stand-in for wasm-opt, written to a cache directory whose name is the hash of what is in it.
 //!
 //! Several compilers may run at once: everything is written under another name first, and renamed.
 
@@ -26,6 +26,7 @@ const FILES: &[File] = files![
     "include/semaphore.h",
     "include/threads.h",
     "include/c++/__config_site",
+    "bin/wasm-opt",
     "lib/library.h",
     "lib/attributes.c",
     "lib/functions.c",
@@ -48,6 +49,9 @@ const FILES: &[File] = files![
 /// The name that debug information gives the directory.
 pub const NAME: &str = "/coyote-sdk";
 
+/// The directory of programs.
+const PROGRAMS: &str = "bin";
+
 pub struct Sdk {
     directory: PathBuf,
 }
@@ -60,8 +64,7 @@ impl Sdk {
         once(&directory, |scratch| {
             for (path, text) in FILES {
                 let path = scratch.join(path);
-                let parent = path.parent().expect("a file of the SDK lies in a directory");
-                std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text)).map_err(|e| {
+                write(&path, text).map_err(|e| {
                     Error::new(format!(
                         "{} cannot be written: {e}; COYOTE_CC_CACHE names another place",
                         path.display()
@@ -80,6 +83,11 @@ impl Sdk {
     /// The option by which debug information does not tell where the cache lies.
     pub fn renamed(&self) -> String {
         format!("-ffile-prefix-map={}={NAME}", self.directory.display())
+    }
+
+    /// The option by which clang finds our programs before any others.
+    pub fn programs(&self) -> String {
+        format!("-B{}", self.directory.join(PROGRAMS).display())
     }
 
     /// CMake's toolchain file.
@@ -138,6 +146,19 @@ impl Sdk {
 /// Calls of strlen would be of the C library, where accesses are scheduling points.
 const C_FLAGS: &[&str] = &["-std=gnu17", "-fno-builtin-strlen"];
 const CPP_FLAGS: &[&str] = &["-std=gnu++20", "-fno-exceptions", "-fno-threadsafe-statics"];
+
+/// Writes a file in a directory that may not be there. Programs can be executed.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let parent = path.parent().expect("a file of the SDK lies in a directory");
+    std::fs::create_dir_all(parent)?;
+    std::fs::write(path, text)?;
+    #[cfg(unix)]
+    if parent.ends_with(PROGRAMS) {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
+}
 
 /// Makes a directory by filling another one and renaming it, unless it is there.
 fn once(directory: &Path, fill: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
@@ -207,7 +228,7 @@ mod tests {
     #[test]
     fn every_file_is_part_of_the_compiler() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for directory in ["include", "include/c++", "lib", "cmake", "cmake/Platform"] {
+        for directory in ["bin", "include", "include/c++", "lib", "cmake", "cmake/Platform"] {
             for entry in std::fs::read_dir(root.join(directory)).unwrap() {
                 let path = entry.unwrap().path();
                 let name = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");

@@ -239,6 +239,20 @@ fn no_verdict() {
     check("no_verdict", at, commands);
 }
 
+/// A guest says itself that it cannot be tested: however it is explored, that ends the run, without a verdict.
+#[test]
+fn guests_that_need_what_there_is_not() {
+    let directory = directory(&[]);
+    let file = "unsupported.wat";
+    std::fs::copy(guest::wat_file(file), directory.path().join(file)).unwrap();
+    let commands: &[&[&str]] = &[
+        &["test", file, "--test", "always", "--seed", "0"],
+        &["test", file, "--test", "sometimes", "--seed", "0", "--strategy", "random", "-j", "1"],
+        &["test", file, "--test", "sometimes", "--seed", "0", "--strategy", "dfs", "-j", "1"],
+    ];
+    check("unsupported", directory.path(), commands);
+}
+
 /// A module with workers and a choice, as small as it can be: what is flipped mostly matters.
 fn small() -> Vec<u8> {
     wat(r#"(module

@@ -227,6 +227,39 @@ fn a_call_is_one_step() {
     }
 }
 
+/// Clang's driver optimises what it links where a wasm-opt is installed, and would inline the calls of a step.
+#[cfg(unix)]
+#[test]
+fn nobody_optimises_what_is_linked() {
+    use std::os::unix::fs::PermissionsExt;
+    if !can(Language::C) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let write = |name: &str, text: &str| std::fs::write(at(name), text).unwrap();
+    write("program.c", "int main(void) { return 0; }\n");
+    write("wasm-opt", "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\n");
+    std::fs::set_permissions(at("wasm-opt"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = [directory.path().to_path_buf()].into_iter().chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(path).unwrap();
+    let run = |mut command: Command| {
+        let output = command.current_dir(directory.path()).env("PATH", &path).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::remove_file(at("ran")).is_ok()
+    };
+    let toolchain = Toolchain::find().unwrap();
+    let mut plain = Command::new(&toolchain.clang);
+    plain.args(["--target=wasm32-wasi", "-O2", "program.c", "-o", "program.wasm"]);
+    assert!(run(plain), "the driver runs it on its own");
+    let compiler = Compiler::new(toolchain, &cache()).unwrap();
+    for line in ["-O2 program.c -o program.wasm", "-O2 -c program.c", "-O2 program.o -o program.wasm"] {
+        let arguments: Vec<String> = line.split(' ').map(str::to_string).collect();
+        assert!(!run(compiler.command(Language::C, &arguments).unwrap()), "{line}");
+    }
+}
+
 /// What a program wrote before it failed is in the report.
 #[test]
 fn ends_of_a_program_are_bugs() {

@@ -189,6 +189,38 @@ fn cargo_runs_us() {
     assert!(ended.stdout.contains("test result: FAILED. 0 passed; 1 failed"), "{ended:?}");
 }
 
+/// cargo-nextest, as the documentation says it: lists, one process for each test, verdicts.
+#[test]
+fn nextest_runs_us() {
+    if binary().is_none() {
+        return;
+    }
+    if !cargo(&["nextest", "--version"]).output().is_ok_and(|output| output.status.success()) {
+        println!("skipped: there is no cargo-nextest");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let runner = format!("coyote-wasm test -i 300 --seed 0 -o {} --runner", directory.path().display());
+    let run = ["nextest", "run", "--locked", "--release", "--lib", "--target", TARGET, "--test-threads", "1"];
+    let mut command = cargo(&[&run[..], &["--no-fail-fast", "last_item"]].concat());
+    command.env("CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER", runner);
+    let ended = process::ended(command.output().unwrap());
+    // Nextest's own for "tests failed".
+    assert_eq!(ended.code, Some(100), "{ended:?}");
+    let said = |word: &str, test: &str| {
+        ended
+            .stderr
+            .lines()
+            .any(|l| l.trim_start().starts_with(word) && l.ends_with(&format!("tests::{test}")))
+    };
+    assert!(said("PASS", "the_last_item_is_taken_once"), "{ended:?}");
+    assert!(said("FAIL", "the_last_item_is_taken_once_in_two_steps"), "{ended:?}");
+    assert!(ended.stderr.contains("2 tests run: 1 passed, 1 failed, 4 skipped"), "{ended:?}");
+    let traces = std::fs::read_dir(directory.path()).unwrap();
+    let traces = traces.filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "trace"));
+    assert_eq!(traces.count(), 1);
+}
+
 /// The crate's configuration is complete, and nothing keeps it from being explored.
 #[test]
 fn the_doctor_is_content_with_the_example() {

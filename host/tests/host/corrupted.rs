@@ -4,7 +4,7 @@
 //! by the replay that is under test.
 
 use super::examples::{artifact, module_path};
-use super::{golden, guest, process};
+use super::{files, golden, guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::instrumenter::Location;
 use coyote_wasm::outcome::Outcome;
@@ -263,6 +263,68 @@ fn the_command_line_names_the_choice() {
         let left = format!("... The execution left the trace at choice {}: ", line - first + 1);
         assert!(diverged.line(&left).ends_with(&format!("the trace says {other}")), "{diverged:?}");
         assert!(diverged.line(". Not reproduced").contains("assertion"), "{diverged:?}");
+    }
+}
+
+/// Each answer of a directory of the host in turn is edited: the replay stops at the question that it does
+/// not fit.
+#[test]
+fn a_wrong_answer_is_reported_at_its_question() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    files::in_directory(at);
+    let arguments = ["test", "files.wat", "--test", "counter", "--dir", "data", "--seed", "0"];
+    let found = process::run(at, &arguments);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    let trace = found.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
+    let text = std::fs::read_to_string(at.join(&trace)).unwrap();
+    let (lines, end) = text.trim_end().rsplit_once('\n').unwrap();
+    let end = end.rsplit_once(' ').unwrap().0;
+    let lines: Vec<String> = lines.lines().map(str::to_string).collect();
+    let first = lines.iter().position(|l| l.starts_with("answer ")).unwrap();
+    assert!(lines.len() - first >= 5, "{text}");
+    let function = |line: usize| lines[line].split(' ').nth(1).unwrap();
+    let replay = |edited: &[String]| {
+        std::fs::write(at.join("edited.trace"), format!("{}\n{end}\n", edited.join("\n"))).unwrap();
+        process::run(at, &["replay", "files.wat", "edited.trace"])
+    };
+    assert_eq!(replay(&lines).line(". Reproduced"), ". Reproduced: assertion");
+    for line in first..lines.len() {
+        let question = line - first + 1;
+        let stops = |how: &str, edited: &[String], said: &str| {
+            let ended = replay(edited);
+            assert_eq!(ended.code, Some(4), "{how}, question {question}: {ended:?}");
+            assert!(ended.stdout.contains(said), "{how}: {said}: {ended:?}");
+        };
+        let with = |from: &str, to: &str| {
+            let mut edited = lines.clone();
+            edited[line] = edited[line].replacen(from, to, 1);
+            assert_ne!(edited, lines);
+            edited
+        };
+        let name = function(line);
+        let asks = format!("question {question} to the host is {name}");
+        stops("function", &with(name, "fd_sync"), &format!("{asks}, the trace has fd_sync there"));
+        let call = lines[line].split(' ').nth(2).unwrap();
+        stops("call", &with(call, "0123456789abcdef"), &format!("{asks} with other arguments"));
+        let less = [&lines[..line], &lines[line + 1..]].concat();
+        match lines.get(line + 1) {
+            Some(_) if function(line + 1) == name => {
+                stops("deleted", &less, &format!("{asks} with other arguments"))
+            }
+            Some(_) => {
+                stops("deleted", &less, &format!("{asks}, the trace has {} there", function(line + 1)))
+            }
+            None => stops("deleted", &less, &format!("{asks}, the trace has nothing more there")),
+        }
+        // An error that the host did not give: the guest says that a call failed, or does something else.
+        let fields: Vec<&str> = lines[line].split(' ').collect();
+        let mut failed = lines.clone();
+        failed[line] = format!("{} 29 - -", fields[..3].join(" "));
+        stops("error", &failed, ". Not reproduced");
+        let cut = replay(&with(call, &call[1..]));
+        assert_eq!(cut.code, Some(1), "{cut:?}");
+        assert!(cut.stderr.contains("is not an answer"), "{cut:?}");
     }
 }
 

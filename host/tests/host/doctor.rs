@@ -114,6 +114,49 @@ fn a_crate_with_dependencies_that_do_not_build() {
     );
 }
 
+/// What building a crate says, if there is a standard library for the target. No dependencies, no network.
+fn of_build(code: &str) -> Option<Ended> {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let manifest = "[package]\nname = \"app\"\nversion = \"1.2.3\"\nedition = \"2021\"\n[workspace]\n";
+    write(at, "app/Cargo.toml", manifest);
+    write(at, "app/src/lib.rs", code);
+    let mut command = process::command(&process::cache(), at, &["doctor", "app", "--format", "json"]);
+    command.env("CARGO_TARGET_DIR", at.join("target")).env("CARGO_NET_OFFLINE", "true");
+    // Flags for this machine's own programs.
+    command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    let ended = process::ended(command.output().unwrap());
+    if findings(&ended).iter().any(|f| f.1 == "wasm32-wasip1-threads") {
+        println!("skipped: rustup target add wasm32-wasip1-threads");
+        return None;
+    }
+    Some(ended)
+}
+
+#[test]
+fn a_crate_that_does_not_build_for_the_target() {
+    let code = "#[cfg(target_family = \"wasm\")]\ncompile_error!(\"not for wasm\");\n";
+    let Some(ended) = of_build(code) else { return };
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let findings = findings(&ended);
+    let errors: Vec<_> = findings.iter().filter(|f| f.0 == "error").collect();
+    assert_eq!(errors.len(), 1, "{findings:?}");
+    assert_eq!(
+        (errors[0].1.as_str(), errors[0].2.as_str()),
+        ("app 1.2.3", "it does not build: not for wasm")
+    );
+}
+
+/// Of a crate that builds, the modules are looked at.
+#[test]
+fn a_crate_that_builds_for_the_target() {
+    let code = "#[test]\nfn t() { std::thread::spawn(|| 1).join().unwrap(); }\n";
+    let Some(ended) = of_build(code) else { return };
+    let findings = findings(&ended);
+    assert!(findings.iter().all(|f| f.0 != "error"), "{findings:?}");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
 #[test]
 fn what_is_no_crate_is_said_in_one_line() {
     let directory = tempfile::tempdir().unwrap();

@@ -161,7 +161,7 @@ fn a_byte_of_a_file_counts() {
 }
 
 /// A program that counts in file n of a directory by the racy example's rules.
-fn in_directory(directory: &Path) {
+pub fn in_directory(directory: &Path) {
     let text = std::fs::read_to_string(guest::root().join("examples/wat/files.wat")).unwrap();
     // The host's directory is the next preopened one.
     let text = text.replace("(call $path_open (i32.const 3)", "(call $path_open (i32.const 4)");

@@ -6,9 +6,12 @@
 //! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
+//! - [`faults`]: what only goes wrong by the user's leave.
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
 //! - [`wasi`]: clocks, polls and what else a guest sees of the world.
+//! - [`preview1`]: WASI's functions, one by one, as the documentation lists them.
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
+//! - [`outcomes`]: what threads' primitives of C programs allow, exhaustively.
 //! - [`memory_errors`]: errors in the use of memory, and what looks like one.
 //! - [`owners`]: points only where memory is shared.
 //! - [`state`]: what an iteration changes, the next one does not see.
@@ -33,12 +36,15 @@ mod crates;
 mod determinism;
 mod doctor;
 mod examples;
+mod faults;
 mod files;
 mod generated;
 mod golden;
 mod guest;
 mod memory_errors;
+mod outcomes;
 mod owners;
+mod preview1;
 mod process;
 mod published;
 mod readme;

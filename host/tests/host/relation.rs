@@ -100,12 +100,17 @@ pub fn check(execution: &mut Execution, rng: &mut ChoiceRng) -> usize {
     pairs
 }
 
+/// Tests of which the C library remembers in what order it was called: that is in atomic functions, whose
+/// accesses are no part of the relation.
+const REMEMBERED: &[&str] = &["detach_at_any_time", "key_deleted"];
+
 #[test]
 fn independent_picks_commute() {
     let mut pairs = 0;
     for expected in index() {
         let artifact = expected.artifact();
-        if artifact.table.changes_tables || expected.module == "memory_hog" {
+        let unseen = expected.module == "memory_hog" || REMEMBERED.contains(&expected.test.as_str());
+        if artifact.table.changes_tables || unseen {
             continue;
         }
         pairs += guest::with(&artifact, &expected.test, &settings(), |execution| {

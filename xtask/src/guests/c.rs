@@ -7,6 +7,7 @@ use super::{Guest, Language, output};
 use crate::files;
 use anyhow::{Context, Result};
 use coyote_cc::build::Compiler;
+use coyote_cc::sdk::Sdk;
 use coyote_cc::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,11 +36,14 @@ pub fn find() -> Result<Vec<Guest>> {
             Language::Program => files::list(&root.join(LIBRARY))?,
             _ => Vec::new(),
         };
-        for path in files::list(&root.join(directory))? {
+        let beside = files::list(&root.join(directory))?;
+        for path in &beside {
             if path.extension().is_some_and(|e| e == "c") {
                 let name =
                     path.file_stem().context("a source file has a name")?.to_string_lossy().into_owned();
-                let sources = std::iter::once(&path).chain(&headers).chain(&library).cloned().collect();
+                let own = beside.iter().filter(|p| p.extension().is_some_and(|e| e == "h"));
+                let sources = std::iter::once(path).chain(own).chain(&headers).chain(&library);
+                let sources = sources.cloned().collect();
                 guests.push(Guest { name, language, sources });
             }
         }
@@ -52,6 +56,8 @@ pub struct Clang {
     program: PathBuf,
     /// First line of `--version`.
     pub version: String,
+    /// Keeps a wasm-opt that happens to be installed from changing modules.
+    programs: String,
     /// Directories of headers, and the names that debug information gives them.
     renamed: Vec<String>,
 }
@@ -104,12 +110,15 @@ impl Clang {
         let listed = log.lines().skip_while(|l| !l.starts_with("#include <...>"));
         let headers = listed.skip(1).take_while(|l| l.starts_with(' ')).map(str::trim);
         let renamed = headers.enumerate().map(|(i, path)| format!("{path}=include{i}")).collect();
-        Ok(Clang { program, version, renamed })
+        let programs = Sdk::unpack(&scratch)?.programs();
+        Ok(Clang { program, version, programs, renamed })
     }
 
-    /// The compiler, without any options.
+    /// The compiler: a module is what it links, optimised by nobody else.
     pub fn command(&self) -> Command {
-        Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command.arg(&self.programs);
+        command
     }
 
     pub fn compile(&self, guest: &Guest) -> Result<Vec<u8>> {

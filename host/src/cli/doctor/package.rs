@@ -137,8 +137,7 @@ fn failure(messages: &[Value], stderr: &[u8]) -> Finding {
     let first = messages.iter().find(|m| m["message"]["level"] == "error");
     let text = first.and_then(|m| m["message"]["message"].as_str()).map(String::from);
     let text = text.unwrap_or_else(|| first_error(stderr));
-    let package = first.and_then(|m| m["package_id"].as_str()).unwrap_or("the build");
-    let subject = package.rsplit(['/', '#']).next().unwrap_or(package).to_string();
+    let subject = first.and_then(|m| m["package_id"].as_str()).map_or("the build".into(), name_and_version);
     let help = match () {
         () if text.contains("Only features sync,macros") => {
             "give tokio the features sync, macros, io-util, rt and time alone"
@@ -157,9 +156,31 @@ fn failure(messages: &[Value], stderr: &[u8]) -> Finding {
     Finding::new(Severity::Error, subject, format!("it does not build: {text}"), help)
 }
 
+/// `NAME VERSION` from cargo's `..#NAME@VERSION`, which leaves out a name that the directory has too.
+fn name_and_version(package: &str) -> String {
+    let (place, name) = package.rsplit_once('#').unwrap_or(("", package));
+    match name.split_once('@') {
+        Some((name, version)) => format!("{name} {version}"),
+        None => format!("{} {name}", place.rsplit('/').next().unwrap_or_default()).trim_start().into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_is_named_with_its_version() {
+        let cases = [
+            ("registry+https://github.com/rust-lang/crates.io-index#socket2@0.5.1", "socket2 0.5.1"),
+            ("path+file:///home/me/app#1.2.3", "app 1.2.3"),
+            ("path+file:///home/me/here#app@1.2.3", "app 1.2.3"),
+            ("something", "something"),
+        ];
+        for (package, wanted) in cases {
+            assert_eq!(name_and_version(package), wanted);
+        }
+    }
 
     #[test]
     fn a_runner_is_found_in_any_spelling() {

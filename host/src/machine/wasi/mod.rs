@@ -58,22 +58,29 @@ pub fn define(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
     sockets::define(linker, module)
 }
 
+/// Those that are neither on descriptors or paths nor sockets.
+const OTHERS: &[&str] = &[
+    "args_get",
+    "args_sizes_get",
+    "environ_get",
+    "environ_sizes_get",
+    "clock_res_get",
+    "clock_time_get",
+    "random_get",
+    "proc_raise",
+    "poll_oneoff",
+    "proc_exit",
+    "sched_yield",
+];
+
+/// The names of all functions that a guest can import: those of preview 1.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    file::CALLS.iter().map(|call| call.name).chain(sockets::FUNCTIONS.iter().chain(OTHERS).copied())
+}
+
 /// Whether preview 1 has a function of this name.
 pub fn knows(name: &str) -> bool {
-    const OTHERS: &[&str] = &[
-        "args_get",
-        "args_sizes_get",
-        "environ_get",
-        "environ_sizes_get",
-        "clock_res_get",
-        "clock_time_get",
-        "random_get",
-        "proc_raise",
-        "poll_oneoff",
-        "proc_exit",
-        "sched_yield",
-    ];
-    file::call(name).is_some() || sockets::FUNCTIONS.contains(&name) || OTHERS.contains(&name)
+    functions().any(|function| function == name)
 }
 
 /// Runs a host function on guest memory; a fault is the guest's bug.

@@ -94,12 +94,14 @@ impl Session<'_> {
     }
 
     pub(super) fn read_link(&mut self, call: &Call) -> Result<Answer, Errno> {
-        let inode = self.place(call)?.existing()?;
+        let place = self.place(call)?;
+        let inode = place.existing()?;
         match &self.look(inode).node {
             Node::Link(target) => {
                 let length = target.len().min(call.room as usize);
                 Ok(Answer::data(target.as_bytes()[..length].to_vec()))
             }
+            Node::File(_) if place.slash => Err(Errno::NOTDIR),
             _ => Err(Errno::INVAL),
         }
     }

@@ -1,0 +1,119 @@
+//! Primitives of C programs among threads: the outcomes that a search finds are those that POSIX and C
+//! allow. Programs and outcomes are in `examples/c/pthread/outcomes_*.c`.
+
+use super::examples::artifact;
+use super::guest;
+use coyote_wasm::execution::{Execution, Settings};
+use coyote_wasm::outcome::Outcome;
+use coyote_wasm::runtime::{Faults, Planted};
+use coyote_wasm::strategies::search::{Advance, by_name};
+use std::collections::BTreeSet;
+
+const MODULES: &[&str] = &["outcomes_locks", "outcomes_threads", "outcomes_waits"];
+
+/// What one line of a comment says of a test.
+#[derive(Debug)]
+struct Claim {
+    module: &'static str,
+    test: String,
+    /// `dpor`, or where an outcome depends on memory of the C library, which it does not see, `dfs`.
+    search: String,
+    faults: Faults,
+    outcomes: BTreeSet<String>,
+}
+
+/// The lines `outcomes: .. ; ..`, each with the next test.
+fn claims(module: &'static str) -> Vec<Claim> {
+    let path = guest::root().join("examples/c/pthread").join(module).with_extension("c");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (mut claims, mut above) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        let words = line.trim_start_matches(['/', '*', ' ']).trim_end_matches("*/").trim_end();
+        if let Some((how, outcomes)) = words.strip_prefix("outcomes").and_then(|w| w.split_once(": ")) {
+            above.push((how, outcomes));
+        } else if let Some(rest) = line.strip_prefix("COYOTE_TEST(") {
+            let test = rest.split(')').next().unwrap();
+            assert!(!above.is_empty(), "{module}: {test}: a comment lists the outcomes");
+            for (how, outcomes) in above.drain(..) {
+                let (mut search, mut faults) = ("dpor", Faults::default());
+                match how.split([' ', '=']).skip(1).collect::<Vec<_>>()[..] {
+                    [] => {}
+                    ["by", other] => search = other,
+                    ["with", "--spurious-wakeups", number] => {
+                        faults.spurious_wakeups = number.parse().unwrap()
+                    }
+                    ["with", "--failing-try-locks", number] => {
+                        faults.failing_try_locks = number.parse().unwrap()
+                    }
+                    _ => panic!("{module}: {test}: outcomes{how}"),
+                }
+                let outcomes = outcomes.split("; ").map(str::to_string).collect();
+                claims.push(Claim { module, test: test.into(), search: search.into(), faults, outcomes });
+            }
+        }
+    }
+    claims
+}
+
+/// All that a test says in an execution, or the kind of its bug.
+fn outcome(execution: &Execution) -> String {
+    match execution.machine().conductor().outcome.as_ref().expect("it has ended") {
+        Outcome::Passed => {
+            let said = execution.runtime().output.iter();
+            said.map(|o| String::from_utf8_lossy(&o.text).trim().to_string()).collect::<Vec<_>>().join(" ")
+        }
+        Outcome::Bug(bug) => bug.kind.name().into(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a search that comes to its end has seen, and in how many executions.
+fn searched(claim: &Claim, planted: Option<Planted>) -> (BTreeSet<String>, u64) {
+    let settings = Settings { faults: Faults { planted, ..claim.faults }, ..guest::settings() };
+    guest::with(&artifact(claim.module), &claim.test, &settings, |execution| {
+        let mut search = by_name::<Execution>(&claim.search, 0, None).unwrap();
+        let mut outcomes = BTreeSet::new();
+        loop {
+            match search.advance(execution, u64::MAX) {
+                Advance::Ended(_) => outcomes.insert(outcome(execution)),
+                Advance::Working => continue,
+                Advance::Exhausted => break,
+            };
+        }
+        assert!(!search.counts().cut, "{claim:?}");
+        (outcomes, search.counts().executions)
+    })
+}
+
+#[test]
+fn all_outcomes_are_reached_and_no_others() {
+    let mut wrong = String::new();
+    for claim in MODULES.iter().flat_map(|module| claims(module)) {
+        let (outcomes, executions) = searched(&claim, None);
+        println!("{}.{}: {executions} executions, {outcomes:?}", claim.module, claim.test);
+        if outcomes != claim.outcomes {
+            wrong += &format!("{claim:#?}: {outcomes:?}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Each fault of the runtime changes the outcomes of some test.
+#[test]
+fn planted_faults_change_outcomes() {
+    let faults = [
+        (Planted::OnlyOneWaiterIsEnabled, "outcomes_waits", "cond_broadcast_wakes_all"),
+        (Planted::NestedLocksAreNotCounted, "outcomes_locks", "mutex_recursive"),
+        (Planted::ReaderBesideWriter, "outcomes_locks", "rwlock_try_read"),
+        (Planted::TimedOutTakes, "outcomes_locks", "mutex_timed"),
+        (Planted::PostWakesNobody, "outcomes_waits", "semaphore_wakes_any"),
+        (Planted::SerialTwice, "outcomes_waits", "barrier_has_one_serial_thread"),
+        (Planted::SignalIsLost, "outcomes_waits", "cond_signal_wakes_any"),
+        (Planted::NeverSpurious, "outcomes_waits", "cond_without_loop"),
+    ];
+    for (planted, module, test) in faults {
+        let claims = claims(module);
+        let mut of_test = claims.iter().filter(|claim| claim.test == test);
+        assert!(of_test.any(|claim| searched(claim, Some(planted)).0 != claim.outcomes), "{planted:?}");
+    }
+}
