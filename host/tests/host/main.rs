@@ -46,5 +46,6 @@ mod search;
 mod searches;
 mod semantics;
 mod state;
+mod std_conformance;
 mod toy_as_wasm;
 mod wasi;
