@@ -69,7 +69,8 @@ impl Channel {
 impl Objects {
     pub fn new(program: &Program) -> Objects {
         let users = |end: fn(Action) -> Option<u8>, channel: usize| -> BTreeSet<usize> {
-            let uses = |actions: &Vec<Action>| actions.iter().any(|a| end(*a).map(usize::from) == Some(channel));
+            let uses =
+                |actions: &Vec<Action>| actions.iter().any(|a| end(*a).map(usize::from) == Some(channel));
             program.workers.iter().enumerate().filter(|(_, actions)| uses(actions)).map(|(w, _)| w).collect()
         };
         let channel = |(number, bound): (usize, &Option<usize>)| Channel {

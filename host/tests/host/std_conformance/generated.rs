@@ -1,0 +1,84 @@
+//! Each primitive by programs that nobody thought of: two workers, all states, unless something else is said.
+//! `COYOTE_STD_ROUNDS=20` multiplies the number of programs, and adds some of three workers.
+
+use super::comparison::{Search, compare};
+use super::generate::*;
+use super::program::Program;
+use coyote_wasm::strategies::Iteration;
+use coyote_wasm::strategies::rng::ChoiceRng;
+
+/// 1 unless the environment says more.
+fn rounds() -> u64 {
+    std::env::var("COYOTE_STD_ROUNDS").ok().map_or(1, |n| n.parse().expect("a number"))
+}
+
+/// So many programs have the model's ends, many of them several.
+fn check(programs: u64, search: Search, make: impl Fn(&mut ChoiceRng) -> Program) {
+    let programs = programs * rounds();
+    let mut ends = 0;
+    for index in 0..programs {
+        let program = make(&mut ChoiceRng::new(Iteration { seed: 42, index }));
+        ends += compare(&program, search).len() as u64;
+    }
+    assert!(2 * ends > 3 * programs, "{ends} ends of {programs} programs");
+}
+
+/// With three workers within three preemptions, since there are too many states.
+fn check_pool(pool: Pool, programs: u64) {
+    check(programs, Search::States, |rng| generate(rng, pool, 1));
+    if rounds() > 1 {
+        let pool = Pool { calls_max: 2, ..pool };
+        check(1, Search::Preemptions(3), |rng| generate(rng, pool, 2));
+    }
+}
+
+#[test]
+fn atomics() {
+    check_pool(ATOMICS, 30);
+    check(10, Search::Reduced, |rng| generate(rng, ATOMICS, 2));
+}
+
+#[test]
+fn mutexes() {
+    check_pool(MUTEXES, 30);
+}
+
+#[test]
+fn rwlocks() {
+    check_pool(RWLOCKS, 30);
+}
+
+#[test]
+fn condvars() {
+    check_pool(CONDVARS, 30);
+}
+
+#[test]
+fn barriers() {
+    check_pool(BARRIERS, 20);
+}
+
+#[test]
+fn once() {
+    check_pool(ONCES, 30);
+    check(10, Search::Reduced, |rng| generate(rng, ONCES, 1));
+}
+
+#[test]
+fn parking() {
+    check_pool(PARKING, 30);
+    check(10, Search::Reduced, |rng| generate(rng, PARKING, 1));
+}
+
+#[test]
+fn threads() {
+    check(20, Search::States, generate_ending);
+}
+
+/// Within two preemptions.
+#[test]
+fn channels() {
+    for bound in [None, Some(0), Some(1), Some(2)] {
+        check(5, Search::Preemptions(2), |rng| generate(rng, super::generate::channels(bound), 1));
+    }
+}
