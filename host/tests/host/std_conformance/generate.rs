@@ -116,7 +116,7 @@ pub const PARKING: Pool = Pool {
 };
 
 /// `try_send` is not for the unbounded one.
-pub const fn channels(bound: Option<usize>) -> Pool {
+pub const fn channel(bound: Option<usize>) -> Pool {
     Pool {
         channel: Some(bound),
         first: &[Recv(0), Recv(0), TryRecv(0), TryRecv(0), RecvFor(0, 5), DropReceiver(0), Add(0, 1)],

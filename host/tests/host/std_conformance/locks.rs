@@ -1,7 +1,7 @@
 //! Mutexes, locks for readers and writers, and condvars.
 
 use super::action::Action::{self, *};
-use super::model::{Latitude, Mistake, Model, Stage::*, State};
+use super::model::{Mistake, Model, Stage::*, State};
 use super::objects::Lock;
 
 impl Model<'_> {
@@ -27,21 +27,23 @@ impl Model<'_> {
         }
     }
 
-    /// A lock for readers and writers. Whether a reader comes in while others wait is left open. In
-    /// sys/sync/rwlock/futex.rs readers stay outside while somebody waits or is being woken, but a writer
+    /// A lock for readers and writers. std leaves open whether a reader comes in while others wait. In
+    /// sys/sync/rwlock/futex.rs it does not while somebody is said to wait to write. Whoever gives the lock back
+    /// takes that back to wake one, and until the woken one says it again, anything can happen. A writer
     /// comes in whenever nobody has the lock.
     pub fn lock(&self, mut state: State, w: usize, l: u8, action: Action) -> Vec<State> {
         let stage = state.workers[w].stage;
-        let most = self.latitude == Latitude::Most;
-        let writer_waits = self.writer_waits(&state, l);
         let before = state.clone();
         let lock: &mut Lock = state.objects.locks.entry(l).or_default();
         let others_wait = lock.waiting.iter().any(|other| *other != w);
-        let no_writer = lock.writer.is_none() || self.is(Mistake::ReaderBesideWriter);
+        let beside = self.is(Mistake::ReaderBesideWriter);
+        let stays_outside = lock.writer.is_some() && !beside || others_wait;
+        let comes_in = lock.writer.is_none() && !lock.writers_first || beside;
         let free = lock.writer.is_none() && lock.readers.is_empty();
         match (action, stage) {
             (ReadUnlock(_) | WriteUnlock(_) | Downgrade(_), Inside(_)) => {
                 lock.waiting.remove(&w);
+                lock.writers_first &= !free;
                 state.done(w, 0)
             }
             (ReadUnlock(_), _) if lock.readers.remove(&w) => self.unlocked(state, w, l),
@@ -54,46 +56,43 @@ impl Model<'_> {
                 lock.readers.insert(w);
                 self.unlocked(state, w, l)
             }
-            (Read(_), Ready) => {
-                let mut next = Vec::new();
-                if most && (!no_writer || others_wait) {
-                    let mut waits = before;
-                    waits.objects.locks.entry(l).or_default().waiting.insert(w);
-                    next.extend(waits.at(w, Waiting));
-                }
-                if no_writer {
+            (Read(_) | TryRead(_), Ready) => {
+                let mut next = match (stays_outside, action) {
+                    (false, _) => Vec::new(),
+                    (true, TryRead(_)) => before.done(w, 0),
+                    (true, _) => {
+                        let mut waits = before;
+                        waits.objects.locks.entry(l).or_default().waiting.insert(w);
+                        waits.at(w, Waiting)
+                    }
+                };
+                if comes_in {
                     lock.readers.insert(w);
-                    next.extend(state.done(w, 0));
+                    next.extend(state.done(w, matches!(action, TryRead(_)).into()));
                 }
                 next
             }
-            // It lets writers go first.
-            (Read(_), _) if no_writer && !writer_waits => {
+            (Read(_), _) if comes_in => {
                 lock.waiting.remove(&w);
                 lock.readers.insert(w);
                 state.done(w, 0)
             }
             (Write(_), _) if free => {
-                lock.waiting.remove(&w);
+                // It does not know whether others wait.
+                lock.writers_first |= lock.waiting.remove(&w);
                 lock.writer = Some(w);
                 state.done(w, 0)
             }
-            (Write(_), Ready) if most => {
+            (Write(_), Ready) => {
                 lock.waiting.insert(w);
+                lock.writers_first = true;
                 state.at(w, Waiting)
             }
-            (Read(_) | Write(_), _) => Vec::new(),
-            (TryRead(_), _) => {
-                let mut next = Vec::new();
-                if !no_writer || most && others_wait {
-                    next.extend(before.done(w, 0));
-                }
-                if no_writer {
-                    lock.readers.insert(w);
-                    next.extend(state.done(w, 1));
-                }
-                next
+            (Write(_), _) if !lock.writers_first => {
+                lock.writers_first = true;
+                vec![state]
             }
+            (Read(_) | Write(_), _) => Vec::new(),
             (TryWrite(_), _) if free => {
                 lock.writer = Some(w);
                 state.done(w, 1)
@@ -105,16 +104,11 @@ impl Model<'_> {
     /// A lock was given back. The call goes on if others have to be woken.
     fn unlocked(&self, mut state: State, w: usize, l: u8) -> Vec<State> {
         let lock = state.objects.locks.entry(l).or_default();
-        if self.latitude == Latitude::Least || lock.waiting.is_empty() {
+        if lock.waiting.is_empty() && !lock.writers_first {
             return state.done(w, 0);
         }
         lock.waiting.insert(w);
         state.at(w, Inside(0))
-    }
-
-    fn writer_waits(&self, state: &State, l: u8) -> bool {
-        (0..state.workers.len())
-            .any(|w| state.workers[w].stage == Waiting && self.action(state, w) == Some(Write(l)))
     }
 
     pub fn wait(&self, mut state: State, w: usize, c: u8, m: u8, action: Action) -> Vec<State> {

@@ -10,15 +10,6 @@ use std::collections::BTreeSet;
 /// What each worker's calls returned, for as far as it came.
 pub type End = Vec<Vec<u8>>;
 
-/// How much of what std leaves open is taken up. It makes a difference for `RwLock` alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Latitude {
-    /// What every implementation can come to.
-    Least,
-    /// What some implementation could come to.
-    Most,
-}
-
 /// What the model does wrong, so that tests can show that they would notice it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
@@ -96,7 +87,6 @@ pub struct State {
 /// The rules, and the program that follows them.
 pub struct Model<'a> {
     pub program: &'a Program,
-    pub latitude: Latitude,
     pub mistake: Option<Mistake>,
 }
 

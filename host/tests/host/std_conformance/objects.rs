@@ -27,6 +27,8 @@ pub struct Lock {
     pub readers: BTreeSet<usize>,
     /// Who has begun to wait, or is waking others.
     pub waiting: BTreeSet<usize>,
+    /// Whether somebody is said to wait to write.
+    pub writers_first: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

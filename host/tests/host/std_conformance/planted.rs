@@ -13,18 +13,19 @@ fn program(first: &[Action], others: &[&[Action]]) -> Program {
 #[test]
 fn faults_of_the_host_are_found() {
     let locks = [Lock(0), Unlock(0), Load(0)];
-    let waits = [Lock(0), Wait(0, 0), Unlock(0)];
+    let waits = |cell| [Lock(0), Store(cell, 1), Wait(0, 0), Unlock(0)];
+    let saw = [Lock(0), Load(0), Load(1), NotifyOne(0), Unlock(0)];
+    let sampled = Search::Sampled(1_500);
     let cases = [
         (Planted::FutexValueUnseen, program(&locks, &[&locks]), Search::States),
         (Planted::FutexValueUnseen, program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)]]), Search::States),
         (
             Planted::OneForAll,
             program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)], &[WaitOnce(0)]]),
-            Search::States,
+            sampled,
         ),
         (Planted::TimedOutUnseen, program(&[Lock(0), WaitFor(0, 0, 5)], &[&[]]), Search::States),
-        (Planted::SignalIsLost, program(&locks, &[&locks, &locks]), Search::Preemptions(2)),
-        (Planted::SignalIsLost, program(&[NotifyOne(0)], &[&waits, &waits]), Search::Preemptions(2)),
+        (Planted::SignalIsLost, program(&saw, &[&waits(0), &waits(1)]), sampled),
     ];
     for (planted, program, search) in cases {
         compare(&program, search);
@@ -43,7 +44,7 @@ fn mistakes_of_the_model_are_found() {
     let ending = |first: &[Action], other: &[Action]| (Program::ending(first, &[other]), Search::States);
     let cases = [
         (Mistake::SpuriousWakeups, states(&waits, &[])),
-        (Mistake::OneIsWoken, (program(&[NotifyOne(0)], &[&waits, &waits]), Search::Preemptions(2))),
+        (Mistake::OneIsWoken, (program(&[NotifyOne(0)], &[&waits, &waits]), Search::Sampled(1_500))),
         (Mistake::NoToken, states(&[Park], &[Unpark(0)])),
         (Mistake::Reentrant, states(&[Lock(0), Lock(0)], &[])),
         (Mistake::ReaderBesideWriter, states(&[Write(0), Load(0)], &[Read(0), Store(0, 1)])),
