@@ -28,87 +28,87 @@ impl Model<'_> {
     }
 
     /// A lock for readers and writers. std leaves open whether a reader comes in while others wait. In
-    /// sys/sync/rwlock/futex.rs it does not while somebody is said to wait to write. Whoever gives the lock back
-    /// takes that back to wake one, and until the woken one says it again, anything can happen. A writer
-    /// comes in whenever nobody has the lock.
+    /// sys/sync/rwlock/futex.rs who waits says so, and then no reader comes in. Whoever gives the lock back takes that
+    /// back and wakes: one writer, or else all readers. A writer comes in whenever nobody has the lock.
     pub fn lock(&self, mut state: State, w: usize, l: u8, action: Action) -> Vec<State> {
         let stage = state.workers[w].stage;
-        let before = state.clone();
         let lock: &mut Lock = state.objects.locks.entry(l).or_default();
-        let others_wait = lock.waiting.iter().any(|other| *other != w);
-        let beside = self.is(Mistake::ReaderBesideWriter);
-        let stays_outside = lock.writer.is_some() && !beside || others_wait;
-        let comes_in = lock.writer.is_none() && !lock.writers_first || beside;
-        let free = lock.writer.is_none() && lock.readers.is_empty();
+        let nobody_waits = !lock.writers_wait && !lock.readers_wait;
+        let comes_in =
+            lock.writer.is_none() && nobody_waits || self.is(Mistake::ReaderBesideWriter) && stage == Ready;
         match (action, stage) {
-            (ReadUnlock(_) | WriteUnlock(_) | Downgrade(_), Inside(_)) => {
-                lock.waiting.remove(&w);
-                lock.writers_first &= !free;
-                state.done(w, 0)
-            }
-            (ReadUnlock(_), _) if lock.readers.remove(&w) => self.unlocked(state, w, l),
+            (ReadUnlock(_) | WriteUnlock(_), Inside(step)) => self.wake_waiting(state, w, l, step),
+            (ReadUnlock(_), _) if lock.readers.remove(&w) => match lock.is_free() && lock.writers_wait {
+                true => state.at(w, Inside(0)),
+                false => state.done(w, 0),
+            },
             (WriteUnlock(_), _) if lock.writer == Some(w) => {
                 lock.writer = None;
-                self.unlocked(state, w, l)
+                if nobody_waits { state.done(w, 0) } else { state.at(w, Inside(0)) }
+            }
+            (Downgrade(_), Inside(_)) => {
+                lock.readers_wait = false;
+                state.done(w, 0)
             }
             (Downgrade(_), _) if lock.writer == Some(w) => {
                 lock.writer = None;
                 lock.readers.insert(w);
-                self.unlocked(state, w, l)
+                if lock.readers_wait { state.at(w, Inside(0)) } else { state.done(w, 0) }
             }
-            (Read(_) | TryRead(_), Ready) => {
-                let mut next = match (stays_outside, action) {
-                    (false, _) => Vec::new(),
-                    (true, TryRead(_)) => before.done(w, 0),
-                    (true, _) => {
-                        let mut waits = before;
-                        waits.objects.locks.entry(l).or_default().waiting.insert(w);
-                        waits.at(w, Waiting)
-                    }
-                };
-                if comes_in {
-                    lock.readers.insert(w);
-                    next.extend(state.done(w, matches!(action, TryRead(_)).into()));
-                }
-                next
+            (Read(_) | TryRead(_), Ready) if comes_in => {
+                lock.readers.insert(w);
+                state.done(w, matches!(action, TryRead(_)).into())
             }
-            (Read(_), _) if comes_in => {
-                lock.waiting.remove(&w);
+            // Readers that were woken while others read need not mind a writer.
+            (Read(_), Waiting) if comes_in || !lock.readers_wait && !lock.readers.is_empty() => {
                 lock.readers.insert(w);
                 state.done(w, 0)
             }
-            (Write(_), _) if free => {
-                // It does not know whether others wait.
-                lock.writers_first |= lock.waiting.remove(&w);
-                lock.writer = Some(w);
-                state.done(w, 0)
-            }
-            (Write(_), Ready) => {
-                lock.waiting.insert(w);
-                lock.writers_first = true;
+            (Read(_), Waiting) if lock.readers_wait => Vec::new(),
+            (Read(_), _) => {
+                lock.readers_wait = true;
                 state.at(w, Waiting)
             }
-            (Write(_), _) if !lock.writers_first => {
-                lock.writers_first = true;
-                vec![state]
-            }
-            (Read(_) | Write(_), _) => Vec::new(),
-            (TryWrite(_), _) if free => {
+            (Write(_) | TryWrite(_), _) if lock.is_free() => {
+                // Who has waited does not know whether others do.
+                lock.writers_wait |= stage == Waiting;
                 lock.writer = Some(w);
-                state.done(w, 1)
+                state.done(w, matches!(action, TryWrite(_)).into())
+            }
+            (Write(_), Waiting) if lock.writers_wait => Vec::new(),
+            (Write(_), _) => {
+                lock.writers_wait = true;
+                state.at(w, Waiting)
             }
             _ => state.done(w, 0),
         }
     }
 
-    /// A lock was given back. The call goes on if others have to be woken.
-    fn unlocked(&self, mut state: State, w: usize, l: u8) -> Vec<State> {
+    /// The second half of giving a lock back. If somebody has it by now, it is for that one to do.
+    fn wake_waiting(&self, mut state: State, w: usize, l: u8, step: u8) -> Vec<State> {
+        let writes = |w: usize| state.workers[w].stage == Waiting && self.action(&state, w) == Some(Write(l));
+        let writer_waits = (0..state.workers.len()).any(writes);
         let lock = state.objects.locks.entry(l).or_default();
-        if lock.waiting.is_empty() && !lock.writers_first {
-            return state.done(w, 0);
+        match (lock.writers_wait, lock.readers_wait) {
+            _ if !lock.is_free() => state.done(w, 0),
+            (true, true) if step == 0 => {
+                lock.writers_wait = false;
+                // A writer that has said that it waits may not sleep yet, and so nobody is woken.
+                let mut next = state.clone().at(w, Inside(1));
+                if writer_waits {
+                    next.extend(state.done(w, 0));
+                }
+                next
+            }
+            (true, false) if step == 0 => {
+                lock.writers_wait = false;
+                state.done(w, 0)
+            }
+            (writers_wait, _) => {
+                lock.readers_wait &= writers_wait;
+                state.done(w, 0)
+            }
         }
-        lock.waiting.insert(w);
-        state.at(w, Inside(0))
     }
 
     pub fn wait(&self, mut state: State, w: usize, c: u8, m: u8, action: Action) -> Vec<State> {

@@ -138,7 +138,7 @@ fn rwlocks() {
     // Spinning makes some ends rare.
     let looks =
         Program::new(&[Read(0), ReadUnlock(0)], &[&[Write(0), WriteUnlock(0)], &[TryRead(0), TryRead(0)]]);
-    explore(&looks, Search::Preemptions(2), 9);
+    explore(&looks, Search::Preemptions(2), 8);
 }
 
 #[test]

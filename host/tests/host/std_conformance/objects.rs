@@ -25,10 +25,15 @@ pub struct Objects {
 pub struct Lock {
     pub writer: Option<usize>,
     pub readers: BTreeSet<usize>,
-    /// Who has begun to wait, or is waking others.
-    pub waiting: BTreeSet<usize>,
-    /// Whether somebody is said to wait to write.
-    pub writers_first: bool,
+    /// Whether somebody says that it waits to write, or to read.
+    pub writers_wait: bool,
+    pub readers_wait: bool,
+}
+
+impl Lock {
+    pub fn is_free(&self) -> bool {
+        self.writer.is_none() && self.readers.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -19,11 +19,7 @@ fn faults_of_the_host_are_found() {
     let cases = [
         (Planted::FutexValueUnseen, program(&locks, &[&locks]), Search::States),
         (Planted::FutexValueUnseen, program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)]]), Search::States),
-        (
-            Planted::OneForAll,
-            program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)], &[WaitOnce(0)]]),
-            sampled,
-        ),
+        (Planted::OneForAll, program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)], &[WaitOnce(0)]]), sampled),
         (Planted::TimedOutUnseen, program(&[Lock(0), WaitFor(0, 0, 5)], &[&[]]), Search::States),
         (Planted::SignalIsLost, program(&saw, &[&waits(0), &waits(1)]), sampled),
     ];
