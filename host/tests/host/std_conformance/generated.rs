@@ -11,24 +11,24 @@ pub fn rounds() -> u64 {
     std::env::var("COYOTE_STD_ROUNDS").ok().map_or(1, |n| n.parse().expect("a number"))
 }
 
-/// So many programs have the model's ends, many of them several.
+/// So many programs have the model's ends. Says how many these are.
+fn compare_all(programs: u64, search: Search, make: impl Fn(&mut ChoiceRng) -> Program) -> usize {
+    let program = |index| make(&mut ChoiceRng::new(Iteration { seed: 42, index }));
+    (0..programs).map(|index| compare(&program(index), search).len()).sum()
+}
+
+/// The same for each round, and many of them have several ends.
 fn check(programs: u64, search: Search, make: impl Fn(&mut ChoiceRng) -> Program) {
     let programs = programs * rounds();
-    let mut ends = 0;
-    for index in 0..programs {
-        let program = make(&mut ChoiceRng::new(Iteration { seed: 42, index }));
-        ends += compare(&program, search).len() as u64;
-    }
-    assert!(ends > programs, "{ends} ends of {programs} programs");
+    let ends = compare_all(programs, search, make);
+    assert!(ends as u64 > programs, "{ends} ends of {programs} programs");
 }
 
 /// With three workers within three preemptions, since there are too many states.
 fn check_pool(pool: Pool, programs: u64) {
     check(programs, Search::States, |rng| generate(rng, pool, 1));
-    if rounds() > 1 {
-        let pool = Pool { calls_max: 2, ..pool };
-        check(1, Search::Preemptions(3), |rng| generate(rng, pool, 2));
-    }
+    let pool = Pool { calls_max: 2, ..pool };
+    compare_all(rounds() - 1, Search::Preemptions(3), |rng| generate(rng, pool, 2));
 }
 
 #[test]
