@@ -34,6 +34,12 @@ pub enum Planted {
     NeverSpurious,
     /// What is destroyed may be in use.
     DestroyedUnseen,
+    /// A wait for a futex begins whatever its value is.
+    FutexValueUnseen,
+    /// A notification for several wakes one.
+    OneForAll,
+    /// A wait that timed out says that it was woken.
+    TimedOutUnseen,
 }
 
 /// Whether a fault happens where it may: the first value says so. The error is the bound of that value, if

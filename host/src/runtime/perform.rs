@@ -1,6 +1,6 @@
 //! What each operation does when its worker was picked.
 
-use super::{Performed, Request, Runtime};
+use super::{Performed, Planted, Request, Runtime};
 use crate::outcome::{Bug, BugKind};
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, Standing, WorkerId};
@@ -115,7 +115,9 @@ impl Runtime {
             }
             Request::FutexWait { address, expected, bytes, span_ns } => match self.read(address, bytes, read)
             {
-                Some(value) if value == expected => self.futex_wait(id, address, span_ns, values),
+                Some(value) if value == expected || self.planted(Planted::FutexValueUnseen) => {
+                    self.futex_wait(id, address, span_ns, values)
+                }
                 Some(_) => Performed::Continue(1),
                 None => Performed::Bug(Bug {
                     kind: BugKind::Trap,

@@ -34,7 +34,7 @@ impl Runtime {
 
     /// The second half of a wait that needs nothing more than to be over.
     pub(super) fn waited(&mut self, id: WorkerId, request: Request) -> Performed {
-        let timed_out = self.end_wait(id) == Some(Wake::TimedOut);
+        let timed_out = self.end_wait(id) == Some(Wake::TimedOut) && !self.planted(Planted::TimedOutUnseen);
         Performed::Continue(match request {
             Request::FutexWait { .. } if timed_out => 2,
             Request::BarrierWait { .. } if self.planted(Planted::SerialTwice) => -1,
@@ -160,7 +160,11 @@ impl Runtime {
         self.current = Some(id);
         self.touch_place(place, Effect::Write);
         let lost = waiting > 1 && count == 1 && self.planted(Planted::SignalIsLost);
-        let count = if lost { 0 } else { count.min(waiting) };
+        let count = match () {
+            () if lost => 0,
+            () if self.planted(Planted::OneForAll) => count.min(waiting).min(1),
+            () => count.min(waiting),
+        };
         for n in 0..count {
             let worker = self.waiters(place)[selection.index(n)];
             self.leave_queue(worker, place);

@@ -16,6 +16,7 @@
 //! - [`owners`]: points only where memory is shared.
 //! - [`state`]: what an iteration changes, the next one does not see.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
+//! - [`std_conformance`]: Rust's std against a naive model.
 //! - [`relation`]: independent steps commute.
 //! - [`searches`]: known numbers of executions, verdicts, work resumed.
 //! - [`generated`]: random programs, every class of executions.
@@ -26,7 +27,7 @@
 //! - [`readme`]: the first example of the README.
 //!
 //! `COYOTE_BLESS=1` rewrites the files in `golden`; `COYOTE_HOST_ITERATIONS=1000` sets the number of
-//! iterations of the determinism tests, for soaking.
+//! iterations of the determinism tests, for soaking; `COYOTE_STD_ROUNDS=20` multiplies the programs of `std_conformance`.
 
 mod bad_input;
 mod c_programs;
@@ -53,6 +54,7 @@ mod search;
 mod searches;
 mod semantics;
 mod state;
+mod std_conformance;
 mod thread_names;
 mod toy_as_wasm;
 mod wasi;

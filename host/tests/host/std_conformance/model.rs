@@ -1,0 +1,191 @@
+//! The model: workers that take atomic steps on objects, as std's documentation describes them, in every order.
+//! Written for being obviously right. Where std does less than it promises, or promises less than programs can
+//! see, a comment names the file of its sources (`library/std/src`) that decides.
+
+use super::action::Action::{self, *};
+use super::objects::Objects;
+use super::program::Program;
+use std::collections::BTreeSet;
+
+/// What each worker's calls returned, for as far as it came.
+pub type End = Vec<Vec<u8>>;
+
+/// What the model does wrong, so that tests can show that they would notice it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// A wait for a condvar may be over without a notification.
+    SpuriousWakeups,
+    /// `notify_one` wakes one and never more.
+    OneIsWoken,
+    /// To unpark who does not park has no effect.
+    NoToken,
+    /// Who holds a lock may take it again.
+    Reentrant,
+    /// A reader comes in beside a writer.
+    ReaderBesideWriter,
+    /// What was sent is lost with the last sender.
+    SentIsLost,
+    /// A rendezvous needs nobody who receives.
+    SendsAlone,
+    /// A thread that is finished has ended, its variables included.
+    FinishedIsEnded,
+    /// Nobody waits for who initialises.
+    NobodyWaits,
+    /// A barrier has no leader.
+    NoLeader,
+    /// A timeout fires only if nobody else can go on.
+    PatientTimeouts,
+    /// An addition is a load and a store.
+    TornAdditions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Not started.
+    Absent,
+    /// Before its next call.
+    Ready,
+    /// Within a call that others end.
+    Waiting,
+    /// Within a call that others ended, or a timeout: it returns this.
+    Woken(u8),
+    /// Within a call that takes several steps: so far it is.
+    Inside(u8),
+    /// Its function has returned.
+    Finished,
+    /// Its variables are gone as well.
+    Ended,
+}
+
+use Stage::*;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Worker {
+    pub stage: Stage,
+    pub at: usize,
+    pub results: Vec<u8>,
+    /// The cell of the thread's variable.
+    pub local: Option<u8>,
+    /// Whether it was unparked.
+    pub token: bool,
+    pub scoped: bool,
+}
+
+/// What `try_recv` and `recv_timeout` return if there is nothing.
+pub const NOTHING: u8 = 100;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct State {
+    pub workers: Vec<Worker>,
+    pub objects: Objects,
+    /// Deadline and worker. Only the earliest can fire, but at any time.
+    timers: BTreeSet<(u64, usize)>,
+    now_ms: u64,
+    pub in_scope: bool,
+}
+
+/// The rules, and the program that follows them.
+pub struct Model<'a> {
+    pub program: &'a Program,
+    pub mistake: Option<Mistake>,
+}
+
+impl State {
+    fn new(program: &Program) -> State {
+        let worker =
+            Worker { stage: Absent, at: 0, results: Vec::new(), local: None, token: false, scoped: false };
+        let mut workers = vec![worker; program.workers.len()];
+        workers[0].stage = Ready;
+        let timers = BTreeSet::new();
+        State { workers, objects: Objects::new(program), timers, now_ms: 0, in_scope: false }
+    }
+
+    /// The call returns.
+    pub fn done(mut self, w: usize, result: u8) -> Vec<State> {
+        let worker = &mut self.workers[w];
+        worker.stage = Ready;
+        worker.at += 1;
+        worker.results.push(result);
+        self.timers.retain(|timer| timer.1 != w);
+        vec![self]
+    }
+
+    pub fn at(mut self, w: usize, stage: Stage) -> Vec<State> {
+        self.workers[w].stage = stage;
+        vec![self]
+    }
+
+    pub fn wait_for(mut self, w: usize, ms: u8) -> Vec<State> {
+        self.timers.insert((self.now_ms + u64::from(ms), w));
+        self.at(w, Waiting)
+    }
+
+    pub fn wake(&mut self, w: usize, result: u8) {
+        self.workers[w].stage = Woken(result);
+        self.timers.retain(|timer| timer.1 != w);
+    }
+}
+
+impl Model<'_> {
+    pub fn is(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+
+    pub fn action(&self, state: &State, w: usize) -> Option<Action> {
+        self.program.workers[w].get(state.workers[w].at).copied()
+    }
+
+    /// All ends.
+    pub fn ends(&self) -> BTreeSet<End> {
+        let mut ends = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut left = vec![State::new(self.program)];
+        while let Some(state) = left.pop() {
+            if !seen.insert(state.clone()) {
+                continue;
+            }
+            let mut next: Vec<State> =
+                (0..state.workers.len()).flat_map(|w| self.steps(state.clone(), w)).collect();
+            if next.is_empty() || !self.is(Mistake::PatientTimeouts) {
+                next.extend(self.fire(state.clone()));
+            }
+            if next.is_empty() {
+                ends.insert(state.workers.into_iter().map(|worker| worker.results).collect());
+            }
+            left.extend(next);
+        }
+        ends
+    }
+
+    /// The earliest timeout.
+    fn fire(&self, mut state: State) -> Option<State> {
+        let (deadline, w) = state.timers.pop_first()?;
+        state.now_ms = state.now_ms.max(deadline);
+        state.objects.condvars.values_mut().for_each(|waiters| waiters.retain(|waiter| *waiter != w));
+        let result = match self.action(&state, w) {
+            Some(WaitFor(..)) => 1,
+            Some(RecvFor(..)) => NOTHING,
+            _ => 0,
+        };
+        state.wake(w, result);
+        Some(state)
+    }
+
+    /// A worker without a next call: its function returns, then its variables are destroyed, then it ends.
+    pub fn ending(&self, mut state: State, w: usize) -> Vec<State> {
+        match state.workers[w].stage {
+            Ready if self.is(Mistake::FinishedIsEnded) && state.workers[w].local.is_none() => {
+                state.at(w, Ended)
+            }
+            Ready if !self.is(Mistake::FinishedIsEnded) => state.at(w, Finished),
+            Ready | Finished => match state.workers[w].local.take() {
+                Some(cell) => {
+                    state.objects.cells[usize::from(cell)] += 1;
+                    vec![state]
+                }
+                None => state.at(w, Ended),
+            },
+            _ => Vec::new(),
+        }
+    }
+}
