@@ -123,6 +123,7 @@ impl Execution {
             let start = Start { entry, a: 0, b: 0, stack: None };
             let mut runtime = Runtime::new(start, settings.at_exit, knows_joins, faults);
             runtime.files = machine.conductor().runtime.files.clone();
+            runtime.program = test.export == "_start";
             runtime
         };
         // A program initialises itself.

@@ -69,7 +69,7 @@ pub use explain::{Explanation, explain};
 pub use harness::runs_libtest;
 #[doc(hidden)]
 pub use options::Fault;
-pub use options::{ALLOCATORS, HARNESS, HeapPoints, Options, Points, STDIO, UNGUARDED};
+pub use options::{ALLOCATORS, HARNESS, HeapPoints, Options, PATHS, Points, STDIO, UNGUARDED};
 pub use pass::Pass;
 pub use sites::*;
 

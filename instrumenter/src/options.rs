@@ -34,8 +34,7 @@ pub struct Options {
     pub heap_points: HeapPoints,
     /// Functions that run without a scheduling point at memory accesses, they and what they call.
     pub atomic_fns: Vec<String>,
-    /// Whether the allocators and the single-threaded libraries in [`ALLOCATORS`], [`STDIO`] and [`UNGUARDED`]
-    /// are atomic too.
+    /// Whether the parts of libraries in [`ALLOCATORS`], [`PATHS`], [`STDIO`] and [`UNGUARDED`] are atomic too.
     pub atomic_defaults: bool,
     /// Whether the host is told what allocators do. Only for those that are atomic by default.
     pub memory_errors: bool,
@@ -141,14 +140,20 @@ pub const STDIO: &[&str] = &[
     "__{overflow,uflow,towrite,toread,ofl_add,ofl_lock,ofl_unlock}",
 ];
 
-/// What else such a libc, and a libc++ on top of it, keep for all threads and would guard: handlers of exit,
+/// How wasi-libc finds the directory that a path begins in: also with threads it keeps the current one, and a
+/// path that it has made absolute, for all of them.
+pub const PATHS: &[&str] = &[
+    "__wasilibc_{populate_preopens,register_preopened_fd,find_relpath,find_relpath_alloc,find_abspath}",
+    "{chdir,getcwd}",
+];
+
+/// What else a libc without threads, and a libc++ on top of it, keep for all threads and would guard: handlers of exit,
 /// preopened directories, the environment, counts of references. Where a header has the code, it is the
 /// program's, and was compiled with threads.
 pub const UNGUARDED: &[&str] = &[
     "{at,__cxa_at,at_quick_}exit",
-    "{chdir,getcwd,setlocale}",
+    "setlocale",
     "arc4random{,_buf,_uniform}",
-    "__wasilibc_{populate_preopens,register_preopened_fd,find_relpath,find_relpath_alloc,find_abspath}",
     "__wasilibc_{ensure,initialize,deinitialize,get}_environ",
     "std::__[12]::__shared_weak_count::{lock,__release_weak}",
     "std::__[12]::locale::*",

@@ -31,7 +31,7 @@
 use crate::access::{access, bulk};
 use crate::code::Code;
 use crate::draft::{Draft, Owners, Treatment, sequences, site_location};
-use crate::options::{ALLOCATORS, C_SDK, EXCUSED, HARNESS, Points, STDIO, UNGUARDED};
+use crate::options::{ALLOCATORS, C_SDK, EXCUSED, HARNESS, PATHS, Points, STDIO, UNGUARDED};
 use crate::scope::{Scope, library_names, names_of};
 use crate::{Error, calls, calls::Calls, frame};
 use coyote_abi::{OpKind, rt};
@@ -62,7 +62,8 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let options = draft.options;
     let atomic = Scope::new(options.atomic_fns.iter().map(String::as_str))?;
     let unguarded = options.atomic_defaults && !draft.original.wasi_threads;
-    let mut defaults: Vec<&str> = if options.atomic_defaults { ALLOCATORS.to_vec() } else { Vec::new() };
+    let mut defaults: Vec<&str> =
+        if options.atomic_defaults { [ALLOCATORS, PATHS].concat() } else { Vec::new() };
     if unguarded {
         defaults.extend(STDIO);
         defaults.extend(UNGUARDED);
@@ -109,7 +110,8 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let allocating = functions.iter().filter(|id| allocators.contains(id) || !outside.contains(id));
     draft.allocating = allocating.map(|id| draft.origin(*id).expect("it is the guest's")).collect();
     let outside = self::outside(draft, calls, &atomic);
-    for id in functions.iter().filter(|id| !outside.contains(id)) {
+    // What an allocator does to blocks is told wherever it is called.
+    for id in functions.iter().filter(|id| !outside.contains(id) && !allocators.contains(id)) {
         let origin = draft.origin(*id).expect("it is the guest's");
         draft.treatments[origin as usize] = Treatment::OnlyFromAtomic;
     }

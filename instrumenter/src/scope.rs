@@ -114,7 +114,6 @@ mod tests {
         }
         for name in [
             "__cxa_atexit",
-            "__wasilibc_populate_preopens",
             "_ZNSt3__219__shared_weak_count4lockEv",
             "_ZNSt3__26localeC1ERKS0_",
             "_ZNSt3__26locale2id5__getEv",

@@ -325,8 +325,8 @@ pub const IMPORTS: &[Import] = &[
         "mutex_kind",
         &[("mutex", I32), ("kind", I32)],
         None,
-        "Says of what kind, as in mutex_init, a mutex is that was never initialised: its static initialiser \
-         has it. Any other stays what it is.",
+        "Says of what kind, as in mutex_init, a mutex is that its static initialiser made. A mutex that was in \
+         the same memory before, and that nobody waits for, is forgotten.",
     ),
     plain(
         "own_word",

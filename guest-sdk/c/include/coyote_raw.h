@@ -220,8 +220,8 @@ void coyote_raw_fail(uint32_t text, uint32_t length);
 COYOTE_IMPORT("unsupported")
 void coyote_raw_unsupported(uint32_t text, uint32_t length);
 
-/* Says of what kind, as in mutex_init, a mutex is that was never initialised: its
- * static initialiser has it. Any other stays what it is. */
+/* Says of what kind, as in mutex_init, a mutex is that its static initialiser made. A
+ * mutex that was in the same memory before, and that nobody waits for, is forgotten. */
 COYOTE_IMPORT("mutex_kind")
 void coyote_raw_mutex_kind(uint32_t mutex, uint32_t kind);
 

@@ -4,7 +4,7 @@
 
 #ifdef COYOTE_LIBCXX_THREADS
 
-#include <coyote_raw.h>
+#include <coyote_shim.h>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -279,6 +279,18 @@ void condition_variable::__do_timed_wait(
     time.tv_nsec = (long)(nanoseconds % 1000000000);
   }
   __libcpp_condvar_timedwait(&__cv_, guard.mutex()->native_handle(), &time);
+}
+
+// ---- Once ----
+
+// Its mutex lies at the flag's address: who comes while the function runs waits for its end.
+void __call_once(volatile once_flag::_State_type &flag, void *argument, void (*function)(void *)) {
+  coyote_raw_mutex_lock(COYOTE_ADDRESS(&flag), COYOTE_NO_TIMEOUT);
+  if (__atomic_load_n(&flag, __ATOMIC_ACQUIRE) == once_flag::_Unset) {
+    function(argument);
+    __atomic_store_n(&flag, once_flag::_Complete, __ATOMIC_RELEASE);
+  }
+  coyote_raw_mutex_unlock(COYOTE_ADDRESS(&flag));
 }
 
 // ---- Threads ----

@@ -73,7 +73,9 @@ __barrier_algorithm_base *__construct_barrier_algorithm_base(ptrdiff_t &expected
 
 // Whether the phase is complete.
 bool __arrive_barrier_algorithm_base(__barrier_algorithm_base *barrier, __barrier_phase_t) noexcept {
-  if (barrier->arrived.fetch_add(1) + 1 < barrier->expected) {
+  // Read before the arrival: whoever completes the phase may lower it for the next one.
+  const ptrdiff_t expected = barrier->expected;
+  if (barrier->arrived.fetch_add(1) + 1 < expected) {
     return false;
   }
   barrier->arrived.store(0);

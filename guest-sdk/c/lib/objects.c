@@ -7,17 +7,17 @@
 #include <wasi/api.h>
 
 #define KIND 3u
-/* In a mutex's first word: the tool knows its kind. */
+/* In a mutex's first word: the tool knows its kind. One without it was made by a static initialiser, whatever
+ * there was in this memory before. */
 #define TOLD 0x100u
 /* Where a condition variable keeps its clock, in words. */
 #define CLOCK_WORD 4
 
 uint32_t __coyote_mutex(const volatile void *mutex) {
   volatile unsigned *word = (volatile unsigned *)mutex;
-  unsigned kind = *word & KIND;
-  if (kind && !(*word & TOLD)) {
+  if (!(*word & TOLD)) {
     *word |= TOLD;
-    coyote_raw_mutex_kind(COYOTE_ADDRESS(mutex), kind);
+    coyote_raw_mutex_kind(COYOTE_ADDRESS(mutex), *word & KIND);
   }
   return COYOTE_ADDRESS(mutex);
 }

@@ -5,7 +5,7 @@ use super::harness::HarnessArgs;
 use super::json::Ignored;
 use super::session::{Format, Session};
 use super::shares::Shares;
-use super::test::InternalError;
+use super::test::{InternalError, not_run};
 use crate::artifact::Artifact;
 use crate::execution::{Settings, Test};
 use crate::explore::{Exploration, Stop};
@@ -82,6 +82,7 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
         selected.tests.iter().filter(|t| t.ignored.is_none()).map(|t| &t.test).collect();
     let mut shares = Shares::new(session, &to_explore)?;
     let mut counts = Counts::default();
+    let mut interrupted = false;
     let (mut failures, mut results, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
     for ToRun { test, ignored: reason } in &selected.tests {
         let refused = match reason {
@@ -120,11 +121,16 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
         if let Some(diverged) = replays {
             bail!(InternalError(diverged));
         }
-        if exploration.stop == Stop::Interrupted || harness.fail_fast && !failures.is_empty() {
+        interrupted = exploration.stop == Stop::Interrupted;
+        if interrupted || harness.fail_fast && !failures.is_empty() {
             break;
         }
     }
-    let exit = if failures.is_empty() { Exit::NoBug } else { Exit::BugFound };
+    let exit = match failures.is_empty() {
+        true if interrupted => Exit::Interrupted,
+        true => Exit::NoBug,
+        false => Exit::BugFound,
+    };
     if !session.is_text() {
         session.print_json(exit, results, ignored)?;
         return Ok(exit);
@@ -138,10 +144,18 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
         say("\nfailures:\n");
         failures.iter().for_each(|(name, _)| say(&format!("    {name}\n")));
     }
+    if interrupted {
+        let done = counts.passed + counts.ignored + failures.len();
+        say(&format!("\n{}\n", not_run(selected.tests.len() - done)));
+    }
     say(&format!(
         "\ntest result: {}. {} passed; {} failed; {} ignored; 0 measured; {} filtered out; \
          {} explored, {} sequential; finished in {:.2}s\n\n",
-        if failures.is_empty() { "ok" } else { "FAILED" },
+        match exit {
+            Exit::NoBug => "ok",
+            Exit::Interrupted => "interrupted",
+            _ => "FAILED",
+        },
         counts.passed,
         failures.len(),
         counts.ignored,

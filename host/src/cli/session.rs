@@ -234,6 +234,7 @@ impl Session<'_> {
                         buggy.join(", ")
                     );
                 }
+                Exit::Interrupted => println!(". No bug found until then."),
                 _ => println!(
                     ". No bug found in {} (sequential consistency, virtual time)",
                     counted(tests.len() as u64, "test")

@@ -14,6 +14,7 @@ use crate::explore::{Budget, Stop};
 use crate::outcome::Outcome;
 use crate::runtime::AtExit;
 use crate::symbols::Symbols;
+use crate::words::counted;
 use anyhow::{Context, Result, bail};
 use coyote_strategies::{self as strategies, by_name};
 use rand::TryRng;
@@ -156,7 +157,8 @@ fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
     let mut any_choice = false;
     let mut results = Vec::new();
     let mut shares = Shares::new(session, tests)?;
-    for test in tests {
+    let mut interrupted = false;
+    for (number, test) in tests.iter().enumerate() {
         if session.is_text() {
             println!("... Test {}", test.name);
         }
@@ -170,15 +172,31 @@ fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
         if let Some(diverged) = replays {
             bail!(InternalError(diverged));
         }
-        if exploration.stop == Stop::Interrupted {
+        interrupted = exploration.stop == Stop::Interrupted;
+        if interrupted {
+            if session.is_text() {
+                println!(". {}", not_run(tests.len() - number - 1));
+            }
             break;
         }
     }
-    if exit == Exit::NoBug && !any_choice && !runner {
-        exit = Exit::NothingTested;
+    if exit == Exit::NoBug {
+        exit = match () {
+            () if interrupted => Exit::Interrupted,
+            () if !any_choice && !runner => Exit::NothingTested,
+            () => exit,
+        };
     }
     session.conclude(exit, results)?;
     Ok(exit)
+}
+
+/// What an interruption left out.
+pub fn not_run(tests: usize) -> String {
+    match tests {
+        0 => "Interrupted.".into(),
+        n => format!("Interrupted: {} not run.", counted(n as u64, "test")),
+    }
 }
 
 /// What is to be run.

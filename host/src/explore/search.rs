@@ -365,7 +365,9 @@ fn assumptions(plan: &Plan, exploration: &Exploration) -> Vec<String> {
     match options.points {
         coyote_instrumenter::Points::Heap => {}
         coyote_instrumenter::Points::Atomic => assumptions.push("no races on plain memory".into()),
-        coyote_instrumenter::Points::Sync => assumptions.push("no races on memory".into()),
+        coyote_instrumenter::Points::Sync => {
+            assumptions.push("no races on memory, nor on atomics, of which std's locks are made".into());
+        }
     }
     if options.atomic_defaults {
         assumptions.push("up to the addresses that malloc returns".into());

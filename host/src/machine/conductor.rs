@@ -255,7 +255,7 @@ impl Conductor {
     pub fn returned(&mut self) {
         if let Some(worker) = self.running.take() {
             self.settled = false;
-            self.runtime.end(worker);
+            self.runtime.returned(worker);
         }
     }
 

@@ -308,7 +308,8 @@ impl Machine {
         };
         let frames = host.images.iter().enumerate().filter(alive).map(|(_, image)| &image.bytes[..]);
         let roots: Vec<&[u8]> = frames.chain([&globals[..]]).collect();
-        let stacks: Vec<u32> = runtime.workers().iter().filter_map(|w| Some(w.start.stack?.0)).collect();
+        let ids = (0..runtime.workers().len() as u32).map(WorkerId);
+        let stacks: Vec<u32> = ids.filter_map(|id| Some(runtime.stack_of(id)?.0)).collect();
         let leaks = runtime.heap.leaks(&self.memory()[..self.memory_bytes()], &dead, &roots, &stacks);
         if let Some(violation) = memory_errors::leak(&leaks) {
             let conductor = self.conductor_mut();

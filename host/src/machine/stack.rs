@@ -84,10 +84,11 @@ pub fn null_page(artifact: &Artifact) -> u64 {
 pub fn dead_at_end(host: &Host, main_stack: Option<(u32, u32)>) -> Vec<Range<usize>> {
     let runtime = &host.conductor.runtime;
     let mut dead = dead_ranges(host, RED_ZONE);
-    for (i, worker) in runtime.workers().iter().enumerate() {
-        let stack = worker.start.stack.or(main_stack.filter(|_| i == 0));
+    for i in 0..runtime.workers().len() {
+        let id = coyote_strategies::WorkerId(i as u32);
+        let stack = runtime.stack_of(id).or(main_stack.filter(|_| i == 0));
         if let Some((low, high)) = stack
-            && runtime.pending(coyote_strategies::WorkerId(i as u32)).standing == Standing::Ended
+            && runtime.pending(id).standing == Standing::Ended
         {
             dead.push(indices(low..high));
         }
@@ -100,12 +101,12 @@ pub fn dead_at_end(host: &Host, main_stack: Option<(u32, u32)>) -> Vec<Range<usi
 pub fn dead_ranges(host: &Host, red_zone: u32) -> Vec<Range<usize>> {
     let runtime = &host.conductor.runtime;
     let mut dead = Vec::new();
-    for (i, worker) in runtime.workers().iter().enumerate() {
+    for i in 0..runtime.workers().len() {
         let id = coyote_strategies::WorkerId(i as u32);
-        let Some((low, high)) = worker.start.stack else {
+        let Some((low, high)) = runtime.stack_of(id) else {
             continue;
         };
-        // A worker that has ended keeps nothing; the guest may have given its stack to somebody else.
+        // A worker that has ended keeps nothing.
         let Some(image) = host.images.get(i) else { continue };
         if !image.started || runtime.pending(id).standing == Standing::Ended {
             continue;

@@ -52,7 +52,7 @@ impl Runtime {
                 sum = sum.wrapping_add(part(11, &|h| (address, key(*w)).hash(h)));
             }
         }
-        sum = sum.wrapping_add(part(12, &|h| self.faults.hash(h)));
+        sum = sum.wrapping_add(part(12, &|h| (self.faults, self.over).hash(h)));
         for (class, queues) in [(3, &self.condvars), (4, &self.futexes)] {
             for (address, queue) in queues.iter() {
                 for w in queue.waiters() {

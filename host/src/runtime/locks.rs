@@ -181,9 +181,13 @@ impl Runtime {
         titles.join(" and ")
     }
 
-    /// What a mutex is that nobody has used. Commutes with everything: it is the same whenever it is said.
+    /// What a mutex is that nobody has used, whatever there was in its memory before. Commutes with
+    /// everything: it is the same whenever it is said.
     pub fn mutex_kind(&mut self, mutex: u32, kind: u32) {
-        if let (None, Some(kind)) = (self.mutexes.get(mutex), Kind::from_number(kind)) {
+        let place = Place { class: Class::Mutex, address: mutex };
+        if let Some(kind) = Kind::from_number(kind)
+            && self.workers.iter().all(|w| w.request.wants() != Some(place))
+        {
             self.mutexes.update(mutex, |m| *m = Mutex::new(kind));
         }
     }

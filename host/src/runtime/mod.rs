@@ -148,6 +148,10 @@ pub struct Runtime {
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
     /// ended is then somebody's mistake. With wasi-threads, joins happen inside of the guest.
     knows_joins: bool,
+    /// Whether the first worker runs a program: its return ends the process.
+    pub program: bool,
+    /// Whether it has returned.
+    over: bool,
     harness: Harness,
     /// What strategies want to know, until it is drained.
     pub events: Vec<Event>,
@@ -186,6 +190,8 @@ impl Runtime {
         self.heap.clone_from(&other.heap);
         self.at_exit = other.at_exit;
         self.knows_joins = other.knows_joins;
+        self.program = other.program;
+        self.over = other.over;
         self.harness = other.harness;
         self.events.clear();
         self.output.clone_from(&other.output);
@@ -274,6 +280,7 @@ impl Runtime {
             detached: false,
             children: 0,
             atomic_depth: 0,
+            stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
             own_word: 0,
             random: key,
             copy_source: 0,
@@ -333,7 +340,21 @@ impl Runtime {
 
     /// Where the worker's stack turned out to be.
     pub fn set_stack(&mut self, id: WorkerId, bounds: (u32, u32)) {
-        self.workers[id.index()].start.stack = Some(bounds);
+        let block = self.block_at(bounds.0);
+        let worker = &mut self.workers[id.index()];
+        worker.start.stack = Some(bounds);
+        worker.stack_block = block;
+    }
+
+    /// The event that allocated what is now at an address.
+    fn block_at(&self, address: u32) -> Option<u32> {
+        self.heap.block_around(address).map(|block| block.allocated)
+    }
+
+    /// The bounds of a worker's stack, if they are known and the memory was not given to somebody else since.
+    pub fn stack_of(&self, id: WorkerId) -> Option<(u32, u32)> {
+        let worker = self.worker(id);
+        worker.start.stack.filter(|(low, _)| self.block_at(*low) == worker.stack_block)
     }
 
     #[inline]
@@ -378,6 +399,12 @@ impl Runtime {
             }
         }
         self.restand(id);
+    }
+
+    /// The worker's entry returned. Where that ends the process, it is nobody's mistake if others wait then.
+    pub fn returned(&mut self, id: WorkerId) {
+        self.over |= self.program && id.0 == 0;
+        self.end(id);
     }
 
     /// The worker ends: by returning, by `exit`, or because the program is over for it.
@@ -445,7 +472,7 @@ impl Runtime {
             self.ids().filter(|w| self.pending[w.index()].standing == Standing::Blocked).collect();
         let expected =
             |w: &WorkerId| !self.holds(*w) && (self.workers[w.index()].detached || !self.knows_joins);
-        if !main_ended || !blocked.iter().all(expected) {
+        if !main_ended || !self.over && !blocked.iter().all(expected) {
             return Progress::Deadlock;
         }
         Progress::Over { left_blocked: blocked }

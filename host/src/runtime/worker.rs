@@ -137,6 +137,8 @@ pub struct Worker {
     pub children: u32,
     /// Depth of functions without scheduling points that it is in.
     pub atomic_depth: u32,
+    /// The event of the heap that allocated the block in which its stack lies, if one did.
+    pub stack_block: Option<u32>,
     /// What it has in the word that is each worker's own, while it is suspended.
     pub own_word: u32,
     /// State of its stream of random numbers.
