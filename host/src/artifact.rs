@@ -1,5 +1,6 @@
 //! A guest that is ready to run: instrumented, compiled, with its site table.
 
+use crate::data;
 use crate::machine::host::Host;
 use crate::outcome::BugKind;
 use anyhow::{Result, anyhow, bail};
@@ -69,7 +70,7 @@ impl Artifact {
             table: Arc::new(instrumented.table),
             options,
             identity: identity(&original),
-            data: data(&original),
+            data: data::ranges(&original),
             original,
         })
     }
@@ -124,21 +125,4 @@ pub fn identity(wasm: &[u8]) -> String {
         }
     }
     hasher.finalize().to_hex().to_string()
-}
-
-fn data(wasm: &[u8]) -> Vec<(u32, u32)> {
-    let mut segments = Vec::new();
-    for payload in wasmparser::Parser::new(0).parse_all(wasm).map_while(Result::ok) {
-        let wasmparser::Payload::DataSection(section) = payload else { continue };
-        for data in section.into_iter().map_while(Result::ok) {
-            if let wasmparser::DataKind::Active { offset_expr, .. } = data.kind {
-                let mut reader = offset_expr.get_operators_reader();
-                if let Ok(wasmparser::Operator::I32Const { value }) = reader.read() {
-                    let start = value as u32;
-                    segments.push((start, start.saturating_add(data.data.len() as u32)));
-                }
-            }
-        }
-    }
-    segments
 }

@@ -2,6 +2,7 @@
 //!
 //! In the order of the data:
 //! - [`artifact`]: a module, instrumented and compiled.
+//! - `data`: where its data lies.
 //! - [`machine`]: the guest under control: workers suspended as bytes, snapshots.
 //! - [`runtime`]: what operations mean: blocking, waking, time.
 //! - [`world`]: what a test is told of the world outside: arguments, environment, files.
@@ -23,6 +24,7 @@
 pub mod artifact;
 pub mod cache;
 pub mod cli;
+mod data;
 pub mod determinism;
 pub mod engine_thread;
 pub mod epochs;

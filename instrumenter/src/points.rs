@@ -106,12 +106,14 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let atomic: BTreeSet<FunctionId> = functions.iter().copied().filter(|id| is_atomic(draft, id)).collect();
     let allocators: BTreeSet<FunctionId> =
         functions.iter().copied().filter(|id| is_allocator(draft, id)).collect();
-    let outside = outside(draft, calls, &allocators);
-    let allocating = functions.iter().filter(|id| allocators.contains(id) || !outside.contains(id));
+    let outside_allocators = outside(draft, calls, &allocators);
+    let allocating =
+        functions.iter().filter(|id| allocators.contains(id) || !outside_allocators.contains(id));
     draft.allocating = allocating.map(|id| draft.origin(*id).expect("it is the guest's")).collect();
-    let outside = self::outside(draft, calls, &atomic);
-    // What an allocator does to blocks is told wherever it is called.
-    for id in functions.iter().filter(|id| !outside.contains(id) && !allocators.contains(id)) {
+    let outside = outside(draft, calls, &atomic);
+    // What an allocator does to blocks is told, also to one that only an atomic function calls.
+    let told = |id: &FunctionId| allocators.contains(id) && outside_allocators.contains(id);
+    for id in functions.iter().filter(|id| !outside.contains(id) && !told(id)) {
         let origin = draft.origin(*id).expect("it is the guest's");
         draft.treatments[origin as usize] = Treatment::OnlyFromAtomic;
     }

@@ -170,7 +170,7 @@ fn each_thread_has_its_errno() {
 fn explore_file(name: &str, flags: &[&str], options: &[&str]) -> Option<process::Ended> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host/programs").join(name);
     let language = if name.ends_with(".c") { Language::C } else { Language::Cpp };
-    let standard = if language == Language::C { "-std=c17" } else { "-std=c++20" };
+    let standard = if language == Language::C { "-std=gnu17" } else { "-std=c++20" };
     let flags = [&["-O1", standard], flags].concat();
     explore(language, &std::fs::read_to_string(path).unwrap(), &flags, options)
 }
@@ -195,6 +195,7 @@ fn what_looks_like_it_is_a_bug() {
         // The first worker has ended, and the process has not.
         ("returns.c", &["-DEXITS"][..], "deadlock: 1 worker is blocked"),
         ("initialisers.c", &[], "deadlock: "),
+        ("recursion.c", &[], "stack-overflow: "),
     ] {
         let Some(ended) = explore_file(name, flags, &[]) else { return };
         let expected = format!("bug in test main: {message}");
