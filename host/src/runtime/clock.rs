@@ -22,8 +22,9 @@ pub const REALTIME_NS: u64 = 946_684_800_000_000_000;
 const READ_NS: u64 = 1_000;
 const DOUBLINGS: u32 = 30;
 
-/// A time that never comes: 292 years, to which libraries cut what is longer.
-const FOREVER_NS: u64 = i64::MAX as u64;
+/// A time that never comes: 146 years. Libraries cut what is longer than they can tell to some 290 years, which
+/// are fewer from now on if the end is a time of the real-time clock.
+const FOREVER_NS: u64 = 1 << 62;
 
 impl Clock {
     pub fn now_ns(&self) -> u64 {
