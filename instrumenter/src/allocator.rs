@@ -1,7 +1,7 @@
 //! What allocators do to blocks, as their arguments and results say it.
 
 use crate::code::Code;
-use crate::scope::library_names;
+use crate::scope::{library_names, names_of};
 use coyote_abi::rt;
 use walrus::ir::{BinaryOp, Load, LoadKind, MemArg, Select};
 use walrus::{LocalId, MemoryId, ValType};
@@ -32,7 +32,8 @@ enum New {
 impl Change {
     /// By the function's name and type.
     pub fn of(name: &str, params: &[ValType], results: &[ValType]) -> Change {
-        let known = library_names(name).iter().find_map(|name| by_name(name.trim_start_matches("__rustc::")));
+        let names = names_of(name);
+        let known = library_names(&names).find_map(|name| by_name(name.trim_start_matches("__rustc::")));
         let i32s = params.iter().chain(results).all(|ty| *ty == ValType::I32);
         match known {
             Some((parameters, change))

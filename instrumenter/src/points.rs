@@ -77,10 +77,10 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let functions = draft.guest_functions();
     for id in &functions {
         let origin = draft.origin(*id).expect("it is the guest's");
-        let name = &draft.original.functions[origin as usize].name;
-        let exported = || draft.original.exported_as.get(&origin).into_iter().flatten().cloned();
-        let names: Vec<String> = names_of(name).into_iter().chain(exported()).collect();
-        let library: Vec<String> = library_names(name).into_iter().chain(exported()).collect();
+        let mut names = names_of(&draft.original.functions[origin as usize].name);
+        let exported = draft.original.exported_as.get(&origin).into_iter().flatten();
+        let library: Vec<String> = library_names(&names).cloned().chain(exported.clone().cloned()).collect();
+        names.extend(exported.cloned());
         draft.treatments[origin as usize] =
             if let Some(pattern) = atomic.matching(&names).or_else(|| defaults.matching(&library)) {
                 Treatment::Atomic(pattern.to_string())

@@ -36,12 +36,10 @@ fn without_parameters(name: &str) -> Option<&str> {
     open.filter(|open| *open > 0 && name.ends_with(')')).map(|open| &name[..open])
 }
 
-/// Those under which a function of a library is known. One of C++ outside of any namespace is the program's
-/// own, though a function of C may be called the same.
-pub fn library_names(name: &str) -> Vec<String> {
-    let mut names = names_of(name);
-    names.retain(|n| n == name || n.contains("::"));
-    names
+/// Those of a function's names, the module's own spelling first, under which one of a library is known. One of
+/// C++ outside of any namespace is the program's own, though a function of C may be called the same.
+pub fn library_names(names: &[String]) -> impl Iterator<Item = &String> {
+    names.iter().enumerate().filter(|(i, name)| *i == 0 || name.contains("::")).map(|(_, name)| name)
 }
 
 /// A list of globs. `*` matches any characters, `::` included.
@@ -87,7 +85,9 @@ mod tests {
     }
 
     fn library(patterns: &[&str], name: &str) -> bool {
-        Scope::new(patterns.iter().copied()).unwrap().matching(&library_names(name)).is_some()
+        let names = names_of(name);
+        let names: Vec<String> = library_names(&names).cloned().collect();
+        Scope::new(patterns.iter().copied()).unwrap().matching(&names).is_some()
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::artifact::Artifact;
 use crate::execution::{Settings, Test};
 use crate::explore::{Exploration, Stop};
 use crate::libtest;
+use crate::words::counted;
 use anyhow::{Result, bail};
 use std::io::Write;
 use std::sync::Arc;
@@ -76,8 +77,7 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
             let _ = std::io::stdout().flush();
         }
     };
-    let plural = if selected.tests.len() == 1 { "test" } else { "tests" };
-    say(&format!("\nrunning {} {plural}\n", selected.tests.len()));
+    say(&format!("\nrunning {}\n", counted(selected.tests.len() as u64, "test")));
     let to_explore: Vec<&Test> =
         selected.tests.iter().filter(|t| t.ignored.is_none()).map(|t| &t.test).collect();
     let mut shares = Shares::new(session, &to_explore)?;
@@ -174,10 +174,7 @@ fn extent(exploration: &Exploration) -> String {
         [&statistics.fair, &statistics.unfair].iter().map(|s| s.hit_max_steps + s.abandoned).sum();
     let all = exploration.iterations();
     let what = if exploration.searched.is_some() { "execution" } else { "iteration" };
-    let count = match all {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    };
+    let count = counted(all, what);
     match (exploration.any_choice, exploration.workers_max) {
         _ if without_end >= all => format!("{count}, none of which came to an end: raise --max-steps"),
         (false, 0 | 1) => "one worker".into(),

@@ -163,7 +163,7 @@ impl Conductor {
     pub fn access(&mut self, operation: Operation) -> Answer {
         // Before the first worker runs, the module initialises itself: nothing to schedule.
         let Some(worker) = self.running else { return Answer::Go(0) };
-        if self.runtime.is_own_word(&operation) {
+        if self.runtime.is_own_word(operation.object, operation.size) {
             return Answer::Go(0);
         }
         if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(operation) {

@@ -156,7 +156,7 @@ impl Host {
         if !within {
             return true;
         }
-        if self.conductor.runtime.own_word() == Some(touch.address) && touch.bytes <= 4 {
+        if self.conductor.runtime.is_own_word(touch.address.into(), touch.bytes) {
             return false;
         }
         let clean = touch.bytes == 0 || self.conductor.runtime.heap.clean(touch.address.into(), touch.bytes);

@@ -41,8 +41,7 @@ impl Machine {
         self.store.data_mut().tracker = Tracker::new(base);
         let globals = self.save_globals();
         self.with_owners(|owners, table| owners.set_start(table));
-        let (chunks, owners, images) = (Chunks::default(), OwnersSnapshot::default(), Vec::new());
-        self.start = Snapshot { chunks, memory_bytes, owners, globals, images, runtime, unfinished: None };
+        self.start = Snapshot { memory_bytes, globals, runtime, ..Snapshot::default() };
     }
 
     /// Makes the present state, with workers suspended in mid-run, the one in which iterations start.

@@ -72,8 +72,7 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
         // Who compares states visits each once, and not every way to get there.
         let all = match counts.states {
             0 => counted(counts.executions, "execution"),
-            1 => "1 state".into(),
-            states => format!("{states} states"),
+            states => counted(states, "state"),
         };
         return format!("All {all} explored, {bugs} ({}).", searched.assumptions.join(", "));
     }

@@ -6,7 +6,7 @@
 //! [`Worker`]: super::worker::Worker
 
 use super::Runtime;
-use coyote_strategies::{Operation, WorkerId};
+use coyote_strategies::WorkerId;
 
 impl Runtime {
     /// The address, if there is such a word.
@@ -19,10 +19,10 @@ impl Runtime {
         self.own_word = Some(address);
     }
 
-    /// Whether a memory access is one of that word.
+    /// Whether an access of so many bytes at an address is one of that word.
     #[inline]
-    pub fn is_own_word(&self, operation: &Operation) -> bool {
-        self.own_word.is_some_and(|own| u64::from(own) == operation.object && operation.size <= 4)
+    pub fn is_own_word(&self, address: u64, bytes: u32) -> bool {
+        self.own_word.is_some_and(|own| u64::from(own) == address && bytes <= 4)
     }
 
     /// The worker is suspended and has left this.

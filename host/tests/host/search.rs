@@ -1,7 +1,8 @@
-//! A plain depth-first search of an execution: every schedule, or every state.
+//! A plain depth-first search of an execution: every schedule, or every state. And the tool's own, driven.
 
 use coyote_wasm::execution::Execution;
 use coyote_wasm::outcome::Outcome;
+use coyote_wasm::strategies::search::{Advance, by_name};
 use coyote_wasm::strategies::{Pick, Status, System};
 use std::collections::BTreeSet;
 
@@ -10,6 +11,21 @@ pub type Name<'a, E> = &'a mut dyn FnMut(&Execution, &Outcome) -> E;
 
 /// More states than this are a test that is too big.
 const STATES_MAX: usize = 200_000;
+
+/// Drives one of the tool's own searches to its end; `ended` sees every execution.
+pub fn exhaust(name: &str, execution: &mut Execution, mut ended: impl FnMut(&Execution, &Outcome)) {
+    let mut search = by_name::<Execution>(name, 0, None).unwrap();
+    loop {
+        match search.advance(execution, u64::MAX) {
+            Advance::Ended(_) => {
+                let outcome = execution.machine().conductor().outcome.clone().expect("it has ended");
+                ended(execution, &outcome);
+            }
+            Advance::Working => {}
+            Advance::Exhausted => return,
+        }
+    }
+}
 
 struct Search<'a, E> {
     name: Name<'a, E>,

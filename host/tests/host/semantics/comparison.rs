@@ -8,7 +8,6 @@ use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::runtime::AtExit;
-use coyote_wasm::strategies::search::{Advance, by_name};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -36,18 +35,11 @@ fn executed(artifact: &Arc<Artifact>, program: &Program, settings: &Settings) ->
 /// All ends that DPOR comes to.
 fn reduced(artifact: &Arc<Artifact>, program: &Program, settings: &Settings) -> BTreeSet<End> {
     guest::with(artifact, "t", settings, |execution| {
-        let mut search = by_name::<Execution>("dpor", 0, None).unwrap();
         let mut ends = BTreeSet::new();
-        loop {
-            match search.advance(execution, u64::MAX) {
-                Advance::Ended(_) => {
-                    let outcome = execution.machine().conductor().outcome.clone().expect("it has ended");
-                    ends.insert(end(program, execution, &outcome));
-                }
-                Advance::Working => {}
-                Advance::Exhausted => return ends,
-            }
-        }
+        search::exhaust("dpor", execution, |execution, outcome| {
+            ends.insert(end(program, execution, outcome));
+        });
+        ends
     })
 }
 

@@ -1,6 +1,6 @@
 //! All ends of a program: of the guest, by a search, and of the model.
 
-use super::super::guest;
+use super::super::{guest, search};
 use super::model::{End, Mistake, Model};
 use super::program::Program;
 use coyote_wasm::artifact::Artifact;
@@ -8,7 +8,6 @@ use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::outcome::{BugKind, Outcome};
 use coyote_wasm::runtime::Faults;
-use coyote_wasm::strategies::search::{Advance, by_name};
 use coyote_wasm::strategies::{Iteration, RandomWalk};
 use coyote_wasm::world::World;
 use std::collections::BTreeSet;
@@ -67,11 +66,11 @@ fn end(program: &Program, execution: &Execution, results: usize) -> End {
 
 /// All ends of the guest to which a search comes. The stacks of threads are small: to zero them is most of
 /// the work otherwise.
-fn executed(program: &Program, search: Search, faults: Faults) -> BTreeSet<End> {
+fn executed(program: &Program, how: Search, faults: Faults) -> BTreeSet<End> {
     let environment = vec!["RUST_MIN_STACK=16384".into()];
     let world = World { arguments: program.arguments(), environment, ..World::default() };
     let mut settings = Settings { world: Arc::new(world), faults, ..guest::settings() };
-    if let Search::Preemptions(_) = search {
+    if let Search::Preemptions(_) = how {
         settings.limits.unfair_steps_max = STEPS_MAX;
     }
     guest::with(&artifact(), "main", &settings, |execution| {
@@ -83,10 +82,10 @@ fn executed(program: &Program, search: Search, faults: Faults) -> BTreeSet<End> 
             Outcome::Bug(bug) if bug.kind == BugKind::Deadlock => {
                 ends.insert(end(program, execution, results));
             }
-            Outcome::Bound(_) if matches!(search, Search::Preemptions(_)) => {}
+            Outcome::Bound(_) if matches!(how, Search::Preemptions(_)) => {}
             _ => panic!("{outcome:?} of {program:?}"),
         };
-        let name = match search {
+        let name = match how {
             Search::States => "stateful".into(),
             Search::Reduced => "dpor".into(),
             Search::Preemptions(bound) => format!("preemption-bounding+states:{bound}"),
@@ -99,17 +98,8 @@ fn executed(program: &Program, search: Search, faults: Faults) -> BTreeSet<End> 
                 return ends;
             }
         };
-        let mut search = by_name::<Execution>(&name, 0, None).unwrap();
-        loop {
-            match search.advance(execution, u64::MAX) {
-                Advance::Ended(_) => {
-                    let outcome = execution.machine().conductor().outcome.clone().expect("it has ended");
-                    add(execution, &outcome);
-                }
-                Advance::Working => {}
-                Advance::Exhausted => return ends,
-            }
-        }
+        search::exhaust(&name, execution, add);
+        ends
     })
 }
 
