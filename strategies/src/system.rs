@@ -14,14 +14,16 @@ pub enum Status {
     Passed,
     /// Nothing more: a bug was found.
     Bug,
-    /// Nothing more: no verdict. A bound was reached, an assumption failed, or the system itself cannot
-    /// go on.
+    /// Nothing more: no verdict. An assumption failed, or the system itself cannot go on.
     Abandoned,
+    /// Nothing more: the execution reached the system's bound on steps before an end. No verdict: it may
+    /// end later, or never.
+    Unfinished,
 }
 
 impl Status {
     pub fn is_final(self) -> bool {
-        matches!(self, Status::Passed | Status::Bug | Status::Abandoned)
+        matches!(self, Status::Passed | Status::Bug | Status::Abandoned | Status::Unfinished)
     }
 }
 

@@ -10,13 +10,18 @@ pub enum Exit {
     InternalError = 3,
     ReplayDiverged = 4,
     NothingTested = 5,
+    /// No bug, but executions that never came to an end: no verdict.
+    Inconclusive = 6,
+    /// No bug, but the program needs what this tool does not have: no verdict.
+    Limit = 7,
     /// By Ctrl-C, before a bug was found: what shells say of it.
     Interrupted = 130,
 }
 
 /// For the help text.
 pub const HELP: &str = "Exit codes: 0 no bug found, 1 bad input or environment, 2 bug found, \
-3 internal error, 4 replay diverged, 5 nothing was tested, 130 interrupted.";
+3 internal error, 4 replay diverged, 5 nothing was tested, 6 inconclusive (executions did not end), \
+7 limit of this tool, 130 interrupted.";
 
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {

@@ -10,7 +10,7 @@ use super::{Exploration, ExploreError, Notes, Plan, Stop, Watch, found};
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::execution::Execution;
 use crate::machine::MachineError;
-use crate::outcome::{Bound, Bug, BugKind, Outcome};
+use crate::outcome::{Bug, BugKind, Outcome};
 use crate::statistics::{Statistics, StepsMax};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::{self, Advance, Counts, Item, Search};
@@ -27,8 +27,6 @@ pub struct Searched {
     pub counts: Counts,
     /// Whether every execution was visited that the search was to visit.
     pub exhausted: bool,
-    /// Executions that ended at the bound on steps.
-    pub hit_max_steps: u64,
     /// How many executions there may be in all.
     pub estimate: Option<f64>,
     /// What its verdict assumes beside sequential consistency and virtual time.
@@ -62,7 +60,6 @@ struct State {
     bugs: Bugs,
     /// Executions that ended, in the order in which jobs report them: what traces are named by.
     ended: u64,
-    hit_max_steps: u64,
     exploration: Exploration,
     error: Option<ExploreError>,
 }
@@ -140,8 +137,7 @@ pub fn explore(
             present: vec![Counts::default(); jobs],
             estimate: None,
             bugs: Bugs::default(),
-            ended: before.executions + before.abandoned,
-            hit_max_steps: 0,
+            ended: before.executions + before.abandoned + before.unfinished,
             exploration: Exploration::new(Statistics::new(steps_max)),
             error: None,
         }),
@@ -246,6 +242,7 @@ fn run_item(
             },
             Advance::Working => {}
             Advance::Ended(status) => ended(plan, search, execution, status, pool)?,
+            Advance::Livelock => return Err(internal("no search reports livelocks yet")),
         }
         let enough = {
             let mut state = pool.lock();
@@ -280,7 +277,6 @@ fn ended(
     let number = {
         let mut state = pool.lock();
         state.ended += 1;
-        state.hit_max_steps += u64::from(matches!(outcome, Outcome::Bound(Bound::Steps(_))));
         let workers = execution.runtime().workers().len() as u32;
         state.exploration.workers_max = state.exploration.workers_max.max(workers);
         let is_first = state.exploration.first_output.is_empty();
@@ -341,7 +337,7 @@ fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<E
         Frontier::new(plan, name, counts, state.items).write(&path)?;
         frontier = Some(path);
     }
-    exploration.any_choice |= counts.executions + counts.abandoned + counts.redundant > 1;
+    exploration.any_choice |= counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;
     exploration.statistics.buggy = counts.bugs;
     exploration.statistics.distinct_bugs = Some(state.bugs.0.len() as u64);
     exploration.found = state.bugs.0;
@@ -350,7 +346,6 @@ fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<E
     exploration.searched = Some(Searched {
         counts,
         exhausted,
-        hit_max_steps: state.hit_max_steps,
         estimate: state.estimate.filter(|_| !exhausted),
         assumptions: assumptions(plan, &exploration),
         frontier,

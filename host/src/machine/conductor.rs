@@ -453,6 +453,7 @@ impl Conductor {
             None => Status::Ready,
             Some(Outcome::Passed) => Status::Passed,
             Some(Outcome::Bug(_)) => Status::Bug,
+            Some(Outcome::Bound(Bound::Steps(_))) => Status::Unfinished,
             Some(Outcome::Bound(_) | Outcome::Abandoned) => Status::Abandoned,
         }
     }

@@ -21,17 +21,16 @@ pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
     if counts.bugs > 0 {
         line(format_args!("Found {} with a bug.", counted(counts.bugs, "execution")));
     }
-    let assumed_away = counts.abandoned - searched.hit_max_steps.min(counts.abandoned);
-    if assumed_away > 0 {
+    if counts.abandoned > 0 {
         line(format_args!(
             "Beside these, {} ended at an assumption that does not hold.",
-            counted(assumed_away, "execution")
+            counted(counts.abandoned, "execution")
         ));
     }
-    if searched.hit_max_steps > 0 {
+    if counts.unfinished > 0 {
         line(format_args!(
             "Beside these, {} hit the max-steps bound of {}: if they should end, raise --max-steps.",
-            counted(searched.hit_max_steps, "execution"),
+            counted(counts.unfinished, "execution"),
             exploration.statistics.steps_max.unfair
         ));
     }
@@ -41,7 +40,7 @@ pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
     if counts.states > 0 {
         line(format_args!("Saw {} different states.", counts.states));
     }
-    let ends = counts.executions + counts.abandoned + counts.redundant;
+    let ends = counts.executions + counts.abandoned + counts.unfinished + counts.redundant;
     let per_execution = counts.steps as f64 / ends.max(1) as f64;
     line(format_args!("Executed {} steps, {per_execution:.1} an execution.", counts.steps));
     text
@@ -61,7 +60,7 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
     if counts.cut {
         reasons.push("the search's own bound left something out".into());
     }
-    if searched.hit_max_steps > 0 {
+    if counts.unfinished > 0 {
         reasons.push("some executions hit the bound on steps".into());
     }
     if let Some(bound) = &exploration.bound {

@@ -179,7 +179,8 @@ impl<S: System> Dfs<S> {
     /// Looks at the state that a decision led to.
     fn arrive(&mut self, system: &mut S) -> Arrival {
         let status = system.status();
-        self.cut_off |= status == Status::Abandoned && system.view().choices() > 0;
+        self.cut_off |=
+            matches!(status, Status::Abandoned | Status::Unfinished) && system.view().choices() > 0;
         let last = if self.cost == Cost::Nothing { None } else { last_worker(&self.path) };
         let new = self.cache.insert(system, last, self.cut_off);
         self.counts.states = self.cache.states();
@@ -187,16 +188,14 @@ impl<S: System> Dfs<S> {
             self.counts.redundant += 1;
             return Arrival::Known;
         }
-        match status {
-            Status::Ready | Status::Choosing { .. } => return Arrival::Open,
-            Status::Abandoned => self.counts.abandoned += 1,
-            Status::Passed | Status::Bug => {
-                self.counts.executions += 1;
-                self.counts.bugs += u64::from(status == Status::Bug);
-                if let Some(node) = self.nodes.last_mut() {
-                    node.found += 1;
-                }
-            }
+        if !status.is_final() {
+            return Arrival::Open;
+        }
+        self.counts.ended(status);
+        if matches!(status, Status::Passed | Status::Bug)
+            && let Some(node) = self.nodes.last_mut()
+        {
+            node.found += 1;
         }
         Arrival::Ended(status)
     }

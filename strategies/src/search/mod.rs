@@ -46,6 +46,9 @@ use std::ops::Range;
 pub enum Advance {
     /// An execution ended like this; [`Search::path`] leads to it.
     Ended(Status),
+    /// A livelock: no end can be reached from the state that [`Search::path`] leads to. Counted as a bug,
+    /// not as an execution.
+    Livelock,
     /// The allowance of steps is used up before an end was reached.
     Working,
     /// There is nothing left, or nothing that the search's bounds allow: see [`Counts::complete`].
@@ -59,8 +62,11 @@ pub struct Counts {
     pub executions: u64,
     /// Of these, with a bug.
     pub bugs: u64,
-    /// Executions that ended in [`Status::Abandoned`]: a failed assumption or a bound of the system.
+    /// Executions that ended in [`Status::Abandoned`], such as by a failed assumption.
     pub abandoned: u64,
+    /// Executions that ended in [`Status::Unfinished`]: whoever has some has no verdict on them.
+    #[serde(default)]
+    pub unfinished: u64,
     /// Executions given up because all that could follow is explored elsewhere: redundant, not lost.
     pub redundant: u64,
     /// Steps executed, those to get back to a state that could not be restored included.
@@ -71,6 +77,18 @@ pub struct Counts {
     pub cut: bool,
 }
 
+impl Counts {
+    /// Counts an execution that ended with this status.
+    pub fn ended(&mut self, status: Status) {
+        match status {
+            Status::Abandoned => self.abandoned += 1,
+            Status::Unfinished => self.unfinished += 1,
+            _ => self.executions += 1,
+        }
+        self.bugs += u64::from(status == Status::Bug);
+    }
+}
+
 impl std::ops::Add for Counts {
     type Output = Counts;
 
@@ -79,6 +97,7 @@ impl std::ops::Add for Counts {
             executions: self.executions + other.executions,
             bugs: self.bugs + other.bugs,
             abandoned: self.abandoned + other.abandoned,
+            unfinished: self.unfinished + other.unfinished,
             redundant: self.redundant + other.redundant,
             steps: self.steps + other.steps,
             states: self.states + other.states,

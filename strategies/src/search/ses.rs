@@ -164,11 +164,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
             status => {
                 self.is_new(system);
                 self.arrived = false;
-                match status {
-                    Status::Abandoned => self.counts.abandoned += 1,
-                    _ => self.counts.executions += 1,
-                }
-                self.counts.bugs += u64::from(status == Status::Bug);
+                self.counts.ended(status);
                 Ok(Some(status))
             }
         }

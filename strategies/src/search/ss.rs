@@ -231,11 +231,7 @@ impl<S: System, E: Explorer> Ss<S, E> {
             }
             status => {
                 self.stage = Stage::Ended;
-                match status {
-                    Status::Abandoned => self.counts.abandoned += 1,
-                    _ => self.counts.executions += 1,
-                }
-                self.counts.bugs += u64::from(status == Status::Bug);
+                self.counts.ended(status);
                 Ok(Some(status))
             }
         }

@@ -153,13 +153,10 @@ impl<S: System> Dpor<S> {
     }
 
     fn count(&mut self, status: Status) {
-        if status == Status::Abandoned {
-            self.counts.abandoned += 1;
-            return;
-        }
-        self.counts.executions += 1;
-        self.counts.bugs += u64::from(status == Status::Bug);
-        if let Some(node) = self.nodes.last_mut() {
+        self.counts.ended(status);
+        if matches!(status, Status::Passed | Status::Bug)
+            && let Some(node) = self.nodes.last_mut()
+        {
             node.found += 1;
         }
     }
