@@ -76,6 +76,7 @@ fn searched(claim: &Claim, planted: Option<Planted>) -> (BTreeSet<String>, u64) 
         loop {
             match search.advance(execution, u64::MAX) {
                 Advance::Ended(_) => outcomes.insert(outcome(execution)),
+                Advance::Livelock => panic!("these programs end"),
                 Advance::Working => continue,
                 Advance::Exhausted => break,
             };
