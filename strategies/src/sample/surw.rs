@@ -65,26 +65,36 @@ impl Surw {
             self.release();
         }
         loop {
-            let Some(worker) = self.candidate(view.enabled) else {
+            let Some(first) = self.candidate(view.enabled) else {
                 self.release();
                 continue;
             };
-            let operation = &view.workers[worker.index()].operation;
             let object = self.objects[self.at].target;
-            if object.is_none() || operation.target() != object {
-                return worker;
+            let accesses = |w: WorkerId| {
+                object.is_some() && view.workers[w.index()].operation.target() == object
+            };
+            if !accesses(first) {
+                return first;
             }
             let alive = (0..view.workers.len() as u32).map(WorkerId).filter(|w| !ended(*w));
             // The one that is about to has at least this access left.
-            let weight = |w| self.weights.of(w).max(u64::from(w == worker));
+            let weight = |w| self.weights.of(w).max(u64::from(w == first));
             let intended = self.intended.or_else(|| draw(alive, weight, &mut self.rng));
             self.intended = intended;
-            if intended == Some(worker) {
-                self.weights.done(worker);
-                self.release();
-                return worker;
+            // Whoever is about to access the object and is not the one waits; the first that need not, goes on.
+            let waits = |w: WorkerId| accesses(w) && intended != Some(w);
+            let free = view.enabled.iter().filter(|w| !self.held[w.index()] && !waits(**w));
+            let next = free.max_by_key(|w| self.priorities.of(w.index())).copied();
+            let reached = next.map_or(0, |w| self.priorities.of(w.index()));
+            for w in view.enabled.iter().filter(|w| waits(**w)) {
+                self.held[w.index()] |= self.priorities.of(w.index()) >= reached;
             }
-            self.held[worker.index()] = true;
+            let Some(next) = next else { continue };
+            if intended == Some(next) && accesses(next) {
+                self.weights.done(next);
+                self.release();
+            }
+            return next;
         }
     }
 }

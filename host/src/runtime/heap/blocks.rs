@@ -272,12 +272,17 @@ impl Blocks {
     }
 
     fn page_mut(&mut self, address: u32) -> &mut Page {
+        let slot = self.slot((address >> PAGE_BITS) as usize);
+        Arc::make_mut(slot.get_or_insert_with(|| Arc::new(Page::EMPTY)))
+    }
+
+    /// Where a page is kept, if there is one.
+    fn slot(&mut self, index: usize) -> &mut Option<Arc<Page>> {
         let pages = Arc::make_mut(&mut self.pages);
-        let index = (address >> PAGE_BITS) as usize;
         if pages.len() <= index {
             pages.resize(index + 1, None);
         }
-        Arc::make_mut(pages[index].get_or_insert_with(|| Arc::new(Page::EMPTY)))
+        &mut pages[index]
     }
 
     fn state(&self, granule: u32) -> u8 {
@@ -301,10 +306,7 @@ impl Blocks {
             match state {
                 FINE if known.is_none() => {}
                 FINE if whole => Arc::make_mut(&mut self.pages)[index] = None,
-                FREED if whole => {
-                    self.page_mut(granule << GRANULE_BITS);
-                    Arc::make_mut(&mut self.pages)[index] = Some(ALL_FREED.clone());
-                }
+                FREED if whole => *self.slot(index) = Some(ALL_FREED.clone()),
                 _ => {
                     let from = granule as usize % GRANULES;
                     let to = from + (next - granule) as usize;
