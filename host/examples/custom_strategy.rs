@@ -56,7 +56,7 @@ fn main() -> anyhow::Result<()> {
     let tester = Tester::new(&wasm)?;
     let exploration = tester.explore_with("minimal", &|| Box::new(NewestFirst::new(10)))?;
     for found in &exploration.found {
-        println!("{} in iteration {}", found.bug.message, found.iteration);
+        println!("{} in iteration {}", found.bug.message(), found.iteration);
         let replayed = tester.replay(&found.trace)?;
         anyhow::ensure!(replayed.reproduces(&found.trace), "the trace does not replay");
         println!("replayed from {}", found.path.display());

@@ -1,11 +1,13 @@
 //! A guest that is ready to run: instrumented, compiled, with its site table.
 
 use crate::data;
+use crate::evidence::{Evidence, Trap};
 use crate::machine::host::Host;
 use crate::outcome::BugKind;
+use crate::symbols;
 use anyhow::{Result, anyhow, bail};
 use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Engine, Linker, Module};
 
 /// Native stack for guest code. The rest of the engine thread's stack is for the host.
@@ -25,6 +27,8 @@ pub struct Artifact {
     pub identity: String,
     /// Where active data segments lie in guest memory: start and end of each.
     data: Vec<(u32, u32)>,
+    /// See [`Artifact::function_names`].
+    names: OnceLock<Vec<String>>,
 }
 
 /// A wasmtime engine for instrumented modules, caching native code if a cache is given.
@@ -71,6 +75,7 @@ impl Artifact {
             options,
             identity: identity(&original),
             data: data::ranges(&original),
+            names: OnceLock::new(),
             original,
         })
     }
@@ -81,6 +86,11 @@ impl Artifact {
 
     pub fn module(&self) -> &Module {
         &self.module
+    }
+
+    /// Names of the original functions by index, as programmers write them; empty where there is none.
+    pub fn function_names(&self) -> &[String] {
+        self.names.get_or_init(|| symbols::function_names(&self.original))
     }
 
     /// Where active data segments lie in guest memory: start and end of each.
@@ -103,9 +113,9 @@ impl Artifact {
                 continue;
             }
             if let Some(ty) = import.ty().func() {
-                let what = format!("{name} is called, which is stubbed without an answer");
                 linker.func_new(import.module(), import.name(), ty.clone(), move |mut guest, _, _| {
-                    Err(guest.data_mut().stop(BugKind::Trap, what.clone()).into())
+                    let trap = Evidence::Trap(Trap::Stub(name.clone()));
+                    Err(guest.data_mut().stop(BugKind::Trap, trap).into())
                 })?;
             }
         }

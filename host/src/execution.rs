@@ -8,6 +8,7 @@ use crate::granules::{Granules, Sharing};
 use crate::machine::conductor::{Choice, Conductor, Limits};
 use crate::machine::host::World;
 use crate::machine::{Machine, MachineError, Snapshot};
+use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::outcome::{Bound, BugKind, Outcome};
 use crate::runtime::{AtExit, Faults, Runtime, Start};
 use crate::statistics::IterationRecord;
@@ -87,11 +88,15 @@ impl Default for Settings {
     fn default() -> Settings {
         let world = World { arguments: vec!["guest".into()], ..World::default() };
         Settings {
-            limits: Limits { unfair_steps_max: 10_000, fair_steps_max: 100_000, fail_on_steps_max: false },
+            limits: Limits {
+                unfair_steps_max: STEPS_MAX,
+                fair_steps_max: STEPS_MAX * FAIR_FACTOR,
+                fail_on_steps_max: false,
+            },
             at_exit: AtExit::Wait,
             faults: Faults::default(),
             leaks: false,
-            memory_bytes_max: 512 << 20,
+            memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
             world: Arc::new(world),
         }
     }

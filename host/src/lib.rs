@@ -10,7 +10,9 @@
 //! - [`granules`], [`epochs`]: memory that is known to be shared, and from which iteration on.
 //! - [`determinism`]: an iteration executed again, compared after every step.
 //! - [`explore`]: many iterations, or a search, on all cores.
+//! - [`options`]: what changes the meaning of a decision, and so is named in traces.
 //! - [`outcome`]: how an iteration ended.
+//! - [`evidence`], [`identity`]: what a bug consists of, and what makes two the same.
 //! - [`record`]: an iteration as a trace, a trace as a schedule.
 //! - [`trace`]: schedules on disk.
 //! - [`replay`]: a stored schedule, executed again.
@@ -28,11 +30,14 @@ mod data;
 pub mod determinism;
 pub mod engine_thread;
 pub mod epochs;
+pub mod evidence;
 pub mod execution;
 pub mod explore;
 pub mod granules;
+pub mod identity;
 pub mod libtest;
 pub mod machine;
+pub mod options;
 pub mod outcome;
 pub mod record;
 pub mod replay;

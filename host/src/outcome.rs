@@ -1,5 +1,6 @@
 //! How an iteration ended. A bug of the guest is a value, never a panic.
 
+use crate::evidence::Evidence;
 use coyote_strategies::WorkerId;
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ impl Outcome {
     pub fn describe(&self) -> (String, String) {
         match self {
             Outcome::Passed => ("passed".into(), String::new()),
-            Outcome::Bug(bug) => (bug.kind.name().into(), bug.message.clone()),
+            Outcome::Bug(bug) => (bug.kind.name().into(), bug.message()),
             Outcome::Bound(bound) => ("bound".into(), bound.advice()),
             Outcome::Abandoned => ("abandoned".into(), String::new()),
         }
@@ -103,10 +104,16 @@ impl BugKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bug {
     pub kind: BugKind,
-    /// One sentence for the user, without the worker.
-    pub message: String,
+    pub evidence: Evidence,
     /// Who did it; `None` where it takes several.
     pub worker: Option<WorkerId>,
+}
+
+impl Bug {
+    /// One sentence for the user, without the worker.
+    pub fn message(&self) -> String {
+        self.evidence.message()
+    }
 }
 
 /// A bound of ours, not a bug of the guest.

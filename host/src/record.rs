@@ -1,9 +1,11 @@
 //! From an executed iteration to a trace, and from a trace to a schedule that can be replayed.
 
+use crate::artifact::Artifact;
 use crate::execution::Execution;
 use crate::granules::Sharing;
+use crate::identity::{Identity, Party};
 use crate::machine::conductor::Choice;
-use crate::outcome::Outcome;
+use crate::outcome::{Bug, BugKind, Outcome};
 use crate::trace::{Decision, Header, Trace};
 use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::{OpKind, Operation, Recorded};
@@ -31,6 +33,7 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
         Choice::Timeout { worker } => Decision::Timeout { worker: workers[worker.index()].path.clone() },
         Choice::Value { value, bound } => Decision::Value { value: value.into(), bound: bound.into() },
     });
+    let decisions: Vec<Decision> = decisions.collect();
     let (kind, message) = outcome.describe();
     Trace {
         header: Header {
@@ -47,11 +50,46 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
             },
             outcome: kind,
             message,
+            functions: match outcome {
+                Outcome::Bug(_) => functions(execution.machine().artifact(), &decisions),
+                _ => BTreeMap::new(),
+            },
+            identity: match outcome {
+                Outcome::Bug(bug) => Some(identity(execution, bug)),
+                _ => None,
+            },
             fingerprint: None,
         },
-        decisions: decisions.collect(),
+        decisions,
         answers: execution.machine().directories().answers().to_vec(),
     }
+}
+
+/// The names of the functions in which operations of these decisions are, as far as the module has names.
+fn functions(artifact: &Artifact, decisions: &[Decision]) -> BTreeMap<u32, String> {
+    let names = artifact.function_names();
+    let mut functions = BTreeMap::new();
+    for decision in decisions {
+        if let Decision::Step { site: Some(site), .. } = decision
+            && let Some(name) = names.get(site.function as usize).filter(|name| !name.is_empty())
+            && !functions.contains_key(&site.function)
+        {
+            functions.insert(site.function, name.clone());
+        }
+    }
+    functions
+}
+
+/// What makes the bug the same with which the execution has just ended.
+pub fn identity(execution: &Execution, bug: &Bug) -> Identity {
+    let runtime = execution.runtime();
+    let parties = match (bug.worker, bug.kind) {
+        (Some(worker), _) => vec![worker],
+        (None, BugKind::Deadlock) => runtime.stuck(),
+        (None, _) => Vec::new(),
+    };
+    let party = |id| Party { worker: runtime.worker(id).path.clone(), stack: execution.machine().stack(id) };
+    Identity::new(bug.evidence.detail(), parties.into_iter().map(party).collect())
 }
 
 /// The kind under which an operation's site stands in the table: both halves of a wait are announced
@@ -79,4 +117,34 @@ pub fn schedule(trace: &Trace, table: &SiteTable) -> Vec<Recorded> {
         Decision::Value { value, bound } => Recorded::Value { value: *value, bound: *bound },
     });
     recorded.collect()
+}
+
+/// The decisions of a trace as a schedule for a module that may be another one, whose operations are alike if
+/// they have the same number: the schedule has it as the site, and the list for each site of the module.
+/// In the module that the trace is of that is the site itself, else each function of the same name has one.
+pub fn alike(trace: &Trace, artifact: &Artifact) -> (Vec<Recorded>, Vec<u32>) {
+    let table = &artifact.table;
+    let mut schedule = schedule(trace, table);
+    if artifact.identity == trace.header.module {
+        return (schedule, (0..table.sites.len() as u32).collect());
+    }
+    // A trace without names says nothing but the kinds of operations: then all places are alike.
+    let functions = &trace.header.functions;
+    let names: &[String] = if functions.is_empty() { &[] } else { artifact.function_names() };
+    let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut groups = Vec::with_capacity(table.sites.len());
+    for site in &table.sites {
+        let name = names.get(site.location.function as usize).map_or("", String::as_str);
+        let next = numbers.len() as u32;
+        groups.push(*numbers.entry(name).or_insert(next));
+    }
+    for (recorded, decision) in schedule.iter_mut().zip(&trace.decisions) {
+        if let (Recorded::Step { site, .. }, Decision::Step { site: Some(place), .. }) = (recorded, decision)
+        {
+            let name = functions.get(&place.function).map_or("", String::as_str);
+            let next = numbers.len() as u32;
+            *site = *numbers.entry(name).or_insert(next);
+        }
+    }
+    (schedule, groups)
 }

@@ -2,74 +2,158 @@
 
 use crate::execution::Execution;
 use crate::granules::Sharing;
+use crate::identity::Identity;
 use crate::machine::MachineError;
 use crate::outcome::Outcome;
 use crate::record;
 use crate::trace::Trace;
-use coyote_strategies::{Divergence, Event, Iteration, Pick, RandomWalk, Replay, Strategy, Summary, View};
+use coyote_instrumenter::Location;
+use coyote_strategies::sample::follow::Follow;
+use coyote_strategies::{
+    self as strategies, Decision, Event, Iteration, Lenient, Pick, RandomWalk, Replay, Strategy, Summary,
+    View,
+};
 use std::sync::{Arc, Mutex};
+
+/// How often a lenient replay follows a schedule, each time with what it learned about the program.
+const ATTEMPTS: u32 = 16;
 
 /// How a replay went.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     pub outcome: Outcome,
-    /// Where the execution left the trace; `None` if it followed it to its end.
+    /// Of the bug with which it ended, if it did.
+    pub identity: Option<Identity>,
+    /// Where the execution first left the trace; `None` if it followed it to its end.
     pub divergence: Option<Divergence>,
+    /// Of a lenient replay: choices that the trace lacks, and those that the execution left out.
+    pub added: u64,
+    pub left_out: u64,
+}
+
+/// Where and why an execution left its trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Index of the choice in the trace.
+    pub at: usize,
+    /// Where the worker was that the trace speaks of, innermost first. Empty if it was nowhere, or if the
+    /// execution ended with a bug.
+    pub stack: Vec<Location>,
+    pub reason: String,
 }
 
 impl Replayed {
-    /// Whether it ended as the trace says, without leaving it.
+    /// Whether it ended as the trace says, without leaving it: with the same bug, however that is worded.
     pub fn reproduces(&self, trace: &Trace) -> bool {
-        let (kind, message) = self.outcome.describe();
-        self.divergence.is_none() && kind == trace.header.outcome && message == trace.header.message
+        // Traces of older versions do not say more than the kind.
+        let same = trace.header.identity.is_none() || self.identity == trace.header.identity;
+        self.divergence.is_none() && self.ends_alike(trace) && same
+    }
+
+    /// Whether it ended with a bug of the same kind, or with none as the trace did.
+    pub fn ends_alike(&self, trace: &Trace) -> bool {
+        self.outcome.describe().0 == trace.header.outcome
     }
 }
 
-/// Executes the schedule of a trace. `lenient` follows it as far as the program still allows.
+/// Executes the schedule of a trace. `lenient` is for a program that was edited since: it runs over what the
+/// trace lacks and leaves out what the program does not do any more.
 pub fn replay(execution: &mut Execution, trace: &Trace, lenient: bool) -> Result<Replayed, MachineError> {
-    let schedule = record::schedule(trace, &execution.machine().artifact().table);
-    let length = schedule.len();
-    let replay = if lenient {
-        Replay::lenient(schedule, Box::new(RandomWalk::default()))
-    } else {
-        Replay::strict(schedule)
-    };
     execution.share(match &trace.header.shared {
         None => Sharing::All,
         Some(granules) => Sharing::Only(Arc::new(granules.clone())),
     });
+    if lenient { follow_leniently(execution, trace) } else { follow(execution, trace) }
+}
+
+fn follow(execution: &mut Execution, trace: &Trace) -> Result<Replayed, MachineError> {
+    let schedule = record::schedule(trace, &execution.machine().artifact().table);
+    let replay = Arc::new(Mutex::new(Replay::strict(schedule)));
+    let outcome = run(execution, trace, &replay)?;
+    let replay = replay.lock().expect("the run is over");
+    replayed(execution, trace, outcome, replay.position(), replay.divergence())
+}
+
+fn follow_leniently(execution: &mut Execution, trace: &Trace) -> Result<Replayed, MachineError> {
+    let (schedule, groups) = record::alike(trace, execution.machine().artifact());
+    let lenient = Lenient::new(schedule, groups, Box::new(RandomWalk::default()));
+    let replay = Arc::new(Mutex::new(lenient));
+    let mut attempts = 1;
+    loop {
+        let outcome = run(execution, trace, &replay)?;
+        let mut replay = replay.lock().expect("the run is over");
+        if !outcome.is_bug() && attempts < ATTEMPTS && replay.realign() {
+            attempts += 1;
+            continue;
+        }
+        let replayed = replayed(execution, trace, outcome, replay.position(), replay.divergence())?;
+        return Ok(Replayed { added: replay.added(), left_out: replay.left_out(), ..replayed });
+    }
+}
+
+/// Executes an iteration under a strategy that is asked for more afterwards, which the execution owns while
+/// it runs.
+fn run<S: Strategy + 'static>(
+    execution: &mut Execution,
+    trace: &Trace,
+    strategy: &Arc<Mutex<S>>,
+) -> Result<Outcome, MachineError> {
     if execution.machine().directories().any() {
         execution.machine_mut().directories_mut().replay(trace.answers.clone());
     }
-    // The execution owns its strategy while it runs; we want to ask it afterwards.
-    let replay = Arc::new(Mutex::new(replay));
     let iteration = Iteration { seed: trace.header.seed, index: trace.header.iteration };
-    let (outcome, _) = execution.run(Box::new(Shared(replay.clone())), iteration)?;
-    let replay = replay.lock().expect("the run is over");
-    let mut divergence = replay.divergence().cloned();
-    if let Some(reason) = execution.machine().directories().diverged() {
-        divergence = Some(Divergence { at: replay.position().saturating_sub(1), reason: reason.into() });
-    }
-    if divergence.is_none() && replay.position() < length {
-        let (kind, _) = outcome.describe();
-        divergence = Some(Divergence {
-            at: replay.position(),
-            reason: format!("the execution ended ({kind}) before the trace did"),
-        });
-    }
-    Ok(Replayed { outcome, divergence })
+    Ok(execution.run(Box::new(Shared(strategy.clone())), iteration)?.0)
 }
 
-/// A replay that two own.
-struct Shared(Arc<Mutex<Replay>>);
+/// What the execution that has just ended says. `position`: how far it came in the trace.
+fn replayed(
+    execution: &mut Execution,
+    trace: &Trace,
+    outcome: Outcome,
+    position: usize,
+    left: Option<&strategies::Divergence>,
+) -> Result<Replayed, MachineError> {
+    let identity = match &outcome {
+        Outcome::Bug(bug) => Some(record::identity(execution, bug)),
+        _ => None,
+    };
+    let directories = execution.machine().directories().diverged();
+    let mut divergence = None;
+    if let Some(reason) = directories {
+        let at = position.saturating_sub(1);
+        divergence = Some(Divergence { at, stack: Vec::new(), reason: reason.into() });
+    } else if let Some(left) = left {
+        let stack = if outcome.is_bug() { Vec::new() } else { stack_at(execution, left)? };
+        divergence = Some(Divergence { at: left.at, stack, reason: left.reason.clone() });
+    } else if position < trace.decisions.len() {
+        let (kind, _) = outcome.describe();
+        let reason = format!("the execution ended ({kind}) before the trace did");
+        divergence = Some(Divergence { at: position, stack: Vec::new(), reason });
+    }
+    Ok(Replayed { outcome, identity, divergence, added: 0, left_out: 0 })
+}
 
-impl Shared {
-    fn with<R>(&self, function: impl FnOnce(&mut Replay) -> R) -> R {
+/// Where the worker was when the execution that has just ended left its record: executes it once more up to
+/// there.
+fn stack_at(execution: &mut Execution, left: &strategies::Divergence) -> Result<Vec<Location>, MachineError> {
+    let Some(worker) = left.worker else { return Ok(Vec::new()) };
+    let choices = execution.choices().iter().take(left.made);
+    let path: Vec<Decision> = choices.map(|choice| Decision::from(*choice)).collect();
+    // It gives up where the path ends.
+    execution.run(Box::new(Follow::new(path, true)), Iteration { seed: 0, index: 0 })?;
+    Ok(execution.machine().stack(worker))
+}
+
+/// A strategy that two own.
+struct Shared<S>(Arc<Mutex<S>>);
+
+impl<S> Shared<S> {
+    fn with<R>(&self, function: impl FnOnce(&mut S) -> R) -> R {
         function(&mut self.0.lock().expect("used by one thread"))
     }
 }
 
-impl Strategy for Shared {
+impl<S: Strategy> Strategy for Shared<S> {
     fn name(&self) -> String {
         self.with(|r| r.name())
     }

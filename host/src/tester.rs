@@ -8,11 +8,14 @@
 //! tester.budget.iterations_max = 1_000;
 //! let exploration = tester.explore("two_deposits", "portfolio")?;
 //! for found in &exploration.found {
-//!     println!("{} in iteration {}: {}", found.bug.message, found.iteration, found.path.display());
+//!     println!("{} in iteration {}: {}", found.bug.message(), found.iteration, found.path.display());
 //!     assert!(tester.replay(&found.trace)?.reproduces(&found.trace));
 //! }
 //! # Ok::<(), anyhow::Error>(())
 //! ```
+//!
+//! A trace names the options with which it was found, so that `coyote-wasm replay` reproduces it as well; only
+//! passes of one's own it cannot name.
 //!
 //! `host/examples/custom_strategy.rs` brings a strategy of its own, `host/examples/custom_pass.rs` a pass of
 //! the instrumenter.
@@ -31,7 +34,6 @@ use coyote_strategies::{Context, by_name};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -69,14 +71,7 @@ impl Tester {
             artifact,
             settings: Settings::default(),
             seed: 0,
-            budget: Budget {
-                iterations_max: 10_000,
-                first: 0,
-                timeout: Some(Duration::from_secs(10)),
-                explore: false,
-                check_determinism: false,
-                jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
-            },
+            budget: Budget::default(),
             traces: std::env::temp_dir(),
         }
     }
@@ -127,7 +122,6 @@ impl Tester {
             settings: &self.settings,
             seed: self.seed,
             budget: self.budget.clone(),
-            options: Vec::new(),
             trace_stem: self.traces.join(&test.name),
         }
     }

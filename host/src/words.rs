@@ -4,3 +4,8 @@
 pub fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
+
+/// A number of bytes.
+pub fn amount(bytes: u32) -> String {
+    counted(bytes.into(), "byte")
+}

@@ -146,7 +146,7 @@ fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
     });
     Bug {
         kind: found.bug.kind,
-        message: found.bug.message.clone(),
+        message: found.bug.message(),
         iteration: found.iteration,
         found_by: found.by.clone(),
         count: found.count,

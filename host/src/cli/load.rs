@@ -5,6 +5,7 @@ use crate::artifact::{self, Artifact};
 use crate::cache::Cache;
 use crate::execution::{Settings, Test};
 use crate::machine::conductor::Limits;
+use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::runtime::{AtExit, Faults};
 use crate::world::{Mapping, World};
 use anyhow::{Context as _, Result, bail};
@@ -35,15 +36,34 @@ pub enum HeapPointsArg {
     All,
 }
 
+impl From<Points> for PointsArg {
+    fn from(points: Points) -> PointsArg {
+        match points {
+            Points::Sync => PointsArg::Sync,
+            Points::Atomic => PointsArg::Atomic,
+            Points::Heap => PointsArg::Heap,
+        }
+    }
+}
+
+impl From<HeapPoints> for HeapPointsArg {
+    fn from(points: HeapPoints) -> HeapPointsArg {
+        match points {
+            HeapPoints::Shared => HeapPointsArg::Shared,
+            HeapPoints::All => HeapPointsArg::All,
+        }
+    }
+}
+
 /// How a module is instrumented.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Instrumentation")]
 pub struct InstrumentArgs {
     /// Which operations are scheduling points
-    #[arg(long, value_enum, default_value = "heap", value_name = "LEVEL")]
+    #[arg(long, value_enum, default_value_t = Options::default().points.into(), value_name = "LEVEL")]
     pub points: PointsArg,
     /// Which memory accesses are scheduling points with --points heap
-    #[arg(long, value_enum, default_value = "all", value_name = "WHICH")]
+    #[arg(long, value_enum, default_value_t = Options::default().heap_points.into(), value_name = "WHICH")]
     pub heap_points: HeapPointsArg,
     /// Run these functions without scheduling points, and all they call. Unsound unless they are
     /// atomic in truth [glob; can be repeated]
@@ -97,7 +117,7 @@ impl InstrumentArgs {
 pub struct ExecuteArgs {
     /// Bound on the steps of an iteration: N for unfair strategies, M (default 10 N) for fair ones
     #[arg(long, visible_alias = "ms", num_args = 1..=2, value_names = ["N", "M"],
-          default_value = "10000", value_parser = clap::value_parser!(u64).range(1..))]
+          default_values_t = [STEPS_MAX], value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: Vec<u64>,
     /// Reaching the bound on steps is a bug
     #[arg(long)]
@@ -117,7 +137,8 @@ pub struct ExecuteArgs {
     #[arg(long)]
     pub leaks: bool,
     /// Memory that a guest may have, in MiB
-    #[arg(long, value_name = "MIB", default_value = "512", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    #[arg(long, value_name = "MIB", default_value_t = MEMORY_MIB_MAX,
+          value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub max_memory: u64,
     /// Environment variable of the guest [can be repeated]
     #[arg(long, value_name = "NAME=VALUE")]
@@ -146,7 +167,7 @@ impl ExecuteArgs {
             bail!("--env {wrong}: give NAME=VALUE");
         }
         let unfair = self.max_steps[0];
-        let fair = self.max_steps.get(1).copied().unwrap_or(unfair.saturating_mul(10));
+        let fair = self.max_steps.get(1).copied().unwrap_or(unfair.saturating_mul(FAIR_FACTOR));
         if fair < unfair {
             bail!("--max-steps {unfair} {fair}: the bound of fair strategies must not be the smaller one");
         }

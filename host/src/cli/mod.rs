@@ -12,7 +12,6 @@ pub mod replay;
 mod session;
 mod shares;
 pub mod test;
-mod trace_options;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;

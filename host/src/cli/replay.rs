@@ -1,19 +1,21 @@
 //! `coyote-wasm replay`: reproduce a bug from its trace.
 
 use super::exit::Exit;
+use super::load;
 use super::test::outcome_line;
-use super::{load, trace_options};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
 use crate::explore::Found;
 use crate::libtest;
 use crate::machine::MachineError;
+use crate::options;
 use crate::outcome::Outcome;
 use crate::record::{self, Origin};
 use crate::replay::{Replayed, replay};
 use crate::report::{self, Findings, History};
 use crate::symbols::Symbols;
 use crate::trace::Trace;
+use crate::words::counted;
 use anyhow::{Context as _, Result, bail};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +26,8 @@ pub struct Args {
     module: PathBuf,
     /// The trace
     trace: PathBuf,
-    /// Follow the trace as far as an edited or rebuilt module allows, and say where it was left
+    /// For a module that was edited or rebuilt: run over operations that the trace lacks, leave out those that
+    /// the module lacks, and say so. Without a bug it ends with exit code 4: that is no evidence of a fix
     #[arg(long)]
     lenient: bool,
     /// Print the whole log of the iteration
@@ -39,7 +42,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let trace = Trace::read(&args.trace)?;
     let header = &trace.header;
-    let (options, mut settings) = trace_options::read(&header.options)?;
+    let (options, mut settings) = options::read(&header.options)?;
     open_world(&mut settings, args)?;
     let artifact = load::artifact(&args.module, &options, !args.no_cache)?;
     if artifact.identity != header.module && !args.lenient {
@@ -87,9 +90,12 @@ pub fn run(args: &Args) -> Result<Exit> {
                 print!("{}", report::log::log(&test.name, found, &symbols));
             }
         }
+        None if replayed.outcome == Outcome::Passed => {
+            println!("this execution of test {} ended without a bug", test.name);
+        }
         None => println!("{}", outcome_line(&test.name, &replayed.outcome)),
     }
-    Ok(conclude(&replayed, &trace, args.lenient))
+    Ok(conclude(&replayed, &trace, args.lenient, &symbols))
 }
 
 /// Preloads what the trace names. Other files are another program.
@@ -137,22 +143,47 @@ fn found(
     }))
 }
 
-fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool) -> Exit {
+fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool, symbols: &Symbols) -> Exit {
     let header = &trace.header;
+    let left = replayed.divergence.as_ref().map(|left| {
+        let place = report::stack(&left.stack, symbols).into_iter().next();
+        format!("at choice {}{}", left.at + 1, place.map_or(String::new(), |place| format!(", {place}")))
+    });
     if let Some(divergence) = &replayed.divergence {
         let (at, reason) = (divergence.at + 1, &divergence.reason);
         println!("... The execution left the trace at choice {at}: {reason}");
     }
+    if replayed.added + replayed.left_out > 0 {
+        println!(
+            "... To follow it further, {} that the trace lacks were made and {} of its own left out",
+            counted(replayed.added, "choice"),
+            replayed.left_out
+        );
+    }
+    let ended = match header.message.as_str() {
+        "" => header.outcome.clone(),
+        message => format!("{}: {message}", header.outcome),
+    };
     if replayed.reproduces(trace) {
         println!(". Reproduced: {}", header.outcome);
     } else if lenient && replayed.outcome.is_bug() {
+        let kind = if replayed.ends_alike(trace) { "A bug of the same kind" } else { "Another bug" };
+        println!(". {kind} was found (the trace ended with {ended})");
+    } else if let Some(left) = left {
+        println!(". Not reproduced: the trace ended with {ended}");
         println!(
-            ". A bug was found on the way (the trace ended with {}: {})",
-            header.outcome, header.message
+            ". The trace was left {left}: its schedule was not followed, so this says nothing about the bug, \
+             and is no evidence of a fix"
         );
+        return Exit::ReplayDiverged;
+    } else if replayed.outcome.is_bug() {
+        let other = if replayed.ends_alike(trace) { "another bug of the same kind" } else { "another bug" };
+        println!(". Not reproduced: the trace ended with {ended}; this is {other}");
+        return Exit::ReplayDiverged;
     } else {
-        println!(". Not reproduced: the trace ended with {}: {}", header.outcome, header.message);
-        return if lenient { Exit::NoBug } else { Exit::ReplayDiverged };
+        println!(". Not reproduced: the trace ended with {ended}");
+        println!(". One schedule without the bug is no evidence of a fix: explore the test again");
+        return Exit::ReplayDiverged;
     }
     if replayed.outcome.is_bug() { Exit::BugFound } else { Exit::NoBug }
 }

@@ -56,7 +56,6 @@ pub struct Session<'a> {
     pub budget: Budget,
     /// For all tests together.
     pub total_timeout: Option<Duration>,
-    pub options: Vec<(String, String)>,
     pub interrupted: Arc<AtomicBool>,
 }
 
@@ -108,7 +107,6 @@ impl Session<'_> {
             settings: &self.settings,
             seed: self.seed,
             budget: budget.clone(),
-            options: self.options.clone(),
             trace_stem: self.trace_stem(test),
         };
         let name = self.strategy;

@@ -2,15 +2,14 @@
 
 use super::exit::Exit;
 use super::harness::HarnessArgs;
-use super::libtest::{Selected, ToRun};
+use super::libtest::{self, Selected, ToRun};
 use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::session::{Format, Session, file_stem};
 use super::shares::Shares;
-use super::{libtest, trace_options};
 use crate::artifact::Artifact;
 use crate::execution::{Execution, Settings, Test};
 use crate::explore::frontier::Frontier;
-use crate::explore::{Budget, Stop};
+use crate::explore::{self, Budget, Stop};
 use crate::outcome::Outcome;
 use crate::runtime::AtExit;
 use crate::symbols::Symbols;
@@ -25,9 +24,6 @@ use std::time::{Duration, Instant};
 
 /// What is used if nobody says how.
 pub const DEFAULT_STRATEGY: &str = "portfolio";
-/// Defaults of the budget: whichever comes first. Searches have no bound on executions by default.
-const ITERATIONS: u64 = 10_000;
-const TIMEOUT_SECONDS: f64 = 10.0;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -69,7 +65,7 @@ pub struct Args {
     /// Run this iteration alone: reproduces it without a trace
     #[arg(long, value_name = "K", conflicts_with = "iterations")]
     iteration: Option<u64>,
-    /// Go on after a bug, group equal bugs and keep the shortest trace of each
+    /// Go on after a bug, group equal bugs and keep the trace of each with the fewest switches
     #[arg(long)]
     explore: bool,
     /// Execute every iteration twice more and compare all states, which takes some 5 times as long: a
@@ -123,11 +119,12 @@ pub fn run(args: &Args) -> Result<Exit> {
         selected.tests.retain(|t| t.test.name == frontier.test);
     }
     check_directories(args, searching, &settings)?;
+    let outdir = outdir(args, module);
     let session = Session {
         module,
         strategy: &args.strategy,
         context: args.execute.strategy_context(),
-        outdir: &args.outdir,
+        outdir: &outdir,
         format: if args.harness.quiet { Format::Terse } else { args.format },
         quiet: args.format == Format::Json || artifact.table.libtest,
         verbose: args.verbose,
@@ -136,7 +133,6 @@ pub fn run(args: &Args) -> Result<Exit> {
         budget: budget(args, searching)?,
         total_timeout: args.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
         searching,
-        options: trace_options::write(&options, &settings),
         symbols: Symbols::new(&artifact.original),
         interrupted: interruptible()?,
         artifact,
@@ -189,6 +185,15 @@ fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
     }
     session.conclude(exit, results)?;
     Ok(exit)
+}
+
+/// Where traces and logs are written, as the caller can use it. Whoever names the module by an absolute path may
+/// be elsewhere: cargo runs its runner in the package's directory, wherever the user is.
+fn outdir(args: &Args, module: &Path) -> PathBuf {
+    match module.is_absolute() {
+        true => std::path::absolute(&args.outdir).unwrap_or_else(|_| args.outdir.clone()),
+        false => args.outdir.clone(),
+    }
 }
 
 /// What an interruption left out.
@@ -293,7 +298,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
     let total = args.total_timeout;
     let timeout = match (args.timeout, args.iterations.or(args.iteration)) {
         (Some(given), _) => Some(seconds("--timeout", given)?),
-        (None, None) if total.is_none() => Some(Duration::from_secs_f64(TIMEOUT_SECONDS)),
+        (None, None) if total.is_none() => Some(explore::TIMEOUT),
         (None, _) => None,
     };
     let iterations_max = match (args.iterations, args.iteration, args.timeout.or(total)) {
@@ -301,7 +306,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
         (None, Some(_), _) => 1,
         (None, None, Some(_)) => u64::MAX,
         (None, None, None) if searching => u64::MAX,
-        (None, None, None) => ITERATIONS,
+        (None, None, None) => explore::ITERATIONS,
     };
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     Ok(Budget {
@@ -346,7 +351,7 @@ fn interruptible() -> Result<Arc<AtomicBool>> {
 pub fn outcome_line(test: &str, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Passed => format!("test {test} passes"),
-        Outcome::Bug(bug) => format!("bug in test {test}: {}: {}", bug.kind.name(), bug.message),
+        Outcome::Bug(bug) => format!("bug in test {test}: {}: {}", bug.kind.name(), bug.message()),
         Outcome::Bound(bound) => format!("no verdict on test {test}: {}", bound.advice()),
         Outcome::Abandoned => format!("no verdict on test {test}: the iteration was given up"),
     }

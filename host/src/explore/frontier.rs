@@ -49,7 +49,7 @@ impl Frontier {
             test: plan.test.name.clone(),
             strategy: strategy.into(),
             seed: plan.seed,
-            options: plan.options.clone(),
+            options: plan.options(),
             counts,
             items,
         }

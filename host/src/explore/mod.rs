@@ -18,6 +18,7 @@ use crate::determinism;
 use crate::execution::{Execution, Settings, Test};
 use crate::granules::Granules;
 use crate::machine::MachineError;
+use crate::options;
 use crate::outcome::{Bug, Outcome};
 use crate::record::{self, Origin};
 use crate::report::{Findings, History};
@@ -37,11 +38,29 @@ pub struct Budget {
     /// Number of the first iteration.
     pub first: u64,
     pub timeout: Option<Duration>,
-    /// Go on after a bug, and group equal ones.
+    /// Go on after a bug, group equal ones and keep the simplest trace of each.
     pub explore: bool,
     /// Execute every iteration of a sampler twice more and compare: see [`crate::determinism`].
     pub check_determinism: bool,
     pub jobs: usize,
+}
+
+/// Defaults of the budget of a test, whichever comes first. Searches have no bound on executions.
+pub const ITERATIONS: u64 = 10_000;
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What `coyote-wasm test` uses if it is told nothing.
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget {
+            iterations_max: ITERATIONS,
+            first: 0,
+            timeout: Some(TIMEOUT),
+            explore: false,
+            check_determinism: false,
+            jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        }
+    }
 }
 
 /// Makes a strategy for each job.
@@ -54,10 +73,15 @@ pub struct Plan<'a> {
     pub settings: &'a Settings,
     pub seed: u64,
     pub budget: Budget,
-    /// Options that a trace has to name.
-    pub options: Vec<(String, String)>,
     /// Where traces are written: `STEM-ITERATION.trace`.
     pub trace_stem: PathBuf,
+}
+
+impl Plan<'_> {
+    /// The options that a trace has to name.
+    pub fn options(&self) -> Vec<(String, String)> {
+        options::write(&self.artifact.options, self.settings)
+    }
 }
 
 /// A bug and how often it was found.
@@ -229,8 +253,7 @@ fn found(
     iteration: u64,
     by: Option<String>,
 ) -> Result<Found, ExploreError> {
-    let options = plan.options.clone();
-    let origin = Origin { strategy, seed: plan.seed, iteration, options };
+    let origin = Origin { strategy, seed: plan.seed, iteration, options: plan.options() };
     let trace = record::trace(execution, &Outcome::Bug(bug.clone()), origin);
     let label = if by.as_deref() == Some(dry_run::LABEL) { "dry".into() } else { iteration.to_string() };
     let path = trace_path(&plan.trace_stem, &label);

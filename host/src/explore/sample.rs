@@ -85,7 +85,7 @@ pub fn explore(
     let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max };
     let mut collected = Collected {
         exploration: Exploration::new(Statistics::new(steps_max)),
-        bugs: Bugs::default(),
+        bugs: Bugs::new(plan.artifact),
         waiting: BTreeMap::new(),
         next: first,
         explore: plan.budget.explore,
@@ -241,9 +241,9 @@ impl Collected {
                 bugs::remove(&found.path);
             }
         }
-        let found = self.bugs.0.len() as u64;
+        let found = self.bugs.len() as u64;
         self.exploration.statistics.distinct_bugs = self.explore.then_some(found);
-        self.exploration.found = self.bugs.0;
+        self.exploration.found = self.bugs.into_found();
         self.exploration
     }
 }

@@ -136,7 +136,7 @@ pub fn explore(
             finished: before,
             present: vec![Counts::default(); jobs],
             estimate: None,
-            bugs: Bugs::default(),
+            bugs: Bugs::new(plan.artifact),
             ended: before.executions + before.abandoned + before.unfinished,
             exploration: Exploration::new(Statistics::new(steps_max)),
             error: None,
@@ -339,8 +339,8 @@ fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<E
     }
     exploration.any_choice |= counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;
     exploration.statistics.buggy = counts.bugs;
-    exploration.statistics.distinct_bugs = Some(state.bugs.0.len() as u64);
-    exploration.found = state.bugs.0;
+    exploration.statistics.distinct_bugs = Some(state.bugs.len() as u64);
+    exploration.found = state.bugs.into_sorted();
     exploration.found.iter_mut().for_each(|f| f.count = f.count.max(1));
     exploration.elapsed = started.elapsed();
     exploration.searched = Some(Searched {

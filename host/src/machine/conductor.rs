@@ -7,6 +7,7 @@
 //! Both ways perform the same steps: a schedule made by one replays under the other.
 
 use super::memory_errors::Violation;
+use crate::evidence::Evidence;
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use crate::runtime::heap::Blame;
 use crate::runtime::{Performed, Progress, Request, Runtime};
@@ -337,8 +338,8 @@ impl Conductor {
         let steps_max = self.steps_max;
         if self.runtime.steps() >= steps_max && self.outcome.is_none() {
             self.outcome = Some(if self.limits.fail_on_steps_max {
-                let message = format!("the test did not end within {steps_max} steps");
-                Outcome::Bug(Bug { kind: BugKind::MaxSteps, message, worker: None })
+                let evidence = Evidence::StepsMax(steps_max);
+                Outcome::Bug(Bug { kind: BugKind::MaxSteps, evidence, worker: None })
             } else {
                 Outcome::Bound(Bound::Steps(steps_max))
             });
@@ -361,11 +362,7 @@ impl Conductor {
             .iter()
             .filter(|p| p.standing == coyote_strategies::Standing::Blocked)
             .count();
-        let message = match blocked {
-            1 => "1 worker is blocked and nobody is left to wake it".into(),
-            n => format!("{n} workers are blocked and nobody is left to wake them"),
-        };
-        Bug { kind: BugKind::Deadlock, message, worker: None }
+        Bug { kind: BugKind::Deadlock, evidence: Evidence::Deadlock { blocked }, worker: None }
     }
 
     /// Executes a pick. `Some` if a worker can go on; what its call returns.

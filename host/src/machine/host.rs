@@ -5,6 +5,7 @@ use super::guest_memory::GuestMemory;
 use super::owners::{Owners, Touch};
 use super::tracker::Tracker;
 use super::wasi::directories::Directories;
+use crate::evidence::Evidence;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::Request;
 use crate::runtime::heap::Change;
@@ -221,9 +222,9 @@ impl Host {
     }
 
     /// The guest reports that it is wrong.
-    pub fn stop(&mut self, kind: BugKind, message: String) -> Stopped {
+    pub fn stop(&mut self, kind: BugKind, evidence: impl Into<Evidence>) -> Stopped {
         let worker = self.conductor.running;
-        self.conductor.outcome.get_or_insert(Outcome::Bug(Bug { kind, message, worker }));
+        self.conductor.outcome.get_or_insert(Outcome::Bug(Bug { kind, evidence: evidence.into(), worker }));
         Stopped
     }
 

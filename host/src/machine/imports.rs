@@ -4,6 +4,7 @@ use super::host::{Host, Stopped, announce, next, notice, split, with_memory};
 use super::operations;
 use super::owners::Touch;
 use super::thread_names::name_at;
+use crate::evidence::{Evidence, Misuse};
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
@@ -103,10 +104,7 @@ fn control(linker: &mut Linker<Host>) -> Result<()> {
             {
                 return global.set(&mut guest, Val::I32(low as i32));
             }
-            Err(guest
-                .data_mut()
-                .stop(BugKind::StackOverflow, "the worker's stack is too small".into())
-                .into())
+            Err(guest.data_mut().stop(BugKind::StackOverflow, Evidence::StackTooSmall).into())
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::FRAMES_OVERFLOW, |mut guest: Guest| -> Result<()> {
@@ -242,8 +240,8 @@ fn text_at(guest: &mut Guest, address: i32, length: i32) -> Result<String> {
         Ok(bytes) => Ok(String::from_utf8(bytes)
             .unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned())),
         Err(_) => {
-            let message = format!("a text of {length} bytes at {address:#x} lies outside of memory");
-            Err(split(guest).1.stop(BugKind::Misuse, message).into())
+            let outside = Misuse::TextOutside { address: address as u32, bytes: length as u32 };
+            Err(split(guest).1.stop(BugKind::Misuse, Evidence::Misuse(outside)).into())
         }
     }
 }

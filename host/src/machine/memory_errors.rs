@@ -6,10 +6,10 @@
 //! has said its last word, while it still has instructions to execute that return from there.
 
 use super::conductor::Conductor;
+use crate::evidence::{Block, Evidence, HeapAccess, Trap};
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::Request;
 use crate::runtime::heap::{Blame, Live, Wrong};
-use crate::words::counted;
 use coyote_strategies::{Access, Effect, OpKind, Operation, WorkerId};
 
 /// Why a worker must not do something.
@@ -119,20 +119,20 @@ impl Conductor {
         })
     }
 
-    fn forbidden(&self, worker: WorkerId, range: Range, what: &str) -> Option<Violation> {
+    fn forbidden(&self, worker: WorkerId, range: Range, what: &'static str) -> Option<Violation> {
         let Range { address, bytes, write } = range;
         if bytes == 0 && address <= self.memory_bytes {
             return None;
         }
-        let trap = |message: String| {
-            let bug = Bug { kind: BugKind::Trap, message, worker: Some(worker) };
+        let trap = |trap: Trap| {
+            let bug = Bug { kind: BugKind::Trap, evidence: Evidence::Trap(trap), worker: Some(worker) };
             Some(Violation { bug, blame: None })
         };
         if address < self.null_bytes {
-            return trap(format!("access through a null pointer (address {address:#x})"));
+            return trap(Trap::NullPointer { address });
         }
         if address + u64::from(bytes) > self.memory_bytes {
-            return trap("access outside of memory".into());
+            return trap(Trap::Memory);
         }
         if self.runtime.heap.clean(address, bytes) || self.runtime.heap.allocating(worker) {
             return None;
@@ -163,69 +163,34 @@ impl Conductor {
         &self,
         worker: WorkerId,
         wrong: Wrong,
-        what: &str,
+        what: &'static str,
         address: u64,
         bytes: u32,
     ) -> Violation {
         let blame = wrong.blame();
-        let size = amount(bytes);
-        let block = amount(blame.bytes);
-        let place = match bytes {
-            0 => format!("{what} at {address:#x}"),
-            _ => format!("{what} of {size} at {address:#x}"),
-        };
-        let start = u64::from(blame.address);
-        let message = match wrong {
-            Wrong::Freed(_) if address < start => {
-                format!("{place}, in front of and in a freed block of {block}")
-            }
-            Wrong::Freed(_) if address == start => {
-                format!("{place}, the beginning of a freed block of {block}")
-            }
-            Wrong::Freed(_) => {
-                format!("{place}, {} into a freed block of {block}", amount((address - start) as u32))
-            }
-            Wrong::Beyond(_) => {
-                let end = address + u64::from(bytes) - (start + u64::from(blame.bytes));
-                format!("{place}, up to {} behind the end of a block of {block}", amount(end as u32))
-            }
-        };
-        Violation { bug: Bug { kind: blame.kind, message, worker: Some(worker) }, blame: Some(blame) }
+        let access = HeapAccess { what, address, bytes, block: block(&blame) };
+        of_block(Some(worker), blame, Evidence::HeapAccess(access))
     }
 
     /// What is wrong with giving the block at an address back to the allocator.
     pub fn free_violation(&self, worker: WorkerId, address: u32, blame: Blame) -> Violation {
-        let block = amount(blame.bytes);
-        let message = match blame.kind {
-            BugKind::DoubleFree => format!("the block of {block} at {address:#x} is freed already"),
-            _ => {
-                let into = amount(address - blame.address);
-                let freed = if blame.freed.is_some() { " that is freed already" } else { "" };
-                format!("{address:#x} is freed, which is {into} into a block of {block}{freed}")
-            }
-        };
-        Violation { bug: Bug { kind: blame.kind, message, worker: Some(worker) }, blame: Some(blame) }
+        of_block(Some(worker), blame, Evidence::Free { address, block: block(&blame) })
     }
+}
+
+fn block(blame: &Blame) -> Block {
+    let Blame { kind, address, bytes, freed, .. } = *blame;
+    Block { kind, address, bytes, freed: freed.is_some() }
+}
+
+fn of_block(worker: Option<WorkerId>, blame: Blame, evidence: Evidence) -> Violation {
+    Violation { bug: Bug { kind: blame.kind, evidence, worker }, blame: Some(blame) }
 }
 
 /// Blocks that were lost, as one error.
 pub fn leak(leaks: &[Live]) -> Option<Violation> {
     let first = leaks.first()?;
-    let bytes = amount(first.bytes);
-    let message = match leaks.len() {
-        1 => format!("a block of {bytes} is not freed, and nothing points to it"),
-        n => {
-            let sum: u64 = leaks.iter().map(|l| u64::from(l.bytes)).sum();
-            format!(
-                "{n} blocks are not freed, and nothing points to them: {sum} bytes, the first one {bytes}"
-            )
-        }
-    };
-    let bug = Bug { kind: BugKind::Leak, message, worker: None };
-    Some(Violation { bug, blame: Some(Blame::new(BugKind::Leak, *first, None)) })
-}
-
-/// A number of bytes in words.
-pub fn amount(bytes: u32) -> String {
-    counted(bytes.into(), "byte")
+    let bytes = leaks.iter().map(|l| u64::from(l.bytes)).sum();
+    let evidence = Evidence::Leak { blocks: leaks.len(), bytes, first_bytes: first.bytes };
+    Some(of_block(None, Blame::new(BugKind::Leak, *first, None), evidence))
 }

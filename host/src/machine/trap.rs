@@ -1,6 +1,7 @@
 //! What it means that wasm code trapped.
 
 use super::{Machine, panic};
+use crate::evidence::{self, Evidence};
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use coyote_abi::rt;
 use wasmtime::Trap;
@@ -12,26 +13,26 @@ impl Machine {
         if trap == Trap::UnreachableCodeReached
             && let Some(message) = panic::last_words(&self.conductor().runtime.output, worker)
         {
-            return Outcome::Bug(Bug { kind: BugKind::Panic, message, worker });
+            return Outcome::Bug(Bug { kind: BugKind::Panic, evidence: Evidence::Said(message), worker });
         }
-        let message = match trap {
+        let evidence = match trap {
             Trap::StackOverflow => return Outcome::Bound(Bound::NativeStack),
             Trap::MemoryOutOfBounds if self.below_stack() => {
-                let message = "the worker's stack is too small".into();
-                return Outcome::Bug(Bug { kind: BugKind::StackOverflow, message, worker });
+                let evidence = Evidence::StackTooSmall;
+                return Outcome::Bug(Bug { kind: BugKind::StackOverflow, evidence, worker });
             }
-            Trap::UnreachableCodeReached => "the guest aborted (unreachable code was reached)".into(),
-            Trap::MemoryOutOfBounds => "access outside of memory".into(),
-            Trap::TableOutOfBounds => "access outside of a table".into(),
-            Trap::HeapMisaligned => "misaligned atomic access".into(),
-            Trap::IndirectCallToNull => "call through a null function pointer".into(),
-            Trap::BadSignature => "call through a function pointer of another type".into(),
-            Trap::IntegerDivisionByZero => "integer division by zero".into(),
-            Trap::IntegerOverflow => "integer overflow".into(),
-            Trap::BadConversionToInteger => "conversion of a float that no integer can hold".into(),
-            other => format!("{other}"),
+            Trap::UnreachableCodeReached => evidence::Trap::Unreachable,
+            Trap::MemoryOutOfBounds => evidence::Trap::Memory,
+            Trap::TableOutOfBounds => evidence::Trap::Table,
+            Trap::HeapMisaligned => evidence::Trap::MisalignedAtomic,
+            Trap::IndirectCallToNull => evidence::Trap::NullFunction,
+            Trap::BadSignature => evidence::Trap::FunctionType,
+            Trap::IntegerDivisionByZero => evidence::Trap::DivisionByZero,
+            Trap::IntegerOverflow => evidence::Trap::IntegerOverflow,
+            Trap::BadConversionToInteger => evidence::Trap::Conversion,
+            other => evidence::Trap::Other(other.to_string()),
         };
-        Outcome::Bug(Bug { kind: BugKind::Trap, message, worker })
+        Outcome::Bug(Bug { kind: BugKind::Trap, evidence: Evidence::Trap(evidence), worker })
     }
 
     /// Whether the running worker's stack pointer has wrapped around below zero: a linker that puts

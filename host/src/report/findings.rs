@@ -2,7 +2,9 @@
 
 use super::History;
 use crate::execution::Execution;
+use crate::identity::Identity;
 use crate::outcome::{Bug, BugKind};
+use crate::record;
 use crate::runtime::{Lock, Place, Request, Runtime, Stream};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, Standing, WorkerId};
@@ -23,7 +25,8 @@ pub struct WorkerAt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings {
     kind: BugKind,
-    message: String,
+    /// What makes it the same when it is met again.
+    pub identity: Identity,
     /// Who did it, if one did.
     pub culprit: Option<WorkerId>,
     /// Workers that have not ended, in the order of creation.
@@ -59,7 +62,7 @@ impl Findings {
         });
         Findings {
             kind: bug.kind,
-            message: bug.message.clone(),
+            identity: record::identity(execution, bug),
             culprit: bug.worker,
             workers: workers.collect(),
             history: None,
@@ -69,26 +72,6 @@ impl Findings {
 
     pub fn kind(&self) -> BugKind {
         self.kind
-    }
-
-    /// Whether both show the same defect: same kind, same places. Workers may have changed roles, and
-    /// a deadlock's bystanders do not matter.
-    pub fn same_bug(&self, other: &Findings) -> bool {
-        self.kind == other.kind && self.places() == other.places()
-    }
-
-    fn places(&self) -> Vec<&[Location]> {
-        let mut places: Vec<&[Location]> = match self.culprit {
-            Some(culprit) => self.workers.iter().filter(|w| w.id == culprit).map(|w| &w.stack[..]).collect(),
-            None => self.workers.iter().map(|w| &w.stack[..]).collect(),
-        };
-        if self.kind == BugKind::Leak {
-            // Where it was lost nobody knows.
-            places.extend(self.history.iter().flat_map(|h| &h.allocated).map(|event| &event.stack[..]));
-        }
-        places.sort();
-        places.dedup();
-        places
     }
 }
 

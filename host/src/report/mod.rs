@@ -15,4 +15,5 @@ pub mod searched;
 pub mod text;
 
 pub use findings::{Findings, WorkerAt};
+pub use frames::stack;
 pub use history::History;

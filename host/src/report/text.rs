@@ -5,10 +5,10 @@ use super::Findings;
 use super::frames::{one_line, stack};
 use super::history::Event;
 use crate::explore::Found;
-use crate::machine::memory_errors::amount;
 use crate::runtime::Stream;
 use crate::symbols::Symbols;
 use crate::trace::{Decision, Trace};
+use crate::words::amount;
 use std::fmt::Write;
 
 /// How much of the switches and of the output is shown; the log has all of it.
@@ -24,7 +24,7 @@ pub fn verdict(test: &str, found: &Found) -> String {
         },
         None => String::new(),
     };
-    format!("bug in test {test}: {}: {}{by}", found.bug.kind.name(), found.bug.message)
+    format!("bug in test {test}: {}: {}{by}", found.bug.kind.name(), found.bug.message())
 }
 
 /// Everything below the verdict.

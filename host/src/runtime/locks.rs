@@ -4,6 +4,7 @@ use super::lock::{Lock, Look, Place, Released};
 use super::mutex::{Kind, Mutex};
 use super::semaphore::Semaphore;
 use super::{Barrier, Performed, Planted, Request, Runtime, Rwlock, Standing, Wake};
+use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Access, Class, Effect, WorkerId};
 
@@ -133,7 +134,7 @@ impl Runtime {
     }
 
     /// Gives back what the worker has. The error says who has it instead.
-    pub(super) fn release(&mut self, id: WorkerId, place: Place) -> Result<i32, String> {
+    pub(super) fn release(&mut self, id: WorkerId, place: Place) -> Result<i32, ObjectState> {
         let released = match place.class {
             Class::Mutex => {
                 let forgets = self.planted(Planted::NestedLocksAreNotCounted);
@@ -165,12 +166,9 @@ impl Runtime {
             }
             Released::Still => Ok(0),
             Released::Refused(error) => Ok(error),
-            Released::Misuse => Err(match self.holders(place).as_slice() {
-                [] => format!("the {}, which is not locked", place.title()),
-                holders => {
-                    let verb = if holders.len() == 1 { "holds" } else { "hold" };
-                    format!("the {}, which {} {verb}", place.title(), self.titles(holders))
-                }
+            Released::Misuse => Err(match self.holders(place) {
+                holders if holders.is_empty() => ObjectState::Unlocked,
+                holders => ObjectState::Held { by: holders.iter().map(|w| self.title(*w)).collect() },
             }),
         }
     }
@@ -193,7 +191,7 @@ impl Runtime {
     }
 
     /// Makes an object anew. The error says who still uses the old one.
-    pub(super) fn init(&mut self, id: WorkerId, place: Place, value: u32) -> Result<i32, String> {
+    pub(super) fn init(&mut self, id: WorkerId, place: Place, value: u32) -> Result<i32, ObjectState> {
         let address = place.address;
         let known = match place.class {
             Class::Mutex => Kind::from_number(value).is_some(),
@@ -225,12 +223,12 @@ impl Runtime {
     }
 
     /// Puts an object back into its initial state. The error says who still uses it.
-    pub(super) fn forget(&mut self, id: WorkerId, place: Place) -> Result<(), String> {
+    pub(super) fn forget(&mut self, id: WorkerId, place: Place) -> Result<(), ObjectState> {
         self.touch_place(place, Effect::Write);
         let access = identity(Effect::Write, place);
         self.footprint.touch(access.class, access.effect, access.object);
         if let Some(user) = self.user(id, place).filter(|_| !self.planted(Planted::DestroyedUnseen)) {
-            return Err(format!("the {}, {user}", place.title()));
+            return Err(user);
         }
         match place.class {
             Class::Mutex => self.mutexes.update(place.address, |m| *m = Mutex::default()),
@@ -244,12 +242,12 @@ impl Runtime {
         Ok(())
     }
 
-    /// Who has an object or waits for it, in words. Who is about to begin does not count.
-    fn user(&self, id: WorkerId, place: Place) -> Option<String> {
+    /// Who has an object or waits for it. Who is about to begin does not count.
+    fn user(&self, id: WorkerId, place: Place) -> Option<ObjectState> {
         if let Some(holder) = self.holders(place).first() {
             return Some(match *holder == id {
-                true => "which the worker itself holds".into(),
-                false => format!("which {} holds", self.title(*holder)),
+                true => ObjectState::HeldByItself,
+                false => ObjectState::Held { by: vec![self.title(*holder)] },
             });
         }
         let waits = |w: &WorkerId| {
@@ -263,7 +261,7 @@ impl Runtime {
             in_queue || (begun || blocked) && worker.request.wants() == Some(place)
         };
         let waiter = self.ids().filter(|w| *w != id).find(waits)?;
-        Some(format!("for which {} waits", self.title(waiter)))
+        Some(ObjectState::Awaited { by: self.title(waiter) })
     }
 
     /// An object was taken, given back or made: whoever wants it is blocked or enabled.

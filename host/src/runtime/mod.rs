@@ -37,6 +37,7 @@ mod queue;
 mod rwlock;
 mod semaphore;
 mod waits;
+mod waits_for;
 mod worker;
 
 use crate::outcome::Bug;

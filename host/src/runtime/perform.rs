@@ -1,6 +1,7 @@
 //! What each operation does when its worker was picked.
 
-use super::{Performed, Planted, Request, Runtime};
+use super::{Performed, Place, Planted, Request, Runtime};
+use crate::evidence::{Act, Evidence, Misuse, ObjectState, Trap};
 use crate::outcome::{Bug, BugKind};
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, Standing, WorkerId};
@@ -41,8 +42,10 @@ impl Runtime {
         values: &[u64],
         read: &mut dyn FnMut(u32, u8) -> Option<u64>,
     ) -> Performed {
-        let misuse =
-            |message: String| Performed::Bug(Bug { kind: BugKind::Misuse, message, worker: Some(id) });
+        let bug = |kind, evidence| Performed::Bug(Bug { kind, evidence, worker: Some(id) });
+        let misuse = |misuse: Misuse| bug(BugKind::Misuse, Evidence::Misuse(misuse));
+        let misused =
+            |act: Act, place: Place, state: ObjectState| misuse(Misuse::Object { act, place, state });
         let worker = &self.workers[id.index()];
         if worker.waiting && !matches!(request, Request::Lock { .. } | Request::Relock { .. }) {
             return self.waited(id, request);
@@ -54,7 +57,7 @@ impl Runtime {
                 Performed::Continue(i64::from(child.0))
             }
             Request::Join { handle } if handle as usize >= self.workers.len() => {
-                misuse(format!("join of worker {handle}, which does not exist"))
+                misuse(Misuse::JoinOfNobody { handle })
             }
             Request::Join { handle } => {
                 self.footprint.touch(Class::End, Effect::Await, handle.into());
@@ -66,28 +69,24 @@ impl Runtime {
                 Performed::Continue(0)
             }
             Request::ProcessExit { code: 0 } => Performed::Exited,
-            Request::ProcessExit { code } => Performed::Bug(Bug {
-                kind: BugKind::ExitCode,
-                message: match self.test_has_returned() {
-                    true => "the test function returned a failure".into(),
-                    false => format!("the program ended with exit code {code}"),
-                },
-                worker: Some(id),
-            }),
+            Request::ProcessExit { code } => {
+                let failed = self.test_has_returned();
+                bug(BugKind::ExitCode, if failed { Evidence::TestFailed } else { Evidence::ExitCode(code) })
+            }
             Request::Sleep { span_ns } => self.block(id, Some(span_ns)),
             Request::Lock { lock, span_ns } => self.lock(id, lock, span_ns),
             Request::TryLock { lock } => self.try_lock(id, lock, values),
             Request::Unlock { place } => match self.release(id, place) {
                 Ok(error) => Performed::Continue(error.into()),
-                Err(what) => misuse(format!("unlock of {what}")),
+                Err(state) => misused(Act::Unlock, place, state),
             },
             Request::Init { place, value } => match self.init(id, place, value) {
                 Ok(error) => Performed::Continue(error.into()),
-                Err(what) => misuse(format!("initialisation of {what}")),
+                Err(state) => misused(Act::Init, place, state),
             },
             Request::Destroy { place } => match self.forget(id, place) {
                 Ok(()) => Performed::Continue(errno::SUCCESS.into()),
-                Err(what) => misuse(format!("destruction of {what}")),
+                Err(state) => misused(Act::Destroy, place, state),
             },
             Request::SemaphoreValue { semaphore } => {
                 // Unlike a try-lock that fails, it can be told from whatever changes the value.
@@ -96,22 +95,20 @@ impl Runtime {
             }
             Request::BarrierWait { barrier } => match self.arrive(id, barrier) {
                 Ok(performed) => performed,
-                Err(what) => misuse(what),
+                Err(state) => misused(Act::WaitAt, Place { class: Class::Barrier, address: barrier }, state),
             },
             Request::Wait { condvar, mutex, span_ns } => {
                 match self.wait(id, condvar, mutex, span_ns, values) {
                     Ok(performed) => performed,
-                    Err(what) => misuse(format!("wait with {what}")),
+                    Err(state) => {
+                        misused(Act::WaitWith, Place { class: Class::Mutex, address: mutex }, state)
+                    }
                 }
             }
             Request::Relock { mutex, .. } => self.relock(id, mutex),
             Request::Notify { place, count } => self.notify(id, place, count as usize, values),
             Request::FutexWait { address, bytes, .. } if address % u32::from(bytes) != 0 => {
-                Performed::Bug(Bug {
-                    kind: BugKind::Trap,
-                    message: format!("misaligned wait at {address:#x}"),
-                    worker: Some(id),
-                })
+                bug(BugKind::Trap, Evidence::Trap(Trap::MisalignedWait { address }))
             }
             Request::FutexWait { address, expected, bytes, span_ns } => match self.read(address, bytes, read)
             {
@@ -119,14 +116,10 @@ impl Runtime {
                     self.futex_wait(id, address, span_ns, values)
                 }
                 Some(_) => Performed::Continue(1),
-                None => Performed::Bug(Bug {
-                    kind: BugKind::Trap,
-                    message: format!("wait at {address:#x}, outside of memory"),
-                    worker: Some(id),
-                }),
+                None => bug(BugKind::Trap, Evidence::Trap(Trap::WaitOutside { address })),
             },
             Request::ChooseBool => self.chosen(2, values),
-            Request::ChooseInt { bound: 0 } => misuse("a choice among no values".into()),
+            Request::ChooseInt { bound: 0 } => misuse(Misuse::NoValues),
             Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),
             Request::Assume => unreachable!("this is a bug in coyote-wasm: a failed assumption goes on"),
         }

@@ -4,6 +4,7 @@ use super::barrier::Arrival;
 use super::lock::{Lock, Place};
 use super::queue::Selection;
 use super::{Performed, Planted, Request, Runtime, Standing, Wake, faults};
+use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, OpKind, WorkerId};
 
@@ -50,17 +51,17 @@ impl Runtime {
         mutex: u32,
         span_ns: Option<u64>,
         values: &[u64],
-    ) -> Result<Performed, String> {
+    ) -> Result<Performed, ObjectState> {
         let place = Place { class: Class::Mutex, address: mutex };
         let holds = self.holders(place).contains(&id);
         let other = self.waiters(Place { class: Class::Condvar, address: condvar }).iter().find_map(|w| {
             let wanted = self.worker(*w).request.wants();
-            (wanted != Some(place)).then(|| format!("{}, while {} waits", place.title(), self.title(*w)))
+            (wanted != Some(place)).then(|| self.title(*w))
         });
         if let (true, Some(other)) = (holds, other) {
             self.touch_place(place, Effect::Release);
             self.footprint.touch(Class::Condvar, Effect::Write, condvar.into());
-            return Err(format!("the {other} for the same condvar with another mutex"));
+            return Err(ObjectState::OtherMutex { of: other });
         }
         let spurious = match holds {
             true => match self.wakes_for_no_reason(values) {
@@ -131,7 +132,7 @@ impl Runtime {
     }
 
     /// The worker comes to a barrier. The error says what is wrong with it.
-    pub(super) fn arrive(&mut self, id: WorkerId, barrier: u32) -> Result<Performed, String> {
+    pub(super) fn arrive(&mut self, id: WorkerId, barrier: u32) -> Result<Performed, ObjectState> {
         let place = Place { class: Class::Barrier, address: barrier };
         self.touch_place(place, Effect::Write);
         match self.barriers.update(barrier, |b| b.arrive(id)) {
@@ -141,7 +142,7 @@ impl Runtime {
                 others.into_iter().for_each(|other| self.wake(other, Wake::Notified));
                 Ok(Performed::Continue(-1))
             }
-            Arrival::Misuse => Err(format!("wait at the {}, which was not initialised", place.title())),
+            Arrival::Misuse => Err(ObjectState::Uninitialised),
         }
     }
 

@@ -47,6 +47,11 @@ impl fmt::Display for SourceFrame {
     }
 }
 
+/// The names of a module's functions by index, without what debug information knows; empty if unknown.
+pub fn function_names(original_wasm: &[u8]) -> Vec<String> {
+    Module::read(original_wasm).names.iter().map(|name| demangle(name)).collect()
+}
+
 /// See the module's documentation. Owns all that it needs. Units are parsed when first asked for.
 pub struct Symbols {
     /// By index in the original function index space; demangled, empty if unknown.

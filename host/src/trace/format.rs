@@ -1,4 +1,4 @@
-//! A trace as text, versions 1 to 3.
+//! A trace as text, versions 1 to 4.
 //!
 //! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` mean nothing and may stand
 //! anywhere after the first. `TEXT` is text with the escapes of [`super::escape`], `N` a decimal
@@ -9,7 +9,10 @@
 //! trace     = "coyote-wasm trace " version header* "schedule" decision* answer* "end" count [checksum]
 //! header    = "tool" TEXT | "module" TEXT | "test" TEXT | "strategy" TEXT | "seed" N
 //!           | "iteration" N | "option" NAME "=" TEXT | "outcome" TEXT | "message" TEXT
-//!           | "fingerprint" HEX*32 | "shared" granules            the last one from version 2 on
+//!           | "fingerprint" HEX*32
+//!           | "shared" granules                                  from version 2 on
+//!           | "identity" TEXT | "at" worker (" " place)*         from version 4 on
+//!           | "function" N " " TEXT                              from version 4 on
 //! answer    = "answer" FUNCTION HEX*16 N BYTES BYTES              from version 3 on: see `answers`
 //! granules  = [range (" " range)*]             ascending, with gaps between them
 //! range     = HEX ["-" HEX]                    numbers of granules, below 2^26
@@ -20,9 +23,10 @@
 //! checksum  = HEX*16                           of all lines before this one that mean something
 //! ```
 //!
-//! Each header key stands exactly once, except that there are any number of options and at most one
-//! fingerprint and one set of shared granules. A trace without the latter is written as version 1. The offset after `@` counts from the beginning of the module, as tools such as
-//! `wasm-objdump` print it, not from that of the function.
+//! Each header key stands exactly once, except that there are any number of options and functions, at most one
+//! fingerprint, one set of shared granules and one identity, to which all lines `at` belong. A trace is written
+//! in the least version that has what it says. The offset after `@` counts from the beginning of the module, as
+//! tools such as `wasm-objdump` print it, not from that of the function.
 //!
 //! The end line is there so that no cut goes unnoticed, and the checksum so that no damage does: the
 //! first 64 bits of the blake3 of the lines, each with its `\n`. Whoever edits a trace deletes it.
@@ -32,13 +36,15 @@
 
 use super::escape::escape;
 use super::{Decision, Header, Trace, answers};
+use crate::identity::{Identity, Party};
+use coyote_instrumenter::Location;
 use std::fmt::{self, Write};
 
 /// How every trace begins, before its version.
 pub const MAGIC: &str = "coyote-wasm trace";
 
 /// The versions that are read. The least one that can say what a trace has to say is written.
-pub const VERSIONS: [u32; 3] = [1, 2, 3];
+pub const VERSIONS: [u32; 4] = [1, 2, 3, 4];
 
 /// The version that has shared granules.
 pub(super) const WITH_SHARED: u32 = 2;
@@ -46,16 +52,20 @@ pub(super) const WITH_SHARED: u32 = 2;
 /// The version that has answers of the host.
 pub(super) const WITH_ANSWERS: u32 = 3;
 
+/// The version that has the identity of a bug and names of functions.
+pub(super) const WITH_IDENTITY: u32 = 4;
+
 /// The line between header and decisions.
 pub(super) const SCHEDULE: &str = "schedule";
 
 impl Trace {
     /// The whole file.
     pub fn to_text(&self) -> String {
-        let version = match (&self.header.shared, self.answers.is_empty()) {
-            (_, false) => WITH_ANSWERS,
-            (Some(_), true) => WITH_SHARED,
-            (None, true) => 1,
+        let version = match () {
+            () if self.header.identity.is_some() || !self.header.functions.is_empty() => WITH_IDENTITY,
+            () if !self.answers.is_empty() => WITH_ANSWERS,
+            () if self.header.shared.is_some() => WITH_SHARED,
+            () => 1,
         };
         let mut text = format!("{MAGIC} {version}\n");
         write_header(&self.header, &mut text).expect("a String takes all");
@@ -90,6 +100,8 @@ fn write_header(header: &Header, text: &mut String) -> fmt::Result {
         shared,
         outcome,
         message,
+        functions,
+        identity,
         fingerprint,
     } = header;
     for (key, value) in [("tool", tool), ("module", module), ("test", test), ("strategy", strategy)] {
@@ -109,6 +121,19 @@ fn write_header(header: &Header, text: &mut String) -> fmt::Result {
     for (key, value) in [("outcome", outcome), ("message", message)] {
         write_text(key, value, text);
     }
+    if let Some(Identity { detail, parties }) = identity {
+        write_text("identity", detail, text);
+        for Party { worker, stack } in parties {
+            write!(text, "at {worker}")?;
+            stack.iter().try_for_each(|place| write!(text, " {}", Place(*place)))?;
+            text.push('\n');
+        }
+    }
+    for (index, name) in functions {
+        write!(text, "function {index} ")?;
+        escape(name, "", text);
+        text.push('\n');
+    }
     match fingerprint {
         Some(fingerprint) => writeln!(text, "fingerprint {fingerprint:032x}"),
         None => Ok(()),
@@ -125,6 +150,15 @@ fn write_text(key: &str, value: &str, text: &mut String) {
     text.push('\n');
 }
 
+/// A place as a trace writes it.
+struct Place(Location);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "f{}@{:#x}", self.0.function, self.0.offset)
+    }
+}
+
 /// The decision's line.
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -132,7 +166,7 @@ impl fmt::Display for Decision {
             Decision::Step { worker, kind, site } => {
                 write!(f, "{worker} {}", kind.name())?;
                 match site {
-                    Some(place) => write!(f, " f{}@{:#x}", place.function, place.offset),
+                    Some(place) => write!(f, " {}", Place(*place)),
                     None => Ok(()),
                 }
             }

@@ -21,9 +21,11 @@ pub use coyote_strategies::WorkerPath;
 pub use error::{Problem, TraceError};
 
 use crate::granules::Granules;
+use crate::identity::Identity;
 pub use crate::machine::wasi::directories::HostAnswer;
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
+use std::collections::BTreeMap;
 
 /// One schedule of one test. [`Trace::to_text`] and [`Trace::parse`] are inverses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,14 +57,33 @@ pub struct Header {
     pub shared: Option<Granules>,
     /// The outcome's kind in one word, such as `deadlock`.
     pub outcome: String,
-    /// The verdict that a report shows.
+    /// The verdict that a report showed: for reading, never compared.
     pub message: String,
+    /// Names of functions that places name, by index: by these a lenient replay finds them in another
+    /// module. Empty in traces of older versions.
+    pub functions: BTreeMap<u32, String>,
+    /// What makes the bug the same when it is met again. `None` if it ended without a bug, and in traces
+    /// of older versions.
+    pub identity: Option<Identity>,
     /// Of the final state. `None` where it cannot be taken.
     pub fingerprint: Option<u128>,
 }
 
+impl Trace {
+    /// How often another worker went on, or a timeout fired: what makes a schedule hard to read.
+    pub fn switches(&self) -> usize {
+        let who = self.decisions.iter().filter_map(|decision| match decision {
+            Decision::Step { worker, .. } => Some((worker, false)),
+            Decision::Timeout { worker } => Some((worker, true)),
+            Decision::Value { .. } => None,
+        });
+        let mut last = None;
+        who.filter(|next| last.replace(*next) != Some(*next)).count()
+    }
+}
+
 /// One choice of the schedule.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Decision {
     /// The worker executes its pending operation. Kind and place are redundant: by them a replay
     /// notices where the program is another one.

@@ -2,10 +2,12 @@
 
 use super::answers::{ANSWER, read as read_answer};
 use super::escape::unescape;
-use super::format::{MAGIC, SCHEDULE, VERSIONS, WITH_ANSWERS, WITH_SHARED, checksum};
+use super::format::{MAGIC, SCHEDULE, VERSIONS, WITH_ANSWERS, WITH_IDENTITY, WITH_SHARED, checksum};
 use super::{Decision, Header, Problem, Trace, TraceError, WorkerPath};
+use crate::identity::{Identity, Party};
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
+use std::collections::BTreeMap;
 
 impl Trace {
     /// Reads the bytes of a trace file. Says of the first line that is wrong what is wrong with it;
@@ -81,6 +83,7 @@ fn read_header(lines: &mut Lines, version: u32) -> Result<Header, Problem> {
     let (mut tool, mut module, mut test, mut strategy) = (None, None, None, None);
     let (mut seed, mut iteration, mut outcome, mut message) = (None, None, None, None);
     let (mut options, mut shared, mut fingerprint) = (Vec::new(), None, None);
+    let (mut identity, mut parties, mut functions) = (None, Vec::new(), BTreeMap::new());
     loop {
         let line = lines.next()?;
         lines.hash(line);
@@ -103,11 +106,22 @@ fn read_header(lines: &mut Lines, version: u32) -> Result<Header, Problem> {
                 let wrong = |_| malformed("granules such as `10-1f 40`", value);
                 set(&mut shared, "shared", granules.map_err(wrong)?)?;
             }
+            "identity" if version >= WITH_IDENTITY => set(&mut identity, "identity", read_text(value)?)?,
+            "function" if version >= WITH_IDENTITY => {
+                let (index, name) = read_function(value)?;
+                if functions.insert(index, name).is_some() {
+                    return Err(malformed("the first line of this function", value));
+                }
+            }
+            "at" if version >= WITH_IDENTITY => parties.push(read_party(value)?),
             "outcome" => set(&mut outcome, "outcome", read_text(value)?)?,
             "message" => set(&mut message, "message", read_text(value)?)?,
             "fingerprint" => set(&mut fingerprint, "fingerprint", read_fingerprint(value)?)?,
             _ => return Err(Problem::UnknownKey(key.to_owned())),
         }
+    }
+    if identity.is_none() && !parties.is_empty() {
+        return Err(Problem::MissingKey("identity"));
     }
     Ok(Header {
         tool: tool.ok_or(Problem::MissingKey("tool"))?,
@@ -120,6 +134,8 @@ fn read_header(lines: &mut Lines, version: u32) -> Result<Header, Problem> {
         shared,
         outcome: outcome.ok_or(Problem::MissingKey("outcome"))?,
         message: message.ok_or(Problem::MissingKey("message"))?,
+        functions,
+        identity: identity.map(|detail| Identity { detail, parties }),
         fingerprint,
     })
 }
@@ -176,6 +192,24 @@ fn read_decision(line: &str) -> Result<Decision, Problem> {
     };
     let kind = OpKind::from_name(kind).ok_or_else(|| Problem::UnknownKind(kind.to_owned()))?;
     Ok(Decision::Step { worker, kind, site })
+}
+
+fn read_function(line: &str) -> Result<(u32, String), Problem> {
+    let wrong = || malformed("a function, `INDEX NAME`", line);
+    let (index, name) = line.split_once(' ').ok_or_else(wrong)?;
+    let index = digits(index).and_then(|index| index.try_into().ok()).ok_or_else(wrong)?;
+    match read_text(name)? {
+        name if name.is_empty() => Err(wrong()),
+        name => Ok((index, name)),
+    }
+}
+
+fn read_party(line: &str) -> Result<Party, Problem> {
+    let wrong = || malformed("a worker and its stack, `WORKER PLACE...`", line);
+    let mut words = line.split(' ');
+    let worker = words.next().and_then(read_worker).ok_or_else(wrong)?;
+    let stack = words.map(|place| read_place(place).ok_or_else(wrong)).collect::<Result<_, _>>()?;
+    Ok(Party { worker, stack })
 }
 
 fn read_worker(text: &str) -> Option<WorkerPath> {

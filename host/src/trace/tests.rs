@@ -1,6 +1,7 @@
 //! The format is pinned by a sample that must stay readable for ever.
 
 use super::*;
+use crate::identity::Party;
 use crate::runtime::files::{Answer, Errno};
 use coyote_abi::file::CALLS;
 use coyote_strategies::Iteration;
@@ -27,6 +28,8 @@ fn sample() -> Trace {
             shared: None,
             outcome: "deadlock".into(),
             message: "worker 0.0 waits for mutex 0x1040\nworker 0.1 waits for mutex 0x1048".into(),
+            functions: BTreeMap::new(),
+            identity: None,
             fingerprint: Some(0x0123456789abcdef_fedcba9876543210),
         },
         decisions: vec![
@@ -116,10 +119,48 @@ fn the_sample_without_its_comments_is_what_is_written() {
 }
 
 #[test]
-fn the_documentation_shows_the_sample() {
+fn the_documentation_shows_a_sample_that_is_executed() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/trace-format.md");
     let page = std::fs::read_to_string(page).unwrap();
+    const SAMPLE: &str = include_str!("../../tests/trace_samples/v4-files.trace");
     assert!(page.contains(&format!("```text\n{SAMPLE}```\n")), "docs/trace-format.md shows another example");
+}
+
+/// What distinguishes version 4.
+#[test]
+fn the_sample_of_version_4_reads() {
+    const SAMPLE: &str = include_str!("../../tests/trace_samples/v4.trace");
+    let place = |function, offset| Location { function, offset };
+    let mut expected = sample();
+    expected.header.functions = [(9, "take(int)".into()), (12, "main".into())].into();
+    expected.header.identity = Some(Identity {
+        detail: "division-by-zero".into(),
+        parties: vec![
+            Party { worker: WorkerPath(vec![0]), stack: vec![place(9, 0x2f0), place(12, 0x3a4)] },
+            Party { worker: WorkerPath(vec![1]), stack: Vec::new() },
+        ],
+    });
+    assert_eq!(expected.to_text(), SAMPLE);
+    assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), expected);
+    let refused = |from: &str, to: &str| {
+        assert!(SAMPLE.contains(from), "{from}");
+        Trace::parse(SAMPLE.replacen(from, to, 1).as_bytes()).unwrap_err().to_string()
+    };
+    assert!(refused("trace 4", "trace 3").contains("unknown header key `identity`"));
+    assert!(refused("identity division-by-zero\n", "").contains("without its `identity` line"));
+    assert!(refused("identity", "identity a\nidentity").contains("the header key `identity` is given twice"));
+    for (from, to) in [("at 0.0", "at 1"), ("at 0.0", "at"), ("f12@0x3a4", "f12"), ("at 0.1", "at 0.1 ")] {
+        assert!(
+            refused(from, to).contains("is not a worker and its stack, `WORKER PLACE...`"),
+            "{from} {to}"
+        );
+    }
+    for (from, to) in
+        [("function 9 ", "function x "), ("function 9 ", "function 4294967296 "), ("9 take(int)", "9")]
+    {
+        assert!(refused(from, to).contains("is not a function, `INDEX NAME`"), "{from} {to}");
+    }
+    assert!(refused("function 9", "function 12").contains("is not the first line of this function"));
 }
 
 /// The sample with one edit, and the whole error that it gives.
@@ -140,7 +181,7 @@ fn each_mistake_has_one_clear_error() {
     check(
         "trace 1",
         "trace 12",
-        "line 1 of the trace: the trace has format version 12, this tool reads versions 1 to 3; \
+        "line 1 of the trace: the trace has format version 12, this tool reads versions 1 to 4; \
          replay it with the version of coyote-wasm that its `tool` line names",
     );
     check(
@@ -375,6 +416,15 @@ fn any_trace(rng: &mut ChoiceRng) -> Trace {
             shared: rng.one_in(2).then(|| (0..rng.below(9)).map(|_| rng.below(40) as u32).collect()),
             outcome: any_text(rng),
             message: any_text(rng),
+            functions: if rng.one_in(2) {
+                (0..rng.below(4)).map(|_| (any_number(rng) as u32, format!("f{}", any_text(rng)))).collect()
+            } else {
+                BTreeMap::new()
+            },
+            identity: rng.one_in(2).then(|| Identity {
+                detail: any_text(rng),
+                parties: (0..rng.below(3)).map(|_| any_party(rng)).collect(),
+            }),
             fingerprint: rng
                 .one_in(2)
                 .then(|| u128::from(any_number(rng)) << 64 | u128::from(any_number(rng))),
@@ -386,6 +436,13 @@ fn any_trace(rng: &mut ChoiceRng) -> Trace {
             Vec::new()
         },
     }
+}
+
+fn any_party(rng: &mut ChoiceRng) -> Party {
+    let worker = WorkerPath((0..rng.below(3)).map(|_| any_number(rng) as u32).collect());
+    let place =
+        |rng: &mut ChoiceRng| Location { function: any_number(rng) as u32, offset: any_number(rng) as u32 };
+    Party { worker, stack: (0..rng.below(4)).map(|_| place(rng)).collect() }
 }
 
 fn any_answer(rng: &mut ChoiceRng) -> HostAnswer {

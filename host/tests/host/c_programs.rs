@@ -61,6 +61,25 @@ fn explore(language: Language, program: &str, flags: &[&str], options: &[&str]) 
     Some(process::run(directory.path(), &arguments))
 }
 
+/// A compiled C program, in a directory that goes with it.
+pub struct Built {
+    pub module: PathBuf,
+    pub directory: tempfile::TempDir,
+}
+
+/// Compiles a C program; `None` if it cannot be compiled here.
+pub fn build(program: &str, flags: &[&str]) -> Option<Built> {
+    if !can(Language::C) {
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("program.c");
+    std::fs::write(&source, program).unwrap();
+    let module = directory.path().join("program.wasm");
+    compile(Language::C, &source, &module, flags).unwrap_or_else(|log| panic!("{program}\n{log}"));
+    Some(Built { module, directory })
+}
+
 /// The first line of the verdict.
 fn verdict(ended: &process::Ended) -> &str {
     ended.stdout.lines().find(|l| l.starts_with("bug in test ")).unwrap_or("no bug")

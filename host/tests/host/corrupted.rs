@@ -4,7 +4,7 @@
 //! by the replay that is under test.
 
 use super::examples::{artifact, module_path};
-use super::{files, golden, guest, process};
+use super::{files, guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::instrumenter::Location;
 use coyote_wasm::outcome::Outcome;
@@ -326,34 +326,4 @@ fn a_wrong_answer_is_reported_at_its_question() {
         assert_eq!(cut.code, Some(1), "{cut:?}");
         assert!(cut.stderr.contains("is not an answer"), "{cut:?}");
     }
-}
-
-/// The guest was edited after the trace was found: followed leniently, the bug comes up again, and the
-/// place where the trace was left is named. Without `--lenient` another module is refused.
-#[test]
-fn lenient_replay_survives_an_edit() {
-    let directory = tempfile::tempdir().unwrap();
-    let at = directory.path();
-    let before = std::fs::read_to_string(guest::wat_file("racy.wat")).unwrap();
-    let mark = ";; An edit adds an access here.";
-    assert!(before.contains(mark));
-    std::fs::write(at.join("before.wat"), &before).unwrap();
-    let accesses = "(i32.store (i32.const 0x810) (i32.load (i32.const 0x814)))\n(i32.store8 (i32.const 0x818) (i32.const 1))";
-    std::fs::write(at.join("edited.wat"), before.replace(mark, accesses)).unwrap();
-    std::fs::write(at.join("comment.wat"), before.replace(mark, ";; A comment changes no code.")).unwrap();
-
-    let found = process::run(at, &["test", "before.wat", "--seed", "0"]);
-    assert_eq!(found.code, Some(2), "{found:?}");
-    let trace = found.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
-    let mut text = String::new();
-    for arguments in [
-        &["replay", "comment.wat", &trace][..],
-        &["replay", "before.wat", &trace, "--lenient"],
-        &["replay", "edited.wat", &trace],
-        &["replay", "edited.wat", &trace, "--lenient"],
-    ] {
-        let ended = process::run(at, arguments);
-        text += &format!("$ coyote-wasm {}\n{}\n", arguments.join(" "), golden::text(&ended));
-    }
-    golden::check("lenient", &text);
 }

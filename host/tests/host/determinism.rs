@@ -45,7 +45,9 @@ fn run(module: &Path, cache: &Path, options: &[&str]) -> (Option<i32>, String, B
             );
         }
     }
-    (ended.code, ended.timeless(), files)
+    // The module's path is absolute, and so are those of traces.
+    let here = format!("{}/", directory.path().canonicalize().unwrap().display());
+    (ended.code, ended.timeless().replace(&here, ""), files)
 }
 
 /// With one job and with two, cold cache, warm cache and none: always the same output and traces.

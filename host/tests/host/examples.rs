@@ -119,7 +119,6 @@ fn run(
             check_determinism: false,
             jobs,
         },
-        options: Vec::new(),
         trace_stem: directory.path().join("trace"),
     };
     let strategy = || by_name(strategy, &Context { unfair_steps_max: 10_000 }).unwrap();
@@ -181,7 +180,7 @@ fn bugs_are_found_within_the_stated_iterations() {
             let exploration = run(expected, expected.strategy(), seed, within, 1, FAIR_STEPS_MAX);
             let Some(found) = exploration.found.first() else { continue };
             finding += 1;
-            wrong.extend(another_bug(expected, found.bug.kind.name(), &found.bug.message));
+            wrong.extend(another_bug(expected, found.bug.kind.name(), &found.bug.message()));
         }
         if finding < SEEDS_FINDING {
             wrong.push(format!("{}: found within {within} by {finding} of {SEEDS} seeds", name(expected)));

@@ -96,8 +96,8 @@ fn every_bad_address_is_a_bug_that_names_the_call() {
                 let module = module.replacen("(func (export", &format!("{data} (export"), 1);
                 let Outcome::Bug(bug) = outcome(&module) else { panic!("{} {index} {values:?}", call.name) };
                 assert_eq!(bug.kind, BugKind::Trap, "{}", call.name);
-                assert!(bug.message.starts_with(call.name), "{}", bug.message);
-                assert!(bug.message.contains(expected), "{}", bug.message);
+                assert!(bug.message().starts_with(call.name), "{}", bug.message());
+                assert!(bug.message().contains(expected), "{}", bug.message());
                 tried += 1;
             }
         }

@@ -4,6 +4,9 @@
 //! - [`examples`]: every example has the verdict that its index states, and its bug replays.
 //! - [`crates`]: bugs that published crates had.
 //! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
+//! - [`traces`]: of the library, reworded, of older versions.
+//! - [`grouping`]: what is one bug is reported once.
+//! - [`lenient`]: traces of programs that were edited since.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
 //! - [`faults`]: what only goes wrong by the user's leave.
@@ -41,7 +44,9 @@ mod faults;
 mod files;
 mod generated;
 mod golden;
+mod grouping;
 mod guest;
+mod lenient;
 mod memory_errors;
 mod outcomes;
 mod owners;
@@ -57,4 +62,5 @@ mod state;
 mod std_conformance;
 mod thread_names;
 mod toy_as_wasm;
+mod traces;
 mod wasi;

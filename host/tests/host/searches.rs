@@ -29,7 +29,6 @@ fn explore(
         settings: &settings,
         seed: 0,
         budget,
-        options: Vec::new(),
         trace_stem: directory.join("trace"),
     };
     let resume = resume.map(|path| Frontier::read(path).unwrap());

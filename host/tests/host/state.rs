@@ -98,7 +98,7 @@ fn the_next_iteration_traps_as_the_first() {
     ] {
         let left = same_every_time("state.wat", test);
         let Outcome::Bug(bug) = left.outcome else { panic!("{test}: {left:?}") };
-        assert_eq!((bug.kind.name(), bug.message.as_str()), ("trap", message), "{test}");
+        assert_eq!((bug.kind.name(), bug.message().as_str()), ("trap", message), "{test}");
     }
 }
 

@@ -141,7 +141,7 @@ fn bad_addresses_are_bugs_that_name_the_call() {
         ),
     ] {
         let Outcome::Bug(bug) = run(&data, &format!("(drop (call {call}))")) else { panic!("{call}") };
-        assert!(bug.message.starts_with(name), "{}", bug.message);
+        assert!(bug.message().starts_with(name), "{}", bug.message());
     }
 }
 

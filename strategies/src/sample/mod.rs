@@ -13,7 +13,8 @@
 //! - [`sequence`]: one strategy after another within an iteration.
 //! - [`chess_fair`]: any strategy, made fair.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
-//! - [`replay`]: a recorded schedule; [`follow`]: a path of decisions.
+//! - [`replay`]: a recorded schedule; [`lenient`]: of a program that was edited since; [`follow`]: a path of
+//!   decisions.
 
 mod change_points;
 pub mod chess_fair;
@@ -22,6 +23,7 @@ pub mod feedback;
 pub mod follow;
 pub mod greedy;
 mod learned;
+pub mod lenient;
 pub mod pct;
 pub mod pct_t;
 pub mod portfolio;

@@ -1,9 +1,5 @@
-//! A recorded schedule as a strategy.
-//!
-//! Strict: each choice must meet the recorded worker, operation kind and site, and the first that
-//! does not is a [`Divergence`]. Lenient: used after the guest was edited or rebuilt. There a step
-//! matches by worker, kind and, if any, object; recorded steps of that worker which the new program
-//! no longer makes are skipped, and where nothing matches another strategy answers.
+//! A recorded schedule as a strategy: each choice must meet the recorded worker, operation kind and site, and
+//! the first that does not is a [`Divergence`]. For a program that was edited since: [`super::lenient`].
 
 use crate::paths::{Paths, WorkerPath};
 use crate::{Event, Iteration, OpKind, Pick, Standing, Strategy, View, WorkerId};
@@ -21,11 +17,12 @@ pub enum Recorded {
 pub struct Divergence {
     /// Index of the recorded choice; the number of choices if the execution outlived the record.
     pub at: usize,
+    /// How many choices the execution had made.
+    pub made: usize,
+    /// The worker of which the record speaks, if it exists.
+    pub worker: Option<WorkerId>,
     pub reason: String,
 }
-
-/// How far a lenient replay looks ahead for an operation that the edited program still makes.
-const LOOK_AHEAD: usize = 64;
 
 /// See the module's documentation.
 pub struct Replay {
@@ -33,19 +30,12 @@ pub struct Replay {
     at: usize,
     paths: Paths,
     divergence: Option<Divergence>,
-    /// Answers where a lenient replay has nothing to say.
-    fallback: Option<Box<dyn Strategy>>,
 }
 
 impl Replay {
     /// Follows the schedule exactly or not at all.
     pub fn strict(schedule: Vec<Recorded>) -> Replay {
-        Replay { schedule, at: 0, paths: Paths::default(), divergence: None, fallback: None }
-    }
-
-    /// Follows the schedule where it can and `fallback` elsewhere.
-    pub fn lenient(schedule: Vec<Recorded>, fallback: Box<dyn Strategy>) -> Replay {
-        Replay { fallback: Some(fallback), ..Replay::strict(schedule) }
+        Replay { schedule, at: 0, paths: Paths::default(), divergence: None }
     }
 
     /// The first place where the execution left the schedule, if it did.
@@ -59,18 +49,18 @@ impl Replay {
     }
 
     fn diverge(&mut self, reason: String) {
-        self.divergence.get_or_insert(Divergence { at: self.at, reason });
-    }
-
-    fn id(&self, path: &WorkerPath) -> Option<WorkerId> {
-        self.paths.find(path)
+        let worker = match self.schedule.get(self.at) {
+            Some(Recorded::Step { worker, .. } | Recorded::Timeout { worker }) => self.paths.find(worker),
+            _ => None,
+        };
+        self.divergence.get_or_insert(Divergence { at: self.at, made: self.at, worker, reason });
     }
 
     /// The pick that a recorded choice stands for, or why it is not possible.
     fn matching(&self, recorded: &Recorded, view: &View) -> Result<Pick, String> {
         match recorded {
             Recorded::Step { worker, kind, site } => {
-                let id = self.id(worker).ok_or_else(|| format!("worker {worker} does not exist"))?;
+                let id = self.paths.find(worker).ok_or_else(|| format!("worker {worker} does not exist"))?;
                 let pending = &view.workers[id.index()];
                 let operation = &pending.operation;
                 // A worker in an atomic function is the only one that can be picked.
@@ -88,56 +78,17 @@ impl Replay {
                         kind.name()
                     ));
                 }
-                if operation.site != *site && self.fallback.is_none() {
+                if operation.site != *site {
                     return Err(format!("worker {worker} is at {} in another place", kind.name()));
                 }
                 Ok(Pick::Step(id))
             }
-            Recorded::Timeout { worker } => match self.id(worker) {
+            Recorded::Timeout { worker } => match self.paths.find(worker) {
                 Some(id) if view.timeout == Some(id) => Ok(Pick::Timeout(id)),
                 _ => Err(format!("no timeout of worker {worker} can fire")),
             },
             Recorded::Value { .. } => Err("the trace chooses a value, the execution a worker".into()),
         }
-    }
-
-    fn pick_leniently(&mut self, view: &View) -> Option<Pick> {
-        while let Some(recorded) = self.schedule.get(self.at) {
-            let reason = match self.matching(recorded, view) {
-                Ok(pick) => {
-                    self.at += 1;
-                    return Some(pick);
-                }
-                Err(reason) => reason,
-            };
-            let inserted = match recorded {
-                Recorded::Step { worker, .. } => {
-                    self.inserted(worker, view).then(|| self.id(worker)).flatten()
-                }
-                _ => None,
-            };
-            self.diverge(reason);
-            match inserted {
-                Some(id) => return Some(Pick::Step(id)),
-                None => self.at += 1,
-            }
-        }
-        let at = self.at;
-        self.diverge(format!("the trace ends after {at} choices, the execution goes on"));
-        self.fallback.as_mut().and_then(|f| f.pick(view))
-    }
-
-    /// Whether the worker can execute an operation that the record does not know: one that none of
-    /// its next recorded steps has.
-    fn inserted(&self, worker: &WorkerPath, view: &View) -> bool {
-        let Some(id) = self.id(worker) else { return false };
-        let pending = &view.workers[id.index()];
-        let ahead = &self.schedule[self.at..(self.at + LOOK_AHEAD).min(self.schedule.len())];
-        pending.standing == Standing::Enabled
-            && !ahead.iter().any(|r| {
-                matches!(r, Recorded::Step { worker: w, kind, .. }
-                    if w == worker && *kind == pending.operation.kind)
-            })
     }
 }
 
@@ -151,19 +102,13 @@ impl Strategy for Replay {
         true
     }
 
-    fn begin(&mut self, iteration: Iteration) {
+    fn begin(&mut self, _iteration: Iteration) {
         self.at = 0;
         self.paths.reset();
         self.divergence = None;
-        if let Some(fallback) = &mut self.fallback {
-            fallback.begin(iteration);
-        }
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
-        if self.fallback.is_some() {
-            return self.pick_leniently(view);
-        }
         let Some(recorded) = self.schedule.get(self.at) else {
             self.diverge(format!("the trace ends after {} choices, the execution goes on", self.at));
             return None;
@@ -180,30 +125,25 @@ impl Strategy for Replay {
         }
     }
 
-    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
-        match self.schedule.get(self.at) {
-            Some(Recorded::Value { value, bound: recorded })
-                if *value < bound && (*recorded == bound || self.fallback.is_some()) =>
-            {
+    fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {
+        let reason = match self.schedule.get(self.at) {
+            Some(Recorded::Value { value, bound: recorded }) if *value < bound && *recorded == bound => {
                 self.at += 1;
                 return Some(*value);
             }
-            Some(Recorded::Value { value, bound: recorded }) => self.diverge(format!(
-                "the execution chooses a value below {bound}, the trace has {value} of {recorded}"
-            )),
-            Some(Recorded::Step { .. } | Recorded::Timeout { .. }) => {
-                self.diverge("the execution chooses a value, the trace a worker".into());
+            Some(Recorded::Value { value, bound: recorded }) => {
+                format!("the execution chooses a value below {bound}, the trace has {value} of {recorded}")
             }
-            None => self
-                .diverge(format!("the trace ends after {} choices, the execution chooses a value", self.at)),
-        }
-        self.fallback.as_mut().and_then(|f| f.value(bound, view))
+            Some(Recorded::Step { .. } | Recorded::Timeout { .. }) => {
+                "the execution chooses a value, the trace a worker".into()
+            }
+            None => format!("the trace ends after {} choices, the execution chooses a value", self.at),
+        };
+        self.diverge(reason);
+        None
     }
 
     fn observe(&mut self, event: Event) {
         self.paths.observe(event);
-        if let Some(fallback) = &mut self.fallback {
-            fallback.observe(event);
-        }
     }
 }

@@ -25,6 +25,7 @@ mod strings;
 use super::conductor::Conductor;
 use super::guest_memory::{GuestMemory, OutOfBounds};
 use super::host::{Host, World, with_memory};
+use crate::evidence::{Evidence, Trap};
 use crate::outcome::BugKind;
 use coyote_abi::file;
 use wasmtime::{Caller, Linker, Module, Result};
@@ -90,11 +91,11 @@ fn on_memory<R>(
     function: impl FnOnce(&mut GuestMemory, &mut Conductor, &World) -> Result<R, Fault>,
 ) -> Result<R> {
     with_memory(guest, function).map_err(|fault| {
-        let what = match fault {
-            Fault::OutOfBounds => "an address outside of memory",
-            Fault::Misaligned => "a misaligned address",
+        let trap = match fault {
+            Fault::OutOfBounds => Trap::WasiOutside(name.into()),
+            Fault::Misaligned => Trap::WasiMisaligned(name.into()),
         };
-        guest.data_mut().stop(BugKind::Trap, format!("{name} is given {what}")).into()
+        guest.data_mut().stop(BugKind::Trap, Evidence::Trap(trap)).into()
     })
 }
 

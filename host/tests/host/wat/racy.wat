@@ -9,7 +9,6 @@
   (elem (i32.const 0) $add)
 
   (func $add (param i32)
-    ;; An edit adds an access here.
     (i32.store (i32.const 0x800) (i32.add (i32.load (i32.const 0x800)) (i32.const 1))))
 
   (func (export "coyote.test.racy")

@@ -1,0 +1,321 @@
+//! What a bug consists of, as data. The wording is made from it ([`Evidence::message`]) and never compared:
+//! what makes two bugs the same is their [`identity`](crate::identity).
+
+use crate::outcome::BugKind;
+use crate::runtime::Place;
+use crate::words::{amount, counted};
+
+/// See the module's documentation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// In the guest's own words: an assertion's text, a panic's message.
+    Said(String),
+    /// Nobody can go on; so many workers are blocked.
+    Deadlock {
+        blocked: usize,
+    },
+    Trap(Trap),
+    /// A worker's stack is too small.
+    StackTooSmall,
+    Misuse(Misuse),
+    /// The program ended with this code.
+    ExitCode(u32),
+    /// A test harness's function returned a failure.
+    TestFailed,
+    /// The bound on steps was reached.
+    StepsMax(u64),
+    /// An access of freed memory, or of memory behind a block of the heap.
+    HeapAccess(HeapAccess),
+    /// This address was given back to the allocator, and must not be.
+    Free {
+        address: u32,
+        block: Block,
+    },
+    /// So many blocks were lost, with so many bytes together.
+    Leak {
+        blocks: usize,
+        bytes: u64,
+        first_bytes: u32,
+    },
+}
+
+/// Why wasm code cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trap {
+    Unreachable,
+    NullPointer {
+        address: u64,
+    },
+    /// An access outside of memory.
+    Memory,
+    /// An access outside of a table.
+    Table,
+    MisalignedAtomic,
+    NullFunction,
+    FunctionType,
+    DivisionByZero,
+    IntegerOverflow,
+    Conversion,
+    MisalignedWait {
+        address: u32,
+    },
+    WaitOutside {
+        address: u32,
+    },
+    /// This import was called, which is stubbed without an answer.
+    Stub(String),
+    /// This function of WASI was given an address outside of memory.
+    WasiOutside(String),
+    /// This function of WASI was given a misaligned address.
+    WasiMisaligned(String),
+    /// In the engine's words.
+    Other(String),
+}
+
+/// What POSIX leaves undefined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    JoinOfNobody {
+        handle: u32,
+    },
+    /// This was done with an object that does not allow it, and why not.
+    Object {
+        act: Act,
+        place: Place,
+        state: ObjectState,
+    },
+    /// A choice among no values.
+    NoValues,
+    /// A text of so many bytes does not lie in memory.
+    TextOutside {
+        address: u32,
+        bytes: u32,
+    },
+}
+
+/// What is done with a sync object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    Unlock,
+    Init,
+    Destroy,
+    /// Wait for a condvar with this mutex.
+    WaitWith,
+    /// Wait at this barrier.
+    WaitAt,
+}
+
+/// Why something must not be done with a sync object. Workers by the names that reports show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectState {
+    Unlocked,
+    /// Others hold it.
+    Held {
+        by: Vec<String>,
+    },
+    HeldByItself,
+    /// This worker waits for it.
+    Awaited {
+        by: String,
+    },
+    /// This worker waits for the same condvar with another mutex.
+    OtherMutex {
+        of: String,
+    },
+    Uninitialised,
+}
+
+/// A block of the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// What is wrong with its use: a memory error.
+    pub kind: BugKind,
+    pub address: u32,
+    /// As many as the guest asked for.
+    pub bytes: u32,
+    pub freed: bool,
+}
+
+/// An access that a block of the heap does not allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeapAccess {
+    /// The operation, such as `store`.
+    pub what: &'static str,
+    pub address: u64,
+    /// 0 for the use of a sync object.
+    pub bytes: u32,
+    pub block: Block,
+}
+
+impl Evidence {
+    /// One sentence for the user, without the worker.
+    pub fn message(&self) -> String {
+        match self {
+            Evidence::Said(text) => text.clone(),
+            Evidence::Deadlock { blocked: 1 } => "1 worker is blocked and nobody is left to wake it".into(),
+            Evidence::Deadlock { blocked } => {
+                format!("{blocked} workers are blocked and nobody is left to wake them")
+            }
+            Evidence::Trap(trap) => trap.message(),
+            Evidence::StackTooSmall => "the worker's stack is too small".into(),
+            Evidence::Misuse(misuse) => misuse.message(),
+            Evidence::ExitCode(code) => format!("the program ended with exit code {code}"),
+            Evidence::TestFailed => "the test function returned a failure".into(),
+            Evidence::StepsMax(steps) => format!("the test did not end within {steps} steps"),
+            Evidence::HeapAccess(access) => access.message(),
+            Evidence::Free { address, block } => block.freed_wrongly(*address),
+            Evidence::Leak { blocks: 1, first_bytes, .. } => {
+                format!("a block of {} is not freed, and nothing points to it", amount(*first_bytes))
+            }
+            Evidence::Leak { blocks, bytes, first_bytes } => format!(
+                "{blocks} blocks are not freed, and nothing points to them: {bytes} bytes, the first one {}",
+                amount(*first_bytes)
+            ),
+        }
+    }
+
+    /// What tells the bug from others of its kind at the same places: one word, which no rewording changes,
+    /// or nothing. Part of the trace format.
+    pub fn detail(&self) -> String {
+        match self {
+            Evidence::Trap(trap) => trap.word().into(),
+            Evidence::Misuse(misuse) => misuse.word().into(),
+            Evidence::ExitCode(code) => code.to_string(),
+            _ => String::new(),
+        }
+    }
+}
+
+impl From<String> for Evidence {
+    fn from(text: String) -> Evidence {
+        Evidence::Said(text)
+    }
+}
+
+impl Trap {
+    fn message(&self) -> String {
+        match self {
+            Trap::Unreachable => "the guest aborted (unreachable code was reached)".into(),
+            Trap::NullPointer { address } => {
+                format!("access through a null pointer (address {address:#x})")
+            }
+            Trap::Memory => "access outside of memory".into(),
+            Trap::Table => "access outside of a table".into(),
+            Trap::MisalignedAtomic => "misaligned atomic access".into(),
+            Trap::NullFunction => "call through a null function pointer".into(),
+            Trap::FunctionType => "call through a function pointer of another type".into(),
+            Trap::DivisionByZero => "integer division by zero".into(),
+            Trap::IntegerOverflow => "integer overflow".into(),
+            Trap::Conversion => "conversion of a float that no integer can hold".into(),
+            Trap::MisalignedWait { address } => format!("misaligned wait at {address:#x}"),
+            Trap::WaitOutside { address } => format!("wait at {address:#x}, outside of memory"),
+            Trap::Stub(name) => format!("{name} is called, which is stubbed without an answer"),
+            Trap::WasiOutside(name) => format!("{name} is given an address outside of memory"),
+            Trap::WasiMisaligned(name) => format!("{name} is given a misaligned address"),
+            Trap::Other(text) => text.clone(),
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Trap::Unreachable => "unreachable",
+            Trap::NullPointer { .. } => "null-pointer",
+            Trap::Memory | Trap::WaitOutside { .. } | Trap::WasiOutside(_) => "memory",
+            Trap::Table => "table",
+            Trap::MisalignedAtomic | Trap::MisalignedWait { .. } | Trap::WasiMisaligned(_) => "misaligned",
+            Trap::NullFunction => "null-function",
+            Trap::FunctionType => "function-type",
+            Trap::DivisionByZero => "division-by-zero",
+            Trap::IntegerOverflow => "integer-overflow",
+            Trap::Conversion => "conversion",
+            Trap::Stub(_) => "stub",
+            Trap::Other(_) => "other",
+        }
+    }
+}
+
+impl Misuse {
+    fn message(&self) -> String {
+        let Misuse::Object { act, place, state } = self else {
+            return match self {
+                Misuse::JoinOfNobody { handle } => format!("join of worker {handle}, which does not exist"),
+                Misuse::TextOutside { address, bytes } => {
+                    format!("a text of {bytes} bytes at {address:#x} lies outside of memory")
+                }
+                _ => "a choice among no values".into(),
+            };
+        };
+        let act = match act {
+            Act::Unlock => "unlock of",
+            Act::Init => "initialisation of",
+            Act::Destroy => "destruction of",
+            Act::WaitWith => "wait with",
+            Act::WaitAt => "wait at",
+        };
+        let state = match state {
+            ObjectState::Unlocked => "which is not locked".into(),
+            ObjectState::Held { by } => {
+                let verb = if by.len() == 1 { "holds" } else { "hold" };
+                format!("which {} {verb}", by.join(" and "))
+            }
+            ObjectState::HeldByItself => "which the worker itself holds".into(),
+            ObjectState::Awaited { by } => format!("for which {by} waits"),
+            ObjectState::OtherMutex { of } => {
+                format!("while {of} waits for the same condvar with another mutex")
+            }
+            ObjectState::Uninitialised => "which was not initialised".into(),
+        };
+        format!("{act} the {}, {state}", place.title())
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Misuse::JoinOfNobody { .. } => "join",
+            Misuse::NoValues => "choice",
+            Misuse::TextOutside { .. } => "text",
+            Misuse::Object { act, .. } => match act {
+                Act::Unlock => "unlock",
+                Act::Init => "init",
+                Act::Destroy => "destroy",
+                Act::WaitWith | Act::WaitAt => "wait",
+            },
+        }
+    }
+}
+
+impl Block {
+    /// What is wrong with giving this address back.
+    fn freed_wrongly(&self, address: u32) -> String {
+        let block = amount(self.bytes);
+        if self.kind == BugKind::DoubleFree {
+            return format!("the block of {block} at {address:#x} is freed already");
+        }
+        let into = amount(address - self.address);
+        let freed = if self.freed { " that is freed already" } else { "" };
+        format!("{address:#x} is freed, which is {into} into a block of {block}{freed}")
+    }
+}
+
+impl HeapAccess {
+    fn message(&self) -> String {
+        let HeapAccess { what, address, bytes, block } = self;
+        let place = match bytes {
+            0 => format!("{what} at {address:#x}"),
+            _ => format!("{what} of {} at {address:#x}", amount(*bytes)),
+        };
+        let start = u64::from(block.address);
+        let size = amount(block.bytes);
+        if !block.freed {
+            let end = address + u64::from(*bytes) - (start + u64::from(block.bytes));
+            let behind = counted(end, "byte");
+            return format!("{place}, up to {behind} behind the end of a block of {size}");
+        }
+        if *address < start {
+            return format!("{place}, in front of and in a freed block of {size}");
+        }
+        if *address == start {
+            return format!("{place}, the beginning of a freed block of {size}");
+        }
+        format!("{place}, {} into a freed block of {size}", counted(address - start, "byte"))
+    }
+}

@@ -1,0 +1,178 @@
+//! Bugs of one exploration: what is one bug is reported once, with its simplest trace, whoever explored and
+//! with however many jobs.
+
+use super::c_programs::{self, Built};
+use super::guest;
+use coyote_wasm::artifact::Artifact;
+use coyote_wasm::explore::Exploration;
+use coyote_wasm::strategies::search::is_search;
+use coyote_wasm::tester::Tester;
+use std::sync::Arc;
+
+/// Two workers take two locks in different orders. A third one takes first one and then the other, and may
+/// have come to either or have ended when they deadlock; the first one joins it before the others.
+const DEADLOCK: &str = r#"(module
+  (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+  (import "coyote" "join" (func $join (param i32)))
+  (import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
+  (import "coyote" "mutex_unlock" (func $unlock (param i32) (result i32)))
+  (memory (export "memory") 1)
+  (table 3 funcref)
+  (elem (i32.const 0) $ab $ba $bystander)
+  (func $take (param i32) (drop (call $lock (local.get 0) (i64.const -1))))
+  (func $give (param i32) (drop (call $unlock (local.get 0))))
+  (func $ab (param i32)
+    (call $take (i32.const 0x800)) (call $take (i32.const 0x804))
+    (call $give (i32.const 0x804)) (call $give (i32.const 0x800)))
+  (func $ba (param i32)
+    (call $take (i32.const 0x804)) (call $take (i32.const 0x800))
+    (call $give (i32.const 0x800)) (call $give (i32.const 0x804)))
+  (func $bystander (param i32)
+    (call $take (i32.const 0x800)) (call $give (i32.const 0x800))
+    (call $take (i32.const 0x804)) (call $give (i32.const 0x804)))
+  (func $start (param i32) (result i32)
+    (call $spawn (local.get 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+  (func (export "coyote.test.t") (local i32 i32)
+    (local.set 0 (call $start (i32.const 0)))
+    (local.set 1 (call $start (i32.const 1)))
+    (call $join (call $start (i32.const 2)))
+    (call $join (local.get 0))
+    (call $join (local.get 1))))"#;
+
+/// Explores a test to the end of the budget, and replays what was found.
+fn explore(
+    artifact: &Arc<Artifact>,
+    test: &str,
+    strategy: &str,
+    iterations: u64,
+    jobs: usize,
+) -> Exploration {
+    let directory = tempfile::tempdir().unwrap();
+    let mut tester = Tester::of(artifact.clone());
+    tester.traces = directory.path().into();
+    tester.budget.timeout = None;
+    tester.budget.iterations_max = iterations;
+    tester.budget.explore = true;
+    tester.budget.jobs = jobs;
+    let exploration = tester.explore(test, strategy).unwrap();
+    for found in &exploration.found {
+        assert!(tester.replay(&found.trace).unwrap().reproduces(&found.trace), "{test} by {strategy}");
+    }
+    let left = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+    let traces = left.filter(|path| path.extension().is_some_and(|e| e == "trace")).count();
+    assert_eq!(traces, exploration.found.len(), "one trace is kept of each bug: {test} by {strategy}");
+    exploration
+}
+
+#[test]
+fn bystanders_do_not_tell_deadlocks_apart() {
+    let artifact = guest::from_text(DEADLOCK);
+    for strategy in ["random", "portfolio", "dfs", "dpor"] {
+        let exploration = explore(&artifact, "t", strategy, 1_000, 2);
+        let kinds: Vec<&str> = exploration.found.iter().map(|f| f.bug.kind.name()).collect();
+        assert_eq!(kinds, ["deadlock"], "{strategy}");
+        // It was met with the bystander in several places: blocked at one of the locks, or ended.
+        assert!(exploration.found[0].count > 1, "{strategy}");
+        let identity = &exploration.found[0].findings.identity;
+        let paths: Vec<String> = identity.parties.iter().map(|p| p.worker.to_string()).collect();
+        assert_eq!(paths, ["0.0", "0.1"], "{strategy}");
+    }
+}
+
+/// Deadlocks at other locks, or of other workers' code, are others.
+#[test]
+fn other_deadlocks_are_told_apart() {
+    let forgets = "(call $give (i32.const 0x804)) (call $give (i32.const 0x800)))";
+    assert!(DEADLOCK.contains(forgets));
+    let artifact = guest::from_text(&DEADLOCK.replacen(forgets, "(call $give (i32.const 0x804)))", 1));
+    for strategy in ["random", "dfs"] {
+        let exploration = explore(&artifact, "t", strategy, 2_000, 2);
+        let parties: Vec<usize> =
+            exploration.found.iter().map(|f| f.findings.identity.parties.len()).collect();
+        // The circle, and a lock whose holder has ended: wanted by either of the others or by both.
+        assert!(parties.contains(&2) && parties.contains(&1), "{strategy}: {parties:?}");
+    }
+}
+
+/// The kept trace is the one with the fewest switches, of these the shortest: as executing each iteration
+/// alone shows. Its text does not depend on jobs.
+#[test]
+fn the_simplest_trace_is_kept() {
+    let artifact = guest::from_text(DEADLOCK);
+    let simplest = (0..300)
+        .flat_map(|index| {
+            let directory = tempfile::tempdir().unwrap();
+            let mut tester = Tester::of(artifact.clone());
+            tester.traces = directory.path().into();
+            tester.budget.first = index;
+            tester.budget.iterations_max = 1;
+            let found = tester.explore("t", "random").unwrap().found;
+            found.into_iter().map(|f| (f.trace.switches(), f.trace.decisions.len()))
+        })
+        .min()
+        .expect("some iterations deadlock");
+    let all: Vec<Exploration> =
+        [1, 3].into_iter().map(|jobs| explore(&artifact, "t", "random", 300, jobs)).collect();
+    let kept = &all[0].found[0].trace;
+    assert_eq!((kept.switches(), kept.decisions.len()), simplest);
+    assert_eq!(kept.to_text(), all[1].found[0].trace.to_text());
+    assert_eq!(all[0].found[0].count, all[1].found[0].count);
+}
+
+/// A search on several jobs meets bugs in any order, and reports the same ones with the same schedules.
+#[test]
+fn searches_report_the_same_with_any_jobs() {
+    let forgets = "(call $give (i32.const 0x804)) (call $give (i32.const 0x800)))";
+    let artifact = guest::from_text(&DEADLOCK.replacen(forgets, "(call $give (i32.const 0x804)))", 1));
+    for strategy in ["dpor", "dfs+hb"] {
+        assert!(is_search(strategy));
+        let bugs = |jobs| {
+            let exploration = explore(&artifact, "t", strategy, u64::MAX, jobs);
+            let found = exploration.found.into_iter();
+            found.map(|f| (f.bug.kind, f.count, f.trace.decisions)).collect::<Vec<_>>()
+        };
+        let one = bugs(1);
+        assert!(one.len() > 1, "{strategy}: {one:?}");
+        assert_eq!(one, bugs(3), "{strategy}");
+    }
+}
+
+/// Either of two loads in one line may be the one that comes after the free: for the user it is one bug.
+#[test]
+fn instructions_of_one_line_are_one_place() {
+    let program = "
+        #include <pthread.h>
+        #include <stdlib.h>
+        struct item { int a, b; };
+        static struct item *item;
+        static volatile int sum, noise;
+        static void *use(void *p) {
+            sum = item->a + item->b;
+            return p;
+        }
+        static void *discard(void *p) {
+            free(item);
+            return p;
+        }
+        static void *bystander(void *p) {
+            noise = 1;
+            noise = 2;
+            return p;
+        }
+        int main(void) {
+            pthread_t threads[3];
+            item = calloc(1, sizeof *item);
+            pthread_create(&threads[0], 0, use, 0);
+            pthread_create(&threads[1], 0, discard, 0);
+            pthread_create(&threads[2], 0, bystander, 0);
+            for (int i = 0; i < 3; i++) pthread_join(threads[i], 0);
+            return 0;
+        }";
+    let Some(Built { module, directory: _directory }) = c_programs::build(program, &["-O0", "-g"]) else {
+        return;
+    };
+    let artifact = guest::compile(&std::fs::read(module).unwrap(), &Default::default()).unwrap();
+    let exploration = explore(&artifact, "main", "random", 2_000, 2);
+    let kinds: Vec<&str> = exploration.found.iter().map(|f| f.bug.kind.name()).collect();
+    assert_eq!(kinds, ["use-after-free"]);
+}
