@@ -7,7 +7,7 @@ use coyote_wasm::artifact::engine;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, instrument};
-use coyote_wasm::strategies::search::{Advance, Counts, by_name};
+use coyote_wasm::strategies::search::{Advance, Counts, by_name, rests_on_footprints};
 use coyote_wasm::strategies::{Access, Event, Pick, Status, System, View};
 use coyote_wasm::{artifact::Artifact, machine::Snapshot};
 use serde_json::json;
@@ -24,7 +24,7 @@ fn main() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/wasm");
     let counts = std::fs::read(examples.join("counts.wasm")).expect("committed with the examples");
     for (test, target_us) in [("rmw_3x4", 7.0), ("rmw_2x8", 15.0)] {
-        let (counts, time) = best(&counts, test, |execution| explore(execution, "dpor", u64::MAX));
+        let (counts, time) = best(&counts, test, "dpor", |e| explore(e, "dpor", u64::MAX));
         let us = time.as_secs_f64() * 1e6 / counts.executions as f64;
         let (executions, steps) = (counts.executions, counts.steps);
         println!(
@@ -36,8 +36,8 @@ fn main() {
     for depth in [20, 100, 500] {
         let module = wat::parse_str(program(depth)).expect("valid");
         for strategy in ["dpor", "dfs"] {
-            let (shared, with) = best(&module, "t", |e| explore(e, strategy, EXECUTIONS));
-            let (again, without) = best(&module, "t", |e| explore(Again(e), strategy, EXECUTIONS));
+            let (shared, with) = best(&module, "t", strategy, |e| explore(e, strategy, EXECUTIONS));
+            let (again, without) = best(&module, "t", strategy, |e| explore(Again(e), strategy, EXECUTIONS));
             let rate = |counts: Counts, time: Duration| counts.executions as f64 / time.as_secs_f64();
             println!(
                 "{}",
@@ -75,8 +75,13 @@ fn program(depth: u32) -> String {
 }
 
 /// The shortest time of some runs.
-fn best(wasm: &[u8], test: &str, run: impl Fn(Execution) -> Counts + Sync) -> (Counts, Duration) {
-    let options = Options::default();
+fn best(
+    wasm: &[u8],
+    test: &str,
+    strategy: &str,
+    run: impl Fn(Execution) -> Counts + Sync,
+) -> (Counts, Duration) {
+    let options = Options { footprints: rests_on_footprints(strategy), ..Options::default() };
     let instrumented = instrument(wasm, &options).expect("a good module");
     let engine = engine(None).expect("the engine can be set up");
     let artifact = Artifact::compile(&engine, wasm.into(), instrumented, options).expect("it compiles");

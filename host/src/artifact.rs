@@ -6,6 +6,7 @@ use crate::machine::host::Host;
 use crate::outcome::BugKind;
 use crate::symbols;
 use anyhow::{Result, anyhow, bail};
+use coyote_abi::rt;
 use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable};
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Engine, Linker, Module};
@@ -102,6 +103,19 @@ impl Artifact {
     pub fn entry(&self, export: &str) -> Option<u32> {
         let is = |e: &Entry| matches!(e, Entry::Export(name) if name == export);
         self.table.entries.iter().position(is).map(|i| i as u32)
+    }
+
+    /// Whether the guest can know the time: from a clock, from how long it waits until a point in time, or from
+    /// when a file was changed.
+    pub fn tells_time(&self) -> bool {
+        const TELLING: &[&str] = &[
+            "now",
+            "clock_time_get",
+            rt::WASI_POLL_ONEOFF,
+            "fd_filestat_get",
+            "path_filestat_get",
+        ];
+        self.module.imports().any(|import| TELLING.contains(&import.name()))
     }
 
     /// Defines the imports that the user declared with `--stub` without an answer: a call is a bug.

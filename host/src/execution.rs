@@ -129,6 +129,7 @@ impl Execution {
             let mut runtime = Runtime::new(start, settings.at_exit, knows_joins, faults);
             runtime.files = machine.conductor().runtime.files.clone();
             runtime.program = test.export == "_start";
+            runtime.tells_time = artifact.tells_time();
             runtime
         };
         // A program initialises itself.

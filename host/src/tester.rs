@@ -30,6 +30,7 @@ use crate::replay::{self, Replayed};
 use crate::trace::Trace;
 use anyhow::{Context as _, Result, anyhow};
 use coyote_instrumenter::{Options, Pass, instrument_with};
+use coyote_strategies::search::rests_on_footprints;
 use coyote_strategies::{Context, by_name};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone)]
 pub struct Tester {
     artifact: Arc<Artifact>,
+    /// Whether passes of the user's made it.
+    has_passes: bool,
     /// How tests are executed. As the command line's defaults.
     pub settings: Settings,
     /// All choices follow from it. 0 unless set.
@@ -62,13 +65,15 @@ impl Tester {
     pub fn with(wasm: &[u8], options: &Options, passes: &[&dyn Pass]) -> Result<Tester> {
         let instrumented = instrument_with(wasm, options, passes)?;
         let artifact = Artifact::compile(&engine(None)?, wasm.into(), instrumented, options.clone())?;
-        Ok(Tester::of(Arc::new(artifact)))
+        Ok(Tester { has_passes: !passes.is_empty(), ..Tester::of(Arc::new(artifact)) })
     }
 
     /// For a module that is compiled already.
     pub fn of(artifact: Arc<Artifact>) -> Tester {
         Tester {
             artifact,
+            // Nobody knows. With some, it cannot be made anew.
+            has_passes: true,
             settings: Settings::default(),
             seed: 0,
             budget: Budget::default(),
@@ -92,13 +97,18 @@ impl Tester {
         })
     }
 
-    /// Explores a test by a strategy or search that has a name on the command line.
+    /// Explores a test by a strategy or search that has a name on the command line. For a search that rests on
+    /// what steps touch, such as `dpor`, the module is instrumented once more, so that it tells.
     ///
     /// # Errors
-    /// There is no such test or strategy, or the environment fails. A bug of the guest is no error: it
+    /// There is no such test or strategy, the search needs [`Options::footprints`] of a module with passes of
+    /// the user's, or the environment fails. A bug of the guest is no error: it
     /// stands in [`Exploration::found`], and its trace is on disk.
     pub fn explore(&self, test: &str, strategy: &str) -> Result<Exploration> {
         if coyote_strategies::search::is_search(strategy) {
+            if rests_on_footprints(strategy) && !self.artifact.options.footprints && !self.has_passes {
+                return self.telling()?.explore(test, strategy);
+            }
             let test = self.test(test)?;
             let interrupted = AtomicBool::new(false);
             return Ok(search::explore(&self.plan(&test), strategy, None, &interrupted, &Unwatched)?);
@@ -113,6 +123,15 @@ impl Tester {
         let test = self.test(test)?;
         let interrupted = AtomicBool::new(false);
         Ok(sample::explore(&self.plan(&test), strategy, &interrupted, &Unwatched)?)
+    }
+
+    /// The same for a module that tells what its steps touch.
+    fn telling(&self) -> Result<Tester> {
+        let wasm = &self.artifact.original;
+        let options = Options { footprints: true, ..self.artifact.options.clone() };
+        let instrumented = instrument_with(wasm, &options, &[])?;
+        let artifact = Artifact::compile(self.artifact.engine(), wasm.clone(), instrumented, options)?;
+        Ok(Tester { artifact: Arc::new(artifact), ..self.clone() })
     }
 
     fn plan<'a>(&'a self, test: &'a Test) -> Plan<'a> {

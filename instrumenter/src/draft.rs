@@ -88,6 +88,8 @@ pub struct Draft<'a> {
     pub treatments: Vec<Treatment>,
     /// Functions whose accesses are an allocator's.
     pub allocating: BTreeSet<u32>,
+    /// Functions that are told of nothing: see [`crate::options::UNTOLD`].
+    pub untold: BTreeSet<u32>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Owners>,
     /// Number of accesses that are no points since only the function's own frame is touched.
@@ -134,11 +136,18 @@ impl<'a> Draft<'a> {
             changes_tables: false,
             treatments: vec![Treatment::default(); original.functions.len()],
             allocating: BTreeSet::new(),
+            untold: BTreeSet::new(),
             owners: None,
             private_accesses: BTreeMap::new(),
             origin,
             imports: BTreeMap::new(),
         })
+    }
+
+    /// Whether the host is told what a function touches that is no point. Not what an allocator does to its
+    /// own heap: which block it hands out is told when it has.
+    pub fn tells_footprint(&self, origin: u32) -> bool {
+        self.options.footprints && !self.allocating.contains(&origin) && !self.untold.contains(&origin)
     }
 
     /// Index in the original module of the function that this one came from.

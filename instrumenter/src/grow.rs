@@ -22,6 +22,7 @@
 
 use crate::code::Code;
 use crate::draft::{Draft, sequences};
+use crate::effects;
 use coyote_abi::rt;
 use walrus::ir::*;
 use walrus::{ConstExpr, FunctionId, GlobalId, ValType};
@@ -74,11 +75,16 @@ fn grows(draft: &Draft, id: FunctionId) -> bool {
 fn add_grow(draft: &mut Draft, pages: GlobalId) -> FunctionId {
     let memory = draft.memory;
     let grown = draft.import(rt::MEMORY_GROWN, &[ValType::I32], &[ValType::I32]);
+    // Its answer is the size.
+    let seen = draft.options.footprints.then(|| effects::import(draft));
     let delta = draft.module.locals.add(ValType::I32);
     let old = draft.module.locals.add(ValType::I32);
     let new = draft.module.locals.add(ValType::I32);
     draft.add_function("__cy_grow", &[delta], &[ValType::I32], |function| {
         let mut code = Code::default();
+        if let Some(seen) = seen {
+            code.i32(rt::Seen::MemorySize.of(0)).i32(0).i32(0).call(seen);
+        }
         // More than the address space: `old + delta` must not wrap around.
         code.global_get(pages).set(old);
         code.get(delta).i32(PAGES_MAX as i32).get(old).binary(BinaryOp::I32Sub).binary(BinaryOp::I32GtU);

@@ -18,6 +18,7 @@
 //! - `points`: announces memory accesses. With `scope`: filters on function names, `access`:
 //!   what instructions do to memory, `frame`: accesses that nobody else can see.
 //! - `owners`: points only where memory is shared.
+//! - `effects`: what steps touch that is no point, for searches that rest on that.
 //! - `ticks`: the countdown. With `calls`: the call graph.
 //! - `atomic`: brackets around atomic functions. With `allocator`: what allocators do to blocks.
 //! - `harness`: where a test harness calls a test.
@@ -36,6 +37,7 @@ mod check;
 mod code;
 mod draft;
 mod dump;
+mod effects;
 mod emit;
 mod entry;
 mod error;
@@ -134,6 +136,7 @@ fn prepare<'a>(
     sections::sections(&mut draft)?;
     let calls = Calls::new(&draft.module);
     points::points(&mut draft, &calls)?;
+    effects::effects(&mut draft);
     ticks::ticks(&mut draft, &calls);
     atomic::atomic(&mut draft);
     harness::harness(&mut draft);

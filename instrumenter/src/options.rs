@@ -42,6 +42,9 @@ pub struct Options {
     pub no_points_in: Vec<String>,
     /// If not empty: only these functions' own memory accesses are scheduling points.
     pub points_only_in: Vec<String>,
+    /// Whether the host is told what steps touch that is no scheduling point: for searches that rest on that.
+    /// Changes neither points nor sites.
+    pub footprints: bool,
     /// Imports that nobody is to provide: `module.name`, whose call is a bug, or `module.name=ANSWER`. The
     /// answer is empty for a function that returns nothing, a number, a list of numbers with commas or
     /// `choose:N`, and of several the strategy chooses one.
@@ -65,7 +68,7 @@ pub enum Fault {
 impl Options {
     /// Whether the host is told what allocators do.
     pub fn follows_allocators(&self) -> bool {
-        self.memory_errors || self.follows_owners()
+        self.memory_errors || self.follows_owners() || self.footprints
     }
 
     /// Whether an access is a scheduling point only where memory is shared.
@@ -84,6 +87,7 @@ impl Default for Options {
             memory_errors: true,
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),
+            footprints: false,
             stubs: Vec::new(),
             fault: None,
         }
@@ -166,6 +170,11 @@ pub const UNGUARDED: &[&str] = &[
 ///
 /// Besides, the linker's function that fills a new thread's own variables.
 pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
+
+/// Of these, what is no part of what a step touches: functions that begin and end threads, whose list of
+/// finished threads and count of running ones mean nothing to the program, and what says of which kind a mutex
+/// is, which is the same whenever it is said.
+pub const UNTOLD: &[&str] = &["__coyote_{prepare,started,thread,finish,mutex}", "__wasm_init_tls"];
 
 /// A function of wasi-libc that stores through a null pointer, which its callers pass: localtime and its kin
 /// would be memory errors.

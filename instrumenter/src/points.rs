@@ -31,9 +31,9 @@
 use crate::access::{access, bulk};
 use crate::code::Code;
 use crate::draft::{Draft, Owners, Treatment, sequences, site_location};
-use crate::options::{ALLOCATORS, C_SDK, EXCUSED, HARNESS, PATHS, Points, STDIO, UNGUARDED};
+use crate::options::{ALLOCATORS, C_SDK, EXCUSED, HARNESS, PATHS, Points, STDIO, UNGUARDED, UNTOLD};
 use crate::scope::{Scope, library_names, names_of};
-use crate::{Error, calls, calls::Calls, frame};
+use crate::{Error, calls, calls::Calls, effects, frame};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
@@ -41,7 +41,7 @@ use walrus::{FunctionId, LocalFunction, LocalId, ValType};
 
 pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     treat(draft, calls)?;
-    if draft.options.points == Points::Sync {
+    if draft.options.points == Points::Sync && !draft.options.footprints {
         return Ok(());
     }
     if draft.options.follows_owners() {
@@ -50,8 +50,9 @@ pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let points = draft.treatments[origin as usize] == Treatment::Points;
-        if points || draft.owners.is_some() && !draft.allocating.contains(&origin) {
-            draft.edit(id, |draft, function| announce_in(draft, origin, function, points));
+        let told = draft.tells_footprint(origin);
+        if points || told || draft.owners.is_some() && !draft.allocating.contains(&origin) {
+            draft.edit(id, |draft, function| announce_in(draft, origin, function, points, told));
         }
     }
     Ok(())
@@ -72,6 +73,7 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
     let harness: &[&str] = if draft.original.libtest { HARNESS } else { &[] };
     let own = C_SDK.iter().chain(EXCUSED).chain(harness).copied();
+    let untold = Scope::new(UNTOLD.iter().copied())?;
     let excluded = Scope::new(options.no_points_in.iter().map(String::as_str).chain(own))?;
     let included = Scope::new(options.points_only_in.iter().map(String::as_str))?;
     let functions = draft.guest_functions();
@@ -81,6 +83,9 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
         let exported = draft.original.exported_as.get(&origin).into_iter().flatten();
         let library: Vec<String> = library_names(&names).cloned().chain(exported.clone().cloned()).collect();
         names.extend(exported.cloned());
+        if untold.matching(&names).is_some() {
+            draft.untold.insert(origin);
+        }
         draft.treatments[origin as usize] =
             if let Some(pattern) = atomic.matching(&names).or_else(|| defaults.matching(&library)) {
                 Treatment::Atomic(pattern.to_string())
@@ -158,6 +163,9 @@ fn outside(draft: &Draft, calls: &Calls, bracketed: &BTreeSet<FunctionId>) -> BT
     outside
 }
 
+/// The position of a local for an instruction's result: none of an operand.
+const RESULT: usize = usize::MAX;
+
 /// Locals in which operands are set aside, shared by all accesses of a function.
 #[derive(Default)]
 pub struct Aside(BTreeMap<(ValType, usize), LocalId>);
@@ -187,10 +195,12 @@ impl Aside {
     }
 }
 
-/// Announces the accesses of a function; if they are no points, only keeps the owner table.
-fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool) {
+/// Announces the accesses of a function; if they are no points, only keeps the owner table, and tells of
+/// them if the host wants to know.
+fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool, told: bool) {
+    let level = draft.options.points;
     let private = match draft.stack_pointer {
-        Some(sp) if draft.options.points == Points::Heap => {
+        Some(sp) if level == Points::Heap || told => {
             frame::private_accesses(&draft.module, function, sp, draft.memory)
         }
         _ => Default::default(),
@@ -209,27 +219,47 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
         for (index, (instr, at)) in instrs.into_iter().enumerate() {
             let location = draft.location(origin, at);
             if let Some(access) = access(&instr, memory) {
-                if private.contains(&(sequence, index)) {
+                let counts = level == Points::Heap || access.kind.is_atomic() && level == Points::Atomic;
+                if level == Points::Heap && private.contains(&(sequence, index)) {
                     *draft.private_accesses.entry(origin).or_default() += u32::from(points);
-                } else if access.kind.is_atomic() || draft.options.points == Points::Heap {
+                } else if counts || told && !private.contains(&(sequence, index)) {
                     let mut types = vec![ValType::I32];
                     types.extend(&access.values);
                     let (operands, again) = aside.operands(draft, &mut code, &types);
-                    if let Some(owners) = draft.owners {
+                    if counts && let Some(owners) = draft.owners {
                         let address = (&operands[0], access.offset);
                         owners.ask(function, &mut code, address, access.size, access.kind.writes());
                     }
-                    let call = points.then(|| {
+                    let call = (points && counts).then(|| {
                         let site = draft.site(location, access.kind, access.size, access.offset);
                         announcement(draft, rt::POINT, site, &operands[..1])
                     });
-                    conclude(draft, function, &mut code, call);
+                    if told && call.is_none() {
+                        effects::tell_access(draft, &mut code, &access, &operands[0]);
+                    }
+                    if counts {
+                        conclude(draft, function, &mut code, call);
+                    }
                     code.append(again);
+                    if told && access.kind == OpKind::CompareExchange {
+                        code.push(instr, at);
+                        let result = aside.local(draft, access.values[0], RESULT);
+                        effects::tell_exchange(draft, function, &mut code, &access, &operands, result);
+                        continue;
+                    }
                 }
             } else if let Some(bulk) = bulk(&instr, memory)
-                && draft.options.points == Points::Heap
+                && (told || level == Points::Heap)
             {
                 let (operands, again) = aside.operands(draft, &mut code, &[ValType::I32; 3]);
+                if !(points && level == Points::Heap) && told {
+                    effects::tell_bulk(draft, &mut code, bulk, &operands);
+                }
+                if level != Points::Heap {
+                    code.append(again);
+                    code.push(instr, at);
+                    continue;
+                }
                 if let Some(owners) = draft.owners {
                     owners.ask_range(&mut code, &operands[0], &operands[2], true);
                     if bulk.kind() == OpKind::Copy {
@@ -248,7 +278,7 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                 });
                 conclude(draft, function, &mut code, call);
                 code.append(again);
-            } else if matches!(instr, Instr::AtomicFence(_)) && points {
+            } else if matches!(instr, Instr::AtomicFence(_)) && points && level != Points::Sync {
                 let site = draft.site(location, OpKind::Fence, 0, 0);
                 let zero = Const { value: Value::I32(0) }.into();
                 code.append(announcement(draft, rt::POINT, site, &[zero]));
@@ -270,9 +300,10 @@ fn conclude(draft: &Draft, function: &mut LocalFunction, code: &mut Code, call: 
                 code.append(call);
             });
         }
-        (None, _) => {
+        (None, Some(_)) => {
             code.add(Drop {});
         }
+        (None, None) => {}
     }
 }
 

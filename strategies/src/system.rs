@@ -32,6 +32,14 @@ impl Status {
 pub enum Class {
     /// Guest memory, by address and size.
     Memory,
+    /// That guest memory is as large as it is, by pages.
+    Size,
+    /// Whether the guest's allocator finds memory: a request that does not depends on all others.
+    Heap,
+    /// Entries of tables, and their sizes.
+    Table,
+    /// Globals that workers share, and passive segments.
+    Global,
     Mutex,
     Rwlock,
     Semaphore,
@@ -46,7 +54,7 @@ pub enum Class {
     Wake,
     /// The virtual clock and the queue of timeouts.
     Clock,
-    /// Numbers that the guest sees and whose order of assignment matters, such as workers' handles.
+    /// Numbers that the guest sees and whose order of assignment matters.
     Counter,
     /// A file or directory of the guest's world, by its number.
     File,
@@ -100,9 +108,9 @@ pub enum Effect {
 pub struct Access {
     pub class: Class,
     pub effect: Effect,
-    /// An address, a worker's number, or 0 where there is one object only.
+    /// An address, what identifies a worker in all executions, or 0 where there is one object only.
     pub object: u64,
-    /// Bytes from `object` on; 1 where that has no meaning.
+    /// Bytes of memory, entries of a table or pages from `object` on; 1 where that has no meaning.
     pub size: u32,
 }
 

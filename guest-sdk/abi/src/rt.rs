@@ -48,6 +48,9 @@ pub const ALLOCATOR_ENTER: &str = "allocator_enter";
 pub const ALLOCATOR_EXIT: &str = "allocator_exit";
 /// As `bytes` without a block: nobody knows what this allocator function did.
 pub const ALLOCATOR_UNKNOWN: u32 = u32::MAX;
+/// `seen(what, object, size: i32)`: the running step touches what it did not announce: see [`Seen`]. Only in
+/// modules that tell what their steps touch.
+pub const SEEN: &str = "seen";
 /// `thread_name(name)`: the thread that this worker starts next is called what the `Option<String>` of
 /// Rust's standard library at this address says.
 pub const THREAD_NAME: &str = "thread_name";
@@ -95,6 +98,61 @@ pub enum Action {
     Start = 1,
     /// Load the worker globals and call the same entry again, rewinding.
     Resume = 2,
+}
+
+/// What a call of [`SEEN`] is about, in the lower 8 bits of its first argument. In the others is the number of
+/// the table, global or segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Seen {
+    /// Reads `size` bytes of memory at the address `object`.
+    MemoryRead = 0,
+    MemoryWrite = 1,
+    /// Asks for the size of memory.
+    MemorySize = 2,
+    /// Reads `size` entries of a table from the one at `object` on.
+    TableRead = 3,
+    TableWrite = 4,
+    TableSize = 5,
+    /// Makes the table larger, or tries to.
+    TableGrow = 6,
+    GlobalRead = 7,
+    GlobalWrite = 8,
+    /// Reads a passive data segment.
+    DataRead = 9,
+    DataDrop = 10,
+    /// Reads a passive element segment.
+    ElementsRead = 11,
+    ElementsDrop = 12,
+}
+
+impl Seen {
+    pub const ALL: [Seen; 13] = [
+        Seen::MemoryRead,
+        Seen::MemoryWrite,
+        Seen::MemorySize,
+        Seen::TableRead,
+        Seen::TableWrite,
+        Seen::TableSize,
+        Seen::TableGrow,
+        Seen::GlobalRead,
+        Seen::GlobalWrite,
+        Seen::DataRead,
+        Seen::DataDrop,
+        Seen::ElementsRead,
+        Seen::ElementsDrop,
+    ];
+
+    /// The first argument of a call about the table, global or segment of this number.
+    pub fn of(self, number: u32) -> i32 {
+        (number << 8 | self as u32) as i32
+    }
+
+    /// The inverse of [`Seen::of`].
+    pub fn from_argument(argument: i32) -> Option<(Seen, u32)> {
+        let seen = Seen::ALL.get((argument as u32 & 0xff) as usize)?;
+        Some((*seen, argument as u32 >> 8))
+    }
 }
 
 /// The state of a granule in [`OWNERS`]. Worker `w` that has had a granule to itself gives it the byte

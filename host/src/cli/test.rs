@@ -99,7 +99,8 @@ pub fn run(args: &Args) -> Result<Exit> {
     let Some(module) = &args.module else {
         bail!("give a module to test, such as `coyote-wasm test test.wasm`");
     };
-    let options = args.instrument.options();
+    let mut options = args.instrument.options();
+    options.footprints = strategies::search::rests_on_footprints(&args.strategy);
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());

@@ -48,10 +48,6 @@ pub struct Unfinished {
     pub values: Vec<u64>,
 }
 
-/// Forced points within one call of an atomic function before it has to let others run: it may wait
-/// for a worker that blocked inside of such a function.
-const ATOMIC_TICKS_MAX: u32 = 1_000;
-
 /// Forced points for each step of the bound on steps that a worker alone in a test harness may pass.
 const ALONE_TICKS: u64 = 10;
 
@@ -99,9 +95,6 @@ pub struct Conductor {
     /// A step that needs a value from outside: the worker and the bound.
     choosing: Option<(WorkerId, u64)>,
     values: Vec<u64>,
-    atomic_ticks: u32,
-    /// Forced points that a worker alone in a test harness has passed.
-    alone_ticks: u64,
     /// Nothing but plain accesses happened since it was last found that the iteration goes on: they
     /// change neither who is enabled nor whether it has ended.
     settled: bool,
@@ -130,8 +123,6 @@ impl Conductor {
             planned: None,
             choosing: None,
             values: Vec::new(),
-            atomic_ticks: 0,
-            alone_ticks: 0,
             settled: false,
             steps_max: 0,
         }
@@ -139,24 +130,46 @@ impl Conductor {
 
     /// Begins an iteration from a start state.
     pub fn begin(&mut self, start: &Runtime) {
-        self.runtime.reset_to(start);
-        self.runtime.footprint.clear();
-        self.outcome = None;
-        self.exited = false;
-        self.blame = None;
-        self.left_blocked.clear();
-        self.choices.clear();
-        self.decisions = 0;
-        self.concurrency = 0;
-        self.running = None;
-        self.picked = None;
-        self.planned = None;
-        self.choosing = None;
-        self.values.clear();
-        self.atomic_ticks = 0;
-        self.alone_ticks = 0;
-        self.settled = false;
-        self.steps_max = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
+        let Conductor {
+            runtime,
+            // Given by whoever drives the execution.
+            strategy: _,
+            limits,
+            fair,
+            outcome,
+            exited,
+            blame,
+            left_blocked,
+            choices,
+            decisions,
+            concurrency,
+            // The machine's: see `Machine::resize`.
+            memory_bytes: _,
+            null_bytes: _,
+            running,
+            picked,
+            planned,
+            choosing,
+            values,
+            settled,
+            steps_max,
+        } = self;
+        runtime.reset_to(start);
+        runtime.footprint.clear();
+        *outcome = None;
+        *exited = false;
+        *blame = None;
+        left_blocked.clear();
+        choices.clear();
+        *decisions = 0;
+        *concurrency = 0;
+        *running = None;
+        *picked = None;
+        *planned = None;
+        *choosing = None;
+        values.clear();
+        *settled = false;
+        *steps_max = if *fair { limits.fair_steps_max } else { limits.unfair_steps_max };
     }
 
     /// The running worker is about to access memory or to go round a loop: nothing that blocks.
@@ -167,7 +180,7 @@ impl Conductor {
         if self.runtime.is_own_word(operation.object, operation.size) {
             return Answer::Go(0);
         }
-        if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(operation) {
+        if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(worker, operation) {
             return self.access_atomically(worker, operation);
         }
         if self.runtime.alone_in_harness() && self.passes_alone(worker, &operation) {
@@ -190,15 +203,15 @@ impl Conductor {
     /// worker has a longer way to go than the steps of a concurrent test, but may not run for ever.
     #[cold]
     fn passes_alone(&mut self, worker: WorkerId, operation: &Operation) -> bool {
-        self.alone_ticks += u64::from(operation.kind == OpKind::Loop);
+        self.runtime.alone_ticks += u64::from(operation.kind == OpKind::Loop);
         self.violation(worker, operation).is_none()
-            && self.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
+            && self.runtime.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
     }
 
     /// An access that is no scheduling point.
     fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> Answer {
         let Some(violation) = self.violation(worker, &operation) else {
-            self.runtime.touch(operation);
+            self.runtime.touch(worker, operation);
             return Answer::Go(0);
         };
         self.runtime.announce_access(worker, operation);
@@ -216,16 +229,14 @@ impl Conductor {
     }
 
     /// Within an atomic function an access is no scheduling point; a loop becomes one in the end.
-    fn atomic_tick(&mut self, operation: Operation) -> bool {
-        self.atomic_ticks += u32::from(operation.kind == OpKind::Loop);
-        operation.kind == OpKind::Loop && self.atomic_ticks > ATOMIC_TICKS_MAX
+    fn atomic_tick(&mut self, worker: WorkerId, operation: Operation) -> bool {
+        operation.kind == OpKind::Loop && self.runtime.atomic_tick(worker)
     }
 
     pub fn atomic_enter(&mut self) {
         self.settled = false;
         if let Some(worker) = self.running {
             self.runtime.atomic_enter(worker);
-            self.atomic_ticks = 0;
         }
     }
 

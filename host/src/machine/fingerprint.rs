@@ -2,7 +2,7 @@
 
 use super::Machine;
 use super::stack;
-use crate::outcome::Outcome;
+use crate::outcome::{Bound, Outcome};
 use coyote_strategies::{Standing, WorkerId};
 use std::hash::Hash;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
@@ -68,12 +68,16 @@ impl Machine {
         }
         each(Part::Owners, self.with_owners(|owners, table| owners.digest(table)));
         let host = self.store.data();
-        // A step that must not be taken changes nothing but the outcome.
-        let bug = match &host.conductor.outcome {
-            Some(Outcome::Bug(bug)) => xxh3_128_with_seed(bug.kind.name().as_bytes(), 3),
-            _ => 0,
+        // A step that must not be taken, or that ends the program, changes nothing but the outcome. Other ends
+        // follow from the rest; how many steps there may be is no part of a state.
+        let ended = match &host.conductor.outcome {
+            Some(Outcome::Bug(bug)) => bug.kind.name(),
+            Some(Outcome::Bound(Bound::Frames | Bound::NativeStack)) => "bound",
+            Some(Outcome::Passed) if host.conductor.exited => "exited",
+            Some(Outcome::Passed | Outcome::Bound(Bound::Steps(_)) | Outcome::Abandoned) | None => "",
         };
-        each(Part::Runtime, host.conductor.runtime.digest().wrapping_add(bug));
+        let ended = if ended.is_empty() { 0 } else { xxh3_128_with_seed(ended.as_bytes(), 3) };
+        each(Part::Runtime, host.conductor.runtime.digest().wrapping_add(ended));
         each(Part::Globals, xxh3_128_with_seed(&globals, 1));
         if let Some(unfinished) = host.conductor.unfinished() {
             let mut hasher = Xxh3::with_seed(2);

@@ -10,7 +10,7 @@ use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::Request;
 use crate::runtime::heap::Change;
 pub use crate::world::World;
-use coyote_abi::rt::{Action, GLOBAL_BYTES};
+use coyote_abi::rt::{self, Action, GLOBAL_BYTES};
 use coyote_instrumenter::{Entry, Location, SiteTable};
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Standing, WorkerId};
 use std::collections::BTreeSet;
@@ -165,6 +165,22 @@ impl Host {
             || !clean && !self.conductor.runtime.heap.allocating(worker)
     }
 
+    /// See [`coyote_abi::rt::SEEN`].
+    pub fn seen(&mut self, what: i32, object: u32, size: u32) {
+        let Some(worker) = self.conductor.running else { return };
+        let runtime = &mut self.conductor.runtime;
+        let seen = rt::Seen::from_argument(what).expect("it comes from our instrumenter");
+        let own = match seen.0 {
+            rt::Seen::MemoryRead | rt::Seen::MemoryWrite => runtime.is_own_word(object.into(), size),
+            // What an allocator asks for says which addresses it hands out, and no more.
+            rt::Seen::MemorySize => runtime.heap.allocating(worker),
+            _ => false,
+        };
+        if !own {
+            runtime.footprint.seen(seen, object, size);
+        }
+    }
+
     /// Whose calls of an allocator these are: before the first worker runs, it is as if that called.
     fn allocates(&self) -> WorkerId {
         self.conductor.running.unwrap_or(WorkerId(0))
@@ -184,8 +200,18 @@ impl Host {
     pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) -> Option<u32> {
         self.conductor.atomic_exit();
         let worker = self.allocates();
-        let change = self.conductor.runtime.heap.exit(worker, change)?;
-        self.touch_freed(&change);
+        let before = self.conductor.runtime.heap.is_known();
+        let failed = self.conductor.runtime.heap.fails(worker, change);
+        let change = self.conductor.runtime.heap.exit(worker, change);
+        let known = self.conductor.runtime.heap.is_known();
+        let footprint = &mut self.conductor.runtime.footprint;
+        if failed || before != known {
+            // Somebody else took what it needed. And what nobody knows may be anything.
+            footprint.touch(Class::Heap, Effect::Write, 0);
+        }
+        let change = change?;
+        footprint.touch(Class::Heap, Effect::Read, 0);
+        self.touch_blocks(&change);
         let runtime = &self.conductor.runtime;
         let (images, site_table) = (&self.images, &self.table);
         let done = |other: WorkerId, block: std::ops::RangeInclusive<u32>| {
@@ -197,15 +223,33 @@ impl Host {
         Some(change.event)
     }
 
-    /// To free a block is to write it, for whoever accesses it without being ordered. Stacks are left out:
-    /// see [`super::memory_errors`].
-    fn touch_freed(&mut self, change: &Change) {
-        let Some((old, Some(bytes))) = change.freed() else { return };
+    /// To free a block, or to hand it out, is to write it, for whoever accesses it without being ordered: with a
+    /// stale pointer, or beyond the end of another block. Stacks that are freed are left out: see
+    /// [`super::memory_errors`].
+    fn touch_blocks(&mut self, change: &Change) {
         let runtime = &mut self.conductor.runtime;
-        let block = old..=old.saturating_add(bytes);
-        let is_stack = runtime.workers().iter().any(|w| w.start.stack.is_some_and(|s| block.contains(&s.1)));
-        if !is_stack {
-            runtime.footprint.memory(Effect::Write, old.into(), bytes.into());
+        if !runtime.footprint.recording {
+            return;
+        }
+        let taken_back = change.old.and_then(|(old, bytes)| Some((old, bytes?)));
+        let mut touched = change.new;
+        if let Some((old, bytes)) = taken_back {
+            let block = old..=old.saturating_add(bytes);
+            let is_stack =
+                runtime.workers().iter().any(|w| w.start.stack.is_some_and(|s| block.contains(&s.1)));
+            touched = match touched {
+                // It stays where it is, with another size.
+                Some((new, size)) if new == old => Some((new, size.max(bytes))),
+                touched => {
+                    if !is_stack {
+                        runtime.footprint.memory(Effect::Write, old.into(), bytes.into());
+                    }
+                    touched
+                }
+            };
+        }
+        if let Some((new, bytes)) = touched {
+            runtime.footprint.memory(Effect::Write, new.into(), bytes.into());
         }
     }
 
@@ -214,7 +258,10 @@ impl Host {
         let bytes = u64::from(pages) << 16;
         let fits = bytes <= self.memory_bytes_max as u64;
         if fits {
-            self.conductor.memory_bytes = bytes;
+            let allocating =
+                self.conductor.running.is_some_and(|w| self.conductor.runtime.heap.allocating(w));
+            let before = std::mem::replace(&mut self.conductor.memory_bytes, bytes);
+            self.conductor.runtime.footprint.grown(before, bytes, allocating);
         } else {
             self.memory_refused = true;
         }
@@ -419,7 +466,10 @@ pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: 
         }
         Request::Join { handle } => {
             if let Some(worker) = caller.data().conductor.running {
-                caller.data_mut().owners.joined(worker, WorkerId(handle));
+                let host = caller.data_mut();
+                if let Some(ended) = host.conductor.runtime.worker_of(handle) {
+                    host.owners.joined(worker, ended);
+                }
             }
         }
         Request::Spawn(_) => {
@@ -472,10 +522,14 @@ pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
         let mut bytes = std::mem::take(&mut host.image(worker).bytes);
         host.write_fresh_globals(worker, &mut bytes);
         *host.image(worker) = Image { bytes, started: true };
+        if host.table.changes_tables && host.table.entries[start.entry as usize] == Entry::Table {
+            // It begins with what stands in the first table, which its creator calls by its index.
+            host.conductor.runtime.footprint.seen((rt::Seen::TableRead, 0), start.a as u32, 1);
+        }
         Action::Start
     };
     let a = match host.table.entries[start.entry as usize] {
-        Entry::WasiThread => worker.0 as i32,
+        Entry::WasiThread => host.conductor.runtime.worker(worker).handle as i32,
         _ => start.a,
     };
     let (bytes, host) = frames.data_and_store_mut(&mut *caller);

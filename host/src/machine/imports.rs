@@ -53,6 +53,9 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::ATOMIC_EXIT, |mut guest: Guest| {
         guest.data_mut().conductor.atomic_exit();
     })?;
+    linker.func_wrap(rt::MODULE, rt::SEEN, |mut guest: Guest, what: i32, object: i32, size: i32| {
+        guest.data_mut().seen(what, object as u32, size as u32);
+    })?;
     linker.func_wrap(
         rt::MODULE,
         rt::TOUCH,
@@ -165,7 +168,8 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         guest.data_mut().conductor.runtime.detach(worker as u32);
     })?;
     linker.func_wrap(guest::MODULE, "current", |guest: Guest| -> i32 {
-        guest.data().conductor.running.map_or(0, |w| w.0 as i32)
+        let conductor = &guest.data().conductor;
+        conductor.running.map_or(0, |w| conductor.runtime.worker(w).handle as i32)
     })?;
     linker.func_wrap(
         guest::MODULE,

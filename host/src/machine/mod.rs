@@ -90,6 +90,7 @@ impl Machine {
         host.main_stack = stack::main_stack(&artifact);
         host.conductor.null_bytes = stack::null_page(&artifact);
         host.conductor.runtime.heap = Heap::new(artifact.options.memory_errors);
+        host.conductor.runtime.footprint.told = artifact.options.footprints;
         let (store, ports) = instantiate(&artifact, host)?;
         let has = store.data().conductor.memory_bytes as usize;
         if has > memory_bytes_max {
@@ -207,7 +208,9 @@ impl Machine {
             self.load_globals(&self.start.globals.clone())?;
         }
         self.with_owners(|owners, table| owners.begin(table));
+        let start_bytes = self.start.memory_bytes as u64;
         let host = self.store.data_mut();
+        host.conductor.runtime.footprint.start_bytes = start_bytes;
         host.memory_refused = false;
         host.refused_calls.clear();
         host.directories.begin();

@@ -148,7 +148,8 @@ fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
             format!("waits to be woken at the address {address:#x}")
         }
         Request::Join { handle } if blocked => {
-            format!("waits for the end of {}", runtime.title(WorkerId(handle)))
+            let awaited = runtime.worker_of(handle).expect("it would not wait for one that is not there");
+            format!("waits for the end of {}", runtime.title(awaited))
         }
         Request::Sleep { .. } if blocked => "sleeps".into(),
         Request::Assume => "stopped at an assumption that does not hold".into(),

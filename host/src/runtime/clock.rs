@@ -5,13 +5,11 @@ use coyote_strategies::WorkerId;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     now_ns: u64,
-    /// Pending timeouts, earliest first; equal deadlines by worker.
-    timers: Vec<(u64, WorkerId)>,
+    /// Pending timeouts, earliest first; equal deadlines by what the guest calls their workers.
+    timers: Vec<(u64, u32, WorkerId)>,
     /// Reads by `reader` since it last did something else than look: see [`Clock::progress`].
     reads: u32,
     reader: Option<WorkerId>,
-    /// Whether a file has kept the time.
-    stamped: bool,
 }
 
 /// What the real-time clock shows when the monotonic one shows 0: the year 2000 begins.
@@ -44,8 +42,7 @@ impl Clock {
     }
 
     /// The real-time clock for a file's times. It does not move by that.
-    pub fn stamp_ns(&mut self) -> u64 {
-        self.stamped = true;
+    pub fn stamp_ns(&self) -> u64 {
         self.now_ns.saturating_add(REALTIME_NS)
     }
 
@@ -59,12 +56,12 @@ impl Clock {
     }
 
     /// A timeout after this span, unless that is for ever.
-    pub fn start(&mut self, worker: WorkerId, span_ns: u64) {
+    pub fn start(&mut self, worker: WorkerId, handle: u32, span_ns: u64) {
         let deadline = self.now_ns.saturating_add(span_ns);
         if deadline >= FOREVER_NS {
             return;
         }
-        let timer = (deadline, worker);
+        let timer = (deadline, handle, worker);
         let at = self.timers.partition_point(|t| *t < timer);
         self.timers.insert(at, timer);
     }
@@ -72,13 +69,13 @@ impl Clock {
     /// Whether there was a timeout to cancel.
     pub fn cancel(&mut self, worker: WorkerId) -> bool {
         let before = self.timers.len();
-        self.timers.retain(|t| t.1 != worker);
+        self.timers.retain(|t| t.2 != worker);
         self.timers.len() < before
     }
 
     #[inline]
     pub fn earliest(&self) -> Option<WorkerId> {
-        self.timers.first().map(|t| t.1)
+        self.timers.first().map(|t| t.2)
     }
 
     /// Fires the earliest timeout: time moves to its deadline.
@@ -86,19 +83,21 @@ impl Clock {
         if self.timers.is_empty() {
             return None;
         }
-        let (deadline, worker) = self.timers.remove(0);
+        let (deadline, _, worker) = self.timers.remove(0);
         self.now_ns = self.now_ns.max(deadline);
         Some(worker)
     }
 
-    /// What later reads depend on, if there was one or a file kept the time: time, number of reads and reader.
-    pub fn read_state(&self) -> Option<(u64, u32, Option<WorkerId>)> {
-        (self.reader.is_some() || self.stamped).then_some((self.now_ns, self.reads, self.reader))
+    /// What later reads depend on: time, number of reads and reader.
+    pub fn read_state(&self) -> (u64, u32, Option<WorkerId>) {
+        // Timers count for themselves.
+        let Clock { now_ns, timers: _, reads, reader } = self;
+        (*now_ns, *reads, *reader)
     }
 
     /// Pending timeouts as spans from now, for the fingerprint.
     pub fn relative(&self) -> impl Iterator<Item = (u64, WorkerId)> {
-        self.timers.iter().map(|(d, w)| (d.saturating_sub(self.now_ns), *w))
+        self.timers.iter().map(|(d, _, w)| (d.saturating_sub(self.now_ns), *w))
     }
 }
 
@@ -109,12 +108,12 @@ mod tests {
     #[test]
     fn a_timeout_in_ages_never_comes() {
         let mut clock = Clock::default();
-        clock.start(WorkerId(0), u64::MAX);
-        clock.start(WorkerId(1), FOREVER_NS);
+        clock.start(WorkerId(0), 0, u64::MAX);
+        clock.start(WorkerId(1), 1, FOREVER_NS);
         assert_eq!(clock.earliest(), None);
-        clock.start(WorkerId(2), FOREVER_NS - 1);
+        clock.start(WorkerId(2), 2, FOREVER_NS - 1);
         assert_eq!((clock.fire(), clock.now_ns()), (Some(WorkerId(2)), FOREVER_NS - 1));
-        clock.start(WorkerId(3), 1);
+        clock.start(WorkerId(3), 3, 1);
         assert_eq!((clock.earliest(), clock.fire()), (None, None));
     }
 }

@@ -1,71 +1,132 @@
 //! The runtime's part of a fingerprint.
 
-use super::{Request, Runtime};
-use coyote_strategies::WorkerId;
+use super::{Runtime, Worker};
+use coyote_strategies::{Pending, WorkerId};
 use std::hash::Hash;
 use xxhash_rust::xxh3::Xxh3;
 
 impl Runtime {
     /// A hash of all that can influence how the program goes on; steps, names and output are left out,
-    /// and so is the time as long as nobody has read the clock.
+    /// and so is the time if the program can never know it.
     pub fn digest(&self) -> u128 {
-        let key = |w: WorkerId| self.workers[w.index()].key;
+        // Whoever adds a field has to decide here.
+        let Runtime {
+            workers,
+            pending,
+            // Those of them that stand as enabled.
+            enabled: _,
+            current,
+            // A bound on them is a search's own affair.
+            steps: _,
+            assumed_away,
+            // Workers with a depth.
+            atomic_workers: _,
+            mutexes,
+            rwlocks,
+            semaphores,
+            barriers,
+            condvars,
+            futexes,
+            clock,
+            faults,
+            own_word,
+            files,
+            heap,
+            // The same in all executions of a test.
+            at_exit: _,
+            knows_joins: _,
+            program: _,
+            tells_time,
+            over,
+            harness,
+            // A bound like that on steps.
+            alone_ticks: _,
+            // For strategies, for the user, and of a step.
+            events: _,
+            output: _,
+            footprint: _,
+        } = self;
+        let key = |w: WorkerId| workers[w.index()].key;
         let part = |class: u8, fill: &dyn Fn(&mut Xxh3)| {
             let mut hasher = Xxh3::with_seed(u64::from(class));
             fill(&mut hasher);
             hasher.digest128()
         };
         let mut sum = 0u128;
-        for (id, (worker, pending)) in self.workers.iter().zip(&self.pending).enumerate() {
+        for (id, (worker, pending)) in workers.iter().zip(pending).enumerate() {
+            let Worker {
+                // Its hash is the key, and the handle follows from that.
+                path: _,
+                key: _,
+                handle: _,
+                // For reports.
+                name: _,
+                next_name: _,
+                start,
+                request,
+                waiting,
+                wake,
+                detached,
+                children,
+                atomic_depth,
+                atomic_ticks,
+                // An event of the heap. What matters is whether the block is still there.
+                stack_block: _,
+                own_word,
+                random,
+                // As the object and size of its operation: it stands in the worker's frames, too.
+                copy_source: _,
+            } = worker;
+            let Pending { operation, standing } = pending;
             let hash = part(1, &|h| {
                 // The guest knows workers by number, and their order decides ties.
-                (id, worker.start).hash(h);
-                let at = (worker.key, worker.waiting, worker.wake, worker.detached);
-                (at, worker.children, worker.atomic_depth, worker.own_word, worker.random).hash(h);
-                (pending.standing, pending.operation.kind, pending.operation.site).hash(h);
-                match worker.request {
-                    Request::Join { handle } => {
-                        (handle as usize).lt(&self.workers.len()).then(|| key(WorkerId(handle))).hash(h);
-                    }
-                    request => request.hash(h),
-                }
+                (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
+                let at = (worker.key, waiting, wake, detached);
+                (at, children, atomic_depth, atomic_ticks, own_word, random).hash(h);
+                (standing, operation.kind, operation.site).hash(h);
+                request.hash(h);
             });
             sum = sum.wrapping_add(hash);
         }
-        for (address, mutex) in self.mutexes.iter() {
+        for (address, mutex) in mutexes.iter() {
             let holder = mutex.holder.map(|(w, times)| (key(w), times));
             sum = sum.wrapping_add(part(2, &|h| (address, mutex.kind, holder).hash(h)));
         }
-        for (address, lock) in self.rwlocks.iter() {
+        for (address, lock) in rwlocks.iter() {
             let writer = lock.writer.map(key);
             sum = sum.wrapping_add(part(7, &|h| (address, writer, lock.readers.len()).hash(h)));
             for (reader, times) in &lock.readers {
                 sum = sum.wrapping_add(part(8, &|h| (address, key(*reader), times).hash(h)));
             }
         }
-        for (address, semaphore) in self.semaphores.iter() {
+        for (address, semaphore) in semaphores.iter() {
             sum = sum.wrapping_add(part(9, &|h| (address, semaphore).hash(h)));
         }
-        for (address, barrier) in self.barriers.iter() {
+        for (address, barrier) in barriers.iter() {
             sum = sum.wrapping_add(part(10, &|h| (address, barrier.count).hash(h)));
             for w in &barrier.arrived {
                 sum = sum.wrapping_add(part(11, &|h| (address, key(*w)).hash(h)));
             }
         }
-        sum = sum.wrapping_add(part(12, &|h| (self.faults, self.over).hash(h)));
-        for (class, queues) in [(3, &self.condvars), (4, &self.futexes)] {
+        // Within an atomic function only who is in it goes on.
+        let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
+        sum = sum.wrapping_add(part(12, &|h| {
+            (faults, over, assumed_away, alone, own_word, harness).hash(h);
+        }));
+        for (class, queues) in [(3, condvars), (4, futexes)] {
             for (address, queue) in queues.iter() {
                 for w in queue.waiters() {
                     sum = sum.wrapping_add(part(class, &|h| (address, key(*w)).hash(h)));
                 }
             }
         }
-        sum = sum.wrapping_add(self.files.digest());
-        sum = sum.wrapping_add(u128::from(self.heap.digest()));
-        if let Some(read) = self.clock.read_state() {
-            sum = sum.wrapping_add(part(6, &|h| (read.0, read.1, read.2.map(key)).hash(h)));
+        sum = sum.wrapping_add(files.digest());
+        sum = sum.wrapping_add(u128::from(heap.digest()));
+        if *tells_time {
+            let (now_ns, reads, reader) = clock.read_state();
+            sum = sum.wrapping_add(part(6, &|h| (now_ns, reads, reader.map(key)).hash(h)));
         }
-        for (span, w) in self.clock.relative() {
+        for (span, w) in clock.relative() {
             sum = sum.wrapping_add(part(5, &|h| (span, key(w)).hash(h)));
         }
         sum

@@ -2,19 +2,39 @@
 //!
 //! Recorded only when the execution is driven from outside; samplers do not ask. Everything that one
 //! worker's step can change for another is an access, whether the guest's code does it or the host on its
-//! behalf. Left out, and named in the verdicts of searches that rely on the relation, is what happens in
-//! atomic functions ([`Runtime::atomic_enter`]) and which bytes a program writes to its output first.
+//! behalf. What the guest's code does between two scheduling points it says only if it was instrumented for
+//! that ([`coyote_abi::rt::SEEN`], `Options::footprints`). Left out, and named in the verdicts of searches that rely on the
+//! relation, are the addresses that an allocator hands out and which bytes a program writes to its output first.
 
 use super::lock::Look;
 use super::{Lock, Place, Request, Runtime, Wake};
+use coyote_abi::rt::Seen;
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 /// The accesses of the present step.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Footprint {
     pub recording: bool,
+    /// Whether the guest says what its steps touch that is no scheduling point: whether a compare-exchange
+    /// wrote, too.
+    pub told: bool,
+    /// Size of memory when iterations start. Who accesses more depends on who made it larger.
+    pub start_bytes: u64,
     accesses: Vec<Access>,
 }
+
+impl Default for Footprint {
+    fn default() -> Footprint {
+        Footprint { recording: false, told: false, start_bytes: u64::MAX, accesses: Vec::new() }
+    }
+}
+
+/// Pages of a 32-bit address space: all that the size of memory is about.
+const PAGES: u32 = 1 << 16;
+const PAGE_BITS: u32 = 16;
+/// So far back is looked for an access that a new one can be joined with. A loop over a text touches a few
+/// places in turn.
+const JOINED: usize = 8;
 
 /// A copy of a state belongs to no step.
 impl Clone for Footprint {
@@ -32,8 +52,11 @@ impl Footprint {
         self.accesses.clear();
     }
 
+    /// What a call of the host touched of guest memory.
     pub fn extend(&mut self, accesses: Vec<Access>) {
-        self.accesses.extend(accesses);
+        for Access { effect, object, size, .. } in accesses {
+            self.memory(effect, object, size.into());
+        }
     }
 
     #[inline]
@@ -46,8 +69,83 @@ impl Footprint {
     /// An access of guest memory.
     #[inline]
     pub fn memory(&mut self, effect: Effect, address: u64, length: u64) {
+        if self.recording
+            && let Some(access) = bytes(effect, address, length)
+        {
+            self.add(access);
+        }
+    }
+
+    /// An access of guest memory, with what it depends on besides.
+    fn add(&mut self, access: Access) {
+        self.accesses.push(access);
+        if access.class == Class::Memory && access.object + u64::from(access.size) > self.start_bytes {
+            let first = access.object.max(self.start_bytes) >> PAGE_BITS;
+            let last = (access.object + u64::from(access.size) - 1) >> PAGE_BITS;
+            let size = (last - first + 1) as u32;
+            self.join(Access { class: Class::Size, effect: Effect::Read, object: first, size });
+        }
+    }
+
+    /// Adds an access, or makes one that is there already larger by it: there may be many of these.
+    fn join(&mut self, access: Access) {
+        let end = |a: &Access| a.object + u64::from(a.size);
+        let recent = self.accesses.len().saturating_sub(JOINED);
+        let meets = |a: &&mut Access| {
+            (a.class, a.effect) == (access.class, access.effect)
+                && a.object <= end(&access)
+                && access.object <= end(a)
+        };
+        match self.accesses[recent..].iter_mut().find(meets) {
+            Some(known) => {
+                let (first, last) = (known.object.min(access.object), end(known).max(end(&access)));
+                known.object = first;
+                known.size = (last - first).min(u64::from(u32::MAX)) as u32;
+            }
+            None if access.class == Class::Memory => self.add(access),
+            None => self.accesses.push(access),
+        }
+    }
+
+    /// Memory has grown to so many bytes. Which memory an allocator asked for is not seen by others that do.
+    pub fn grown(&mut self, from_bytes: u64, to_bytes: u64, allocating: bool) {
         if self.recording {
-            self.accesses.extend(bytes(effect, address, length));
+            let first = from_bytes >> PAGE_BITS;
+            let size = match allocating {
+                true => ((to_bytes >> PAGE_BITS) - first) as u32,
+                false => PAGES - first as u32,
+            };
+            if size > 0 {
+                let effect = Effect::Write;
+                self.accesses.push(Access { class: Class::Size, effect, object: first, size });
+            }
+        }
+    }
+
+    /// What the guest says that it touches between two scheduling points: see [`coyote_abi::rt::SEEN`].
+    pub fn seen(&mut self, (seen, number): (Seen, u32), object: u32, size: u32) {
+        use Effect::{Read, Write};
+        /// Above all entries of a table: its size.
+        const SIZE: u64 = u32::MAX as u64;
+        let in_table = |object: u64| u64::from(number) << 32 | object;
+        let (class, effect, object, size) = match seen {
+            Seen::MemoryRead => (Class::Memory, Read, object.into(), size),
+            Seen::MemoryWrite => (Class::Memory, Write, object.into(), size),
+            Seen::MemorySize => (Class::Size, Read, 0, PAGES),
+            Seen::TableRead => (Class::Table, Read, in_table(object.into()), size),
+            Seen::TableWrite => (Class::Table, Write, in_table(object.into()), size),
+            Seen::TableSize => (Class::Table, Read, in_table(SIZE), 1),
+            // Who reads what is there only afterwards depends on it too.
+            Seen::TableGrow => (Class::Table, Write, in_table(0), u32::MAX),
+            Seen::GlobalRead => (Class::Global, Read, number.into(), 1),
+            Seen::GlobalWrite => (Class::Global, Write, number.into(), 1),
+            Seen::DataRead => (Class::Global, Read, 1 << 32 | u64::from(number), 1),
+            Seen::DataDrop => (Class::Global, Write, 1 << 32 | u64::from(number), 1),
+            Seen::ElementsRead => (Class::Global, Read, 2 << 32 | u64::from(number), 1),
+            Seen::ElementsDrop => (Class::Global, Write, 2 << 32 | u64::from(number), 1),
+        };
+        if self.recording && size > 0 {
+            self.join(Access { class, effect, object, size });
         }
     }
 }
@@ -58,41 +156,45 @@ fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
     (size > 0).then_some(Access { class: Class::Memory, effect, object: address, size })
 }
 
-/// The guest memory at an operation's object, if that is what it accesses.
-fn memory(operation: Operation) -> Option<Access> {
-    let effect = if operation.kind.writes() { Effect::Write } else { Effect::Read };
+/// The guest memory at an operation's object, if that is what it accesses. `told`: the guest says afterwards
+/// whether a compare-exchange wrote.
+fn memory(operation: Operation, told: bool) -> Option<Access> {
+    let reads = told && operation.kind == OpKind::CompareExchange;
+    let effect = if operation.kind.writes() && !reads { Effect::Write } else { Effect::Read };
     let access = bytes(effect, operation.object, operation.size.into());
     access.filter(|_| operation.kind.accesses_memory())
 }
 
 impl Runtime {
-    /// A memory access is executed.
-    pub fn touch(&mut self, operation: Operation) {
+    /// The worker executes a memory access that is no scheduling point.
+    pub fn touch(&mut self, id: WorkerId, operation: Operation) {
         if self.footprint.recording {
-            self.footprint.accesses.extend(memory(operation));
+            let [access, source] = self.of_memory(id, operation, self.footprint.told);
+            access.into_iter().chain(source).for_each(|access| self.footprint.join(access));
         }
     }
 
     /// The worker executes its pending memory access or first step.
     pub(super) fn touch_plainly(&mut self, id: WorkerId) {
         if self.footprint.recording {
-            let mut accesses = std::mem::take(&mut self.footprint.accesses);
-            self.plain(id, &mut accesses);
-            self.footprint.accesses = accesses;
+            let operation = self.pending(id).operation;
+            if operation.kind == OpKind::Start {
+                self.footprint.touch(Class::Birth, Effect::Await, self.worker(id).key);
+            }
+            let [access, source] = self.of_memory(id, operation, self.footprint.told);
+            access.into_iter().chain(source).for_each(|access| self.footprint.add(access));
         }
     }
 
-    /// What a worker's pending operation touches, if the runtime has nothing to do for it.
-    fn plain(&self, id: WorkerId, into: &mut Vec<Access>) {
-        let operation = self.pending(id).operation;
-        into.extend(memory(operation));
-        match operation.kind {
-            OpKind::Start => into.push(Access::new(Class::Birth, Effect::Await, id.0.into())),
+    /// What an operation of a worker does to memory, if the runtime has nothing to do for it.
+    fn of_memory(&self, id: WorkerId, operation: Operation, told: bool) -> [Option<Access>; 2] {
+        let source = match operation.kind {
             OpKind::Copy => {
-                into.extend(bytes(Effect::Read, self.worker(id).copy_source.into(), operation.size.into()))
+                bytes(Effect::Read, self.worker(id).copy_source.into(), operation.size.into())
             }
-            _ => {}
-        }
+            _ => None,
+        };
+        [memory(operation, told), source]
     }
 
     /// What a pick is known to touch before it is executed: see `System::announced`.
@@ -100,9 +202,15 @@ impl Runtime {
         let id = pick.worker();
         let worker = self.worker(id);
         if pick == Pick::Step(id) && worker.request == Request::Step {
-            return self.plain(id, into);
+            let operation = self.pending(id).operation;
+            if operation.kind == OpKind::Start {
+                into.push(Access::new(Class::Birth, Effect::Await, worker.key));
+            }
+            // Nobody knows yet whether a compare-exchange writes.
+            return into.extend(self.of_memory(id, operation, false).into_iter().flatten());
         }
         let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
+        let wake = |effect| Access::new(Class::Wake, effect, worker.key);
         if let Pick::Timeout(_) = pick {
             if let Some(queue) = worker.request.queue() {
                 add(queue.class, Effect::Write, queue.address);
@@ -111,18 +219,21 @@ impl Runtime {
                 add(lock.place().class, Effect::Read, lock.place().address);
             }
             add(Class::Clock, Effect::Write, 0);
-            return add(Class::Wake, Effect::Enable, id.0);
+            return into.push(wake(Effect::Enable));
         }
         let awaits = match worker.wake {
             Some(wake) => wake != Wake::Spurious,
             None => !matches!(worker.request, Request::Lock { .. }),
         };
         if worker.waiting && awaits {
-            add(Class::Wake, Effect::Await, id.0);
+            into.push(wake(Effect::Await));
         }
+        let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
         match worker.request {
-            Request::Spawn(_) => add(Class::Counter, Effect::Write, 0),
-            Request::Join { handle } => add(Class::End, Effect::Await, handle),
+            Request::Join { handle } => {
+                let ended = self.worker_of(handle).map(|w| self.worker(w).key);
+                into.extend(ended.map(|key| Access::new(Class::End, Effect::Await, key)));
+            }
             // Its time was up.
             Request::Lock { .. } if worker.wake.is_some() => {}
             Request::Lock { lock, span_ns } => {

@@ -9,7 +9,7 @@
 use super::Runtime;
 use coyote_strategies::WorkerId;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Harness {
     /// There is none, or it is a program like any other.
     #[default]
@@ -79,6 +79,7 @@ impl Runtime {
     /// What was until now does not count: the test begins.
     pub fn begin_test(&mut self) {
         self.steps = 0;
+        self.alone_ticks = 0;
         self.output.clear();
         self.events.clear();
     }

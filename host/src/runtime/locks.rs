@@ -80,7 +80,7 @@ impl Runtime {
         let look = self.look(id, lock);
         let waited = std::mem::take(&mut self.workers[id.index()].waiting);
         if waited && self.workers[id.index()].wake.take() == Some(Wake::TimedOut) {
-            self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+            self.footprint.touch(Class::Wake, Effect::Await, self.workers[id.index()].key);
             if self.planted(Planted::TimedOutTakes) && look == Look::Free {
                 self.take(id, lock, true);
             }

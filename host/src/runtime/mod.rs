@@ -120,6 +120,12 @@ pub enum Stream {
     Log,
 }
 
+/// What the guest calls workers that others than the first one created. wasi-threads has numbers up to 2^29.
+const HASHED_HANDLES: std::ops::Range<u32> = 1 << 16..1 << 29;
+
+/// Forced points within one call of an atomic function before it has to let others run.
+const ATOMIC_TICKS_MAX: u32 = 1_000;
+
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]
 pub struct Runtime {
@@ -151,9 +157,13 @@ pub struct Runtime {
     knows_joins: bool,
     /// Whether the first worker runs a program: its return ends the process.
     pub program: bool,
+    /// Whether the program can know the time: if not, states that differ in it alone are equal.
+    pub tells_time: bool,
     /// Whether it has returned.
     over: bool,
     harness: Harness,
+    /// Forced points that a worker alone in a test harness has passed.
+    pub alone_ticks: u64,
     /// What strategies want to know, until it is drained.
     pub events: Vec<Event>,
     pub output: Vec<Output>,
@@ -171,31 +181,64 @@ impl Runtime {
 
     /// Becomes equal to `other`, keeping allocations: an iteration begins with this.
     pub fn reset_to(&mut self, other: &Runtime) {
-        self.workers.clone_from(&other.workers);
-        self.pending.clone_from(&other.pending);
-        self.enabled.clone_from(&other.enabled);
-        self.current = other.current;
-        self.steps = other.steps;
-        self.assumed_away = other.assumed_away;
-        self.atomic_workers = other.atomic_workers;
-        self.mutexes.clone_from(&other.mutexes);
-        self.rwlocks.clone_from(&other.rwlocks);
-        self.semaphores.clone_from(&other.semaphores);
-        self.barriers.clone_from(&other.barriers);
-        self.condvars.clone_from(&other.condvars);
-        self.futexes.clone_from(&other.futexes);
-        self.clock.clone_from(&other.clock);
-        self.faults = other.faults;
-        self.own_word = other.own_word;
-        self.files.clone_from(&other.files);
-        self.heap.clone_from(&other.heap);
-        self.at_exit = other.at_exit;
-        self.knows_joins = other.knows_joins;
-        self.program = other.program;
-        self.over = other.over;
-        self.harness = other.harness;
-        self.events.clear();
-        self.output.clone_from(&other.output);
+        let Runtime {
+            workers,
+            pending,
+            enabled,
+            current,
+            steps,
+            assumed_away,
+            atomic_workers,
+            mutexes,
+            rwlocks,
+            semaphores,
+            barriers,
+            condvars,
+            futexes,
+            clock,
+            faults,
+            own_word,
+            files,
+            heap,
+            at_exit,
+            knows_joins,
+            program,
+            tells_time,
+            over,
+            harness,
+            alone_ticks,
+            events,
+            output,
+            // Of a step and not of a state: whether it is recorded stays.
+            footprint: _,
+        } = self;
+        workers.clone_from(&other.workers);
+        pending.clone_from(&other.pending);
+        enabled.clone_from(&other.enabled);
+        *current = other.current;
+        *steps = other.steps;
+        *assumed_away = other.assumed_away;
+        *atomic_workers = other.atomic_workers;
+        mutexes.clone_from(&other.mutexes);
+        rwlocks.clone_from(&other.rwlocks);
+        semaphores.clone_from(&other.semaphores);
+        barriers.clone_from(&other.barriers);
+        condvars.clone_from(&other.condvars);
+        futexes.clone_from(&other.futexes);
+        clock.clone_from(&other.clock);
+        *faults = other.faults;
+        *own_word = other.own_word;
+        files.clone_from(&other.files);
+        heap.clone_from(&other.heap);
+        *at_exit = other.at_exit;
+        *knows_joins = other.knows_joins;
+        *program = other.program;
+        *tells_time = other.tells_time;
+        *over = other.over;
+        *harness = other.harness;
+        *alone_ticks = other.alone_ticks;
+        events.clear();
+        output.clone_from(&other.output);
     }
 
     /// What can be picked. A worker inside of an atomic function that can go on is the only one that
@@ -255,23 +298,46 @@ impl Runtime {
         }
     }
 
+    /// The worker that the guest calls so. The first worker is 0 and those that it creates are 1, 2 and so on.
+    /// Others are called by a hash of their path: so the order of creations by different workers cannot be told.
+    pub fn worker_of(&self, handle: u32) -> Option<WorkerId> {
+        // Mostly it is its number, too.
+        let is = |id: &WorkerId| self.workers.get(id.index()).is_some_and(|w| w.handle == handle);
+        Some(WorkerId(handle)).filter(is).or_else(|| self.ids().find(is))
+    }
+
+    /// A name for a new worker, the n-th of its parent.
+    fn new_handle(&self, parent: WorkerId, n: u32, key: u64) -> u32 {
+        if parent.0 == 0 && n < HASHED_HANDLES.start {
+            return n;
+        }
+        // As of a path of one step in billions, the order decides who has it.
+        let mut handle = HASHED_HANDLES.start + (key % u64::from(HASHED_HANDLES.end - HASHED_HANDLES.start)) as u32;
+        while self.worker_of(handle).is_some() {
+            handle = if handle + 1 < HASHED_HANDLES.end { handle + 1 } else { HASHED_HANDLES.start };
+        }
+        handle
+    }
+
     fn create(&mut self, parent: Option<WorkerId>, start: Start) -> WorkerId {
         let id = WorkerId(self.workers.len() as u32);
-        let (path, key, name) = match parent {
-            None => (WorkerPath::default(), 0, None),
-            Some(parent) => {
-                let parent = &mut self.workers[parent.index()];
+        let (path, key, handle, name) = match parent {
+            None => (WorkerPath::default(), 0, 0, None),
+            Some(creator) => {
+                let parent = &mut self.workers[creator.index()];
                 let mut path = Vec::with_capacity(parent.path.0.len() + 1);
                 path.extend_from_slice(&parent.path.0);
                 path.push(parent.children);
                 parent.children += 1;
-                let key = mix(parent.key.wrapping_add(u64::from(parent.children)));
-                (WorkerPath(path), key, parent.next_name.take())
+                let (children, name) = (parent.children, parent.next_name.take());
+                let key = mix(parent.key.wrapping_add(u64::from(children)));
+                (WorkerPath(path), key, self.new_handle(creator, children, key), name)
             }
         };
         self.workers.push(Worker {
             path,
             key,
+            handle,
             name,
             next_name: None,
             start,
@@ -281,6 +347,7 @@ impl Runtime {
             detached: false,
             children: 0,
             atomic_depth: 0,
+            atomic_ticks: 0,
             stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
             own_word: 0,
             random: key,
@@ -289,8 +356,7 @@ impl Runtime {
         self.pending.push(Pending { operation: Operation::START, standing: Standing::Blocked });
         self.stand(id, Standing::Enabled);
         if let Some(parent) = parent {
-            self.footprint.touch(Class::Counter, Effect::Write, 0);
-            self.footprint.touch(Class::Birth, Effect::Enable, id.0.into());
+            self.footprint.touch(Class::Birth, Effect::Enable, key);
             self.events.push(Event::Spawned { parent, child: id });
         }
         id
@@ -313,7 +379,7 @@ impl Runtime {
             Request::Step => true,
             Request::Assume => false,
             Request::Join { handle } => {
-                self.pending.get(handle as usize).is_none_or(|p| p.standing == Standing::Ended)
+                self.worker_of(handle).is_none_or(|w| self.pending(w).standing == Standing::Ended)
             }
             Request::Lock { lock, span_ns } => span_ns.is_some() && over || self.look(id, lock) != Look::Busy,
             Request::Relock { mutex, .. } => over && self.look(id, Lock::Mutex(mutex)) != Look::Busy,
@@ -390,7 +456,7 @@ impl Runtime {
     /// Ends a worker's wait. It is enabled unless its second half needs a mutex that is taken.
     fn wake(&mut self, id: WorkerId, how: Wake) {
         self.workers[id.index()].wake = Some(how);
-        self.footprint.touch(Class::Wake, Effect::Enable, id.0.into());
+        self.footprint.touch(Class::Wake, Effect::Enable, self.workers[id.index()].key);
         if how == Wake::Notified {
             if self.clock.cancel(id) {
                 self.footprint.touch(Class::Clock, Effect::Write, 0);
@@ -417,10 +483,11 @@ impl Runtime {
         if self.current == Some(id) {
             self.current = None;
         }
-        self.footprint.touch(Class::End, Effect::Enable, id.0.into());
+        let (key, handle) = (worker.key, worker.handle);
+        self.footprint.touch(Class::End, Effect::Enable, key);
         self.events.push(Event::Ended(id));
         for i in 0..self.workers.len() {
-            if self.workers[i].request == (Request::Join { handle: id.0 })
+            if self.workers[i].request == (Request::Join { handle })
                 && self.pending[i].standing == Standing::Blocked
             {
                 let worker = WorkerId(i as u32);
@@ -521,9 +588,18 @@ impl Runtime {
 
     /// The worker calls an atomic function.
     pub fn atomic_enter(&mut self, id: WorkerId) {
-        let depth = &mut self.workers[id.index()].atomic_depth;
-        *depth += 1;
-        self.atomic_workers += u32::from(*depth == 1);
+        let worker = &mut self.workers[id.index()];
+        worker.atomic_depth += 1;
+        worker.atomic_ticks = 0;
+        self.atomic_workers += u32::from(worker.atomic_depth == 1);
+    }
+
+    /// The worker goes round a loop in an atomic function. Whether it must let others run by now: it may wait
+    /// for one that blocked inside of such a function.
+    pub fn atomic_tick(&mut self, id: WorkerId) -> bool {
+        let ticks = &mut self.workers[id.index()].atomic_ticks;
+        *ticks = (*ticks + 1).min(ATOMIC_TICKS_MAX + 1);
+        *ticks > ATOMIC_TICKS_MAX
     }
 
     /// The worker returns from an atomic function.
@@ -534,14 +610,14 @@ impl Runtime {
     }
 
     pub fn detach(&mut self, handle: u32) {
-        if let Some(worker) = self.workers.get_mut(handle as usize) {
-            worker.detached = true;
+        if let Some(worker) = self.worker_of(handle) {
+            self.workers[worker.index()].detached = true;
         }
     }
 
     pub fn set_name(&mut self, handle: u32, name: String) {
-        if let Some(worker) = self.workers.get_mut(handle as usize) {
-            worker.name = Some(name);
+        if let Some(worker) = self.worker_of(handle) {
+            self.workers[worker.index()].name = Some(name);
         }
     }
 

@@ -54,15 +54,15 @@ impl Runtime {
             Request::Step => Performed::Continue(0),
             Request::Spawn(start) => {
                 let child = self.create(Some(id), start);
-                Performed::Continue(i64::from(child.0))
+                Performed::Continue(self.worker(child).handle.into())
             }
-            Request::Join { handle } if handle as usize >= self.workers.len() => {
-                misuse(Misuse::JoinOfNobody { handle })
-            }
-            Request::Join { handle } => {
-                self.footprint.touch(Class::End, Effect::Await, handle.into());
-                Performed::Continue(0)
-            }
+            Request::Join { handle } => match self.worker_of(handle) {
+                None => misuse(Misuse::JoinOfNobody { handle }),
+                Some(ended) => {
+                    self.footprint.touch(Class::End, Effect::Await, self.worker(ended).key);
+                    Performed::Continue(0)
+                }
+            },
             Request::Exit => Performed::Ended,
             Request::TestEnd => {
                 self.end_test();

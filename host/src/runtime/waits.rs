@@ -17,7 +17,7 @@ impl Runtime {
         self.stand(id, Standing::Blocked);
         if let Some(span) = span_ns {
             self.footprint.touch(Class::Clock, Effect::Write, 0);
-            self.clock.start(id, span);
+            self.clock.start(id, self.workers[id.index()].handle, span);
         }
         Performed::Blocked
     }
@@ -26,9 +26,9 @@ impl Runtime {
     fn end_wait(&mut self, id: WorkerId) -> Option<Wake> {
         let worker = &mut self.workers[id.index()];
         worker.waiting = false;
-        let wake = worker.wake.take();
+        let (wake, key) = (worker.wake.take(), worker.key);
         if wake != Some(Wake::Spurious) {
-            self.footprint.touch(Class::Wake, Effect::Await, id.0.into());
+            self.footprint.touch(Class::Wake, Effect::Await, key);
         }
         wake
     }

@@ -10,6 +10,7 @@ pub enum Request {
     Step,
     Spawn(Start),
     Join {
+        /// The guest's name for a worker, if there is one of this name.
         handle: u32,
     },
     Exit,
@@ -121,8 +122,10 @@ pub enum Wake {
 #[derive(Clone, Debug)]
 pub struct Worker {
     pub path: WorkerPath,
-    /// Hash of the path: how other state refers to this worker in a fingerprint.
+    /// Hash of the path: how other state refers to this worker in a fingerprint, and steps that touch it.
     pub key: u64,
+    /// What the guest calls it: see [`super::Runtime::worker_of`].
+    pub handle: u32,
     pub name: Option<String>,
     /// What the worker that it starts next will be called.
     pub next_name: Option<String>,
@@ -137,6 +140,8 @@ pub struct Worker {
     pub children: u32,
     /// Depth of functions without scheduling points that it is in.
     pub atomic_depth: u32,
+    /// Forced points since it last entered an atomic function, as far as they matter.
+    pub atomic_ticks: u32,
     /// The event of the heap that allocated the block in which its stack lies, if one did.
     pub stack_block: Option<u32>,
     /// What it has in the word that is each worker's own, while it is suspended.

@@ -15,7 +15,7 @@ fn cache() -> PathBuf {
 }
 
 /// Compiles a program, or says why not.
-fn compile(language: Language, source: &Path, module: &Path, flags: &[&str]) -> Result<(), String> {
+pub fn compile(language: Language, source: &Path, module: &Path, flags: &[&str]) -> Result<(), String> {
     let compiler = Toolchain::find().and_then(|toolchain| Compiler::new(toolchain, &cache()));
     let mut arguments: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
     let text = |path: &Path| path.to_str().unwrap().to_string();
@@ -27,7 +27,7 @@ fn compile(language: Language, source: &Path, module: &Path, flags: &[&str]) -> 
 }
 
 /// Whether programs in a language can be built at all; says so once if not.
-fn can(language: Language) -> bool {
+pub fn can(language: Language) -> bool {
     static C: OnceLock<bool> = OnceLock::new();
     static CPP: OnceLock<bool> = OnceLock::new();
     let (known, extension, text) = match language {

@@ -53,7 +53,9 @@ impl Expected {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
         match options[..] {
             [] | ["--leaks"] => artifact(&self.module),
-            ["--points", "sync"] => compiled(&self.module, Points::Sync),
+            ["--points", "sync"] => {
+                compiled(&self.module, Options { points: Points::Sync, ..Options::default() })
+            }
             _ => panic!("{self:?}: other options are for the command line"),
         }
     }
@@ -78,18 +80,23 @@ pub fn module_path(module: &str) -> PathBuf {
 
 /// An example's module with all points, compiled once for all tests of this process.
 pub fn artifact(module: &str) -> Arc<Artifact> {
-    compiled(module, Points::Heap)
+    compiled(module, Options::default())
 }
 
-fn compiled(module: &str, points: Points) -> Arc<Artifact> {
-    type Artifacts = BTreeMap<(String, Points), Arc<Artifact>>;
+/// The same with what a strategy of this name has to be told.
+pub fn artifact_for(module: &str, strategy: &str) -> Arc<Artifact> {
+    compiled(module, guest::options_for(strategy))
+}
+
+fn compiled(module: &str, options: Options) -> Arc<Artifact> {
+    type Artifacts = BTreeMap<(String, Points, bool), Arc<Artifact>>;
     static ARTIFACTS: OnceLock<Mutex<Artifacts>> = OnceLock::new();
     let mut artifacts = ARTIFACTS.get_or_init(Mutex::default).lock().unwrap_or_else(|e| e.into_inner());
     let make = || {
         let wasm = std::fs::read(module_path(module)).unwrap();
-        guest::compile(&wasm, &Options { points, ..Options::default() }).unwrap()
+        guest::compile(&wasm, &options).unwrap()
     };
-    artifacts.entry((module.into(), points)).or_insert_with(make).clone()
+    artifacts.entry((module.into(), options.points, options.footprints)).or_insert_with(make).clone()
 }
 
 fn run(

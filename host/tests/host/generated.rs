@@ -72,7 +72,7 @@ impl Trace {
 const SCHEDULES_MAX: u64 = 3_000;
 
 /// Every class, or nothing if there are too many schedules.
-fn enumerate(execution: &mut Execution) -> Option<BTreeSet<u64>> {
+pub fn enumerate(execution: &mut Execution) -> Option<BTreeSet<u64>> {
     let (mut classes, mut schedules) = (BTreeSet::new(), 0);
     execution.restart();
     recurse(execution, &Trace::default(), &mut classes, &mut schedules);
@@ -102,7 +102,7 @@ fn recurse(execution: &mut Execution, trace: &Trace, classes: &mut BTreeSet<u64>
 }
 
 /// Every class that DPOR comes to, and how often.
-fn search(execution: &mut Execution) -> BTreeMap<u64, u32> {
+pub fn search(execution: &mut Execution) -> BTreeMap<u64, u32> {
     let mut search = by_name::<Execution>("dpor", 0, None).unwrap();
     let mut paths: Vec<Vec<Decision>> = Vec::new();
     loop {

@@ -4,6 +4,7 @@ use coyote_wasm::artifact::{Artifact, engine};
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, instrument};
+use coyote_wasm::strategies::search::rests_on_footprints;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use wasmtime::Engine;
@@ -30,6 +31,11 @@ pub fn compile(wasm: &[u8], options: &Options) -> Result<Arc<Artifact>, String> 
     let instrumented = instrument(wasm, options).map_err(|e| e.to_string())?;
     let artifact = Artifact::compile(engine, wasm.into(), instrumented, options.clone());
     artifact.map(Arc::new).map_err(|e| format!("{e:#}"))
+}
+
+/// Default options, with what a strategy of this name has to be told.
+pub fn options_for(strategy: &str) -> Options {
+    Options { footprints: rests_on_footprints(strategy), ..Options::default() }
 }
 
 /// A text module that must be all right.

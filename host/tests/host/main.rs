@@ -21,6 +21,8 @@
 //! - [`semantics`]: sync objects against a naive model, all schedules.
 //! - [`std_conformance`]: Rust's std against a naive model.
 //! - [`relation`]: independent steps commute.
+//! - [`runtime`]: the runtime alone: its fingerprint, and what its operations touch.
+//! - [`effects`]: each class of effect that a step can have: all searches come to the same ends.
 //! - [`searches`]: known numbers of executions, verdicts, work resumed.
 //! - [`generated`]: random programs, every class of executions.
 //! - [`published`]: means that others published.
@@ -39,6 +41,7 @@ mod corrupted;
 mod crates;
 mod determinism;
 mod doctor;
+mod effects;
 mod examples;
 mod faults;
 mod files;
@@ -55,6 +58,7 @@ mod process;
 mod published;
 mod readme;
 mod relation;
+mod runtime;
 mod search;
 mod searches;
 mod semantics;

@@ -1,7 +1,7 @@
 //! Primitives of C programs among threads: the outcomes that a search finds are those that POSIX and C
 //! allow. Programs and outcomes are in `examples/c/pthread/outcomes_*.c`.
 
-use super::examples::artifact;
+use super::examples::artifact_for;
 use super::guest;
 use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::outcome::Outcome;
@@ -70,7 +70,7 @@ fn outcome(execution: &Execution) -> String {
 /// What a search that comes to its end has seen, and in how many executions.
 fn searched(claim: &Claim, planted: Option<Planted>) -> (BTreeSet<String>, u64) {
     let settings = Settings { faults: Faults { planted, ..claim.faults }, ..guest::settings() };
-    guest::with(&artifact(claim.module), &claim.test, &settings, |execution| {
+    guest::with(&artifact_for(claim.module, &claim.search), &claim.test, &settings, |execution| {
         let mut search = by_name::<Execution>(&claim.search, 0, None).unwrap();
         let mut outcomes = BTreeSet::new();
         loop {

@@ -1,6 +1,6 @@
 //! Searches over real guests: known numbers of executions, verdicts, prefixes shared, work resumed.
 
-use super::examples::{artifact, index, module_path};
+use super::examples::{artifact_for, index, module_path};
 use super::guest::{self, settings};
 use super::{golden, process};
 use coyote_wasm::execution::Execution;
@@ -20,7 +20,7 @@ fn explore(
     directory: &Path,
     resume: Option<&Path>,
 ) -> Exploration {
-    let artifact = artifact(module);
+    let artifact = artifact_for(module, strategy);
     let test = guest::find(&artifact, test);
     let settings = settings();
     let plan = Plan {
@@ -152,7 +152,7 @@ fn steps(execution: &mut Execution, strategy: &str) -> (u64, u64, u64) {
 fn prefixes_are_not_executed_again() {
     for (test, strategy) in [("rmw_3x2", "dpor"), ("rmw_2x3", "dfs"), ("load_store_3", "dpor")] {
         let (fresh, executed, ends) =
-            guest::with(&artifact("counts"), test, &settings(), |execution| steps(execution, strategy));
+            guest::with(&artifact_for("counts", strategy), test, &settings(), |e| steps(e, strategy));
         // What is cut off counts as executed, but is no end.
         assert!(
             executed <= fresh + ends,

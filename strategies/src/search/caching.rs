@@ -3,9 +3,12 @@
 use super::clocks::{Clock, Clocks, process};
 use super::dependence::{dependent, signature};
 use crate::WorkerId;
-use crate::system::{Access, Decision, Status, System};
+use crate::system::{Access, Class, Decision, Effect, Status, System};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Says that a step created a worker.
+const BORN: (Class, Effect) = (Class::Birth, Effect::Enable);
 
 /// What counts as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +48,9 @@ impl Cache {
     /// A step is complete.
     pub fn push<S: System>(&mut self, system: &S, decisions: &[Decision], partial: &[Access]) {
         if self.caching == Caching::Classes {
-            self.past.push(decisions, partial, system.footprint());
+            let created = system.footprint().iter().any(|a| (a.class, a.effect) == BORN);
+            let number = if created { system.view().workers.len() } else { 0 };
+            self.past.push((decisions, number), partial, system.footprint());
         }
     }
 
@@ -97,7 +102,14 @@ struct Past {
 }
 
 impl Past {
-    fn push(&mut self, decisions: &[Decision], partial: &[Access], footprint: &[Access]) {
+    /// A step, with its decisions and the number of the worker that it created, if it did: who comes next by
+    /// default may depend on numbers.
+    fn push(
+        &mut self,
+        (decisions, number): (&[Decision], usize),
+        partial: &[Access],
+        footprint: &[Access],
+    ) {
         let Decision::Pick(pick) = decisions[0] else { unreachable!("a step begins with a pick") };
         let start = self.touched.len();
         self.touched.extend(partial);
@@ -116,7 +128,7 @@ impl Past {
         let row = &row[..row.len() - row.iter().rev().take_while(|count| **count == 0).count()];
         let half = |salt: u64| {
             let mut hasher = DefaultHasher::new();
-            (salt, decisions, row).hash(&mut hasher);
+            (salt, decisions, number, row).hash(&mut hasher);
             u128::from(hasher.finish())
         };
         let hash = half(1) << 64 | half(2);

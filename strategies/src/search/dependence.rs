@@ -68,15 +68,13 @@ pub fn signature(footprint: &[Access]) -> u64 {
     let mut bits = 0;
     for access in footprint {
         let last = access.object.wrapping_add(u64::from(access.size.max(1)) - 1);
-        // Granules of 8 bytes. A range of 64 of them has every bit.
-        let (first, last) = (access.object >> 3, last >> 3);
-        if access.class != Class::Memory {
-            bits |= bit(access.class, access.object);
-        } else if last.wrapping_sub(first) >= 64 {
+        // Memory in granules of 8 bytes. A range of 64 of them has every bit.
+        let shift = if access.class == Class::Memory { 3 } else { 0 };
+        let (first, last) = (access.object >> shift, last >> shift);
+        if last.wrapping_sub(first) >= 64 {
             return u64::MAX;
-        } else {
-            (first..=last).for_each(|granule| bits |= bit(Class::Memory, granule));
         }
+        (first..=last).for_each(|granule| bits |= bit(access.class, granule));
     }
     bits
 }
@@ -150,8 +148,11 @@ mod tests {
     fn signatures_never_hide_an_overlap() {
         for size in [1, 8, 100, 600] {
             for object in 0..40 {
-                let (a, b) = (memory(Effect::Write, 20, 30), memory(Effect::Write, object, size));
-                assert!(!dependent(&a, &b) || signature(&a) & signature(&b) != 0, "{object} {size}");
+                for class in [Class::Memory, Class::Size, Class::Table] {
+                    let access = |object, size| vec![Access { class, effect: Effect::Write, object, size }];
+                    let (a, b) = (access(20, 30), access(object, size));
+                    assert!(!dependent(&a, &b) || signature(&a) & signature(&b) != 0, "{object} {size}");
+                }
             }
         }
     }

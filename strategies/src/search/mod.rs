@@ -34,7 +34,7 @@ pub mod ses_ss;
 pub mod ss;
 pub mod stratified;
 
-pub use names::{by_name, is_search, shardable};
+pub use names::{by_name, is_search, rests_on_footprints, shardable};
 
 use crate::Pick;
 use crate::system::{Access, Decision, Status, System};

@@ -26,6 +26,13 @@ pub fn shardable(spec: &str) -> bool {
     row(spec).is_some_and(|entry| entry.shardable)
 }
 
+/// Whether the search rests on what steps say that they touch ([`System::footprint`]): what a step leaves
+/// out, it may take for proved.
+pub fn rests_on_footprints(spec: &str) -> bool {
+    let name = spec.split(':').next().unwrap_or_default();
+    is_search(spec) && (name == "dpor" || name.ends_with("+hb"))
+}
+
 /// The search that a user selects by this text; with items, one that does what they say and no more.
 /// Searches that choose at random do so from `seed`. The error says what is wrong with the text.
 pub fn by_name<S: System + 'static>(
@@ -95,6 +102,16 @@ mod tests {
             assert_eq!(search.save(), [Item::default()], "{spec}");
         }
         assert_eq!(by_name::<Toy>("dfs+states", 0, None).map(|s| s.name()), Ok("stateful".into()));
+    }
+
+    #[test]
+    fn what_rests_on_footprints() {
+        for spec in ["dpor", "dfs+hb", "delay-bounding+hb:2", "preemption-bounding+hb"] {
+            assert!(rests_on_footprints(spec), "{spec}");
+        }
+        for spec in ["dfs", "stateful", "preemption-bounding+states:3", "ses", "ses:round-robin:3", "random"] {
+            assert!(!rests_on_footprints(spec), "{spec}");
+        }
     }
 
     #[test]

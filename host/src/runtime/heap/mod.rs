@@ -19,12 +19,15 @@ use blocks::Blocks;
 pub use blocks::{Freed, Live, Wrong};
 use coyote_abi::rt::ALLOCATOR_UNKNOWN;
 use coyote_strategies::WorkerId;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// See the module's documentation. A part of the program's state.
 #[derive(Clone, Debug, Default)]
 pub struct Heap {
     /// Whether errors are looked for. If not, only sizes of blocks are known.
     watching: bool,
+    /// Whether there was a call of an allocator function of an unknown kind.
+    unknown: bool,
     blocks: Blocks,
     /// Events so far, and how many there were when iterations start.
     events: u32,
@@ -72,8 +75,15 @@ impl Heap {
         Heap { start: self.events, depths: Vec::new(), ..self.clone() }
     }
 
+    /// A hash of what decides verdicts.
     pub fn digest(&self) -> u64 {
-        self.blocks.digest()
+        // Events are numbers for reports.
+        let Heap { watching, unknown, blocks, events: _, start: _, depths } = self;
+        let inside: Vec<_> = depths.iter().enumerate().filter(|(_, depth)| **depth > 0).collect();
+        if !inside.is_empty() || *unknown {
+            return xxh3_64(format!("{watching} {unknown} {inside:?}").as_bytes()).wrapping_add(blocks.digest());
+        }
+        blocks.digest()
     }
 
     /// Events before the iteration began.
@@ -113,6 +123,17 @@ impl Heap {
         self.blocks.around(address)
     }
 
+    /// Whether all functions of the allocator so far were of a known kind.
+    pub fn is_known(&self) -> bool {
+        !self.unknown
+    }
+
+    /// Whether a call that the worker is about to leave was refused memory.
+    pub fn fails(&self, worker: WorkerId, (_, new, bytes): (u32, u32, u32)) -> bool {
+        let outermost = self.depths.get(worker.index()) == Some(&1);
+        outermost && new == 0 && bytes > 0 && bytes != ALLOCATOR_UNKNOWN
+    }
+
     /// A worker enters an allocator, to give the block `old` back unless it is 0. What is wrong with that.
     pub fn enter(&mut self, worker: WorkerId, old: u32) -> Option<Blame> {
         if self.depths.len() <= worker.index() {
@@ -138,6 +159,7 @@ impl Heap {
         *depth = depth.saturating_sub(1);
         if outermost && (old, new, bytes) == (0, 0, ALLOCATOR_UNKNOWN) {
             self.watching = false;
+            self.unknown = true;
         }
         let failed = new == 0 && bytes > 0;
         if !outermost || failed || (old, new) == (0, 0) {

@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// Atomic accesses are scheduling points, stores of results are not.
 pub fn compile(program: &Program) -> Arc<Artifact> {
     let wasm = wat::parse_str(to_wat(program)).unwrap_or_else(|e| panic!("{e}\n{}", to_wat(program)));
-    guest::compile(&wasm, &Options { points: Points::Atomic, ..Options::default() }).unwrap()
+    let options = Options { points: Points::Atomic, footprints: true, ..Options::default() };
+    guest::compile(&wasm, &options).unwrap()
 }
 
 fn end(program: &Program, execution: &Execution, outcome: &Outcome) -> End {

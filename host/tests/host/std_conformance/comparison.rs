@@ -36,18 +36,19 @@ const STEPS_MAX: u64 = 400;
 
 /// The guest. Atomic accesses are scheduling points, which is enough for a program without data races, as std
 /// is without them by its own claim. What the guest records is not.
-fn artifact() -> Arc<Artifact> {
-    static ARTIFACT: OnceLock<Arc<Artifact>> = OnceLock::new();
+fn artifact(footprints: bool) -> Arc<Artifact> {
+    static ARTIFACTS: [OnceLock<Arc<Artifact>>; 2] = [OnceLock::new(), OnceLock::new()];
     let make = || {
         let path = super::super::examples::module_path("std_conformance");
         let options = Options {
             points: Points::Atomic,
+            footprints,
             no_points_in: vec!["*results*record*".into()],
             ..Options::default()
         };
         guest::compile(&std::fs::read(path).unwrap(), &options).unwrap()
     };
-    ARTIFACT.get_or_init(make).clone()
+    ARTIFACTS[usize::from(footprints)].get_or_init(make).clone()
 }
 
 /// As the guest's `results.rs` lays them out.
@@ -73,7 +74,7 @@ fn executed(program: &Program, how: Search, faults: Faults) -> BTreeSet<End> {
     if let Search::Preemptions(_) = how {
         settings.limits.unfair_steps_max = STEPS_MAX;
     }
-    guest::with(&artifact(), "main", &settings, |execution| {
+    guest::with(&artifact(matches!(how, Search::Reduced)), "main", &settings, |execution| {
         let memory = execution.machine().memory();
         let results = memory.windows(NAME.len()).position(|bytes| bytes == NAME).expect("it is in a segment");
         let mut ends = BTreeSet::new();

@@ -17,8 +17,8 @@
 //!   a step cancels or overtakes is tried before that step.
 //! - States are restored from snapshots.
 //!
-//! Assumes that steps which create workers depend on each other ([`crate::Class::Counter`]), so that a
-//! number means the same worker in all executions of a class.
+//! A number may mean another worker in an equivalent execution, where others created theirs first. Here numbers
+//! are compared with those at states of the present path only, and whoever exists at a state has one there.
 
 mod items;
 mod races;
