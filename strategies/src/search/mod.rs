@@ -8,6 +8,7 @@
 //! - [`dependence`]: which steps commute.
 //! - [`clocks`]: happens-before of the current path.
 //! - [`dpor`]: one execution of every class of equivalent ones.
+//! - [`graph`]: states from which no end can be reached.
 //! - [`estimate`]: how many executions there will be.
 //! - [`explorers`]: delaying explorers, which say what happens next by default.
 //! - [`ses`]: everything, in the order of an explorer's delays.
@@ -28,6 +29,7 @@ pub mod effort;
 pub mod estimate;
 pub mod explorers;
 pub mod fingerprints;
+pub mod graph;
 mod names;
 pub mod ses;
 pub mod ses_ss;

@@ -30,8 +30,8 @@ mod spins;
 use super::clocks::Clocks;
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
-use crate::Pick;
 use crate::system::{Access, Decision, Status, System, decide};
+use crate::{Operation, Pick};
 use races::Scratch;
 use sleep::{Sleep, value};
 use spins::Mark;
@@ -72,6 +72,8 @@ struct Node<T> {
     events: usize,
     /// How many of them, up to the last one, are of one process.
     run: u32,
+    /// What the worker that was picked here was about to do.
+    operation: Operation,
     /// Its footprints begin here.
     touched: usize,
     /// What can be picked. Empty if it waits for a value.
@@ -143,7 +145,11 @@ impl<S: System> Dpor<S> {
     fn execute(&mut self, system: &mut S, decision: Decision) -> Option<Advance> {
         self.path.truncate(self.nodes.len() - 1);
         self.path.push(decision);
-        self.nodes.last_mut().expect("a node to go on from").fresh = false;
+        let node = self.nodes.last_mut().expect("a node to go on from");
+        node.fresh = false;
+        if let Decision::Pick(pick) = decision {
+            node.operation = system.view().workers[pick.worker().index()].operation;
+        }
         decide(system, decision);
         self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
         let status = system.status();
@@ -258,6 +264,7 @@ impl<S: System> Dpor<S> {
             fresh: true,
             events: self.clocks.events().len(),
             run: 0,
+            operation: Operation::START,
             touched: self.touched.len(),
             choices: choices..choices,
             asleep: asleep..asleep,

@@ -69,7 +69,10 @@ impl Sleep {
 
     /// A worker that spins makes no more steps in what follows.
     pub fn stop(&mut self, pick: Pick, touched: &mut Vec<Access>) {
-        self.insert(&Tried { pick, whole: true, spins: true, values: vec![], footprint: vec![], last: false }, touched);
+        self.insert(
+            &Tried { pick, whole: true, spins: true, values: vec![], footprint: vec![], last: false },
+            touched,
+        );
     }
 
     /// Whether this pick's worker spins.

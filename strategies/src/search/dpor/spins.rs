@@ -17,13 +17,14 @@
 //!
 //! **Detection.** States are compared once a worker has made some steps in succession and is where it was
 //! (Brent 1980), so programs without such loops pay next to nothing. What was executed beyond the first
-//! cycle is taken back. As the search prefers the worker that made the last step, one that spins is always
-//! found out before another goes on.
+//! cycle is taken back: as the search prefers the worker that made the last step, one that spins goes on
+//! until it is found out. That is not so if others made steps in the midst of the cycle, or if values were
+//! chosen in it: then the cycle is executed again by itself as soon as its worker is about to do what it did before.
 
 use super::{Dpor, State};
 use crate::search::clocks::process;
 use crate::system::{Decision, System, decide};
-use crate::{Operation, Pick, Standing, WorkerId};
+use crate::{Operation, Pick, Standing};
 
 /// So many steps in succession are made before states are compared.
 const RUN_MIN: u32 = 4;
@@ -59,14 +60,15 @@ impl<S: System> Dpor<S> {
     /// If the worker of the last step spins: goes back to the end of its first cycle, and stops it there.
     pub(super) fn stop_spinning(&mut self, system: &mut S, pick: Pick) {
         let Pick::Step(worker) = pick else { return };
-        if !self.is_where_it_was(system, worker) {
+        let pending = system.view().workers[worker.index()];
+        if pending.standing != Standing::Enabled {
             return;
         }
-        let run = self.nodes.last().expect("the present state").run as usize;
-        let first = self.clocks.events().len() - run;
-        let end = self.first_cycle(system, first);
-        self.cut(end);
-        self.visit(system, self.nodes.len() - 1);
+        if self.is_where_it_was(system, pending.operation) {
+            self.cut_to_first_cycle(system);
+        } else if !self.made_a_cycle(system, pending.operation) {
+            return;
+        }
         let node = self.nodes.last_mut().expect("the state after the cycle");
         self.sleep.stop(pick, &mut self.touched);
         node.asleep.end = self.sleep.len();
@@ -78,15 +80,14 @@ impl<S: System> Dpor<S> {
     }
 
     /// Whether the state is one that the worker's present run has passed. May be late to see it.
-    fn is_where_it_was(&mut self, system: &mut S, worker: WorkerId) -> bool {
+    fn is_where_it_was(&mut self, system: &mut S, operation: Operation) -> bool {
         let run = self.nodes.last().expect("the present state").run;
-        let pending = system.view().workers[worker.index()];
-        if run < RUN_MIN || pending.standing != Standing::Enabled {
+        if run < RUN_MIN {
             return false;
         }
         let events = self.clocks.events().len();
         let mark = self.mark.as_ref().filter(|mark| mark.events >= events - run as usize);
-        let again = mark.is_some_and(|mark| mark.operation == pending.operation);
+        let again = mark.is_some_and(|mark| mark.operation == operation);
         if !again && mark.is_some() && !run.is_power_of_two() {
             return false;
         }
@@ -95,49 +96,82 @@ impl<S: System> Dpor<S> {
             return true;
         }
         if mark.is_none() || run.is_power_of_two() {
-            self.mark = Some(Mark { events, operation: pending.operation, fingerprint });
+            self.mark = Some(Mark { events, operation, fingerprint });
         }
         false
     }
 
-    /// The number of events up to the end of the first cycle, which ends in the run that begins with the
-    /// event `first`.
-    fn first_cycle(&mut self, system: &mut S, first: usize) -> usize {
+    /// The present run has come to a state again: goes back to where that was so for the first time.
+    fn cut_to_first_cycle(&mut self, system: &mut S) {
         let events = self.clocks.events().len();
+        let first = events - self.nodes.last().expect("the present state").run as usize;
         self.visit(system, self.clocks.events()[first].decisions.start);
         let mut passed = vec![system.fingerprint()];
-        let mut cycle = None;
         for event in first..events {
             self.repeat(system, event);
             let fingerprint = system.fingerprint();
-            if let Some(begin) = passed.iter().position(|print| *print == fingerprint) {
-                cycle = Some((event + 1, event + 1 - first - begin));
-                break;
+            if passed.contains(&fingerprint) {
+                return self.cut(event + 1);
             }
             passed.push(fingerprint);
         }
-        let (end, length) = cycle.expect("the run has come to a state again");
-        (first + 1..end).find(|end| self.is_cycle(system, first, *end, length)).unwrap_or(end)
+        unreachable!("the present state was passed");
     }
 
-    /// Whether the last `length` of the worker's steps up to `end` events are a cycle in which others,
-    /// before the run that begins with `first`, made steps that could be executed before or after it.
-    fn is_cycle(&mut self, system: &mut S, first: usize, end: usize, length: usize) -> bool {
-        let process = self.clocks.events()[first].process;
-        let own = |event: &usize| self.clocks.events()[*event].process == process;
-        let cycle: Vec<usize> = (0..end).rev().filter(own).take(length).collect();
-        let Some(&start) = cycle.get(length - 1).filter(|start| **start < first) else { return false };
-        let others: Vec<usize> = (start..first).filter(|event| !own(event)).collect();
-        let later = |event: &usize| self.clocks.before(start, *event);
-        if others.iter().any(|event| later(event) && self.clocks.before(*event, end - 1)) {
-            return false;
+    /// Whether the worker of the last step, which is about to do `operation`, has made a cycle in which others made steps that
+    /// could be executed before or after it, or in which values were chosen.
+    fn made_a_cycle(&mut self, system: &mut S, operation: Operation) -> bool {
+        let events = self.clocks.events().len();
+        let process = self.clocks.events()[events - 1].process;
+        let mut special = false;
+        for start in (0..events).rev() {
+            let event = &self.clocks.events()[start];
+            if event.process != process {
+                special = true;
+                continue;
+            }
+            special |= event.decisions.len() > 1;
+            if !special || self.nodes[event.decisions.start].operation != operation {
+                continue;
+            }
+            // What comes between its steps for a later start also does so for an earlier one.
+            let Some(others) = self.others_before(start) else { return false };
+            if self.leads_back(system, start, others) {
+                return true;
+            }
         }
-        let earlier: Vec<usize> = others.into_iter().filter(|event| !later(event)).collect();
-        self.visit(system, self.clocks.events()[start].decisions.start);
-        earlier.into_iter().for_each(|event| self.repeat(system, event));
+        false
+    }
+
+    /// Steps of others since the event `start` that can be executed before it, if none has to come after
+    /// it and before the last event.
+    fn others_before(&self, start: usize) -> Option<Vec<usize>> {
+        let events = self.clocks.events();
+        let last = events.len() - 1;
+        let mut earlier = Vec::new();
+        for other in (start..last).filter(|other| events[*other].process != events[start].process) {
+            match self.clocks.before(start, other) {
+                true if self.clocks.before(other, last) => return None,
+                true => {}
+                false => earlier.push(other),
+            }
+        }
+        Some(earlier)
+    }
+
+    /// Whether the worker's own steps from the event `start` to the last one lead back to the state before
+    /// them, if `others` are executed before. The system is left where it was.
+    fn leads_back(&mut self, system: &mut S, start: usize, others: Vec<usize>) -> bool {
+        let events = self.clocks.events();
+        let (process, depth) = (events[start].process, events[start].decisions.start);
+        let own: Vec<usize> = (start..events.len()).filter(|e| events[*e].process == process).collect();
+        self.visit(system, depth);
+        others.into_iter().for_each(|event| self.repeat(system, event));
         let before = system.fingerprint();
-        cycle.into_iter().rev().for_each(|event| self.repeat(system, event));
-        before == system.fingerprint()
+        own.into_iter().for_each(|event| self.repeat(system, event));
+        let back = before == system.fingerprint();
+        self.visit(system, self.nodes.len() - 1);
+        back
     }
 
     /// Brings the system to the state of a node on the path.
