@@ -99,6 +99,20 @@ fn code(instruction: Instruction, at: usize) -> String {
             "(local.set $r (i32.extend8_s (i32.atomic.rmw8.add_u (i32.const {}) (i32.const {add}))))",
             variable(v)
         ),
+        Instruction::Swap(v, value) => format!(
+            "(local.set $r (i32.extend8_s (i32.atomic.rmw8.xchg_u (i32.const {}) (i32.const {value}))))",
+            variable(v)
+        ),
+        Instruction::Cas(v, from, to) => format!(
+            "(local.set $r (i32.eq (i32.const {0}) (i32.atomic.rmw8.cmpxchg_u (i32.const {1}) (i32.const {0}) \
+             (i32.const {to}))))",
+            from as u8,
+            variable(v)
+        ),
+        Instruction::Until(v) => {
+            let other = format!("(i32.ne (local.get $r) (i32.load8_s (i32.const {})))", variable(v));
+            skip(other, at)
+        }
         Instruction::Lock(l) => format!("(drop (call $lock (i32.const {}) (i64.const -1)))", lock(l)),
         Instruction::TryLock(l) => format!(
             "(local.set $r (i32.eqz (call $try_lock (i32.const {})))) {}",

@@ -70,9 +70,8 @@ impl Surw {
                 continue;
             };
             let object = self.objects[self.at].target;
-            let accesses = |w: WorkerId| {
-                object.is_some() && view.workers[w.index()].operation.target() == object
-            };
+            let accesses =
+                |w: WorkerId| object.is_some() && view.workers[w.index()].operation.target() == object;
             if !accesses(first) {
                 return first;
             }

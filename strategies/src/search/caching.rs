@@ -21,12 +21,20 @@ pub enum Caching {
     Classes,
 }
 
+/// What is known of a state.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// In how few steps it was reached.
+    steps: u32,
+    /// Its number, in the order in which they were reached.
+    number: u32,
+}
+
 /// What is known.
 #[derive(Debug)]
 pub struct Cache {
     caching: Caching,
-    /// With the fewest steps in which it was reached.
-    known: BTreeMap<(u128, u32), u64>,
+    known: BTreeMap<(u128, u32), Known>,
     states: u64,
     past: Past,
 }
@@ -63,15 +71,23 @@ impl Cache {
         self.past.hashes.len()
     }
 
-    /// Whether the present state is new, together with what future costs depend on. Where executions are
+    /// The number of the present state, if states are compared and this one was seen.
+    pub fn number<S: System>(&self, system: &mut S) -> Option<u32> {
+        (self.caching == Caching::States)
+            .then(|| system.fingerprint())
+            .and_then(|hash| self.known.get(&(hash, u32::MAX)))
+            .map(|known| known.number)
+    }
+
+    /// Whether the present state is new, together with what future costs depend on, and its number. Where executions are
     /// cut off after some number of steps, a state reached with fewer steps than before is new again.
-    pub fn insert<S: System>(&mut self, system: &mut S, last: Option<WorkerId>, cut: bool) -> bool {
-        let steps = system.view().step;
+    pub fn insert<S: System>(&mut self, system: &mut S, last: Option<WorkerId>, cut: bool) -> (bool, u32) {
+        let steps = u32::try_from(system.view().step).unwrap_or(u32::MAX);
         let hash = match self.caching {
-            Caching::Nothing => return true,
+            Caching::Nothing => return (true, 0),
             Caching::States => system.fingerprint(),
             // A step that is not complete has no place in the graph.
-            Caching::Classes if matches!(system.status(), Status::Choosing { .. }) => return true,
+            Caching::Classes if matches!(system.status(), Status::Choosing { .. }) => return (true, 0),
             Caching::Classes => self.past.hashes.last().copied().unwrap_or(0),
         };
         let key = (hash, last.map_or(u32::MAX, |w| w.0));
@@ -79,13 +95,14 @@ impl Cache {
             None => {
                 let mut others = self.known.range((hash, 0)..=(hash, u32::MAX));
                 self.states += u64::from(self.caching == Caching::States && others.next().is_none());
-                self.known.insert(key, steps);
-                true
+                let number = u32::try_from(self.known.len()).expect("memory is exhausted before");
+                self.known.insert(key, Known { steps, number });
+                (true, number)
             }
             Some(before) => {
-                let fewer = cut && steps < *before;
-                *before = steps.min(*before);
-                fewer
+                let fewer = cut && steps < before.steps;
+                before.steps = steps.min(before.steps);
+                (fewer, before.number)
             }
         }
     }

@@ -9,9 +9,13 @@
 //! executed the last step: costs depend on that. The cache belongs to this search and is not stored: one
 //! that goes on from [`Search::save`] may see and count states again, and work of a search with a cache
 //! is not given away.
+//!
+//! A search without a bound that compares states, and that began at the start, keeps the graph of states. Once it has all of
+//! it, it tells the livelocks: [`Graph`].
 
 use super::bounding::Cost;
 use super::caching::{Cache, Caching};
+use super::graph::Graph;
 use super::{Advance, Branch, Counts, Item, Search, estimate};
 use crate::system::{Access, Decision, Status, System, decide};
 use crate::{Pick, View, WorkerId};
@@ -34,6 +38,8 @@ struct Node<T> {
     values: Range<u64>,
     /// Steps before it that the cache knows of.
     steps: usize,
+    /// Its number, if states are compared.
+    state: u32,
     /// What the present step touched before it asked for a value.
     partial: Vec<Access>,
     /// Executions below alternatives that are done, and how many those are.
@@ -62,6 +68,9 @@ pub struct Dfs<S: System> {
     /// Whether the system is in the state of the last node.
     here: bool,
     cache: Cache,
+    graph: Option<Graph>,
+    /// The number of the state that was looked at last.
+    state: u32,
     /// What the present step touched before its state was restored.
     partial: Vec<Access>,
     /// Whether the system cut an execution off that could have gone on.
@@ -92,6 +101,8 @@ enum Left<'a> {
 impl<S: System> Dfs<S> {
     /// Executions that cost at most `max`, if it is given; with items, only those that they describe.
     pub fn new(cost: Cost, max: Option<u32>, caching: Caching, items: Option<Vec<Item>>) -> Dfs<S> {
+        let whole = items.as_ref().is_none_or(|items| items[..] == [Item::default()]);
+        let complete = whole && cost == Cost::Nothing && max.is_none() && caching == Caching::States;
         let mut levels = BTreeMap::<u32, Vec<Item>>::new();
         for item in items.unwrap_or_else(|| vec![Item::default()]) {
             let level = item.branches.iter().map(|branch| branch.spent).max().unwrap_or(0);
@@ -108,6 +119,8 @@ impl<S: System> Dfs<S> {
             picks: Vec::new(),
             here: false,
             cache: Cache::new(caching),
+            graph: complete.then(Graph::default),
+            state: 0,
             partial: Vec::new(),
             cut_off: false,
             counts: Counts::default(),
@@ -182,7 +195,17 @@ impl<S: System> Dfs<S> {
         self.cut_off |=
             matches!(status, Status::Abandoned | Status::Unfinished) && system.view().choices() > 0;
         let last = if self.cost == Cost::Nothing { None } else { last_worker(&self.path) };
-        let new = self.cache.insert(system, last, self.cut_off);
+        let (new, state) = self.cache.insert(system, last, self.cut_off);
+        self.state = state;
+        if let Some(graph) = &mut self.graph {
+            if let Some(node) = self.nodes.last() {
+                graph.add(node.state, state);
+            }
+            if status.is_final() {
+                // Of one that was cut off nobody knows how it would go on.
+                graph.ends(state);
+            }
+        }
         self.counts.states = self.cache.states();
         if !new {
             self.counts.redundant += 1;
@@ -237,6 +260,7 @@ impl<S: System> Dfs<S> {
             picks: start,
             values,
             steps: self.cache.steps(),
+            state: self.state,
             partial,
             found: 0,
             done: 0,
@@ -270,6 +294,46 @@ impl<S: System> Dfs<S> {
             let branches = vec![Branch { depth, todo, spent, ..Branch::default() }];
             self.levels.entry(level).or_default().push(Item { prefix: self.path.clone(), branches });
         }
+    }
+
+    /// All is explored: goes to the next livelock, if there is one.
+    fn next_livelock(&mut self, system: &mut S) -> Advance {
+        let Some(path) = self.graph.as_mut().and_then(Graph::next_livelock) else {
+            return Advance::Exhausted;
+        };
+        self.path.clear();
+        system.restart();
+        for state in path {
+            let found = self.go_to(system, state);
+            assert!(found, "the same decisions lead to other states: this is a bug in coyote-wasm");
+        }
+        self.counts.bugs += 1;
+        Advance::Livelock
+    }
+
+    /// Makes the decision that leads to the state of this number, if there is one.
+    fn go_to(&mut self, system: &mut S, state: u32) -> bool {
+        let decisions: Vec<Decision> = match system.status() {
+            Status::Choosing { bound } => (0..bound).map(Decision::Value).collect(),
+            _ => system.view().picks().map(Decision::Pick).collect(),
+        };
+        for decision in decisions {
+            let snapshot = system.can_snapshot().then(|| system.snapshot());
+            decide(system, decision);
+            self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
+            if self.cache.number(system) == Some(state) {
+                self.path.push(decision);
+                return true;
+            }
+            match &snapshot {
+                Some(snapshot) => system.restore(snapshot),
+                None => {
+                    system.restart();
+                    self.path.iter().for_each(|decision| decide(system, *decision));
+                }
+            }
+        }
+        false
     }
 
     /// The alternative to go on with at the last node, which it then has no more.
@@ -384,7 +448,7 @@ impl<S: System> Search<S> for Dfs<S> {
         let limit = self.counts.steps.saturating_add(steps);
         loop {
             if self.nodes.is_empty() {
-                let Some(item) = self.pop() else { return Advance::Exhausted };
+                let Some(item) = self.pop() else { return self.next_livelock(system) };
                 if let Some(status) = self.begin(system, &item) {
                     return Advance::Ended(status);
                 }

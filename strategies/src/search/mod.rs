@@ -8,6 +8,7 @@
 //! - [`dependence`]: which steps commute.
 //! - [`clocks`]: happens-before of the current path.
 //! - [`dpor`]: one execution of every class of equivalent ones.
+//! - [`graph`]: states from which no end can be reached.
 //! - [`estimate`]: how many executions there will be.
 //! - [`explorers`]: delaying explorers, which say what happens next by default.
 //! - [`ses`]: everything, in the order of an explorer's delays.
@@ -28,6 +29,7 @@ pub mod effort;
 pub mod estimate;
 pub mod explorers;
 pub mod fingerprints;
+pub mod graph;
 mod names;
 pub mod ses;
 pub mod ses_ss;
@@ -67,7 +69,8 @@ pub struct Counts {
     /// Executions that ended in [`Status::Unfinished`]: whoever has some has no verdict on them.
     #[serde(default)]
     pub unfinished: u64,
-    /// Executions given up because all that could follow is explored elsewhere: redundant, not lost.
+    /// Executions given up because all that could follow is explored elsewhere: redundant, not lost. Under
+    /// [`dpor`] also those in which a worker spun, which equal others in which it did not.
     pub redundant: u64,
     /// Steps executed, those to get back to a state that could not be restored included.
     pub steps: u64,
@@ -148,6 +151,9 @@ pub struct Tried {
     pub last: bool,
     /// Whether steps with all other values of its pick are tried as well.
     pub whole: bool,
+    /// Not a step that was tried: its worker spins and goes no further, whatever is executed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spins: bool,
 }
 
 /// See the module's documentation.

@@ -163,7 +163,10 @@ impl Toy {
             (Phase::Stuck, _) => (op(OpKind::Assume, 0, 0), false),
             (Phase::Ready, Instruction::Load(v)) => (op(OpKind::Load, v, 1), true),
             (_, Instruction::Store(v, _) | Instruction::Set(v, _)) => (op(OpKind::Store, v, 1), true),
-            (_, Instruction::Rmw(v, _)) => (op(OpKind::Rmw, v, 1), true),
+            (_, Instruction::Rmw(v, _) | Instruction::Swap(v, _) | Instruction::Cas(v, ..)) => {
+                (op(OpKind::Rmw, v, 1), true)
+            }
+            (_, Instruction::Until(v)) => (op(OpKind::Load, v, 1), true),
             (_, Instruction::Lock(l)) => (op(OpKind::Lock, l, 0), self.free(l)),
             (_, Instruction::TryLock(l)) => (op(OpKind::TryLock, l, 0), true),
             (_, Instruction::Unlock(l)) => (op(OpKind::Unlock, l, 0), true),
@@ -267,6 +270,24 @@ impl Toy {
                 self.touch(Class::Memory, Effect::Write, v);
                 self.workers[w].register = self.variables[v as usize];
                 self.variables[v as usize] = self.variables[v as usize].wrapping_add(add);
+            }
+            Instruction::Swap(v, value) => {
+                self.touch(Class::Memory, Effect::Write, v);
+                self.workers[w].register = std::mem::replace(&mut self.variables[v as usize], value);
+            }
+            Instruction::Cas(v, from, to) => {
+                let succeeds = self.variables[v as usize] == from;
+                self.touch(Class::Memory, if succeeds { Effect::Write } else { Effect::Read }, v);
+                self.workers[w].register = i8::from(succeeds);
+                if succeeds {
+                    self.variables[v as usize] = to;
+                }
+            }
+            Instruction::Until(v) => {
+                self.touch(Class::Memory, Effect::Read, v);
+                if self.variables[v as usize] != self.workers[w].register {
+                    return;
+                }
             }
             Instruction::Lock(l) => self.acquire(id, l, Effect::Acquire),
             Instruction::TryLock(l) if self.free(l) => {

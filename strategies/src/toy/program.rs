@@ -11,6 +11,10 @@ pub enum Instruction {
     Set(u8, i8),
     /// Adds to a variable atomically; the register gets the old value.
     Rmw(u8, i8),
+    /// Writes a constant; the register gets the old value.
+    Swap(u8, i8),
+    /// Writes the last constant if the variable has the first; the register becomes 1 if so, else 0.
+    Cas(u8, i8, i8),
     Lock(u8),
     /// The register becomes 1 if it got the lock, else 0 and the next instruction is skipped.
     TryLock(u8),
@@ -33,6 +37,8 @@ pub enum Instruction {
     SkipUnless(i8, u8),
     /// Goes back so many instructions unless the register has this value: a loop.
     BackUnless(i8, u8),
+    /// Reads a variable, again and again until it equals the register: a loop of one step.
+    Until(u8),
     /// A bug unless the register has this value.
     Assert(i8),
     /// The worker goes no further unless the register has this value.

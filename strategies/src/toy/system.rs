@@ -97,8 +97,17 @@ impl System for Toy {
             (Phase::Sleeping, _) => add(Class::Wake, Effect::Await, id.0.into()),
             (Phase::Stuck, _) | (_, None) => {}
             (_, Some(instruction)) => match instruction {
-                Instruction::Load(v) => add(Class::Memory, Effect::Read, v.into()),
-                Instruction::Store(v, _) | Instruction::Set(v, _) | Instruction::Rmw(v, _) => {
+                Instruction::Load(v) | Instruction::Until(v) => {
+                    add(Class::Memory, Effect::Read, v.into());
+                }
+                Instruction::Cas(v, from, _) if self.variables[v as usize] != from => {
+                    add(Class::Memory, Effect::Read, v.into());
+                }
+                Instruction::Store(v, _)
+                | Instruction::Set(v, _)
+                | Instruction::Rmw(v, _)
+                | Instruction::Swap(v, _)
+                | Instruction::Cas(v, ..) => {
                     add(Class::Memory, Effect::Write, v.into());
                 }
                 Instruction::Lock(l) => add(Class::Mutex, Effect::Acquire, l.into()),

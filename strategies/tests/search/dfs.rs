@@ -181,8 +181,10 @@ fn a_spin_loop_ends_with_a_cache_of_states() {
     // Nobody sets it: a state space without an end.
     let mut search = dfs(Cost::Nothing, None, Caching::States);
     let mut toy = Toy::new(vec![vec![Load(0), BackUnless(1, 1)], vec![Yield]]);
+    assert_eq!(search.advance(&mut toy, u64::MAX), Advance::Livelock);
+    assert!(Search::<Toy>::path(&search).is_empty(), "no end can be reached from the first state");
     assert_eq!(search.advance(&mut toy, u64::MAX), Advance::Exhausted);
-    assert_eq!((search.counts().executions, search.counts().states), (0, 4));
+    assert_eq!((search.counts().executions, search.counts().bugs, search.counts().states), (0, 1, 4));
 }
 
 #[test]

@@ -6,3 +6,4 @@ mod effort;
 mod faults;
 mod golden;
 mod oracle;
+mod spins;

@@ -17,6 +17,7 @@ impl<S: System> Dpor<S> {
         self.choices.clear();
         self.sleep.truncate(0);
         self.touched.clear();
+        self.mark = None;
         self.replaying = true;
         system.restart();
         self.here = true;
@@ -145,6 +146,7 @@ impl<S: System> Dpor<S> {
             footprint: self.touched[event.footprint.clone()].to_vec(),
             last: false,
             whole,
+            spins: false,
         });
         tried.iter_mut().filter(|t| t.pick == pick).for_each(|t| t.whole = whole);
         tried

@@ -15,22 +15,27 @@
 //! - A step that ends the execution for all depends on everything.
 //! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
 //!   a step cancels or overtakes is tried before that step.
+//! - A worker that spins goes no further: see [`spins`].
 //! - States are restored from snapshots.
 //!
 //! A number may mean another worker in an equivalent execution, where others created theirs first. Here numbers
 //! are compared with those at states of the present path only, and whoever exists at a state has one there.
 
 mod items;
+mod livelocks;
 mod races;
 mod sleep;
+mod spins;
 
 use super::clocks::Clocks;
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
-use crate::Pick;
 use crate::system::{Access, Decision, Status, System, decide};
+use crate::{Operation, Pick};
 use races::Scratch;
 use sleep::{Sleep, value};
+use spins::Mark;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// What becomes of a pick at a state.
@@ -38,7 +43,7 @@ use std::ops::Range;
 enum State {
     /// Nothing asks for it.
     Idle,
-    /// It sleeps, with all its values.
+    /// It sleeps, with all its values, or its worker spins.
     Asleep,
     /// It has to be tried.
     Todo,
@@ -65,6 +70,10 @@ struct Node<T> {
     fresh: bool,
     /// Events before it.
     events: usize,
+    /// How many of them, up to the last one, are of one process.
+    run: u32,
+    /// What the worker that was picked here was about to do.
+    operation: Operation,
     /// Its footprints begin here.
     touched: usize,
     /// What can be picked. Empty if it waits for a value.
@@ -101,6 +110,10 @@ pub struct Dpor<S: System> {
     /// Whether an item's prefix is being executed.
     replaying: bool,
     scratch: Scratch,
+    /// What later states are compared with, to see whether a worker spins.
+    mark: Option<Mark>,
+    /// Fingerprints of states from which an end can be reached, of those that were asked about.
+    ending: BTreeSet<u128>,
     counts: Counts,
     /// Items that are done.
     finished: u64,
@@ -121,16 +134,22 @@ impl<S: System> Dpor<S> {
             partial: None,
             replaying: false,
             scratch: Scratch::default(),
+            mark: None,
+            ending: BTreeSet::new(),
             counts: Counts::default(),
             finished: 0,
         }
     }
 
-    /// Makes a decision in the state of the last node. Returns the execution's status if it ended.
-    fn execute(&mut self, system: &mut S, decision: Decision) -> Option<Status> {
+    /// Makes a decision in the state of the last node. Returns how the execution ended, if it did and counts.
+    fn execute(&mut self, system: &mut S, decision: Decision) -> Option<Advance> {
         self.path.truncate(self.nodes.len() - 1);
         self.path.push(decision);
-        self.nodes.last_mut().expect("a node to go on from").fresh = false;
+        let node = self.nodes.last_mut().expect("a node to go on from");
+        node.fresh = false;
+        if let Decision::Pick(pick) = decision {
+            node.operation = system.view().workers[pick.worker().index()].operation;
+        }
         decide(system, decision);
         self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
         let status = system.status();
@@ -144,21 +163,47 @@ impl<S: System> Dpor<S> {
         self.complete(system, pick, depth, last);
         if !status.is_final() {
             self.push_picks(system, Some(pick));
-            return None;
+            return if self.replaying { None } else { self.look(system, pick) };
         }
-        self.find_races_of_blocked(system);
-        self.count(status);
+        self.find_races_of_blocked(system, status == Status::Unfinished);
+        let counted = self.count(status);
         self.retract(last);
-        Some(status)
+        counted.then_some(Advance::Ended(status))
     }
 
-    fn count(&mut self, status: Status) {
+    /// An execution ended. Whether it is to be told: one in which somebody spun equals one in which nobody
+    /// did, so that only a bug is worth it.
+    fn count(&mut self, status: Status) -> bool {
+        let spun = self.nodes.last().is_some_and(|node| {
+            let origin = &self.nodes[node.origin];
+            self.sleep.spins(origin.asleep.clone())
+        });
+        if spun && status != Status::Unfinished {
+            self.counts.redundant += 1;
+            self.counts.bugs += u64::from(status == Status::Bug);
+            return status == Status::Bug;
+        }
         self.counts.ended(status);
         if matches!(status, Status::Passed | Status::Bug)
             && let Some(node) = self.nodes.last_mut()
         {
             node.found += 1;
         }
+        true
+    }
+
+    /// Looks at the state that a step with `pick` led to: whether it is one to go on from.
+    fn look(&mut self, system: &mut S, pick: Pick) -> Option<Advance> {
+        self.stop_spinning(system, pick);
+        let node = self.nodes.last().expect("the state's node");
+        let choices = &self.choices[node.choices.clone()];
+        if choices.iter().any(|choice| choice.state == State::Idle) {
+            return None;
+        }
+        let asleep = node.asleep.clone();
+        let all_spin = choices.iter().all(|choice| self.sleep.spinning(asleep.clone(), choice.pick));
+        self.find_races_of_blocked(system, false);
+        if all_spin { self.judge(system) } else { None }
     }
 
     /// The last step's footprint, put where footprints are kept. A state restored in the midst of a step
@@ -196,11 +241,9 @@ impl<S: System> Dpor<S> {
             self.choices.push(Choice { pick, state });
         }
         self.partial = None;
-        self.push(Node { choices: from..self.choices.len(), asleep, ..self.blank(self.nodes.len()) });
+        let run = self.run();
+        self.push(Node { run, choices: from..self.choices.len(), asleep, ..self.blank(self.nodes.len()) });
         let awake = self.choices[from..].iter().filter(|c| c.state == State::Idle).count();
-        if awake == 0 && !self.replaying {
-            self.find_races_of_blocked(system);
-        }
         self.save_state(system, awake > 1);
     }
 
@@ -220,6 +263,8 @@ impl<S: System> Dpor<S> {
             closed: false,
             fresh: true,
             events: self.clocks.events().len(),
+            run: 0,
+            operation: Operation::START,
             touched: self.touched.len(),
             choices: choices..choices,
             asleep: asleep..asleep,
@@ -329,6 +374,7 @@ impl<S: System> Dpor<S> {
         if self.here {
             return;
         }
+        self.mark = None;
         let node = self.nodes.last().expect("a node to go to");
         match &node.snapshot {
             Some(snapshot) => {
@@ -373,15 +419,15 @@ impl<S: System> Search<S> for Dpor<S> {
             }
             while let Some(decision) = self.next() {
                 let inside = self.nodes.last().is_some_and(|node| node.origin + 1 < self.nodes.len());
-                if self.counts.steps >= limit && !inside {
+                if self.counts.steps >= limit && !inside && !self.goes_on(decision) {
                     return Advance::Working;
                 }
                 self.go_there(system);
                 self.mark(decision);
                 let ended = self.execute(system, decision);
                 self.settle();
-                if let Some(status) = ended {
-                    return Advance::Ended(status);
+                if let Some(advance) = ended {
+                    return advance;
                 }
             }
         }

@@ -41,19 +41,23 @@ impl<S: System> Dpor<S> {
         self.clocks.push(process, &self.scratch.full, footprint, signature, decisions);
     }
 
-    /// Nobody goes on, or only who sleeps. A worker that is still blocked has not executed what it waits
-    /// for, but could have in another order.
-    pub(super) fn find_races_of_blocked(&mut self, system: &S) {
-        for worker in 0..system.view().workers.len() {
-            if system.view().workers[worker].standing != Standing::Blocked {
+    /// Nobody goes on, or only who sleeps or spins. A worker that is still blocked has not executed what it
+    /// waits for, but could have in another order. `unfinished`: the same is true of all that could still be
+    /// picked.
+    pub(super) fn find_races_of_blocked(&mut self, system: &S, unfinished: bool) {
+        let timeout = system.view().timeout.filter(|_| unfinished).map(Pick::Timeout);
+        let workers = (0..system.view().workers.len() as u32).map(|worker| Pick::Step(WorkerId(worker)));
+        for pick in workers.chain(timeout) {
+            let standing = system.view().workers[pick.worker().index()].standing;
+            let possible = matches!(pick, Pick::Timeout(_)) || standing == Standing::Enabled;
+            if standing == Standing::Ended || possible && !unfinished {
                 continue;
             }
-            let pick = Pick::Step(WorkerId(worker as u32));
             let mut announced = std::mem::take(&mut self.scratch.announced);
             announced.clear();
             system.announced(pick, &mut announced);
-            if !self.awaits_what_never_came(process(pick), &announced) {
-                announced.retain(|access| access.effect != Effect::Await);
+            if possible || !self.awaits_what_never_came(process(pick), &announced) {
+                announced.retain(|access| possible || access.effect != Effect::Await);
                 let start = self.touched.len();
                 self.touched.extend(&announced);
                 let footprint = start..self.touched.len();

@@ -23,6 +23,8 @@ struct Sleeper {
     last: bool,
     /// The steps with all other values of its pick sleep too.
     whole: bool,
+    /// Its worker spins: nothing wakes it.
+    spins: bool,
 }
 
 /// The stack of sleep sets, each addressed by its range.
@@ -61,8 +63,26 @@ impl Sleep {
         let (footprint, signature) = (event.footprint.clone(), event.signature);
         let values = start..self.values.len();
         let values_end = values.end;
-        let whole = false;
-        self.sleepers.push(Sleeper { pick, values, values_end, footprint, signature, last, whole });
+        let (whole, spins) = (false, false);
+        self.sleepers.push(Sleeper { pick, values, values_end, footprint, signature, last, whole, spins });
+    }
+
+    /// A worker that spins makes no more steps in what follows.
+    pub fn stop(&mut self, pick: Pick, touched: &mut Vec<Access>) {
+        self.insert(
+            &Tried { pick, whole: true, spins: true, values: vec![], footprint: vec![], last: false },
+            touched,
+        );
+    }
+
+    /// Whether this pick's worker spins.
+    pub fn spinning(&self, set: Range<usize>, pick: Pick) -> bool {
+        self.sleepers[set].iter().any(|s| s.spins && s.pick == pick)
+    }
+
+    /// Whether any worker spins.
+    pub fn spins(&self, set: Range<usize>) -> bool {
+        self.sleepers[set].iter().any(|s| s.spins)
     }
 
     /// All values of the pick are explored.
@@ -106,6 +126,7 @@ impl Sleep {
             footprint: touched[s.footprint.clone()].to_vec(),
             last: s.last,
             whole: s.whole,
+            spins: s.spins,
         })
     }
 
@@ -122,6 +143,7 @@ impl Sleep {
             signature: signature(&tried.footprint),
             last: tried.last,
             whole: tried.whole,
+            spins: tried.spins,
         });
     }
 }

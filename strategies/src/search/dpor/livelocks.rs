@@ -1,0 +1,107 @@
+//! States in which everybody who could go on spins: whether an end can still be reached.
+
+use super::Dpor;
+use crate::Pick;
+use crate::search::Advance;
+use crate::system::{Decision, Status, System, decide};
+use std::collections::BTreeSet;
+
+/// States from which an end can be reached are remembered, up to so many.
+const ENDING_MAX: usize = 1 << 16;
+
+/// So many steps are made to find out whether an end can be reached.
+const STEPS_MAX: u64 = 20_000;
+
+/// What can be reached from a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    AnEnd,
+    NoEnd,
+    /// It was not found out.
+    Unknown,
+}
+
+/// A state with decisions to be tried.
+struct Open<T> {
+    snapshot: T,
+    fingerprint: u128,
+    /// The next one last.
+    left: Vec<Decision>,
+}
+
+impl<S: System> Dpor<S> {
+    /// Everybody who could be picked in the present state spins. Some may spin no more, as others have
+    /// written what they read, or may change what others read: only a search of all states that can be reached from
+    /// here tells. A livelock is counted; what it was not possible to tell, as unfinished.
+    pub(super) fn judge(&mut self, system: &mut S) -> Option<Advance> {
+        let reach = self.reach(system);
+        let node = self.nodes.last_mut().expect("the present state");
+        match reach {
+            Reach::AnEnd => return None,
+            Reach::NoEnd => self.counts.bugs += 1,
+            Reach::Unknown => self.counts.unfinished += 1,
+        }
+        // It is counted, and so not redundant.
+        node.fresh = false;
+        (reach == Reach::NoEnd).then_some(Advance::Livelock)
+    }
+
+    /// Depth-first search of states. The system is left where it was.
+    fn reach(&mut self, system: &mut S) -> Reach {
+        if !system.can_snapshot() {
+            return Reach::Unknown;
+        }
+        let here = system.snapshot();
+        let (reach, stack) = self.reach_from(system);
+        if reach == Reach::AnEnd {
+            if self.ending.len() > ENDING_MAX {
+                self.ending.clear();
+            }
+            self.ending.extend(stack.iter().map(|open| open.fingerprint));
+        }
+        system.restore(&here);
+        reach
+    }
+
+    /// What can be reached; in the case of an end, through which states.
+    fn reach_from(&mut self, system: &mut S) -> (Reach, Vec<Open<S::Snapshot>>) {
+        let (mut stack, mut seen) = (Vec::new(), BTreeSet::new());
+        let (mut steps, mut cut) = (0, false);
+        loop {
+            let fingerprint = system.fingerprint();
+            match system.status() {
+                Status::Passed | Status::Bug | Status::Abandoned => return (Reach::AnEnd, stack),
+                Status::Unfinished => cut = true,
+                _ if self.ending.contains(&fingerprint) => return (Reach::AnEnd, stack),
+                _ if seen.insert(fingerprint) => {
+                    let left = decisions(system);
+                    stack.push(Open { snapshot: system.snapshot(), fingerprint, left });
+                }
+                _ => {}
+            }
+            while stack.pop_if(|open: &mut Open<_>| open.left.is_empty()).is_some() {}
+            let Some(open) = stack.last_mut() else {
+                return (if cut { Reach::Unknown } else { Reach::NoEnd }, stack);
+            };
+            if steps == STEPS_MAX {
+                return (Reach::Unknown, stack);
+            }
+            let decision = open.left.pop().expect("it is not done");
+            system.restore(&open.snapshot);
+            decide(system, decision);
+            steps += 1;
+            self.counts.steps += 1;
+        }
+    }
+}
+
+/// What can be decided in a state: in the end with whom it went on before.
+fn decisions<S: System>(system: &S) -> Vec<Decision> {
+    if let Status::Choosing { bound } = system.status() {
+        return (0..bound).rev().map(Decision::Value).collect();
+    }
+    let view = system.view();
+    let mut picks: Vec<Pick> = view.picks().collect();
+    picks.sort_by_key(|pick| Some(pick.worker()) == view.current && matches!(pick, Pick::Step(_)));
+    picks.into_iter().map(Decision::Pick).collect()
+}

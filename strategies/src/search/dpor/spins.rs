@@ -1,0 +1,212 @@
+//! Workers that spin.
+//!
+//! A worker *spins* once steps of its own have led from a state of the whole program back to that state:
+//! what it did there is a cycle, such as a turn of a loop that waits for another worker. Without the cycle
+//! the rest of an execution is the same. So every end that can be reached is the end of an execution
+//! without cycles, and only those are counted.
+//!
+//! A cycle is executed once, so that its reads are in races with what others write later, in the midst of
+//! the cycle too. Its worker goes no further in what follows, as if it had assumed that it leaves the loop
+//! (Kokologiannakis, Ren, Vafeiadis: Dynamic Partial Order Reductions for Spinloops, FMCAD 2021, where a compiler
+//! finds loops without effects; here states are compared, so the cycle may be of any kind).
+//! The execution goes on to its end without it: that makes it redundant, but its races count.
+//!
+//! Whether a worker spins must not depend on the order of independent steps, or the executions of one class would
+//! not be cut alike. So a cycle also counts if others made steps in the midst of it that could be
+//! executed before or after it.
+//!
+//! **Detection.** States are compared once a worker has made some steps in succession and is where it was
+//! (Brent 1980), so programs without such loops pay next to nothing. What was executed beyond the first
+//! cycle is taken back: as the search prefers the worker that made the last step, one that spins goes on
+//! until it is found out. That is not so if others made steps in the midst of the cycle, or if values were
+//! chosen in it: then the cycle is executed again by itself as soon as its worker is about to do what it did before.
+
+use super::{Dpor, State};
+use crate::search::clocks::process;
+use crate::system::{Decision, System, decide};
+use crate::{Operation, Pick, Standing};
+
+/// So many steps in succession are made before states are compared.
+const RUN_MIN: u32 = 4;
+
+/// A state of the present run of steps of one worker.
+#[derive(Debug)]
+pub struct Mark {
+    /// Events before it.
+    events: usize,
+    /// What the worker was about to do.
+    operation: Operation,
+    fingerprint: u128,
+}
+
+impl<S: System> Dpor<S> {
+    /// How many events at the end of the path are of one process.
+    pub(super) fn run(&self) -> u32 {
+        match self.clocks.events() {
+            [.., before, last] if before.process == last.process => {
+                let parent = self.nodes.last().expect("the state before the event");
+                self.nodes[parent.origin].run + 1
+            }
+            events => events.len().min(1) as u32,
+        }
+    }
+
+    /// Whether the decision goes on with the worker that made the last step. It may be found to spin.
+    pub(super) fn goes_on(&self, decision: Decision) -> bool {
+        let same = |pick| self.clocks.events().last().is_some_and(|event| event.process == process(pick));
+        matches!(decision, Decision::Pick(pick) if same(pick))
+    }
+
+    /// If the worker of the last step spins: goes back to the end of its first cycle, and stops it there.
+    pub(super) fn stop_spinning(&mut self, system: &mut S, pick: Pick) {
+        let Pick::Step(worker) = pick else { return };
+        let pending = system.view().workers[worker.index()];
+        if pending.standing != Standing::Enabled {
+            return;
+        }
+        if self.is_where_it_was(system, pending.operation) {
+            self.cut_to_first_cycle(system);
+        } else if !self.made_a_cycle(system, pending.operation) {
+            return;
+        }
+        let node = self.nodes.last_mut().expect("the state after the cycle");
+        self.sleep.stop(pick, &mut self.touched);
+        node.asleep.end = self.sleep.len();
+        node.fresh = true;
+        let choices = &mut self.choices[node.choices.clone()];
+        choices.iter_mut().filter(|c| c.pick == pick).for_each(|c| c.state = State::Asleep);
+        self.here = true;
+        self.partial = None;
+    }
+
+    /// Whether the state is one that the worker's present run has passed. May be late to see it.
+    fn is_where_it_was(&mut self, system: &mut S, operation: Operation) -> bool {
+        let run = self.nodes.last().expect("the present state").run;
+        if run < RUN_MIN {
+            return false;
+        }
+        let events = self.clocks.events().len();
+        let mark = self.mark.as_ref().filter(|mark| mark.events >= events - run as usize);
+        let again = mark.is_some_and(|mark| mark.operation == operation);
+        if !again && mark.is_some() && !run.is_power_of_two() {
+            return false;
+        }
+        let fingerprint = system.fingerprint();
+        if again && mark.is_some_and(|mark| mark.fingerprint == fingerprint) {
+            return true;
+        }
+        if mark.is_none() || run.is_power_of_two() {
+            self.mark = Some(Mark { events, operation, fingerprint });
+        }
+        false
+    }
+
+    /// The present run has come to a state again: goes back to where that was so for the first time.
+    fn cut_to_first_cycle(&mut self, system: &mut S) {
+        let events = self.clocks.events().len();
+        let first = events - self.nodes.last().expect("the present state").run as usize;
+        self.visit(system, self.clocks.events()[first].decisions.start);
+        let mut passed = vec![system.fingerprint()];
+        for event in first..events {
+            self.repeat(system, event);
+            let fingerprint = system.fingerprint();
+            if passed.contains(&fingerprint) {
+                return self.cut(event + 1);
+            }
+            passed.push(fingerprint);
+        }
+        unreachable!("the present state was passed");
+    }
+
+    /// Whether the worker of the last step, which is about to do `operation`, has made a cycle in which others made steps that
+    /// could be executed before or after it, or in which values were chosen.
+    fn made_a_cycle(&mut self, system: &mut S, operation: Operation) -> bool {
+        let events = self.clocks.events().len();
+        let process = self.clocks.events()[events - 1].process;
+        let mut special = false;
+        for start in (0..events).rev() {
+            let event = &self.clocks.events()[start];
+            if event.process != process {
+                special = true;
+                continue;
+            }
+            special |= event.decisions.len() > 1;
+            if !special || self.nodes[event.decisions.start].operation != operation {
+                continue;
+            }
+            // What comes between its steps for a later start also does so for an earlier one.
+            let Some(others) = self.others_before(start) else { return false };
+            if self.leads_back(system, start, others) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Steps of others since the event `start` that can be executed before it, if none has to come after
+    /// it and before the last event.
+    fn others_before(&self, start: usize) -> Option<Vec<usize>> {
+        let events = self.clocks.events();
+        let last = events.len() - 1;
+        let mut earlier = Vec::new();
+        for other in (start..last).filter(|other| events[*other].process != events[start].process) {
+            match self.clocks.before(start, other) {
+                true if self.clocks.before(other, last) => return None,
+                true => {}
+                false => earlier.push(other),
+            }
+        }
+        Some(earlier)
+    }
+
+    /// Whether the worker's own steps from the event `start` to the last one lead back to the state before
+    /// them, if `others` are executed before. The system is left where it was.
+    fn leads_back(&mut self, system: &mut S, start: usize, others: Vec<usize>) -> bool {
+        let events = self.clocks.events();
+        let (process, depth) = (events[start].process, events[start].decisions.start);
+        let own: Vec<usize> = (start..events.len()).filter(|e| events[*e].process == process).collect();
+        self.visit(system, depth);
+        others.into_iter().for_each(|event| self.repeat(system, event));
+        let before = system.fingerprint();
+        own.into_iter().for_each(|event| self.repeat(system, event));
+        let back = before == system.fingerprint();
+        self.visit(system, self.nodes.len() - 1);
+        back
+    }
+
+    /// Brings the system to the state of a node on the path.
+    fn visit(&mut self, system: &mut S, depth: usize) {
+        let near = self.nodes[..=depth].iter().rposition(|node| node.snapshot.is_some());
+        match near.and_then(|near| self.nodes[near].snapshot.as_ref()) {
+            Some(snapshot) => system.restore(snapshot),
+            None => system.restart(),
+        }
+        for decision in &self.path[near.unwrap_or(0)..depth] {
+            decide(system, *decision);
+            self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
+        }
+    }
+
+    /// Executes an event of the path again.
+    fn repeat(&mut self, system: &mut S, event: usize) {
+        let decisions = self.clocks.events()[event].decisions.clone();
+        self.path[decisions].iter().for_each(|decision| decide(system, *decision));
+        self.counts.steps += 1;
+    }
+
+    /// Takes back what the path has after so many events.
+    fn cut(&mut self, events: usize) {
+        let depth = self.clocks.events()[events - 1].decisions.end;
+        while self.clocks.events().len() > events {
+            let event = self.clocks.pop().expect("there is one more");
+            self.touched.truncate(event.footprint.start);
+        }
+        if let Some(next) = self.nodes.get(depth + 1) {
+            self.choices.truncate(next.choices.start);
+            self.sleep.truncate(self.nodes[depth].asleep.end);
+        }
+        self.nodes.truncate(depth + 1);
+        self.path.truncate(depth);
+        self.mark = None;
+    }
+}
