@@ -20,6 +20,8 @@ pub struct Effort {
     /// Of each sampler.
     pub iterations: u64,
     pub limits: Limits,
+    /// Of plain depth-first search.
+    pub enumeration: Limits,
 }
 
 /// What everybody came to.
@@ -71,9 +73,9 @@ pub fn compare(artifact: &Arc<Artifact>, name: &str, program: &Program, turn: u6
         let place = place(&execution);
         let mut find = |name: &str, pieces| search(&mut execution, place, name, pieces, effort.limits);
         let mut found: Vec<Found> = ALWAYS.map(|name| find(name, false)).into();
-        found.push(find("dfs", false));
         found.push(find("dpor", true));
         found.push(find(IN_TURN[turn as usize % IN_TURN.len()], false));
+        found.push(search(&mut execution, place, "dfs", false, effort.enumeration));
         found.extend(SAMPLERS.map(|name| sample(&mut execution, place, name, effort.iterations)));
         found
     });

@@ -53,7 +53,7 @@ impl End {
         let buffer = self.buffer().iter().enumerate().map(|(at, byte)| (format!("o.buffer[{at}]"), byte));
         let set = bytes.chain(buffer).filter(|(_, byte)| **byte != 0);
         all.extend(set.map(|(place, byte)| format!("{place} == {byte}")));
-        Some(all.join(" && "))
+        Some(if all.is_empty() { "1".into() } else { all.join(" && ") })
     }
 
     fn mixed(&self) -> &[u8] {

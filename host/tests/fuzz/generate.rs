@@ -20,8 +20,8 @@ pub fn program(class: &'static Class, seed: u64, index: u64) -> Program {
             classes.push(by_name(other.name));
         }
     }
-    let others = 1 + usize::from(!rng.one_in(4)) + usize::from(rng.one_in(5));
-    let mut left = 4 + rng.below(6) as usize;
+    let others = 1 + usize::from(rng.one_in(2)) + usize::from(rng.one_in(6));
+    let mut left = 3 + rng.below(5) as usize;
     let mut threads: Vec<Vec<Statement>> = Vec::new();
     for number in 0..=others {
         let most = if number == 0 { rng.below(3) as usize } else { 1 + rng.below(5) as usize };

@@ -31,6 +31,8 @@ mod shrink;
 use classes::{CLASSES, Class};
 use compare::{Effort, compare};
 use ends::Limits;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -68,7 +70,8 @@ fn all_searches_come_to_the_same_ends() {
     let (seed, from) = (number("SEED", 1), number("FROM", 0));
     let effort = Effort {
         iterations: number("ITERATIONS", 100),
-        limits: Limits { executions_max: number("EXECUTIONS", 1_500), steps_max: 60_000 },
+        limits: Limits { executions_max: 1_500, steps_max: 30_000 },
+        enumeration: Limits { executions_max: number("ENUMERATED", 300), steps_max: 10_000 },
     };
     let chosen = std::env::var("COYOTE_FUZZ_CLASS").ok();
     let is_chosen = |class: &Class| match &chosen {
@@ -80,19 +83,12 @@ fn all_searches_come_to_the_same_ends() {
         .filter(|(class, _)| is_chosen(&CLASSES[*class]))
         .collect();
     let tallies = Mutex::new(vec![Tally::default(); CLASSES.len()]);
-    let reports = Mutex::new(String::new());
+    let reports = Mutex::new(BTreeMap::<String, String>::new());
     let next = AtomicUsize::new(0);
     let modules: Vec<&[(usize, u64)]> = all.chunks(MODULE as usize).collect();
     let work = || {
         while let Some(module) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
-            for (class, report, tally) in explore(module, seed, &effort) {
-                let total = &mut tallies.lock().unwrap()[class];
-                total.add(&tally);
-                if let Some(report) = report {
-                    eprintln!("{report}");
-                    reports.lock().unwrap().push_str(&report);
-                }
-            }
+            explore(module, seed, &effort, &tallies, &reports);
         }
     };
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get()).min(modules.len());
@@ -106,57 +102,59 @@ fn all_searches_come_to_the_same_ends() {
         );
     }
     let reports = reports.into_inner().unwrap();
-    assert!(reports.is_empty(), "searches differ:\n{reports}");
+    let all: String = reports.into_values().collect();
+    assert!(all.is_empty(), "searches differ:\n{all}");
 }
 
-impl Tally {
-    fn add(&mut self, other: &Tally) {
-        self.programs += other.programs;
-        self.too_big += other.too_big;
-        self.enumerated += other.enumerated;
-        self.several += other.several;
-        self.modelled += other.modelled;
-        self.ends += other.ends;
-        self.mismatches += other.mismatches;
-        self.ms += other.ms;
-    }
-}
-
-/// Compares all programs of a module. They are named by class and index.
-fn explore(module: &[(usize, u64)], seed: u64, effort: &Effort) -> Vec<(usize, Option<String>, Tally)> {
+/// Compares all programs of a module, which are named by class and index. Of mismatches of one kind in one class,
+/// the first is shrunk and reported.
+fn explore(
+    module: &[(usize, u64)],
+    seed: u64,
+    effort: &Effort,
+    tallies: &Mutex<Vec<Tally>>,
+    reports: &Mutex<BTreeMap<String, String>>,
+) {
     let programs: Vec<_> =
         module.iter().map(|(class, index)| generate::program(&CLASSES[*class], seed, *index)).collect();
-    let names: Vec<String> =
-        module.iter().map(|(class, index)| format!("{}_{index}", CLASSES[*class].name.replace('-', "_"))).collect();
+    let name = |(class, index): &(usize, u64)| format!("{}_{index}", CLASSES[*class].name.replace('-', "_"));
+    let names: Vec<String> = module.iter().map(name).collect();
     let source = compile::source(names.iter().map(String::as_str).zip(&programs));
     let artifact = compile::compile(&source, &compile::options());
-    let mut explored = Vec::new();
     for (((class, index), name), program) in module.iter().zip(&names).zip(&programs) {
         let begun = Instant::now();
         let comparison = compare(&artifact, name, program, *index, effort);
         let is_complete = |name: &str| comparison.found.iter().any(|f| f.name == name && f.complete);
-        let tally = Tally {
-            programs: 1,
-            too_big: u64::from(!comparison.found.iter().any(|found| found.complete)),
-            enumerated: u64::from(is_complete("dfs")),
-            several: u64::from(comparison.all.len() > 1),
-            modelled: u64::from(program.is_modelled()),
-            ends: comparison.all.len() as u64,
-            mismatches: u64::from(!comparison.agrees()),
-            ms: begun.elapsed().as_millis(),
-        };
-        let report = (!comparison.agrees()).then(|| {
-            let (program, comparison) = shrink::shrink(program, comparison, *index, effort);
-            let report = report::report(CLASSES[*class].name, seed, *index, &program, &comparison);
-            if let Some(directory) = std::env::var_os("COYOTE_FUZZ_OUT") {
-                let directory = std::path::PathBuf::from(directory);
-                std::fs::create_dir_all(&directory).unwrap();
-                let path = directory.join(format!("{name}_{seed}.c"));
-                std::fs::write(path, report::source(&program, &comparison)).unwrap();
-            }
-            report
-        });
-        explored.push((*class, report, tally));
+        {
+            let tally = &mut tallies.lock().unwrap()[*class];
+            tally.programs += 1;
+            tally.too_big += u64::from(!comparison.found.iter().any(|found| found.complete));
+            tally.enumerated += u64::from(is_complete("dfs"));
+            tally.several += u64::from(comparison.all.len() > 1);
+            tally.modelled += u64::from(program.is_modelled());
+            tally.ends += comparison.all.len() as u64;
+            tally.mismatches += u64::from(!comparison.agrees());
+            tally.ms += begun.elapsed().as_millis();
+        }
+        if comparison.agrees() {
+            continue;
+        }
+        let class = CLASSES[*class].name;
+        let kind = format!("{class} {:?}", comparison.kind());
+        if let Entry::Vacant(entry) = reports.lock().unwrap().entry(kind.clone()) {
+            entry.insert(String::new());
+        } else {
+            continue;
+        }
+        let (program, comparison) = shrink::shrink(program, comparison, *index, effort);
+        let report = report::report(class, seed, *index, &program, &comparison);
+        eprintln!("{report}");
+        reports.lock().unwrap().insert(kind, report);
+        if let Some(directory) = std::env::var_os("COYOTE_FUZZ_OUT") {
+            let directory = std::path::PathBuf::from(directory);
+            std::fs::create_dir_all(&directory).unwrap();
+            let path = directory.join(format!("{name}_{seed}.c"));
+            std::fs::write(path, report::source(&program, &comparison)).unwrap();
+        }
     }
-    explored
 }

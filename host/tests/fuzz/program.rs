@@ -14,7 +14,7 @@ pub enum Statement {
     Action(Action),
 }
 
-/// What happens in the first thread after all others were joined.
+/// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// The classes of effect that it was drawn from.
@@ -49,7 +49,7 @@ impl Program {
             write_all(&mut text, statements, name, 1);
             writeln!(text, "  return (void *)(100 + T);\n}}").unwrap();
         }
-        write!(text, "COYOTE_TEST({name}) {{\n  enum {{ T = 0 }};\n").unwrap();
+        write!(text, "COYOTE_TEST({name}) {{\n  enum {{ T = 0 }};\n  prepare();\n").unwrap();
         let mine = 1..self.threads.len() - usize::from(self.last_is_late && self.threads.len() > 1);
         for number in mine.clone() {
             writeln!(text, "  {}", start(number).replace('@', name)).unwrap();
@@ -58,7 +58,9 @@ impl Program {
         for number in mine.filter(|_| self.joins) {
             writeln!(text, "  pthread_join(thread[{number}], NULL);").unwrap();
         }
-        for line in [&self.tail, check].into_iter().filter(|line| !line.is_empty()) {
+        // Nothing comes behind an exit.
+        let (first, second) = if self.tail.contains("exit(") { (check, &*self.tail) } else { (&*self.tail, check) };
+        for line in [first, second].into_iter().filter(|line| !line.is_empty()) {
             writeln!(text, "  {line}").unwrap();
         }
         text + "}\n"
