@@ -233,7 +233,7 @@ pub static CLASSES: &[Class] = &[
             "K($r, *(volatile int *)(pages * 65536 - 2) >> 24);",
             "K($r, (uintptr_t)sbrk(0) / 65536 - pages);",
             "K($r, (uintptr_t)sbrk(65536) / 65536 - pages);",
-            "{ char *p = malloc(200000); K($r, p != NULL); }",
+            "K($r, allocate(200000) != NULL);",
             "o.x = $k;",
             "K($r, o.x);",
         ],
@@ -242,10 +242,10 @@ pub static CLASSES: &[Class] = &[
     Class {
         name: "no-memory",
         templates: &[
-            "K($r, allocated(3 << 20));",
-            "K($r, allocated(1 << 20));",
-            "{ char *p = malloc(2 << 20); K($r, p != NULL); {*} free(p); }",
-            "{ char *p = realloc(NULL, 3 << 20); K($r, p != NULL); }",
+            "K($r, allocate(3 << 20) != NULL);",
+            "K($r, allocate(1 << 20) != NULL);",
+            "{ char *p = allocate(2 << 20); K($r, p != NULL); {*} free(p); }",
+            "{ char *p = realloc(pointer[0], 3 << 20); K($r, p != NULL); pointer[0] = p; }",
             "K($r, __builtin_wasm_memory_grow(0, 40) > 0);",
             "o.x = $k;",
             "K($r, o.x);",

@@ -44,8 +44,9 @@ const SAMPLERS: [&str; 2] = ["random", "pos"];
 /// Steps of an execution: generated programs that end take fewer.
 const STEPS_MAX: u64 = 1_000;
 
-fn settings(program: &Program) -> Settings {
-    let number = u32::from(program.faults);
+/// How programs are executed. `faults`: one spurious wake-up and one failing try-lock are possible.
+fn settings(faults: bool) -> Settings {
+    let number = u32::from(faults);
     // So that two blocks of 3 MiB are one too many.
     let memory_bytes_max = 5 << 20;
     let defaults = Settings::default();
@@ -65,10 +66,10 @@ fn settings(program: &Program) -> Settings {
 }
 
 /// Runs everything on the test of this name. `turn` decides on some of it.
-pub fn compare(artifact: &Arc<Artifact>, name: &str, program: &Program, turn: u64, effort: &Effort) -> Comparison {
+pub fn compare(artifact: &Arc<Artifact>, name: &str, faults: bool, turn: u64, effort: &Effort) -> Comparison {
     let test = Test::all(&artifact.table).into_iter().find(|test| test.name == name).expect("it has this test");
     let found = on_engine_thread(|| {
-        let mut execution = Execution::new(artifact, &test, &settings(program)).unwrap();
+        let mut execution = Execution::new(artifact, &test, &settings(faults)).unwrap();
         execution.begin().unwrap();
         let place = place(&execution);
         let mut find = |name: &str, pieces| search(&mut execution, place, name, pieces, effort.limits);
@@ -79,22 +80,17 @@ pub fn compare(artifact: &Arc<Artifact>, name: &str, program: &Program, turn: u6
         found.extend(SAMPLERS.map(|name| sample(&mut execution, place, name, effort.iterations)));
         found
     });
-    judge(program, found)
+    judge(found)
 }
 
-fn judge(program: &Program, found: Vec<Found>) -> Comparison {
+fn judge(found: Vec<Found>) -> Comparison {
     let all: BTreeSet<End> = found.iter().flat_map(|found| found.ends.iter().cloned()).collect();
     let mut wrong = Vec::new();
     let (whole, pieces) = (&found[0], found.iter().find(|found| found.name == "dpor in pieces").unwrap());
     if whole.complete && pieces.complete && whole.executions != pieces.executions {
         wrong.push(format!("dpor: {} executions, in pieces {}", whole.executions, pieces.executions));
     }
-    let mut modelled = None;
-    if program.is_modelled() && found.iter().any(|found| found.complete) {
-        let (theirs, ours) = (model::ends(program), all.iter().map(simplified).collect());
-        modelled = (theirs != ours).then_some((theirs, ours));
-    }
-    Comparison { all, found, modelled, wrong }
+    Comparison { all, found, modelled: None, wrong }
 }
 
 /// An end as the model knows it.
@@ -110,6 +106,15 @@ fn simplified(end: &End) -> Modelled {
 }
 
 impl Comparison {
+    /// Compares with the model's ends, too, if it knows the program and some search came to its end.
+    pub fn and_model(mut self, program: &Program) -> Comparison {
+        if program.is_modelled() && self.found.iter().any(|found| found.complete) {
+            let (theirs, ours) = (model::ends(program), self.all.iter().map(simplified).collect());
+            self.modelled = (theirs != ours).then_some((theirs, ours));
+        }
+        self
+    }
+
     /// Who says that it has come to every end and has not, with the ends that it lacks.
     pub fn lacking(&self) -> Vec<(&Found, Vec<&End>)> {
         let complete = self.found.iter().filter(|found| found.complete);
@@ -134,6 +139,9 @@ impl fmt::Display for Comparison {
         for found in &self.found {
             let how = if found.complete { "all" } else { "some" };
             writeln!(f, "{how} {} ends in {} executions: {}", found.ends.len(), found.executions, found.name)?;
+        }
+        for end in self.all.iter().take(8) {
+            writeln!(f, "  {end}")?;
         }
         for (found, lacking) in self.lacking() {
             for end in lacking.iter().take(3) {

@@ -5,7 +5,7 @@ use coyote_cc::Language;
 use coyote_cc::build::Compiler;
 use coyote_cc::toolchain::Toolchain;
 use coyote_wasm::artifact::{Artifact, engine};
-use coyote_wasm::instrumenter::{Options, instrument};
+use coyote_wasm::instrumenter::{Options, Points, instrument};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -51,7 +51,7 @@ pub fn source<'a>(programs: impl Iterator<Item = (&'a str, &'a Program)>) -> Str
     format!("#include \"fuzz.h\"\n{}", tests.collect::<String>())
 }
 
-/// Everything is a point but what the program keeps.
-pub fn options() -> Options {
-    Options { no_points_in: vec!["keep".into()], ..Options::default() }
+/// All operations of these points are scheduling points, but what the program keeps.
+pub fn options(points: Points) -> Options {
+    Options { no_points_in: vec!["keep".into()], points, ..Options::default() }
 }

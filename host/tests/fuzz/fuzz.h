@@ -1,4 +1,5 @@
 /* What generated programs share. See `main.rs`. */
+#pragma once
 #include <coyote.h>
 #include <dirent.h>
 #include <errno.h>
@@ -212,9 +213,10 @@ static NOINLINE int here(void) {
   return getcwd(name, sizeof name) ? name[1] : -1;
 }
 
-static NOINLINE int allocated(int size) {
-  char *block = malloc(size);
-  return block != NULL;
+/* The compiler must not leave the call out. */
+static NOINLINE void *allocate(int size) {
+  void *volatile block = malloc(size);
+  return block;
 }
 
 /* At the beginning of each test: what is no memory does not outlast a setup. */

