@@ -1,0 +1,163 @@
+//! All searches and samplers on one program: whoever says that it has come to every end has come to all ends
+//! that anybody found.
+
+use super::ends::{End, Found, Limits, place, sample, search};
+use super::model::{self, Modelled};
+use super::program::Program;
+use coyote_wasm::artifact::Artifact;
+use coyote_wasm::engine_thread::on_engine_thread;
+use coyote_wasm::execution::{Execution, Settings, Test};
+use coyote_wasm::machine::conductor;
+use coyote_wasm::machine::host::World;
+use coyote_wasm::runtime::Faults;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Of each sampler.
+    pub iterations: u64,
+    pub limits: Limits,
+    /// Of plain depth-first search.
+    pub enumeration: Limits,
+}
+
+/// What everybody came to.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    pub all: BTreeSet<End>,
+    pub found: Vec<Found>,
+    /// What the model comes to, as [`Modelled`], and what the searches do, where they differ.
+    pub modelled: Option<(BTreeSet<Modelled>, BTreeSet<Modelled>)>,
+    /// What is wrong beside ends.
+    pub wrong: Vec<String>,
+}
+
+/// Searches that every program gets; after them, one of the others in turn.
+const ALWAYS: [&str; 4] = ["dpor", "stateful", "ses", "dfs+hb"];
+const IN_TURN: [&str; 5] =
+    ["ses:round-robin", "preemption-bounding+hb", "preemption-bounding+states", "delay-bounding+hb", "delay-bounding"];
+const SAMPLERS: [&str; 2] = ["random", "pos"];
+
+/// Steps of an execution: generated programs that end take fewer.
+const STEPS_MAX: u64 = 1_000;
+
+/// How programs are executed. `faults`: one spurious wake-up and one failing try-lock are possible.
+fn settings(faults: bool) -> Settings {
+    let number = u32::from(faults);
+    // So that two blocks of 3 MiB are one too many.
+    let memory_bytes_max = 5 << 20;
+    let defaults = Settings::default();
+    let mut world = World::clone(&defaults.world);
+    world.open(memory_bytes_max).unwrap();
+    Settings {
+        limits: conductor::Limits {
+            unfair_steps_max: STEPS_MAX,
+            fair_steps_max: STEPS_MAX,
+            fail_on_steps_max: false,
+        },
+        faults: Faults { spurious_wakeups: number, failing_try_locks: number, ..Faults::default() },
+        memory_bytes_max,
+        world: Arc::new(world),
+        ..defaults
+    }
+}
+
+/// Runs everything on the test of this name. `turn` decides on some of it.
+pub fn compare(artifact: &Arc<Artifact>, name: &str, faults: bool, turn: u64, effort: &Effort) -> Comparison {
+    let test = Test::all(&artifact.table).into_iter().find(|test| test.name == name).expect("it has this test");
+    let found = on_engine_thread(|| {
+        let mut execution = Execution::new(artifact, &test, &settings(faults)).unwrap();
+        execution.begin().unwrap();
+        let place = place(&execution);
+        let mut find = |name: &str, pieces| search(&mut execution, place, name, pieces, effort.limits);
+        let mut found: Vec<Found> = ALWAYS.map(|name| find(name, false)).into();
+        found.push(find("dpor", true));
+        found.push(find(IN_TURN[turn as usize % IN_TURN.len()], false));
+        found.push(search(&mut execution, place, "dfs", false, effort.enumeration));
+        found.extend(SAMPLERS.map(|name| sample(&mut execution, place, name, effort.iterations)));
+        found
+    });
+    judge(found)
+}
+
+fn judge(found: Vec<Found>) -> Comparison {
+    let all: BTreeSet<End> = found.iter().flat_map(|found| found.ends.iter().cloned()).collect();
+    let mut wrong = Vec::new();
+    let (whole, pieces) = (&found[0], found.iter().find(|found| found.name == "dpor in pieces").unwrap());
+    if whole.complete && pieces.complete && whole.executions != pieces.executions {
+        wrong.push(format!("dpor: {} executions, in pieces {}", whole.executions, pieces.executions));
+    }
+    Comparison { all, found, modelled: None, wrong }
+}
+
+/// An end as the model knows it.
+fn simplified(end: &End) -> Modelled {
+    let mut simple = Modelled { deadlock: end.how.starts_with("deadlock"), ..Modelled::default() };
+    for (thread, kept) in simple.kept.iter_mut().enumerate() {
+        for (place, value) in kept.iter_mut().enumerate() {
+            *value = end.kept(thread, place);
+        }
+    }
+    simple.variables = [end.variable(0), end.variable(1)];
+    simple
+}
+
+impl Comparison {
+    /// Compares with the model's ends, too, if it knows the program and some search came to its end.
+    pub fn and_model(mut self, program: &Program) -> Comparison {
+        if program.is_modelled() && self.found.iter().any(|found| found.complete) {
+            let (theirs, ours) = (model::ends(program), self.all.iter().map(simplified).collect());
+            self.modelled = (theirs != ours).then_some((theirs, ours));
+        }
+        self
+    }
+
+    /// Who says that it has come to every end and has not, with the ends that it lacks.
+    pub fn lacking(&self) -> Vec<(&Found, Vec<&End>)> {
+        let complete = self.found.iter().filter(|found| found.complete);
+        let lacks = complete.map(|found| (found, self.all.difference(&found.ends).collect::<Vec<_>>()));
+        lacks.filter(|(_, ends)| !ends.is_empty()).collect()
+    }
+
+    pub fn agrees(&self) -> bool {
+        self.lacking().is_empty() && self.modelled.is_none() && self.wrong.is_empty()
+    }
+
+    /// What kind of mismatch it is: what a smaller program must have, too.
+    pub fn kind(&self) -> BTreeSet<String> {
+        let lacking = self.lacking().into_iter().map(|(found, _)| found.name.clone());
+        let model = self.modelled.iter().map(|_| "model".to_string());
+        lacking.chain(model).chain(self.wrong.iter().map(|_| "wrong".to_string())).collect()
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for found in &self.found {
+            let how = if found.complete { "all" } else { "some" };
+            writeln!(f, "{how} {} ends in {} executions: {}", found.ends.len(), found.executions, found.name)?;
+        }
+        for end in self.all.iter().take(8) {
+            writeln!(f, "  {end}")?;
+        }
+        for (found, lacking) in self.lacking() {
+            for end in lacking.iter().take(3) {
+                let has: Vec<&str> =
+                    self.found.iter().filter(|f| f.ends.contains(end)).map(|f| f.name.as_str()).collect();
+                writeln!(f, "{} lacks `{end}`, which {} came to", found.name, has.join(", "))?;
+            }
+        }
+        if let Some((theirs, ours)) = &self.modelled {
+            for end in theirs.difference(ours).take(3) {
+                writeln!(f, "only the model comes to {end:?}")?;
+            }
+            for end in ours.difference(theirs).take(3) {
+                writeln!(f, "the model does not come to {end:?}")?;
+            }
+        }
+        self.wrong.iter().try_for_each(|wrong| writeln!(f, "{wrong}"))
+    }
+}

@@ -1,0 +1,54 @@
+//! Programs on which searches differed once, each with its number of ends.
+//!
+//! A file of `found` begins with a comment of what it shows, `ends: N`, and perhaps `faults`, or `open: SEARCH ..`
+//! as long as these searches (or `all`, without disagreeing) lack ends. Its tests are `COYOTE_TEST(name)`.
+
+use super::compare::{Effort, compare};
+use super::compile::{compile, compiler, directory, options};
+use super::ends::Limits;
+use coyote_wasm::instrumenter::Points;
+use std::collections::BTreeSet;
+
+const EFFORT: Effort = Effort {
+    iterations: 200,
+    limits: Limits { executions_max: 10_000, steps_max: 1_000_000 },
+    enumeration: Limits { executions_max: 1_000, steps_max: 100_000 },
+};
+
+/// What stands behind a word of the comment, up to the end of the line.
+fn claim<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let line = text.lines().find_map(|line| line.trim_start_matches([' ', '*']).strip_prefix(word))?;
+    Some(line.trim_end_matches("*/").trim())
+}
+
+#[test]
+fn what_differed_once_does_not_differ() {
+    if compiler().is_none() {
+        return;
+    }
+    let mut paths: Vec<_> =
+        std::fs::read_dir(directory().join("found")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut wrong = String::new();
+    let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let artifact = compile(&texts.concat(), &options(Points::Heap));
+    for (path, text) in paths.iter().zip(&texts) {
+        let ends: usize = claim(text, "ends:").expect("it has a number of ends").parse().unwrap();
+        let open: BTreeSet<&str> = claim(text, "open:").unwrap_or_default().split_whitespace().collect();
+        let tests = text.lines().filter_map(|line| line.strip_prefix("COYOTE_TEST(")?.split(')').next());
+        for test in tests {
+            // Every search that is tried in turn.
+            for turn in 0..5 {
+                let comparison = compare(&artifact, test, claim(text, "faults").is_some(), turn, &EFFORT);
+                let lacking = comparison.lacking();
+                let lacking: BTreeSet<&str> =
+                    lacking.iter().map(|(found, _)| found.name.trim_end_matches(" in pieces")).collect();
+                let fewer = comparison.all.len() != ends && !open.contains("all");
+                if fewer || !lacking.is_subset(&open) || !comparison.wrong.is_empty() {
+                    wrong += &format!("{}: {test}, of {ends} ends:\n{comparison}\n", path.display());
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

@@ -1,0 +1,15 @@
+/* Whether somebody waits for what is destroyed.
+ * ends: 2
+ * open: dpor dfs+hb preemption-bounding+hb delay-bounding+hb */
+#include "fuzz.h"
+
+static void *waits(void *unused) {
+  sem_wait(&sem[0]);
+  return unused;
+}
+
+COYOTE_TEST(destroy_semaphore) {
+  pthread_create(&thread[1], NULL, waits, NULL);
+  sem_destroy(&sem[0]);
+  pthread_join(thread[1], NULL);
+}

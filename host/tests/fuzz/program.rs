@@ -1,0 +1,108 @@
+//! Programs: what each thread does, and as C.
+
+use super::actions::Action;
+use std::fmt::Write;
+
+/// A piece of a thread's function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// C, with `@` for the program's prefix.
+    Text(String),
+    /// C around other statements.
+    Block { open: String, body: Vec<Statement>, close: String },
+    /// What the model knows, too.
+    Action(Action),
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The classes of effect that it was drawn from.
+    pub classes: Vec<&'static str>,
+    /// The first thread's statements come after it has started the others.
+    pub threads: Vec<Vec<Statement>>,
+    /// The last thread is started by another one, not by the first.
+    pub last_is_late: bool,
+    /// Whether the first thread joins those that it started.
+    pub joins: bool,
+    /// C after that.
+    pub tail: String,
+    /// Whether waits may end and try-locks may fail for no reason, once.
+    pub faults: bool,
+}
+
+impl Program {
+    /// Whether the model knows all of it.
+    pub fn is_modelled(&self) -> bool {
+        let all_actions = |thread: &Vec<Statement>| thread.iter().all(|s| matches!(s, Statement::Action(_)));
+        self.threads.iter().all(all_actions) && self.joins && !self.faults
+    }
+
+    /// Its functions and its test. `check`: C at the very end.
+    pub fn c(&self, name: &str, check: &str) -> String {
+        let mut text = format!("/* {}{} */\n", self.classes.join(", "), if self.faults { ", faults" } else { "" });
+        for number in 1..self.threads.len() {
+            writeln!(text, "static void *{name}_{number}(void *);").unwrap();
+        }
+        for (number, statements) in self.threads.iter().enumerate().skip(1) {
+            write!(text, "static void *{name}_{number}(void *unused) {{\n  enum {{ T = {number} }};\n").unwrap();
+            write_all(&mut text, statements, name, 1);
+            writeln!(text, "  return (void *)(100 + T);\n}}").unwrap();
+        }
+        write!(text, "COYOTE_TEST({name}) {{\n  enum {{ T = 0 }};\n  prepare();\n").unwrap();
+        let mine = 1..self.threads.len() - usize::from(self.last_is_late && self.threads.len() > 1);
+        for number in mine.clone() {
+            writeln!(text, "  {}", start(number).replace('@', name)).unwrap();
+        }
+        write_all(&mut text, &self.threads[0], name, 1);
+        for number in mine.filter(|_| self.joins) {
+            writeln!(text, "  pthread_join(thread[{number}], NULL);").unwrap();
+        }
+        // Nothing comes behind an exit.
+        let (first, second) = if self.tail.contains("exit(") { (check, &*self.tail) } else { (&*self.tail, check) };
+        for line in [first, second].into_iter().filter(|line| !line.is_empty()) {
+            writeln!(text, "  {line}").unwrap();
+        }
+        text + "}\n"
+    }
+}
+
+/// Starts a thread.
+pub fn start(number: usize) -> String {
+    format!("pthread_create(&thread[{number}], NULL, @_{number}, NULL);")
+}
+
+impl Statement {
+    /// The statements within.
+    pub fn body(&self) -> Option<&Vec<Statement>> {
+        match self {
+            Statement::Text(_) => None,
+            Statement::Block { body, .. } => Some(body),
+            Statement::Action(action) => action.body(),
+        }
+    }
+
+    pub fn body_mut(&mut self) -> Option<&mut Vec<Statement>> {
+        match self {
+            Statement::Text(_) => None,
+            Statement::Block { body, .. } => Some(body),
+            Statement::Action(action) => action.body_mut(),
+        }
+    }
+}
+
+fn write_all(text: &mut String, statements: &[Statement], name: &str, depth: usize) {
+    let indent = "  ".repeat(depth);
+    for statement in statements {
+        let (open, close) = match statement {
+            Statement::Text(text) => (text.clone(), String::new()),
+            Statement::Block { open, close, .. } => (open.clone(), close.clone()),
+            Statement::Action(action) => action.c(),
+        };
+        writeln!(text, "{indent}{}", open.replace('@', name)).unwrap();
+        if let Some(body) = statement.body() {
+            write_all(text, body, name, depth + 1);
+            writeln!(text, "{indent}{close}").unwrap();
+        }
+    }
+}
