@@ -9,7 +9,7 @@ use coyote_wasm::instrumenter::{Options, Points, instrument};
 use coyote_wasm::machine::conductor::Limits;
 use coyote_wasm::machine::host::World;
 use coyote_wasm::outcome::Outcome;
-use coyote_wasm::runtime::AtExit;
+use coyote_wasm::runtime::{AtExit, Timers};
 use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Strategy, View};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -60,6 +60,8 @@ fn settings() -> Settings {
     Settings {
         limits: Limits { unfair_steps_max: u64::MAX, fair_steps_max: u64::MAX, fail_on_steps_max: false },
         at_exit: AtExit::Wait,
+        timers: Timers::Any,
+        foreign_unlocks: false,
         faults: Default::default(),
         leaks: false,
         memory_bytes_max: 512 << 20,

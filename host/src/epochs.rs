@@ -71,7 +71,7 @@ pub fn run(
         let (outcome, used) = execution.run(strategy, iteration)?;
         strategy = used;
         let more = execution.take_grown();
-        let ended = more.0.is_empty() || outcome.is_bug();
+        let ended = more.0.is_empty() || matches!(outcome, Outcome::Bug(_));
         grown.0.extend(more.0);
         if ended {
             return Ok(Ran { outcome, strategy, grown, repeats });

@@ -10,7 +10,7 @@ use crate::machine::host::World;
 use crate::machine::{Machine, MachineError, Snapshot};
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::outcome::{Bound, BugKind, Outcome};
-use crate::runtime::{AtExit, Faults, Runtime, Start};
+use crate::runtime::{AtExit, Faults, Runtime, Start, Timers};
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
@@ -77,6 +77,9 @@ pub struct Settings {
     pub limits: Limits,
     pub at_exit: AtExit,
     pub faults: Faults,
+    pub timers: Timers,
+    /// Whether it is no bug that a normal mutex is unlocked by who does not hold it.
+    pub foreign_unlocks: bool,
     /// Whether a test that passes may lose no block of the heap.
     pub leaks: bool,
     pub memory_bytes_max: usize,
@@ -95,6 +98,8 @@ impl Default for Settings {
             },
             at_exit: AtExit::Wait,
             faults: Faults::default(),
+            timers: Timers::default(),
+            foreign_unlocks: false,
             leaks: false,
             memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
             world: Arc::new(world),
@@ -128,6 +133,8 @@ impl Execution {
             let start = Start { entry, a: 0, b: 0, stack: None };
             let mut runtime = Runtime::new(start, settings.at_exit, knows_joins, faults);
             runtime.files = machine.conductor().runtime.files.clone();
+            runtime.timers = settings.timers;
+            runtime.foreign_unlocks = settings.foreign_unlocks;
             runtime.program = test.export == "_start";
             runtime.tells_time = artifact.tells_time();
             runtime

@@ -6,7 +6,7 @@
 //! means that does not name an option, which may be older than that, in [`RunOption::unnamed`].
 
 use crate::execution::Settings;
-use crate::runtime::AtExit;
+use crate::runtime::{AtExit, Timers};
 use crate::world::{Mapping, World};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Options, Points};
@@ -146,6 +146,18 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         unnamed: Some("wait"),
     },
     RunOption {
+        name: "timers",
+        write: |_, s| (s.timers == Timers::Ordered).then(|| "ordered".into()).into_iter().collect(),
+        read: |_, s, text| put(&mut s.timers, Timers::from_str(text, false).ok()),
+        unnamed: Some("any"),
+    },
+    RunOption {
+        name: "allow-foreign-unlocks",
+        write: |_, s| s.foreign_unlocks.then(|| "true".into()).into_iter().collect(),
+        read: |_, s, text| set(&mut s.foreign_unlocks, text),
+        unnamed: Some("false"),
+    },
+    RunOption {
         name: "spurious-wakeups",
         write: |_, s| budget(s.faults.spurious_wakeups),
         read: |_, s, text| set(&mut s.faults.spurious_wakeups, text),
@@ -268,11 +280,13 @@ mod tests {
             no_points_in: vec!["c".into()],
             points_only_in: vec!["d".into()],
             stubs: vec!["env.e".into()],
-            fault: None,
+            ..Options::default()
         };
         let settings = Settings {
             limits: Limits { unfair_steps_max: 7, fair_steps_max: 70, fail_on_steps_max: true },
             at_exit: AtExit::Kill,
+            timers: Timers::Ordered,
+            foreign_unlocks: true,
             faults: Faults { spurious_wakeups: 2, failing_try_locks: 3, ..Faults::default() },
             leaks: true,
             memory_bytes_max: 3 << 20,

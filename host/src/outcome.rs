@@ -18,8 +18,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether the guest is wrong, which [`BugKind::Limit`] does not say.
     pub fn is_bug(&self) -> bool {
-        matches!(self, Outcome::Bug(_))
+        matches!(self, Outcome::Bug(bug) if bug.kind != BugKind::Limit)
     }
 
     /// As a trace names it: its kind in one word, and a sentence where there is more to say.
@@ -63,10 +64,13 @@ pub enum BugKind {
     Leak,
     /// The bound on steps was reached and the user declared that to be a bug.
     MaxSteps,
+    /// The guest needs what there is not here. Found, traced and replayed as a bug is, and none: there is no
+    /// verdict on the guest.
+    Limit,
 }
 
 impl BugKind {
-    pub const ALL: [BugKind; 13] = [
+    pub const ALL: [BugKind; 14] = [
         BugKind::Deadlock,
         BugKind::Assertion,
         BugKind::Panic,
@@ -80,6 +84,7 @@ impl BugKind {
         BugKind::HeapOverflow,
         BugKind::Leak,
         BugKind::MaxSteps,
+        BugKind::Limit,
     ];
 
     pub fn name(self) -> &'static str {
@@ -97,6 +102,7 @@ impl BugKind {
             BugKind::HeapOverflow => "heap-overflow",
             BugKind::Leak => "leak",
             BugKind::MaxSteps => "max-steps",
+            BugKind::Limit => "limit",
         }
     }
 }

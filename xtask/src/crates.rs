@@ -32,7 +32,7 @@ const NOTES: [(&str, &str); 3] = [
     ("rayon", "say how many threads there are to be, with `ThreadPoolBuilder::num_threads`"),
     (
         "tokio",
-        "with `macros`, `rt`, `sync`, `time`; `rt-multi-thread`, `net`, `fs`, `process` and `signal` do not build",
+        "with `macros`, `rt`, `sync`, `time`; `rt-multi-thread` too with `RUSTFLAGS=\"--cfg tokio_unstable\"`; `net`, `fs`, `process` and `signal` do not build",
     ),
 ];
 

@@ -1,5 +1,7 @@
 //! Exit codes: part of the interface.
 
+use crate::explore::Exploration;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -16,6 +18,20 @@ pub enum Exit {
     Limit = 7,
     /// By Ctrl-C, before a bug was found: what shells say of it.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// What an exploration alone would end with, and what several end with together: a bug counts more than that
+    /// something has no verdict.
+    pub fn with(self, exploration: &Exploration) -> Exit {
+        let bug = exploration.found.iter().any(|found| !found.is_limit());
+        match self {
+            Exit::BugFound => self,
+            _ if bug => Exit::BugFound,
+            _ if !exploration.found.is_empty() => Exit::Limit,
+            _ => self,
+        }
+    }
 }
 
 /// For the help text.

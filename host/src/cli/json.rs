@@ -58,6 +58,9 @@ pub struct Bug {
     /// Only for memory errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
+    /// What in it may not be the program's fault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     pub output: Vec<Line>,
 }
 
@@ -155,6 +158,7 @@ fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
         replay_command,
         workers: workers.collect(),
         block,
+        notes: found.findings.notes.clone(),
         output: lines.collect(),
     }
 }

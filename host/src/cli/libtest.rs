@@ -65,6 +65,8 @@ struct Counts {
     ignored: usize,
     explored: usize,
     sequential: usize,
+    /// Those that need what there is not here.
+    limited: usize,
 }
 
 /// Explores the tests. That some, or all, have nothing to explore is as good as any other success.
@@ -78,11 +80,21 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
         }
     };
     say(&format!("\nrunning {}\n", counted(selected.tests.len() as u64, "test")));
+    if selected.tests.is_empty() {
+        say(&format!(
+            "note: {}\n",
+            match selected.filtered_out {
+                0 => "there are no tests on this target; `coyote-wasm doctor` may know why".into(),
+                n => format!("none of {} is selected", counted(n as u64, "test")),
+            }
+        ));
+    }
     let to_explore: Vec<&Test> =
         selected.tests.iter().filter(|t| t.ignored.is_none()).map(|t| &t.test).collect();
     let mut shares = Shares::new(session, &to_explore)?;
     let mut counts = Counts::default();
     let mut interrupted = false;
+    let mut exit = Exit::NoBug;
     let (mut failures, mut results, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
     for ToRun { test, ignored: reason } in &selected.tests {
         let refused = match reason {
@@ -111,7 +123,15 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
                 say(&format!("{output}\n"));
             }
         } else {
-            say(if terse { "F" } else { "FAILED\n" });
+            let limit = Exit::NoBug.with(&exploration) == Exit::Limit;
+            counts.limited += usize::from(limit);
+            say(match (terse, limit) {
+                (true, true) => "L",
+                (true, false) => "F",
+                (false, true) => "no verdict\n",
+                (false, false) => "FAILED\n",
+            });
+            exit = exit.with(&exploration);
             let bugs = session.describe(test, &exploration)?;
             let notes: String =
                 session.notes(&exploration).iter().map(|note| format!("  note: {note}\n")).collect();
@@ -126,11 +146,9 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
             break;
         }
     }
-    let exit = match failures.is_empty() {
-        true if interrupted => Exit::Interrupted,
-        true => Exit::NoBug,
-        false => Exit::BugFound,
-    };
+    if exit == Exit::NoBug && interrupted {
+        exit = Exit::Interrupted;
+    }
     if !session.is_text() {
         session.print_json(exit, results, ignored)?;
         return Ok(exit);
@@ -150,18 +168,23 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
     }
     say(&format!(
         "\ntest result: {}. {} passed; {} failed; {} ignored; 0 measured; {} filtered out; \
-         {} explored, {} sequential; finished in {:.2}s\n\n",
+         {} explored, {} sequential{}; finished in {:.2}s\n\n",
         match exit {
             Exit::NoBug => "ok",
             Exit::Interrupted => "interrupted",
+            Exit::Limit => "no verdict",
             _ => "FAILED",
         },
         counts.passed,
-        failures.len(),
+        failures.len() - counts.limited,
         counts.ignored,
         selected.filtered_out,
         counts.explored,
         counts.sequential,
+        match counts.limited {
+            0 => String::new(),
+            n => format!(", {n} without a verdict"),
+        },
         started.elapsed().as_secs_f64(),
     ));
     Ok(exit)

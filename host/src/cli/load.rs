@@ -6,7 +6,7 @@ use crate::cache::Cache;
 use crate::execution::{Settings, Test};
 use crate::machine::conductor::Limits;
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
-use crate::runtime::{AtExit, Faults};
+use crate::runtime::{AtExit, Faults, Timers};
 use crate::world::{Mapping, World};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
@@ -125,6 +125,13 @@ pub struct ExecuteArgs {
     /// What happens to other workers when the first one has ended [default: kill under cargo, else wait]
     #[arg(long, value_enum, value_name = "RULE")]
     pub at_exit: Option<AtExit>,
+    /// When a pending timeout may fire: whenever it is the earliest, or only in its time, when nobody
+    /// else has anything to do [default: ordered under cargo, else any]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub timers: Option<Timers>,
+    /// It is no bug that a normal mutex is unlocked by a thread that does not hold it: it is free then
+    #[arg(long)]
+    pub allow_foreign_unlocks: bool,
     /// Fault: so many waits of an execution may return without a notification
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
@@ -161,8 +168,13 @@ impl ExecuteArgs {
         Context { unfair_steps_max: self.max_steps[0] }
     }
 
-    /// `at_exit` holds unless the user says otherwise.
-    pub fn settings(&self, arguments: Vec<String>, at_exit: AtExit) -> Result<Settings> {
+    /// `under_cargo`: the test ends as a process does, and may put threads in order by sleeping, unless the user
+    /// says otherwise.
+    pub fn settings(&self, arguments: Vec<String>, under_cargo: bool) -> Result<Settings> {
+        let (at_exit, timers) = match under_cargo {
+            true => (AtExit::Kill, Timers::Ordered),
+            false => (AtExit::Wait, Timers::Any),
+        };
         if let Some(wrong) = self.env.iter().find(|e| !e.contains('=')) {
             bail!("--env {wrong}: give NAME=VALUE");
         }
@@ -189,6 +201,8 @@ impl ExecuteArgs {
                 fail_on_steps_max: self.fail_on_max_steps,
             },
             at_exit: self.at_exit.unwrap_or(at_exit),
+            timers: self.timers.unwrap_or(timers),
+            foreign_unlocks: self.allow_foreign_unlocks,
             faults: Faults {
                 spurious_wakeups: self.spurious_wakeups,
                 failing_try_locks: self.failing_try_locks,

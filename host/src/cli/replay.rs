@@ -9,7 +9,7 @@ use crate::explore::Found;
 use crate::libtest;
 use crate::machine::MachineError;
 use crate::options;
-use crate::outcome::Outcome;
+use crate::outcome::{BugKind, Outcome};
 use crate::record::{self, Origin};
 use crate::replay::{Replayed, replay};
 use crate::report::{self, Findings, History};
@@ -185,5 +185,9 @@ fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool, symbols: &Symbols
         println!(". One schedule without the bug is no evidence of a fix: explore the test again");
         return Exit::ReplayDiverged;
     }
-    if replayed.outcome.is_bug() { Exit::BugFound } else { Exit::NoBug }
+    match &replayed.outcome {
+        Outcome::Bug(bug) if bug.kind == BugKind::Limit => Exit::Limit,
+        Outcome::Bug(_) => Exit::BugFound,
+        _ => Exit::NoBug,
+    }
 }

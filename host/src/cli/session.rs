@@ -217,8 +217,10 @@ impl Session<'_> {
     /// The last words of a run.
     pub fn conclude(&self, exit: Exit, tests: Vec<json::Test>) -> Result<()> {
         if self.is_text() {
-            let buggy: Vec<&str> =
-                tests.iter().filter(|t| !t.bugs.is_empty()).map(|t| t.name.as_str()).collect();
+            let named = |verdict: &str| -> Vec<&str> {
+                tests.iter().filter(|t| t.verdict == verdict).map(|t| t.name.as_str()).collect()
+            };
+            let (buggy, limited) = (named("bug"), named("limit"));
             match exit {
                 Exit::NothingTested => println!(
                     ". Nothing was tested: no test met a choice, neither of workers nor of values. Does the \
@@ -232,6 +234,12 @@ impl Session<'_> {
                         buggy.join(", ")
                     );
                 }
+                Exit::Limit => println!(
+                    ". No bug found, and no verdict on {} of {} tests: {}",
+                    limited.len(),
+                    tests.len(),
+                    limited.join(", ")
+                ),
                 Exit::Interrupted => println!(". No bug found until then."),
                 _ => println!(
                     ". No bug found in {} (sequential consistency, virtual time)",
@@ -260,7 +268,8 @@ impl Session<'_> {
 
 fn verdict(exploration: &Exploration) -> &'static str {
     match () {
-        () if !exploration.found.is_empty() => "bug",
+        () if exploration.found.iter().any(|found| !found.is_limit()) => "bug",
+        () if !exploration.found.is_empty() => "limit",
         () if !exploration.any_choice => "no choice",
         () => "no bug found",
     }

@@ -10,8 +10,7 @@ use crate::artifact::Artifact;
 use crate::execution::{Execution, Settings, Test};
 use crate::explore::frontier::Frontier;
 use crate::explore::{self, Budget, Stop};
-use crate::outcome::Outcome;
-use crate::runtime::AtExit;
+use crate::outcome::{BugKind, Outcome};
 use crate::symbols::Symbols;
 use crate::words::counted;
 use anyhow::{Context, Result, bail};
@@ -104,9 +103,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());
-    let as_process = args.runner || artifact.table.libtest;
-    let at_exit = if as_process { AtExit::Kill } else { AtExit::Wait };
-    let settings = args.execute.settings(arguments, at_exit)?;
+    let settings = args.execute.settings(arguments, args.runner || artifact.table.libtest)?;
     if args.list {
         print!("{}", list(args, &artifact, module, &settings)?);
         return Ok(Exit::NoBug);
@@ -162,8 +159,7 @@ fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
         let exploration = shares.explore(session, test)?;
         any_choice |= exploration.any_choice;
         let replays = session.confirm(test, &exploration)?;
-        let buggy = !exploration.found.is_empty();
-        exit = exit.max(if buggy { Exit::BugFound } else { Exit::NoBug });
+        exit = exit.with(&exploration);
         session.print(&exploration, &session.describe(test, &exploration)?);
         results.push(session.result(test, &exploration));
         if let Some(diverged) = replays {
@@ -352,6 +348,7 @@ fn interruptible() -> Result<Arc<AtomicBool>> {
 pub fn outcome_line(test: &str, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Passed => format!("test {test} passes"),
+        Outcome::Bug(bug) if bug.kind == BugKind::Limit => format!("no verdict on test {test}: {}", bug.message()),
         Outcome::Bug(bug) => format!("bug in test {test}: {}: {}", bug.kind.name(), bug.message()),
         Outcome::Bound(bound) => format!("no verdict on test {test}: {}", bound.advice()),
         Outcome::Abandoned => format!("no verdict on test {test}: the iteration was given up"),

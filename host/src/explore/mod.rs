@@ -19,7 +19,7 @@ use crate::execution::{Execution, Settings, Test};
 use crate::granules::Granules;
 use crate::machine::MachineError;
 use crate::options;
-use crate::outcome::{Bug, Outcome};
+use crate::outcome::{Bug, BugKind, Outcome};
 use crate::record::{self, Origin};
 use crate::report::{Findings, History};
 use crate::runtime::Stream;
@@ -96,6 +96,13 @@ pub struct Found {
     pub count: u64,
     /// The strategy of a portfolio, or the dry run, if that says more than the run's own strategy.
     pub by: Option<String>,
+}
+
+impl Found {
+    /// Whether it is no bug but our limit, so that there is no verdict.
+    pub fn is_limit(&self) -> bool {
+        self.bug.kind == BugKind::Limit
+    }
 }
 
 /// Why an exploration stopped.

@@ -241,9 +241,9 @@ impl Collected {
                 bugs::remove(&found.path);
             }
         }
-        let found = self.bugs.len() as u64;
-        self.exploration.statistics.distinct_bugs = self.explore.then_some(found);
         self.exploration.found = self.bugs.into_found();
+        let found = self.exploration.found.iter().filter(|found| !found.is_limit()).count() as u64;
+        self.exploration.statistics.distinct_bugs = self.explore.then_some(found);
         self.exploration
     }
 }

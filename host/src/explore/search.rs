@@ -6,11 +6,12 @@
 
 use super::bugs::Bugs;
 use super::frontier::Frontier;
-use super::{Exploration, ExploreError, Notes, Plan, Stop, Watch, found};
+use super::{Exploration, ExploreError, Found, Notes, Plan, Stop, Watch, found};
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind, Outcome};
+use crate::runtime::Timers;
 use crate::statistics::{Statistics, StepsMax};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::{self, Advance, Counts, Item, Search};
@@ -344,10 +345,11 @@ fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<E
         frontier = Some(path);
     }
     exploration.any_choice |= counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;
-    exploration.statistics.buggy = counts.bugs;
-    exploration.statistics.distinct_bugs = Some(state.bugs.len() as u64);
     exploration.found = state.bugs.into_sorted();
     exploration.found.iter_mut().for_each(|f| f.count = f.count.max(1));
+    let (limits, bugs): (Vec<&Found>, Vec<&Found>) = exploration.found.iter().partition(|f| f.is_limit());
+    exploration.statistics.buggy = counts.bugs - limits.iter().map(|f| f.count).sum::<u64>().min(counts.bugs);
+    exploration.statistics.distinct_bugs = Some(bugs.len() as u64);
     exploration.elapsed = started.elapsed();
     exploration.searched = Some(Searched {
         counts,
@@ -363,6 +365,9 @@ fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<E
 fn assumptions(plan: &Plan, exploration: &Exploration) -> Vec<String> {
     let options = &plan.artifact.options;
     let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
+    if plan.settings.timers == Timers::Ordered {
+        assumptions.push("timeouts in their order".into());
+    }
     match options.points {
         coyote_instrumenter::Points::Heap => {}
         coyote_instrumenter::Points::Atomic => assumptions.push("no races on plain memory".into()),

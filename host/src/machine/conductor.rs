@@ -31,6 +31,16 @@ impl From<Choice> for Decision {
     }
 }
 
+/// A timeout that fired while others could run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyTimeout {
+    pub worker: WorkerId,
+    /// Steps executed before.
+    pub step: u64,
+    /// How many workers could run.
+    pub others: usize,
+}
+
 /// Bounds of one iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -78,6 +88,8 @@ pub struct Conductor {
     /// Workers that were left blocked for ever by a test that passed.
     pub left_blocked: Vec<WorkerId>,
     pub choices: Vec<Choice>,
+    /// The last one, if there was any.
+    pub early_timeout: Option<EarlyTimeout>,
     /// Choices with more than one possibility.
     pub decisions: u64,
     /// Most workers enabled at once.
@@ -114,6 +126,7 @@ impl Conductor {
             blame: None,
             left_blocked: Vec::new(),
             choices: Vec::new(),
+            early_timeout: None,
             decisions: 0,
             concurrency: 0,
             memory_bytes: 0,
@@ -141,6 +154,7 @@ impl Conductor {
             blame,
             left_blocked,
             choices,
+            early_timeout,
             decisions,
             concurrency,
             // The machine's: see `Machine::resize`.
@@ -161,6 +175,7 @@ impl Conductor {
         *blame = None;
         left_blocked.clear();
         choices.clear();
+        *early_timeout = None;
         *decisions = 0;
         *concurrency = 0;
         *running = None;
@@ -325,7 +340,14 @@ impl Conductor {
                 let operation = &self.runtime.pending(worker).operation;
                 Choice::Step { worker, kind: operation.kind, site: operation.site }
             }
-            Pick::Timeout(worker) => Choice::Timeout { worker },
+            Pick::Timeout(worker) => {
+                let view = self.runtime.view();
+                let (step, others) = (view.step, view.enabled.len());
+                if others > 0 {
+                    self.early_timeout = Some(EarlyTimeout { worker, step, others });
+                }
+                Choice::Timeout { worker }
+            }
         });
     }
 

@@ -54,8 +54,6 @@ pub struct Host {
     pub memory_bytes_max: usize,
     /// Whether a growth of memory was refused in this iteration.
     pub memory_refused: bool,
-    /// What the guest asked for and cannot have: the run is over.
-    pub unsupported: Option<String>,
     /// Bounds of the first worker's stack: see [`super::stack`].
     pub main_stack: Option<(u32, u32)>,
     /// Worker globals of the first worker: a new instance may have initialised them.
@@ -125,7 +123,6 @@ impl Host {
             me: None,
             memory_bytes_max,
             memory_refused: false,
-            unsupported: None,
             main_stack: None,
             main_globals: Vec::new(),
             hot,

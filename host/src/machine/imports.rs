@@ -221,8 +221,8 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         "unsupported",
         |mut guest: Guest, text: i32, length: i32| -> Result<()> {
             let what = text_at(&mut guest, text, length)?;
-            guest.data_mut().unsupported = Some(what);
-            Err(Stopped.into())
+            let message = format!("the guest asks for {what}, which cannot be had here");
+            Err(guest.data_mut().stop(BugKind::Limit, message).into())
         },
     )?;
     linker.func_wrap(guest::MODULE, "log", |mut guest: Guest, text: i32, length: i32| -> Result<()> {

@@ -3,8 +3,8 @@
 //! In the order of the data: the guest's calls arrive at [`imports`], [`operations`], [`wasi`] and
 //! `assemblyscript`, which work on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is
 //! the door to memory, [`tracker`] knows what changed there, [`owners`] whose it is and [`memory_errors`] what
-//! nobody may touch; [`stack`] reads suspended stacks, `trap` tells what a trap means and [`panic`] what Rust
-//! said before it aborted. Of the whole there are a `snapshot` and a `fingerprint`; `instance` is what wasmtime
+//! nobody may touch; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
+//! said before it aborted, and `limits` whether that is our limit. Of the whole there are a `snapshot` and a `fingerprint`; `instance` is what wasmtime
 //! makes of the module.
 
 mod assemblyscript;
@@ -14,6 +14,7 @@ pub mod guest_memory;
 pub mod host;
 mod imports;
 mod instance;
+mod limits;
 pub mod memory_errors;
 mod operations;
 pub mod owners;
@@ -34,6 +35,7 @@ use crate::granules::{Granules, Sharing};
 use crate::outcome::Outcome;
 use crate::runtime::Runtime;
 use crate::runtime::heap::Heap;
+use crate::symbols::Symbols;
 use conductor::{Conductor, Read};
 use coyote_abi::rt;
 use coyote_instrumenter::Location;
@@ -55,6 +57,8 @@ pub struct Machine {
     start: Snapshot,
     /// Whether table state has to be assumed changed: the next start takes a fresh instance.
     tables_changed: bool,
+    /// Once somebody wanted to know a function's name.
+    symbols: Option<Symbols>,
     /// Whether a test that passes is searched for leaks.
     pub leaks: bool,
 }
@@ -68,8 +72,6 @@ pub enum MachineError {
     Initialise(String),
     #[error("the module's memory begins with {has} MiB, a guest may have {max} MiB: raise --max-memory")]
     Memory { has: usize, max: usize },
-    #[error("the guest asks for {0}, which cannot be had here; this is no verdict on the guest")]
-    Unsupported(String),
     #[error("this is a bug in coyote-wasm: {0}")]
     Internal(String),
 }
@@ -97,7 +99,7 @@ impl Machine {
             return Err(MachineError::Memory { has: has >> 20, max: memory_bytes_max >> 20 });
         }
         let start = Snapshot::default();
-        let mut machine = Machine { artifact, store, ports, start, tables_changed: false, leaks: false };
+        let mut machine = Machine { artifact, store, ports, start, tables_changed: false, symbols: None, leaks: false };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();
         Ok(machine)
@@ -233,9 +235,6 @@ impl Machine {
             self.tables_changed = self.read_tables_changed();
         }
         let Err(error) = result else { return Ok(()) };
-        if let Some(what) = self.store.data_mut().unsupported.take() {
-            return Err(MachineError::Unsupported(what));
-        }
         if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
             let stack = original_stack(backtrace, &self.artifact.table);
             let host = self.store.data_mut();

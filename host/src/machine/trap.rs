@@ -10,16 +10,23 @@ impl Machine {
     /// What a trap means.
     pub(super) fn trapped(&mut self, trap: Trap) -> Outcome {
         let worker = self.conductor().running;
+        let bug = |kind, evidence| Outcome::Bug(Bug { kind, evidence, worker });
         if trap == Trap::UnreachableCodeReached
             && let Some(message) = panic::last_words(&self.conductor().runtime.output, worker)
         {
-            return Outcome::Bug(Bug { kind: BugKind::Panic, evidence: Evidence::Said(message), worker });
+            let limit = worker.and_then(|w| self.limit_of_panic(w, &message));
+            let kind = if limit.is_some() { BugKind::Limit } else { BugKind::Panic };
+            return bug(kind, Evidence::Said(limit.unwrap_or(message)));
+        }
+        if trap == Trap::UnreachableCodeReached
+            && let Some(limit) = worker.and_then(|w| self.limit_of_unreachable(w))
+        {
+            return bug(BugKind::Limit, Evidence::Said(limit));
         }
         let evidence = match trap {
             Trap::StackOverflow => return Outcome::Bound(Bound::NativeStack),
             Trap::MemoryOutOfBounds if self.below_stack() => {
-                let evidence = Evidence::StackTooSmall;
-                return Outcome::Bug(Bug { kind: BugKind::StackOverflow, evidence, worker });
+                return bug(BugKind::StackOverflow, Evidence::StackTooSmall);
             }
             Trap::UnreachableCodeReached => evidence::Trap::Unreachable,
             Trap::MemoryOutOfBounds => evidence::Trap::Memory,
@@ -32,7 +39,7 @@ impl Machine {
             Trap::BadConversionToInteger => evidence::Trap::Conversion,
             other => evidence::Trap::Other(other.to_string()),
         };
-        Outcome::Bug(Bug { kind: BugKind::Trap, evidence: Evidence::Trap(evidence), worker })
+        bug(BugKind::Trap, Evidence::Trap(evidence))
     }
 
     /// Whether the running worker's stack pointer has wrapped around below zero: a linker that puts

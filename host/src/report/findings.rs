@@ -1,6 +1,6 @@
 //! Where every worker was when a bug was found.
 
-use super::History;
+use super::{History, notes};
 use crate::execution::Execution;
 use crate::identity::Identity;
 use crate::outcome::{Bug, BugKind};
@@ -33,6 +33,8 @@ pub struct Findings {
     pub workers: Vec<WorkerAt>,
     /// What happened to the block that it is about, if it is about one.
     pub history: Option<History>,
+    /// What in it may not be the program's fault.
+    pub notes: Vec<String>,
     /// What the guest wrote.
     pub output: Vec<Line>,
 }
@@ -66,6 +68,7 @@ impl Findings {
             culprit: bug.worker,
             workers: workers.collect(),
             history: None,
+            notes: notes::of(execution, bug),
             output: lines(runtime),
         }
     }

@@ -1,7 +1,7 @@
 //! What a search says of itself, in words.
 
 use crate::explore::search::Searched;
-use crate::explore::{Exploration, Stop};
+use crate::explore::{Exploration, Found, Stop};
 use crate::words::counted;
 use std::fmt::Write;
 
@@ -18,8 +18,8 @@ pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
         )),
         _ => line(format_args!("Explored {}.", counted(counts.executions, "execution"))),
     }
-    if counts.bugs > 0 {
-        line(format_args!("Found {} with a bug.", counted(counts.bugs, "execution")));
+    if exploration.statistics.buggy > 0 {
+        line(format_args!("Found {} with a bug.", counted(exploration.statistics.buggy, "execution")));
     }
     if counts.abandoned > 0 {
         line(format_args!(
@@ -53,6 +53,9 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
     match exploration.stop {
         Stop::Timeout => reasons.push("the time is up".to_string()),
         Stop::Interrupted => reasons.push("it was interrupted".into()),
+        Stop::Bug if exploration.found.iter().all(Found::is_limit) => {
+            reasons.push("it stopped where there is no verdict".into());
+        }
         Stop::Bug => reasons.push("it stopped at a bug".into()),
         Stop::Iterations if !searched.exhausted => reasons.push("the number of executions is used up".into()),
         _ => {}
@@ -67,7 +70,11 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
         reasons.push(bound.clone());
     }
     if reasons.is_empty() {
-        let bugs = if exploration.found.is_empty() { "no bug" } else { "with the bugs above" };
+        let bugs = match exploration.found.as_slice() {
+            [] => "no bug",
+            found if found.iter().all(Found::is_limit) => "with no verdict on those above",
+            _ => "with the bugs above",
+        };
         // Who compares states visits each once, and not every way to get there.
         let all = match counts.states {
             0 => counted(counts.executions, "execution"),

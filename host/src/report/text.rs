@@ -5,6 +5,7 @@ use super::Findings;
 use super::frames::{one_line, stack};
 use super::history::Event;
 use crate::explore::Found;
+use crate::outcome::BugKind;
 use crate::runtime::Stream;
 use crate::symbols::Symbols;
 use crate::trace::{Decision, Trace};
@@ -24,7 +25,10 @@ pub fn verdict(test: &str, found: &Found) -> String {
         },
         None => String::new(),
     };
-    format!("bug in test {test}: {}: {}{by}", found.bug.kind.name(), found.bug.message())
+    match found.bug.kind {
+        BugKind::Limit => format!("no verdict on test {test}: {}{by}", found.bug.message()),
+        kind => format!("bug in test {test}: {}: {}{by}", kind.name(), found.bug.message()),
+    }
 }
 
 /// Everything below the verdict.
@@ -34,6 +38,13 @@ pub fn details(found: &Found, symbols: &Symbols) -> String {
     history(&mut text, &found.findings, symbols);
     switches(&mut text, &found.trace, symbols);
     output(&mut text, &found.findings);
+    if symbols.lacks_lines() {
+        text += "  note: the module has no line table: set debug = \"line-tables-only\" in the profile that built it \
+                 (C: -g)\n";
+    }
+    for note in &found.findings.notes {
+        let _ = writeln!(text, "  note: {note}");
+    }
     text
 }
 

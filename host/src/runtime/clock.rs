@@ -2,6 +2,19 @@
 
 use coyote_strategies::WorkerId;
 
+/// When a pending timeout may fire. Always the earliest one.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timers {
+    /// Whenever it is the earliest: any worker may take as long as it likes for any step.
+    #[default]
+    Any,
+    /// When nobody else can do anything: see [`Runtime::timeout`](super::Runtime::timeout).
+    Ordered,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     now_ns: u64,
@@ -73,9 +86,15 @@ impl Clock {
         self.timers.len() < before
     }
 
+    /// The earliest pending timeout.
     #[inline]
     pub fn earliest(&self) -> Option<WorkerId> {
         self.timers.first().map(|t| t.2)
+    }
+
+    /// Whether the time of the earliest pending timeout has come by reads of the clock.
+    pub fn is_due(&self) -> bool {
+        self.timers.first().is_some_and(|t| t.0 <= self.now_ns)
     }
 
     /// Fires the earliest timeout: time moves to its deadline.

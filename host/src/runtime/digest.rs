@@ -35,6 +35,8 @@ impl Runtime {
             // The same in all executions of a test.
             at_exit: _,
             knows_joins: _,
+            timers: _,
+            foreign_unlocks: _,
             program: _,
             tells_time,
             over,
@@ -74,6 +76,7 @@ impl Runtime {
                 stack_block: _,
                 own_word,
                 random,
+                idle_steps,
                 // As the object and size of its operation: it stands in the worker's frames, too.
                 copy_source: _,
             } = worker;
@@ -82,7 +85,7 @@ impl Runtime {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached);
-                (at, children, atomic_depth, atomic_ticks, own_word, random).hash(h);
+                (at, children, atomic_depth, atomic_ticks, own_word, random, idle_steps).hash(h);
                 (standing, operation.kind, operation.site).hash(h);
                 request.hash(h);
             });

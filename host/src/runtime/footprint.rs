@@ -268,7 +268,14 @@ impl Runtime {
             Request::Unlock { place } => {
                 let shared = place.class == Class::Rwlock
                     && self.rwlocks.get(place.address).is_some_and(|l| l.writer.is_none());
-                add(place.class, if shared { Effect::Unshare } else { Effect::Release }, place.address);
+                let effect = match shared {
+                    true => Effect::Unshare,
+                    false if self.unlocks_for_others(place) && !self.holders(place).contains(&id) => {
+                        Effect::Write
+                    }
+                    false => Effect::Release,
+                };
+                add(place.class, effect, place.address);
             }
             Request::Init { place, .. } | Request::Destroy { place } | Request::Notify { place, .. } => {
                 add(place.class, Effect::Write, place.address);

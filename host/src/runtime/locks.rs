@@ -148,6 +148,13 @@ impl Runtime {
             Class::Rwlock => self.rwlocks.update(place.address, |l| l.release(id)),
             _ => self.semaphores.update(place.address, Semaphore::release),
         };
+        if released == Released::Misuse && self.unlocks_for_others(place) {
+            // Whoever has it, and whoever takes it next, was not asked.
+            self.touch_place(place, Effect::Write);
+            self.mutexes.update(place.address, |m| m.holder = None);
+            self.changed(place);
+            return Ok(0);
+        }
         match released {
             Released::Free | Released::Misuse => self.touch_place(place, Effect::Release),
             Released::Shared => self.touch_place(place, Effect::Unshare),
@@ -171,6 +178,12 @@ impl Runtime {
                 holders => ObjectState::Held { by: holders.iter().map(|w| self.title(*w)).collect() },
             }),
         }
+    }
+
+    /// Whether an unlock by a worker that does not have the lock is allowed. It is free then, as on systems that do not
+    /// check that.
+    pub(super) fn unlocks_for_others(&self, place: Place) -> bool {
+        self.foreign_unlocks && place.class == Class::Mutex
     }
 
     /// Workers by name.

@@ -12,6 +12,7 @@
 //!   what ends a wait, and [`faults`] that the user allowed.
 //! - [`mutex`], [`rwlock`], [`semaphore`], [`barrier`], [`queue`], [`clock`]: the objects; [`objects`] finds
 //!   them by address, and [`lock`] is what locks have in common.
+//! - [`idle`]: when nobody has anything to do, so that time may pass.
 //! - [`own_word`]: a word of memory that each worker has for itself.
 //! - [`files`]: the guest's files.
 //! - [`harness`]: where a test begins and ends within a test harness.
@@ -27,6 +28,7 @@ pub mod files;
 mod footprint;
 mod harness;
 pub mod heap;
+pub mod idle;
 mod lock;
 mod locks;
 mod mutex;
@@ -43,7 +45,7 @@ mod worker;
 use crate::outcome::Bug;
 use barrier::Barrier;
 use clock::Clock;
-pub use clock::REALTIME_NS;
+pub use clock::{REALTIME_NS, Timers};
 use coyote_strategies::{
     Class, Effect, Event, OpKind, Operation, Pending, Standing, View, WorkerId, WorkerPath,
 };
@@ -147,6 +149,10 @@ pub struct Runtime {
     futexes: Objects<Queue>,
     clock: Clock,
     faults: Faults,
+    /// When a pending timeout may fire.
+    pub timers: Timers,
+    /// Whether a normal mutex can be unlocked by who does not hold it: POSIX leaves that open.
+    pub foreign_unlocks: bool,
     /// The address of the word that is each worker's own.
     own_word: Option<u32>,
     pub files: Files,
@@ -197,6 +203,8 @@ impl Runtime {
             futexes,
             clock,
             faults,
+            timers,
+            foreign_unlocks,
             own_word,
             files,
             heap,
@@ -227,6 +235,8 @@ impl Runtime {
         futexes.clone_from(&other.futexes);
         clock.clone_from(&other.clock);
         *faults = other.faults;
+        *timers = other.timers;
+        *foreign_unlocks = other.foreign_unlocks;
         *own_word = other.own_word;
         files.clone_from(&other.files);
         heap.clone_from(&other.heap);
@@ -248,7 +258,7 @@ impl Runtime {
         let alone = if self.atomic_workers == 0 { None } else { self.atomic_current() };
         View {
             enabled: alone.as_ref().map_or(&self.enabled[..], |i| &self.enabled[*i..=*i]),
-            timeout: if alone.is_some() { None } else { self.clock.earliest() },
+            timeout: if alone.is_some() { None } else { self.timeout() },
             workers: &self.pending,
             current: self.current,
             step: self.steps,
@@ -350,6 +360,7 @@ impl Runtime {
             atomic_ticks: 0,
             stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
             own_word: 0,
+            idle_steps: 0,
             random: key,
             copy_source: 0,
         });
@@ -439,6 +450,7 @@ impl Runtime {
 
     /// The pending timeout of this worker fires. It must be the earliest.
     pub fn fire(&mut self, id: WorkerId) {
+        self.count_fired(id);
         let fired = self.clock.fire();
         assert_eq!(fired, Some(id), "this is a bug in coyote-wasm: the timeout is not the earliest");
         self.footprint.touch(Class::Clock, Effect::Write, 0);
@@ -508,6 +520,9 @@ impl Runtime {
         );
         if !looks {
             self.clock.progress(id);
+        }
+        if self.timers == Timers::Ordered {
+            self.count_idle(id);
         }
     }
 

@@ -146,6 +146,8 @@ pub struct Worker {
     pub stack_block: Option<u32>,
     /// What it has in the word that is each worker's own, while it is suspended.
     pub own_word: u32,
+    /// Steps since it last changed anything, while a timeout was pending: see [`super::idle`].
+    pub idle_steps: u32,
     /// State of its stream of random numbers.
     pub random: u64,
     /// Where its announced `memory.copy` reads from.

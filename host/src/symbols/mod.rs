@@ -61,6 +61,8 @@ pub struct Symbols {
     /// `None` without usable DWARF.
     dwarf: Option<addr2line::Context<EndianArcSlice<LittleEndian>>>,
     base: PathBuf,
+    /// A compiler made the module, and was not asked for lines.
+    lacks_lines: bool,
 }
 
 impl Symbols {
@@ -74,11 +76,17 @@ impl Symbols {
         let module = Module::read(original_wasm);
         let dwarf = module.dwarf().and_then(|dwarf| addr2line::Context::from_dwarf(dwarf).ok());
         Symbols {
+            lacks_lines: module.compiled && dwarf.is_none(),
             names: module.names.iter().map(|name| demangle(name)).collect(),
             code_start: module.code_start,
             dwarf,
             base: base.to_owned(),
         }
+    }
+
+    /// Whether the user's compiler could have said which lines there are, and was not asked to.
+    pub fn lacks_lines(&self) -> bool {
+        self.lacks_lines
     }
 
     /// The functions at the place, the innermost inlined one first, the wasm function last. At least

@@ -13,6 +13,8 @@ pub(super) struct Module<'a> {
     pub code_start: u32,
     /// The `.debug_*` sections by name.
     debug: BTreeMap<&'a str, &'a [u8]>,
+    /// Whether a compiler made it, which could have added lines.
+    pub compiled: bool,
 }
 
 impl<'a> Module<'a> {
@@ -46,6 +48,7 @@ impl<'a> Module<'a> {
                 }
                 Payload::CustomSection(section) => match section.as_known() {
                     KnownCustom::Name(names) => name_section.extend(function_names(names)),
+                    _ if section.name() == "producers" => module.compiled = true,
                     _ if section.name().starts_with(".debug_") => {
                         module.debug.insert(section.name(), section.data());
                     }

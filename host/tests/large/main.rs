@@ -18,7 +18,7 @@ use coyote_wasm::machine::host::World;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::record::{self, Origin};
 use coyote_wasm::replay::replay;
-use coyote_wasm::runtime::{AtExit, Stream};
+use coyote_wasm::runtime::{AtExit, Stream, Timers};
 use coyote_wasm::strategies::{Iteration, RandomWalk};
 use coyote_wasm::trace::Trace;
 use oracle::Ended;
@@ -93,6 +93,8 @@ fn settings(arguments: &[&str]) -> Settings {
     Settings {
         limits: Limits { unfair_steps_max: steps_max, fair_steps_max: steps_max, fail_on_steps_max: true },
         at_exit: AtExit::Wait,
+        timers: Timers::Any,
+        foreign_unlocks: false,
         faults: Default::default(),
         leaks: false,
         memory_bytes_max: 512 << 20,

@@ -60,7 +60,7 @@ Each is asked at every choice of an execution (trait `Strategy`). An iteration i
 and its number alone, unless the strategy learns; those that learn cannot be sharded.
 
 {samplers}
-While other workers can run, a pending timeout fires at one choice in 16, under every sampler alike.
+While other workers can run, a pending timeout that may fire does so at one choice in 16, under every sampler alike.
 pct, pct-t, delay, surw, urw and portfolios of them scale their choices by a dry run, the first iteration
 of the random walk.
 

@@ -67,7 +67,7 @@ pub fn difference(program: &Program, settings: &Settings) -> Result<BTreeSet<End
     let mut all = BTreeSet::new();
     for at_exit in [AtExit::Wait, AtExit::Kill] {
         let settings = Settings { at_exit, ..settings.clone() };
-        let modelled = modelled(program, at_exit, settings.faults);
+        let modelled = modelled(program, &settings);
         let executed = executed(&artifact, program, &settings);
         match Difference::of(&executed, &modelled) {
             Some(difference) => return Err(difference),
@@ -88,8 +88,7 @@ pub fn compare_reduced(program: &Program, settings: &Settings) -> BTreeSet<End> 
     let artifact = compile(program);
     for at_exit in [AtExit::Wait, AtExit::Kill] {
         let settings = Settings { at_exit, ..settings.clone() };
-        let (truth, found) =
-            (modelled(program, at_exit, settings.faults), reduced(&artifact, program, &settings));
+        let (truth, found) = (modelled(program, &settings), reduced(&artifact, program, &settings));
         let difference = Difference::of(&found, &truth);
         assert_eq!(difference, None, "DPOR, at exit {at_exit:?}, {program:?}");
     }

@@ -34,6 +34,20 @@ fn normal_mutexes() {
     check(MUTEXES, 20, BOTH);
 }
 
+/// Unlocked by whoever comes, also in the wait for a condvar.
+#[test]
+fn normal_mutexes_that_strangers_unlock() {
+    let settings = Settings { foreign_unlocks: true, ..guest::settings() };
+    let (mut ends, mut misuses) = (0, 0);
+    for (pool, index) in [MUTEXES, CONDVARS].into_iter().flat_map(|pool| (0..60).map(move |i| (pool, i))) {
+        let program = generate(&mut ChoiceRng::new(Iteration { seed: 33, index }), pool);
+        ends += compare_reduced(&program, &settings).len();
+        let strict = difference(&program, &guest::settings()).unwrap();
+        misuses += usize::from(strict.iter().any(|end| end.outcome == "misuse"));
+    }
+    assert!(ends > 120 && misuses > 60, "{ends} ends, {misuses} programs with a misuse");
+}
+
 #[test]
 fn recursive_and_error_checking_mutexes() {
     check(RECURSIVE, 40, NONE);

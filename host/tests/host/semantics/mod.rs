@@ -20,9 +20,9 @@ mod objects;
 mod program;
 
 use super::{guest, search};
-use comparison::{compare as compare_with, compile};
+use comparison::{compare as compare_with, compare_reduced, compile};
 use coyote_wasm::execution::Settings;
-use coyote_wasm::runtime::Faults;
+use coyote_wasm::runtime::{Faults, Timers};
 use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
 use model::End;
@@ -233,6 +233,38 @@ fn faults() {
     let twice = vec![vec![TryLock(0), TryLock(1)]];
     assert_eq!(ends(&twice, 0, 1).len(), 3);
     assert_eq!(ends(&twice, 0, 2).len(), 4);
+}
+
+const ORDERED: u64 = 60;
+
+/// Sleeps of different lengths put workers in order, and nobody's time is up while somebody can run: in their
+/// order, timeouts reach some of the ends that they reach at any time, and no others.
+#[test]
+fn timeouts_in_order() {
+    let ordered = Settings { timers: Timers::Ordered, ..guest::settings() };
+    let ends = |program: &Program| {
+        let (any, some) = (compare_with(program, &guest::settings()), compare_reduced(program, &ordered));
+        assert!(some.is_subset(&any), "{program:?}: {some:?} is not part of {any:?}");
+        (any.len(), some.len())
+    };
+    // One store is 10 ns after the other.
+    let sleeps = program(&[], &[&[Sleep(10), Store(0, 1)], &[Sleep(20), Load(0)]]);
+    assert_eq!(ends(&sleeps), (2, 1));
+    // The notification comes in time, unless the waiter is late.
+    let waits =
+        program(&[], &[&[Lock(0), WaitFor(0, 0, 50), Unlock(0)], &[Sleep(5), Lock(0), Signal(0), Unlock(0)]]);
+    assert_eq!(ends(&waits), (2, 1));
+    // Who never has to wait sees no time pass.
+    let polls = program(&[], &[&[LockFor(0, 5), Unlock(0)], &[LockFor(0, 5), Unlock(0)]]);
+    assert_eq!(ends(&polls).1, 1);
+    let (mut all, mut fewer) = (0, 0);
+    for index in 0..ORDERED {
+        let program = random_program(&mut ChoiceRng::new(Iteration { seed: 23, index }));
+        let (any, some) = ends(&program);
+        all += some;
+        fewer += usize::from(some < any);
+    }
+    assert!(all > 2 * ORDERED as usize && fewer > ORDERED as usize / 20, "{all} ends, {fewer} fewer");
 }
 
 /// Programs nobody thought of: two workers beside the first, with up to three actions each.

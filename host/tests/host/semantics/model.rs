@@ -2,7 +2,8 @@
 
 use super::objects::{Call, ETIMEDOUT, Objects};
 use super::program::{Action, Program, SERIAL};
-use coyote_wasm::runtime::{AtExit, Faults};
+use coyote_wasm::execution::Settings;
+use coyote_wasm::runtime::{AtExit, Timers};
 use std::collections::{BTreeMap, BTreeSet};
 
 use Action::*;
@@ -61,20 +62,20 @@ type Next = (Model, Option<&'static str>);
 const MISUSE: Option<&str> = Some("misuse");
 
 impl Model {
-    fn new(program: &Program, faults: Faults) -> Model {
+    fn new(program: &Program, settings: &Settings) -> Model {
         let worker = Worker { stage: Stage::Absent, at: 0, detached: false, results: Vec::new() };
         let mut workers = vec![worker; program.len()];
         workers[0].stage = Stage::Created;
         Model {
             workers,
-            objects: Objects::default(),
+            objects: Objects::new(settings.foreign_unlocks),
             condvars: BTreeMap::new(),
             futexes: BTreeMap::new(),
             cells: BTreeMap::new(),
             timers: BTreeSet::new(),
             now: 0,
             created: vec![0],
-            faults: (faults.spurious_wakeups, faults.failing_try_locks),
+            faults: (settings.faults.spurious_wakeups, settings.faults.failing_try_locks),
         }
     }
 
@@ -382,21 +383,21 @@ impl Model {
     }
 }
 
-/// All ends of the model, by a search of its states.
-pub fn modelled(program: &Program, at_exit: AtExit, faults: Faults) -> BTreeSet<End> {
+/// All ends of the model under these settings, by a search of its states.
+pub fn modelled(program: &Program, settings: &Settings) -> BTreeSet<End> {
     let mut ends = BTreeSet::new();
     let mut seen = BTreeSet::new();
-    let mut left = vec![Model::new(program, faults)];
+    let mut left = vec![Model::new(program, settings)];
     while let Some(model) = left.pop() {
         if !seen.insert(model.clone()) {
             continue;
         }
-        if let Some(outcome) = model.over(program, at_exit) {
+        if let Some(outcome) = model.over(program, settings.at_exit) {
             ends.insert(model.end(program, outcome));
             continue;
         }
-        let able = (0..program.len()).filter(|w| model.can_step(program, *w));
-        for next in able.flat_map(|w| model.step(program, w)) {
+        let able: Vec<usize> = (0..program.len()).filter(|w| model.can_step(program, *w)).collect();
+        for next in able.iter().flat_map(|w| model.step(program, *w)) {
             match next {
                 (next, None) => left.push(next),
                 (end, Some(outcome)) => {
@@ -404,7 +405,10 @@ pub fn modelled(program: &Program, at_exit: AtExit, faults: Faults) -> BTreeSet<
                 }
             }
         }
-        left.extend(model.fire(program));
+        let due = model.timers.first().is_some_and(|timer| timer.0 <= model.now);
+        if settings.timers == Timers::Any || able.is_empty() || due {
+            left.extend(model.fire(program));
+        }
     }
     ends
 }

@@ -20,6 +20,8 @@ pub struct Objects {
     writing: BTreeMap<u32, usize>,
     reading: BTreeMap<u32, Vec<usize>>,
     values: BTreeMap<u32, u32>,
+    /// Whether what POSIX leaves open of unlocking is allowed.
+    foreign_unlocks: bool,
     pub barriers: BTreeMap<u32, (u32, BTreeSet<usize>)>,
 }
 
@@ -36,6 +38,10 @@ pub enum Call {
 use Call::{Blocks, Returns, Undefined};
 
 impl Objects {
+    pub fn new(foreign_unlocks: bool) -> Objects {
+        Objects { foreign_unlocks, ..Objects::default() }
+    }
+
     fn kind(&self, m: u32) -> u32 {
         self.kinds.get(&m).copied().unwrap_or(0)
     }
@@ -83,6 +89,9 @@ impl Objects {
                 _ => Blocks,
             },
             Unlock(m) if self.holders(m).contains(&w) => done(&mut |o| remove(&mut o.locked, m, w)),
+            Unlock(m) if self.kind(m) == 0 && self.foreign_unlocks => done(&mut |o| {
+                o.locked.remove(&m);
+            }),
             Unlock(m) if self.kind(m) == 0 => Undefined,
             Unlock(_) => fails(EPERM),
             Read(l) => match self.writing.get(&l) {

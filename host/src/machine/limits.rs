@@ -1,0 +1,139 @@
+//! Why a trap may be our limit and not the guest's mistake.
+//!
+//! What is said here must be certain: a limit is no verdict, and so hides a bug where it is none. It rests on the
+//! names of the functions on the stack and on the texts of panics, which std and the linker chose. What is only
+//! likely is a note in the report of the bug ([`crate::report`]).
+
+use super::Machine;
+use crate::symbols::Symbols;
+use coyote_strategies::WorkerId;
+
+/// What wasm-ld calls the functions that it makes for calls with other types than the function has. They trap.
+const MISMATCH: &str = "signature_mismatch:";
+
+/// What a panic says that no program could avoid here, and what helps.
+const UNSUPPORTED: &[(&str, &str)] = &[
+    (
+        "no filesystem on wasm",
+        "std::env::temp_dir() is not there on this target: let the test use a directory of its own, such as \
+         \"/tmp\"; all files are in memory",
+    ),
+    (
+        "Parking not supported on this platform",
+        "parking_lot parks threads of this target only with its feature `nightly`: see docs/guests.md",
+    ),
+    (
+        "not supported on this platform",
+        "this target has no processes, sockets and the like: leave the test out, with \
+         #[cfg(not(target_family = \"wasm\"))] or --skip",
+    ),
+    (
+        "kind: Unsupported",
+        "this target has no processes, sockets and the like: leave the test out, with \
+         #[cfg(not(target_family = \"wasm\"))] or --skip",
+    ),
+];
+
+impl Machine {
+    /// What a panic of a worker means if it does not mean a bug.
+    pub(super) fn limit_of_panic(&mut self, worker: WorkerId, message: &str) -> Option<String> {
+        let unsupported = UNSUPPORTED.iter().find(|(text, _)| message.contains(text));
+        if let Some((_, help)) = unsupported {
+            return Some(format!("panic: {message}; {help}"));
+        }
+        let (own, stack) = (self.functions(WorkerId(0)), self.functions(worker));
+        catches(&stack, own_crate(&own)?).then(|| {
+            format!(
+                "the program catches this panic, which ends it on this target: {message}; \
+                 see docs/cargo.md, \"Panics\""
+            )
+        })
+    }
+
+    /// What executing `unreachable` without a panic means if it does not mean a bug.
+    pub(super) fn limit_of_unreachable(&mut self, worker: WorkerId) -> Option<String> {
+        let stack = self.functions(worker);
+        let name = stack.first()?.strip_prefix(MISMATCH)?;
+        Some(format!(
+            "{name} is called with other types than it is defined with, which cannot be linked on this target: \
+             declare it as it is defined (the linker's warning names both)"
+        ))
+    }
+
+    /// The functions in which a worker is, innermost first.
+    fn functions(&mut self, worker: WorkerId) -> Vec<String> {
+        let stack = self.stack(worker);
+        let symbols = self.symbols.get_or_insert_with(|| Symbols::new(&self.artifact.original));
+        stack.iter().flat_map(|place| symbols.frames(*place)).map(|frame| frame.function).collect()
+    }
+}
+
+/// The crate that a function of Rust belongs to.
+fn crate_of(function: &str) -> Option<&str> {
+    let path = function.trim_start_matches(['<', '&', '*', '[', '(']);
+    let (name, _) = path.split_once("::")?;
+    name.chars().all(|c| c.is_alphanumeric() || c == '_').then_some(name)
+}
+
+/// Crates of the Rust distribution.
+const DISTRIBUTION: [&str; 5] = ["std", "core", "alloc", "test", "__rustc"];
+
+/// The crate of the test or program, by the stack of the first worker.
+fn own_crate(functions: &[String]) -> Option<&str> {
+    functions.iter().rev().filter_map(|f| crate_of(f)).find(|name| !DISTRIBUTION.contains(name))
+}
+
+/// Whether a function of the crate itself, not of a library that passes panics on, calls catch_unwind.
+fn catches(functions: &[String], own: &str) -> bool {
+    let is_catch = |f: &String| f.split("::<").next().is_some_and(|path| path == "std::panic::catch_unwind");
+    functions.windows(2).any(|pair| is_catch(&pair[0]) && crate_of(&pair[1]) == Some(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack(text: &str) -> Vec<String> {
+        text.lines().map(|line| line.trim().to_string()).collect()
+    }
+
+    #[test]
+    fn only_the_program_s_own_catch_is_a_limit() {
+        let main = stack(
+            "app::tests::a::{{closure}}
+             core::ops::function::FnOnce::call_once
+             test::__rust_begin_short_backtrace
+             std::panic::catch_unwind::<test::run_test_in_process::{closure#0}, ()>
+             test::run_test
+             main",
+        );
+        let own = own_crate(&main).unwrap();
+        assert_eq!(own, "app");
+        assert!(!catches(&main, own));
+        let caught = "core::panicking::panic
+                      app::tests::a::{{closure}}::{{closure}}
+                      std::panicking::catch_unwind
+                      std::panic::catch_unwind\n";
+        for (caller, limit) in [
+            ("app::tests::a::{{closure}}", true),
+            ("<app::Pool as core::ops::Drop>::drop", true),
+            ("rayon_core::unwind::halt_unwinding", false),
+            ("std::thread::Builder::spawn_unchecked_::{{closure}}", false),
+        ] {
+            assert_eq!(catches(&stack(&format!("{caught}{caller}")), own), limit, "{caller}");
+        }
+    }
+
+    #[test]
+    fn crates_are_told_by_paths() {
+        for (function, name) in [
+            ("app::f", Some("app")),
+            ("<alloc::boxed::Box<F> as core::ops::FnOnce<A>>::call_once", Some("alloc")),
+            ("<&mut app::It as Iterator>::next", None),
+            ("main", None),
+            ("__main_void", None),
+        ] {
+            assert_eq!(crate_of(function), name, "{function}");
+        }
+    }
+}

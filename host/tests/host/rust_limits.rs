@@ -1,0 +1,123 @@
+//! Rust's tests that need what the target does not have: no verdict, or a bug with a note.
+//!
+//! The crate is built here, without any dependency. Where the target cannot be had, these tests say so and pass.
+
+use super::process;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const TARGET: &str = "wasm32-wasip1-threads";
+
+const CODE: &str = r#"
+    use std::panic::catch_unwind;
+    use std::thread;
+    fn is_caught(f: fn()) -> bool { catch_unwind(f).is_err() }
+    #[test] fn catches() { assert!(is_caught(|| panic!("on purpose"))); }
+    #[test] fn catches_in_a_thread() {
+        thread::spawn(|| assert!(catch_unwind(|| panic!("on purpose")).is_err())).join().unwrap();
+    }
+    #[test] fn caught_and_wrong() { assert!(!is_caught(|| ())); panic!("after all"); }
+    #[test] fn joins() { assert!(thread::spawn(|| panic!("on purpose")).join().is_err()); }
+    #[test] fn finds_a_directory() { assert!(std::env::temp_dir().is_absolute()); }
+    #[test] fn starts_a_process() { std::process::Command::new("true").status().unwrap(); }
+    #[test] fn reads_a_variable() { std::env::var("NAME").unwrap(); }
+    #[test] fn aborts() { std::process::abort(); }
+    #[test] fn is_wrong() { assert_eq!(1 + 1, 3); }
+    #[test] fn sleeps() {
+        use std::{sync::atomic::{AtomicBool, Ordering::SeqCst}, time::Duration};
+        static DONE: AtomicBool = AtomicBool::new(false);
+        let thread = thread::spawn(|| { thread::sleep(Duration::from_millis(10)); DONE.store(true, SeqCst); });
+        thread::sleep(Duration::from_millis(100));
+        assert!(DONE.load(SeqCst), "the other sleeps a tenth of it");
+        thread.join().unwrap();
+    }
+"#;
+
+/// The test binary, as `cargo test` builds it.
+fn binary() -> Option<&'static PathBuf> {
+    static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let build = || {
+        let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
+        let libraries = String::from_utf8(libraries.ok()?.stdout).ok()?;
+        if !Path::new(libraries.trim()).is_dir() {
+            println!("skipped: rustup target add {TARGET}");
+            return None;
+        }
+        let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust_limits");
+        std::fs::create_dir_all(&at).unwrap();
+        let (source, module) = (at.join("limits.rs"), at.join("limits.wasm"));
+        std::fs::write(&source, CODE).unwrap();
+        let built = Command::new("rustc")
+            .args(["--test", "--edition", "2021", "-C", "debuginfo=1", "--target", TARGET, "-o"])
+            .args([&module, &source])
+            .output()
+            .expect("rustc starts");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        Some(module)
+    };
+    BINARY.get_or_init(build).as_ref()
+}
+
+/// A test of the crate, explored; and its trace replayed, if it has one.
+fn run(name: &str, more: &[&str]) -> Option<process::Ended> {
+    let module = binary()?.to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [&["test", module, "--exact", name, "--seed", "0", "-i", "200"], more].concat();
+    let ended = process::run(directory.path(), &arguments);
+    if let Some(trace) = ended.stdout.lines().find_map(|line| line.strip_prefix("  trace:  ")) {
+        let replayed = process::run(directory.path(), &["replay", module, trace]);
+        assert_eq!(replayed.code, ended.code, "{replayed:?}");
+        replayed.line(". Reproduced: ");
+    }
+    Some(ended)
+}
+
+/// What the program wanted to catch, or cannot have, is not its mistake.
+#[test]
+fn limits_have_no_verdict() {
+    for (test, said) in [
+        ("catches", "the program catches this panic, which ends it on this target: on purpose ("),
+        ("catches_in_a_thread", "the program catches this panic, which ends it on this target: on purpose ("),
+        ("finds_a_directory", "std::env::temp_dir() is not there on this target"),
+        ("starts_a_process", "this target has no processes, sockets and the like"),
+    ] {
+        let Some(ended) = run(test, &[]) else { return };
+        assert_eq!(ended.code, Some(7), "{test}: {ended:?}");
+        assert!(ended.line(&format!("no verdict on test {test}: ")).contains(said), "{test}: {ended:?}");
+        assert!(ended.stdout.contains("0 passed; 0 failed; 0 ignored"), "{test}: {ended:?}");
+    }
+}
+
+/// What may be the program's mistake stays a bug, and has a note where it may be none.
+#[test]
+fn bugs_stay_bugs() {
+    for (test, kind, note) in [
+        ("caught_and_wrong", "panic: after all (", None),
+        ("is_wrong", "panic: assertion `left == right` failed", None),
+        ("joins", "panic: on purpose (", Some("where panics unwind, this one would end worker 0.0 alone")),
+        ("reads_a_variable", "panic: ", Some("no environment variables but those given with --env")),
+        ("aborts", "trap: the guest aborted", Some("compilers put this trap behind a call of abort")),
+    ] {
+        let Some(ended) = run(test, &[]) else { return };
+        assert_eq!(ended.code, Some(2), "{test}: {ended:?}");
+        assert!(ended.line("bug in test ").contains(kind), "{test}: {ended:?}");
+        let notes: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("  note: ")).collect();
+        match note {
+            Some(note) => assert!(notes.iter().any(|n| n.contains(note)), "{test}: {ended:?}"),
+            None => assert_eq!(notes, [""; 0], "{test}: {ended:?}"),
+        }
+    }
+    let with = run("reads_a_variable", &["--env", "NAME=1"]);
+    assert!(with.is_none_or(|ended| ended.code == Some(0)));
+}
+
+/// Tests put threads in order by sleeping; a user can say that they must not rely on it.
+#[test]
+fn sleeps_are_in_order_under_cargo() {
+    let Some(ordered) = run("sleeps", &[]) else { return };
+    assert_eq!(ordered.code, Some(0), "{ordered:?}");
+    let any = run("sleeps", &["--timers", "any"]).unwrap();
+    assert_eq!(any.code, Some(2), "{any:?}");
+    assert!(any.line("  note: a timeout of").contains("--timers ordered rules that out"), "{any:?}");
+}
