@@ -1,4 +1,4 @@
-// What a throw does: the library was built without exceptions, so it ends the run with a report.
+// What a throw does: the library was built without exceptions, so the run ends without a verdict.
 #include <cstdlib>
 #include <exception>
 #include <typeinfo>
@@ -6,7 +6,7 @@
 extern "C" {
 
 char *__cxa_demangle(const char *name, char *buffer, size_t *bytes, int *status);
-[[noreturn]] void __coyote_bug_parts(const char *const *parts);
+[[noreturn]] void __coyote_unsupported_parts(const char *const *parts);
 
 void *__cxa_allocate_exception(size_t bytes) noexcept {
   return std::calloc(1, bytes);
@@ -27,19 +27,19 @@ void *__cxa_init_primary_exception(void *exception, std::type_info *, void (*)(v
   // The types of std that are thrown are all derived from std::exception, and from that first.
   bool standard = name[0] == 'S' && name[1] == 't';
   const char *parts[] = {
-      "an exception was thrown (",
+      "exceptions (it throws ",
       demangled ? demangled : name,
       standard ? ": " : "",
       standard ? static_cast<std::exception *>(exception)->what() : "",
-      "), which is not supported in guests: nothing catches it",
+      ")",
       nullptr,
   };
-  __coyote_bug_parts(parts);
+  __coyote_unsupported_parts(parts);
 }
 
 [[noreturn]] void __cxa_rethrow() {
-  const char *parts[] = {"an exception was thrown again, which is not supported in guests", nullptr};
-  __coyote_bug_parts(parts);
+  const char *parts[] = {"exceptions (it throws one again)", nullptr};
+  __coyote_unsupported_parts(parts);
 }
 
 void *__cxa_begin_catch(void *exception) noexcept {

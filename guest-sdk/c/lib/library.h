@@ -76,6 +76,8 @@ void __coyote_destroy_values(struct __pthread *self);
 
 /* Ends the run: the program needs what cannot be had. */
 _Noreturn void __coyote_unsupported(const char *what);
+/* The same with a text in parts, up to NULL. */
+_Noreturn void __coyote_unsupported_parts(const char *const *parts);
 /* Ends the run: the program has a bug. */
 _Noreturn void __coyote_bug(const char *what);
 /* The same with a text in parts, up to NULL. */

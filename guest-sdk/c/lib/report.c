@@ -6,9 +6,11 @@
  * the report. */
 extern void __stdio_exit(void) __attribute__((weak));
 
-_Noreturn void __coyote_bug_parts(const char *const *parts) {
-  static char text[1024];
-  size_t length = 0;
+static char text[1024];
+
+/* Puts a text together, and returns its length. The program is over. */
+PRIVATE uint32_t last_words(const char *const *parts) {
+  uint32_t length = 0;
   for (; *parts; parts++) {
     for (const char *from = *parts; *from && length < sizeof text; from++) {
       text[length++] = *from;
@@ -17,7 +19,11 @@ _Noreturn void __coyote_bug_parts(const char *const *parts) {
   if (__stdio_exit) {
     __stdio_exit();
   }
-  coyote_raw_fail(COYOTE_ADDRESS(text), (uint32_t)length);
+  return length;
+}
+
+_Noreturn void __coyote_bug_parts(const char *const *parts) {
+  coyote_raw_fail(COYOTE_ADDRESS(text), last_words(parts));
   __builtin_unreachable();
 }
 
@@ -26,9 +32,14 @@ _Noreturn void __coyote_bug(const char *what) {
   __coyote_bug_parts(parts);
 }
 
-_Noreturn void __coyote_unsupported(const char *what) {
-  coyote_raw_unsupported(COYOTE_ADDRESS(what), text_length(what));
+_Noreturn void __coyote_unsupported_parts(const char *const *parts) {
+  coyote_raw_unsupported(COYOTE_ADDRESS(text), last_words(parts));
   __builtin_unreachable();
+}
+
+_Noreturn void __coyote_unsupported(const char *what) {
+  const char *parts[] = {what, NULL};
+  __coyote_unsupported_parts(parts);
 }
 
 /* The file without its directories, as COYOTE_ASSERT shows it. */

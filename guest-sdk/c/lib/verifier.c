@@ -73,6 +73,14 @@ void __coyote___VERIFIER_assume(int condition) {
 void __VERIFIER_assume(int condition);
 PUBLIC(__VERIFIER_assume);
 
+void __coyote___VERIFIER_assert(int condition) {
+  if (!condition) {
+    __coyote_bug("__VERIFIER_assert failed");
+  }
+}
+void __VERIFIER_assert(int condition);
+PUBLIC(__VERIFIER_assert);
+
 /* For `-Dabort=coyote_abandon`: SV-COMP's programs abort where an assumption does not hold. */
 _Noreturn void __coyote_abandon(void) {
   coyote_raw_assume(0);

@@ -3,13 +3,15 @@
 use crate::arguments::{Arguments, translate};
 use crate::sdk::Sdk;
 use crate::toolchain::Toolchain;
-use crate::{Error, Language};
+use crate::{Error, Language, verifier};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// What every file is compiled with. Without -matomics an atomic operation is none.
-const COMPILE: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory"];
+/// What every file is compiled with. Without -matomics an atomic operation is none. A C++ function that ends
+/// without its `return` goes on, as it does on most machines: a trap there would hide what the program is
+/// tested for.
+const COMPILE: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory", "-fno-strict-return"];
 
 /// Parts of the C library that emulate what WASI lacks, with the macros that declare them.
 const EMULATED: &[(&str, &str)] = &[
@@ -47,6 +49,7 @@ impl Compiler {
         let mut command = Command::new(self.toolchain.clang(language));
         command.args(&options);
         command.args(EMULATED.iter().map(|(macro_, _)| macro_));
+        command.args(verifier::options(&kept));
         if !debug_info {
             command.arg("-g");
         }
@@ -73,6 +76,11 @@ impl Compiler {
     /// What the library and the user's files are compiled with.
     fn options(&self, language: Language) -> Vec<OsString> {
         let mut options: Vec<OsString> = COMPILE.iter().map(OsString::from).collect();
+        // The program's own directories come before these.
+        let (first, last) = self.toolchain.headers(language);
+        if last.is_some() {
+            options.push("-nostdlibinc".into());
+        }
         if let Some(sysroot) = &self.toolchain.sysroot {
             options.push("--sysroot".into());
             options.push(sysroot.into());
@@ -82,6 +90,8 @@ impl Compiler {
             options.extend(["-isystem".into(), include.join("c++").into()]);
         }
         options.extend(["-isystem".into(), include.into()]);
+        options.extend(first.into_iter().flat_map(|path| ["-isystem".into(), path.into()]));
+        options.extend(last.into_iter().flat_map(|path| ["-idirafter".into(), path.into()]));
         options.push("-Wno-unused-command-line-argument".into());
         options
     }

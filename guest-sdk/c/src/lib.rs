@@ -9,12 +9,14 @@
 //!   refused.
 //! - [`toolchain`]: which clang, and where its library is.
 //! - [`sdk`]: headers, library and stand-in in the cache directory.
+//! - [`verifier`]: SV-COMP's functions that a program uses without a declaration.
 //! - [`build`]: the command line of clang.
 
 pub mod arguments;
 pub mod build;
 pub mod sdk;
 pub mod toolchain;
+pub mod verifier;
 
 use std::fmt;
 

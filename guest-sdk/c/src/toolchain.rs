@@ -13,6 +13,12 @@ const VERSIONS: &[u32] = &[19, 22, 21, 20, 18];
 /// Where distributions put a wasi-sdk.
 const WASI_SDK: &str = "/opt/wasi-sdk";
 
+/// Where a wasi-sdk has its library, from the directory of its programs.
+const OWN_SYSROOT: &str = "../share/wasi-sysroot";
+
+/// Where Debian and Ubuntu have the headers of theirs.
+const DISTRIBUTION: &str = "/usr/include/wasm32-wasi";
+
 /// What to do where something is missing.
 pub const INSTALL: &str = "on Debian and Ubuntu `apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32`, \
      for C++ also libc++-19-dev-wasm32 libc++abi-19-dev-wasm32; elsewhere set WASI_SDK_PATH to a wasi-sdk, or \
@@ -54,6 +60,20 @@ impl Toolchain {
             Language::C => self.clang.clone(),
             Language::Cpp => self.clang.with_file_name(name.replacen("clang", "clang++", 1)),
         }
+    }
+}
+
+impl Toolchain {
+    /// Where the library's headers are, if clang has to be told: those that come before its own, and those after.
+    ///
+    /// A clang of a distribution takes the headers of this machine for those that its library for WASI lacks.
+    pub fn headers(&self, language: Language) -> (Option<PathBuf>, Option<PathBuf>) {
+        let own = self.clang.parent().is_some_and(|bin| bin.join(OWN_SYSROOT).is_dir());
+        let last = PathBuf::from(DISTRIBUTION);
+        if self.sysroot.is_some() || own || !last.is_dir() {
+            return (None, None);
+        }
+        (matches!(language, Language::Cpp).then(|| last.join("c++/v1")), Some(last))
     }
 }
 
