@@ -42,6 +42,28 @@ fn a_module_without_workers_names_or_tests() {
     assert!(findings.is_sorted_by_key(|f| ["error", "warning", "note"].iter().position(|s| *s == f.0)));
 }
 
+/// As make and CMake call what they link.
+#[test]
+fn a_module_may_have_any_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let wasm = wat::parse_str("(module (func (export \"f\") nop))").unwrap();
+    std::fs::write(directory.path().join("program"), wasm).unwrap();
+    let ended = doctor(directory.path(), &["program"]);
+    assert!(ended.stdout.contains("error: program: it has no test"), "{ended:?}");
+}
+
+/// What was built for threads and starts none is no mistake; what can throw has a note.
+#[test]
+fn a_module_that_starts_no_thread_and_one_that_throws() {
+    let found = findings(&of_module(
+        "(module (memory 1 1 shared) (func $__cxa_throw (export \"_start\") i32.const 0 i32.const 0 i32.store))",
+    ));
+    let has = |severity: &str, why: &str| found.iter().any(|f| f.0 == severity && f.2.contains(why));
+    assert!(has("note", "nothing in it starts a thread"), "{found:?}");
+    assert!(!found.iter().any(|f| f.2.contains("cannot create workers")), "{found:?}");
+    assert!(has("note", "it can throw exceptions of C++"), "{found:?}");
+}
+
 #[test]
 fn imports_that_nobody_has() {
     let ended = of_module(
@@ -82,15 +104,19 @@ fn a_crate_with_dependencies_that_do_not_build() {
         write(at, &format!("{name}/Cargo.toml"), &manifest);
         write(at, &format!("{name}/src/lib.rs"), "");
     };
-    library("tokio", "[features]\nfull = [\"net\"]\nnet = []\nsync = []");
+    library("tokio", "[features]\nfull = [\"net\"]\nnet = []\nsync = []\nrt-multi-thread = []");
     library("socket2", "");
     library("parking_lot_core", "[features]\nnightly = []");
+    library("wasm-bindgen-test", "");
     library(
         "app",
         "[workspace]\n[dependencies]\ntokio = { path = \"../tokio\", features = [\"full\"] }\n\
          parking_lot_core = { path = \"../parking_lot_core\", features = [\"nightly\"] }\n\
+         [dev-dependencies]\nwasm-bindgen-test = { path = \"../wasm-bindgen-test\" }\n\
          [target.'cfg(unix)'.dependencies]\nsocket2 = { path = \"../socket2\" }",
     );
+    let caught = "#[test] fn t() { assert!(std::panic::catch_unwind(|| panic!()).is_err()); }";
+    write(at, "app/tests/panics.rs", caught);
     let ended = doctor(at, &["app", "--no-build", "--format", "json"]);
     let findings = findings(&ended);
     let of = |subject: &str| findings.iter().find(|f| f.1 == subject);
@@ -100,6 +126,10 @@ fn a_crate_with_dependencies_that_do_not_build() {
     );
     assert_eq!(of("socket2 1.2.3"), None, "not on this target");
     assert_eq!(of("parking_lot_core 1.2.3"), None, "with the feature that it needs");
+    let of_bindgen = of("wasm-bindgen-test 1.2.3").expect("it is known");
+    assert!(of_bindgen.2.contains("0 tests are found"), "{of_bindgen:?}");
+    let catches = findings.iter().find(|f| f.1.ends_with("panics.rs")).expect("it catches panics");
+    assert!(catches.2.contains("a test that panics in there has no verdict"), "{catches:?}");
     let runner = of(".cargo/config.toml").expect("there is no configuration");
     assert_eq!(runner.0, "warning");
     assert_eq!(ended.code, Some(1));
@@ -112,6 +142,35 @@ fn a_crate_with_dependencies_that_do_not_build() {
         text.stdout
             .contains("error: tokio 1.2.3: it refuses these features on wasm (full, net)\n  help: tokio = {")
     );
+}
+
+/// tokio's scheduler with several threads builds where it is said that it may be unstable.
+#[test]
+fn a_feature_that_builds_with_a_flag() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let manifest = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n");
+    write(at, "tokio/Cargo.toml", &(manifest("tokio") + "[features]\nrt-multi-thread = []\n"));
+    write(at, "tokio/src/lib.rs", "");
+    let dependency = "[workspace]\n[dependencies]\n\
+                      tokio = { path = \"../tokio\", features = [\"rt-multi-thread\"] }\n";
+    write(at, "app/Cargo.toml", &(manifest("app") + dependency));
+    write(at, "app/src/lib.rs", "");
+    let about_tokio = || {
+        let mut command = process::command(
+            &process::cache(),
+            at,
+            &["doctor", "app", "--no-build", "--format", "json"],
+        );
+        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        let ended = process::ended(command.output().unwrap());
+        findings(&ended).into_iter().find(|f| f.1 == "tokio 1.2.3")
+    };
+    let found = about_tokio().expect("it refuses the feature");
+    assert_eq!(found.2, "it refuses this feature on wasm, unless it may be unstable (rt-multi-thread)");
+    let flags = "[target.wasm32-wasip1-threads]\nrustflags = [\"--cfg\", \"tokio_unstable\"]\n";
+    write(at, "app/.cargo/config.toml", flags);
+    assert_eq!(about_tokio(), None);
 }
 
 /// What building a crate says, if there is a standard library for the target. No dependencies, no network.
@@ -150,11 +209,15 @@ fn a_crate_that_does_not_build_for_the_target() {
 /// Of a crate that builds, the modules are looked at.
 #[test]
 fn a_crate_that_builds_for_the_target() {
-    let code = "#[test]\nfn t() { std::thread::spawn(|| 1).join().unwrap(); }\n";
-    let Some(ended) = of_build(code) else { return };
-    let findings = findings(&ended);
-    assert!(findings.iter().all(|f| f.0 != "error"), "{findings:?}");
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let code = "#[test]\nfn t() { std::thread::spawn(|| 1).join().unwrap(); }\n#[test]\n#[ignore]\nfn i() {}\n";
+    for (code, tests) in [(code, "1 test can be explored, 1 ignored"), ("", "it has no test on this target")] {
+        let Some(ended) = of_build(code) else { return };
+        let findings = findings(&ended);
+        assert!(findings.iter().all(|f| f.0 != "error"), "{findings:?}");
+        assert!(!findings.iter().any(|f| f.2.contains("cannot create workers")), "{findings:?}");
+        assert!(findings.iter().any(|f| f.0 == "note" && f.2 == tests), "{findings:?}");
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
 }
 
 #[test]

@@ -14,14 +14,19 @@ struct Known {
     features: &'static [&'static str],
     /// If not empty: not with one of these features.
     without: &'static [&'static str],
+    /// If not empty: not where the compiler is given this `--cfg`.
+    without_cfg: &'static str,
     severity: Severity,
     why: &'static str,
     help: &'static str,
 }
 
 const fn refused(name: &'static str, why: &'static str, help: &'static str) -> Known {
-    Known { name, features: &[], without: &[], severity: Severity::Error, why, help }
+    Known { name, features: &[], without: &[], without_cfg: "", severity: Severity::Error, why, help }
 }
+
+/// With this, tokio does not refuse what may not work.
+const TOKIO_UNSTABLE: &str = "tokio_unstable";
 
 const NOT_ON_WASM: &str = "[target.'cfg(not(target_family = \"wasm\"))'.dependencies]";
 const UNIX: &str = "it is made for Unix or Windows and does not build for WASI";
@@ -29,16 +34,36 @@ const UNIX: &str = "it is made for Unix or Windows and does not build for WASI";
 const KNOWN: &[Known] = &[
     Known {
         name: "tokio",
-        features: &["full", "net", "fs", "process", "signal", "io-std", "rt-multi-thread"],
+        features: &["full", "net", "fs", "process", "signal", "io-std"],
         without: &[],
+        without_cfg: TOKIO_UNSTABLE,
         severity: Severity::Error,
         why: "it refuses these features on wasm",
         help: "tokio = { version = \"1\", default-features = false, features = [\"sync\", \"macros\", \"io-util\", \"rt\", \"time\"] }",
     },
     Known {
+        name: "tokio",
+        features: &["rt-multi-thread"],
+        without: &[],
+        without_cfg: TOKIO_UNSTABLE,
+        severity: Severity::Error,
+        why: "it refuses this feature on wasm, unless it may be unstable",
+        help: "RUSTFLAGS=\"--cfg tokio_unstable\" cargo test --target wasm32-wasip1-threads",
+    },
+    Known {
+        name: "wasm-bindgen-test",
+        features: &[],
+        without: &[],
+        without_cfg: "",
+        severity: Severity::Warning,
+        why: "tests that use wasm_bindgen_test in place of #[test] on wasm are none here: 0 tests are found",
+        help: "let them use it in browsers alone: #[cfg_attr(target_os = \"unknown\", wasm_bindgen_test)] beside #[test]",
+    },
+    Known {
         name: "mio",
         features: &["net"],
         without: &[],
+        without_cfg: "",
         severity: Severity::Warning,
         why: "there are no sockets in the guest: whoever opens one gets an error",
         help: "leave out the tests that use the network: #[cfg(not(target_family = \"wasm\"))]",
@@ -59,6 +84,7 @@ const KNOWN: &[Known] = &[
         name: "parking_lot_core",
         features: &[],
         without: &["nightly"],
+        without_cfg: "",
         severity: Severity::Warning,
         why: "without its feature nightly it panics on wasm where a thread would have to wait",
         help: "parking_lot = { version = \"0.12\", features = [\"nightly\"] }\nbuild with RUSTC_BOOTSTRAP=1 or a nightly toolchain",
@@ -67,6 +93,7 @@ const KNOWN: &[Known] = &[
         name: "rayon-core",
         features: &[],
         without: &[],
+        without_cfg: "",
         severity: Severity::Note,
         why: "the target does not say how many processors there are, so the pool has one thread",
         help: "coyote-wasm test --env RAYON_NUM_THREADS=2 ..",
@@ -75,14 +102,16 @@ const KNOWN: &[Known] = &[
         name: "assert_cmd",
         features: &[],
         without: &[],
+        without_cfg: "",
         severity: Severity::Warning,
         why: "the guest cannot start processes: tests that do so fail",
         help: "leave them out: #[cfg(not(target_family = \"wasm\"))]",
     },
 ];
 
-/// What is known of the packages in cargo's metadata, as the target's resolution has them.
-pub fn inspect(metadata: &Value) -> Vec<Finding> {
+/// What is known of the packages in cargo's metadata, as the target's resolution has them. `flags`: what the
+/// compiler is given, as far as that is known.
+pub fn inspect(metadata: &Value, flags: &str) -> Vec<Finding> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let packages = list(&metadata["packages"]);
@@ -93,9 +122,14 @@ pub fn inspect(metadata: &Value) -> Vec<Finding> {
         let features: BTreeSet<String> = list(&node["features"]).iter().map(text).collect();
         let subject = format!("{name} {version}");
         let has = |wanted: &[&str]| wanted.iter().any(|f| features.contains(*f));
-        let known = KNOWN.iter().find(|k| k.name == name);
-        match known {
-            Some(known) if (known.features.is_empty() || has(known.features)) && !has(known.without) => {
+        let applies = |k: &&Known| {
+            let with = k.features.is_empty() || has(k.features);
+            with && !has(k.without) && (k.without_cfg.is_empty() || !flags.contains(k.without_cfg))
+        };
+        let mut known = KNOWN.iter().filter(|k| k.name == name).peekable();
+        let is_known = known.peek().is_some();
+        match known.find(applies) {
+            Some(known) => {
                 let mut why = known.why.to_string();
                 let given: Vec<&str> =
                     known.features.iter().copied().filter(|f| features.contains(*f)).collect();
@@ -104,7 +138,7 @@ pub fn inspect(metadata: &Value) -> Vec<Finding> {
                 }
                 findings.push(Finding::new(known.severity, subject, why, known.help));
             }
-            None if builds_c(package) => findings.push(Finding::new(
+            None if !is_known && builds_c(package) => findings.push(Finding::new(
                 Severity::Warning,
                 subject,
                 "its build script compiles C or links a library, which needs a C compiler for WASI",

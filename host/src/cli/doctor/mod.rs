@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A crate's directory or Cargo.toml, or a module (.wasm or .wat)
+    /// A crate's directory or Cargo.toml, or a module, whatever it is called
     #[arg(default_value = ".")]
     path: PathBuf,
     /// Do not try to build the crate
@@ -67,7 +67,8 @@ impl Finding {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
-    let is_module = args.path.extension().is_some_and(|e| e == "wasm" || e == "wat");
+    let named = args.path.extension().is_some_and(|e| e == "wasm" || e == "wat");
+    let is_module = named || module::is_wasm(&args.path);
     let mut findings =
         if is_module { module::inspect(&args.path)? } else { package::inspect(&args.path, !args.no_build)? };
     findings.sort_by_key(|f| f.severity);

@@ -2,10 +2,13 @@
 
 use super::{Finding, Severity};
 use crate::cli::load;
-use crate::execution::Test;
+use crate::execution::{Settings, Test};
+use crate::libtest;
 use crate::machine::wasi;
+use crate::words::counted;
 use anyhow::{Context, Result};
 use coyote_instrumenter::{Options, SiteTable};
+use std::io::Read;
 use std::path::Path;
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
@@ -21,6 +24,42 @@ struct Sections {
     /// Whether the compiler was told to use atomics; `None` if the module does not say.
     atomics: Option<bool>,
     code_bytes: usize,
+    /// Whether it was built for threads.
+    shared_memory: bool,
+    /// Whether it can throw C++'s exceptions.
+    throws: bool,
+}
+
+/// Whether a file is a module, by how it begins.
+pub fn is_wasm(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *b"\0asm"
+}
+
+/// How many tests a test binary of cargo has.
+pub fn tests(path: &Path) -> Result<Option<Finding>> {
+    let artifact = load::artifact(path, &Options::default(), true)?;
+    if !artifact.table.libtest {
+        return Ok(None);
+    }
+    let listed = libtest::list(&artifact, &Settings::default(), &[])?;
+    let ignored = listed.iter().filter(|test| test.ignored.is_some()).count();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Some(match listed.len() - ignored {
+        0 if ignored == 0 => Finding::new(
+            Severity::Note,
+            name,
+            "it has no test on this target",
+            "if it should have some: are they left out by #[cfg], or marked for another harness?",
+        ),
+        tests => Finding::new(
+            Severity::Note,
+            name,
+            format!("{} can be explored, {ignored} ignored", counted(tests as u64, "test")),
+            "cargo test --target wasm32-wasip1-threads",
+        ),
+    }))
 }
 
 /// Everything that is worth saying of a module.
@@ -49,14 +88,25 @@ impl Sections {
                 Payload::ImportSection(imports) => {
                     for import in imports.into_imports() {
                         let import = import?;
+                        if let wasmparser::TypeRef::Memory(memory) = import.ty {
+                            sections.shared_memory |= memory.shared;
+                        }
                         sections.imports.push((import.module.into(), import.name.into()));
+                    }
+                }
+                Payload::MemorySection(memories) => {
+                    for memory in memories {
+                        sections.shared_memory |= memory?.shared;
                     }
                 }
                 Payload::CodeSectionStart { range, .. } => sections.code_bytes = range.len(),
                 Payload::CustomSection(custom) => match custom.as_known() {
                     KnownCustom::Name(names) => {
-                        sections.functions_named =
-                            names.into_iter().flatten().any(|n| matches!(n, Name::Function(_)));
+                        for name in names.into_iter().flatten() {
+                            let Name::Function(functions) = name else { continue };
+                            sections.functions_named = true;
+                            sections.throws |= functions.into_iter().flatten().any(|f| f.name == "__cxa_throw");
+                        }
                     }
                     _ if custom.name() == ".debug_line" => sections.lines = true,
                     _ if custom.name() == "target_features" => {
@@ -79,7 +129,11 @@ impl Sections {
         let mut findings = Vec::new();
         let mut add =
             |severity, why: &str, help: &str| findings.push(Finding::new(severity, subject, why, help));
-        if !self.imports("wasi", "thread-spawn") && !self.imports("coyote", "spawn") {
+        let starts = self.imports("wasi", "thread-spawn") || self.imports("coyote", "spawn");
+        if !starts && self.shared_memory {
+            let help = "nothing: its tests have one worker each, and are executed once";
+            add(Severity::Note, "nothing in it starts a thread, though it was built for threads", help);
+        } else if !starts {
             add(
                 Severity::Warning,
                 "it cannot create workers, so there is no schedule to explore",
@@ -108,6 +162,10 @@ impl Sections {
         if !self.lines {
             let help = "Rust: [profile.test]\n      debug = \"line-tables-only\"\nC: -g";
             add(Severity::Note, "it has no debug information: reports show no source lines", help);
+        }
+        if self.throws {
+            let help = "an execution that comes to a throw has no verdict: docs/c.md, \"What there is not\"";
+            add(Severity::Note, "it can throw exceptions of C++, and nothing catches them", help);
         }
         if self.code_bytes > CODE_BYTES_MAX {
             let why = format!("it has {} MB of code, which takes a while to compile", self.code_bytes >> 20);

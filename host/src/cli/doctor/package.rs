@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 const TARGET: &str = "wasm32-wasip1-threads";
 /// The environment variable that stands for the lines of the configuration.
 const RUNNER: &str = "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER";
+/// The same for the compiler's flags.
+const RUSTFLAGS: &str = "CARGO_TARGET_WASM32_WASIP1_THREADS_RUSTFLAGS";
 /// What the configuration needs.
 const LINES: &str =
     "put into .cargo/config.toml:\n[target.wasm32-wasip1-threads]\nrunner = \"coyote-wasm test --runner\"";
@@ -31,7 +33,10 @@ pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
     findings.extend(runner(directory));
     let metadata = cargo(directory, &["metadata", "--format-version", "1", "--filter-platform", TARGET])?;
     match serde_json::from_slice::<Value>(&metadata.stdout) {
-        Ok(metadata) => findings.extend(dependencies::inspect(&metadata)),
+        Ok(metadata) => {
+            findings.extend(dependencies::inspect(&metadata, &flags(directory)));
+            findings.extend(catches(&metadata));
+        }
         Err(_) => findings.push(Finding::new(
             Severity::Error,
             "cargo metadata",
@@ -76,18 +81,70 @@ fn target(directory: &Path) -> Result<Option<Finding>> {
     Ok((!there).then(finding))
 }
 
+/// Cargo's configuration files for a directory, with their texts.
+fn configurations(directory: &Path) -> Vec<(PathBuf, String)> {
+    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.into());
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let folders = absolute.ancestors().map(|folder| folder.join(".cargo")).chain(home);
+    let files = folders.flat_map(|folder| [folder.join("config.toml"), folder.join("config")]);
+    files.filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text))).collect()
+}
+
+/// All that may say what the compiler is given.
+fn flags(directory: &Path) -> String {
+    let variables = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", RUSTFLAGS];
+    let given = variables.iter().filter_map(|name| std::env::var(name).ok());
+    let written = configurations(directory).into_iter().map(|(_, text)| text);
+    given.chain(written).collect::<Vec<_>>().join("\n")
+}
+
+/// Sources of the crates that catch panics.
+fn catches(metadata: &Value) -> Option<Finding> {
+    let members: Vec<&Value> = metadata["workspace_members"].as_array()?.iter().collect();
+    let packages = metadata["packages"].as_array()?.iter().filter(|p| members.contains(&&p["id"]));
+    let roots = packages.filter_map(|p| Path::new(p["manifest_path"].as_str()?).parent().map(PathBuf::from));
+    let mut files = Vec::new();
+    for root in roots {
+        for directory in ["src", "tests"] {
+            sources(&root.join(directory), &mut files);
+        }
+    }
+    files.retain(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains("catch_unwind")));
+    let first = files.first()?.display().to_string();
+    let subject = match files.len() {
+        1 => first,
+        n => format!("{first} and {} more", n - 1),
+    };
+    Some(Finding::new(
+        Severity::Note,
+        subject,
+        "it catches panics, which end the program on this target: a test that panics in there has no verdict",
+        "docs/cargo.md, \"Panics\"",
+    ))
+}
+
+/// Rust sources below a directory, in the order of their names.
+fn sources(directory: &Path, into: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            into.push(path);
+        }
+    }
+}
+
 /// Whether cargo knows how to run what it builds.
 fn runner(directory: &Path) -> Option<Finding> {
     if std::env::var(RUNNER).is_ok_and(|runner| runner.contains("coyote-wasm")) {
         return None;
     }
-    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.into());
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let folders = absolute.ancestors().map(|folder| folder.join(".cargo")).chain(home);
-    let files = folders.flat_map(|folder| [folder.join("config.toml"), folder.join("config")]);
     let mut other = None;
-    for file in files {
-        match std::fs::read_to_string(&file).ok().and_then(|text| runner_in(&text)) {
+    for (file, text) in configurations(directory) {
+        match runner_in(&text) {
             Some(line) if line.contains("coyote-wasm") => return None,
             Some(line) => other = other.or(Some((file, line))),
             None => {}
@@ -128,6 +185,7 @@ fn built(directory: &Path) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for module in messages.iter().filter_map(|m| m["executable"].as_str()) {
         findings.extend(module::inspect(Path::new(module))?);
+        findings.extend(module::tests(Path::new(module))?);
     }
     Ok(findings)
 }
@@ -140,7 +198,8 @@ fn failure(messages: &[Value], stderr: &[u8]) -> Finding {
     let subject = first.and_then(|m| m["package_id"].as_str()).map_or("the build".into(), name_and_version);
     let help = match () {
         () if text.contains("Only features sync,macros") => {
-            "give tokio the features sync, macros, io-util, rt and time alone"
+            "give tokio the features sync, macros, io-util, rt and time alone; rt-multi-thread builds with \
+             RUSTFLAGS=\"--cfg tokio_unstable\""
         }
         () if text.contains("can't find crate for `std`") || text.contains("can't find crate for `core`") => {
             "rustup target add wasm32-wasip1-threads"
