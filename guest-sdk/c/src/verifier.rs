@@ -138,7 +138,10 @@ mod tests {
             ("extern void\n__VERIFIER_assume(); void f() { __VERIFIER_assume(1); }", &[]),
             ("/* void __VERIFIER_assume(int); */ void f() { __VERIFIER_assume(1); }", &["__VERIFIER_assume"]),
             ("#define __VERIFIER_assume(x) (x)\nvoid f() { __VERIFIER_assume(1); }", &[]),
-            ("int f() { return __VERIFIER_nondet_int() * __VERIFIER_nondet_int(); }", &["__VERIFIER_nondet_int"]),
+            (
+                "int f() { return __VERIFIER_nondet_int() * __VERIFIER_nondet_int(); }",
+                &["__VERIFIER_nondet_int"],
+            ),
             ("char *__VERIFIER_nondet_pointer(); void f() { g(__VERIFIER_nondet_pointer()); }", &[]),
             ("void f() { g(\"int __VERIFIER_error\"); if (x) __VERIFIER_error(); }", &["__VERIFIER_error"]),
             ("void f() { char c = '\"'; __VERIFIER_error(); /* \" */ }", &["__VERIFIER_error"]),
@@ -158,7 +161,9 @@ mod tests {
     fn the_header_has_what_the_library_defines() {
         let library = include_str!("../lib/verifier.c");
         for name in known() {
-            let listed = name.strip_prefix("__VERIFIER_nondet_").is_none_or(|kind| library.contains(&format!("({kind}, ")));
+            let listed = name
+                .strip_prefix("__VERIFIER_nondet_")
+                .is_none_or(|kind| library.contains(&format!("({kind}, ")));
             assert!(listed || library.contains(name), "{name}");
         }
         assert!(known().count() > 20);

@@ -348,7 +348,9 @@ fn interruptible() -> Result<Arc<AtomicBool>> {
 pub fn outcome_line(test: &str, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Passed => format!("test {test} passes"),
-        Outcome::Bug(bug) if bug.kind == BugKind::Limit => format!("no verdict on test {test}: {}", bug.message()),
+        Outcome::Bug(bug) if bug.kind == BugKind::Limit => {
+            format!("no verdict on test {test}: {}", bug.message())
+        }
         Outcome::Bug(bug) => format!("bug in test {test}: {}: {}", bug.kind.name(), bug.message()),
         Outcome::Bound(bound) => format!("no verdict on test {test}: {}", bound.advice()),
         Outcome::Abandoned => format!("no verdict on test {test}: the iteration was given up"),

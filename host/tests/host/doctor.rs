@@ -149,7 +149,8 @@ fn a_crate_with_dependencies_that_do_not_build() {
 fn a_feature_that_builds_with_a_flag() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
-    let manifest = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n");
+    let manifest =
+        |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n");
     write(at, "tokio/Cargo.toml", &(manifest("tokio") + "[features]\nrt-multi-thread = []\n"));
     write(at, "tokio/src/lib.rs", "");
     let dependency = "[workspace]\n[dependencies]\n\
@@ -157,11 +158,8 @@ fn a_feature_that_builds_with_a_flag() {
     write(at, "app/Cargo.toml", &(manifest("app") + dependency));
     write(at, "app/src/lib.rs", "");
     let about_tokio = || {
-        let mut command = process::command(
-            &process::cache(),
-            at,
-            &["doctor", "app", "--no-build", "--format", "json"],
-        );
+        let mut command =
+            process::command(&process::cache(), at, &["doctor", "app", "--no-build", "--format", "json"]);
         command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         let ended = process::ended(command.output().unwrap());
         findings(&ended).into_iter().find(|f| f.1 == "tokio 1.2.3")
@@ -209,8 +207,10 @@ fn a_crate_that_does_not_build_for_the_target() {
 /// Of a crate that builds, the modules are looked at.
 #[test]
 fn a_crate_that_builds_for_the_target() {
-    let code = "#[test]\nfn t() { std::thread::spawn(|| 1).join().unwrap(); }\n#[test]\n#[ignore]\nfn i() {}\n";
-    for (code, tests) in [(code, "1 test can be explored, 1 ignored"), ("", "it has no test on this target")] {
+    let code =
+        "#[test]\nfn t() { std::thread::spawn(|| 1).join().unwrap(); }\n#[test]\n#[ignore]\nfn i() {}\n";
+    for (code, tests) in [(code, "1 test can be explored, 1 ignored"), ("", "it has no test on this target")]
+    {
         let Some(ended) = of_build(code) else { return };
         let findings = findings(&ended);
         assert!(findings.iter().all(|f| f.0 != "error"), "{findings:?}");

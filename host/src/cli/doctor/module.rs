@@ -105,7 +105,8 @@ impl Sections {
                         for name in names.into_iter().flatten() {
                             let Name::Function(functions) = name else { continue };
                             sections.functions_named = true;
-                            sections.throws |= functions.into_iter().flatten().any(|f| f.name == "__cxa_throw");
+                            sections.throws |=
+                                functions.into_iter().flatten().any(|f| f.name == "__cxa_throw");
                         }
                     }
                     _ if custom.name() == ".debug_line" => sections.lines = true,
