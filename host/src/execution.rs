@@ -18,6 +18,7 @@ use coyote_strategies::{
     Access, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View,
 };
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A test of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -268,6 +269,16 @@ impl Execution {
             .ok_or_else(|| MachineError::Internal("the guest left without an outcome".into()))?;
         strategy.end(Summary { steps: conductor.runtime.steps(), buggy: outcome.is_bug() });
         Ok((outcome, strategy))
+    }
+
+    /// Iterations of [`Execution::run`] are given up soon after somebody raises this flag, from now on.
+    pub fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
+        self.machine.conductor_mut().cancel = flag;
+    }
+
+    /// Whether the last iteration was given up for that: it says nothing about the test.
+    pub fn cancelled(&self) -> bool {
+        self.machine.conductor().cancelled
     }
 
     /// What statistics want to know of the iteration that just ended.

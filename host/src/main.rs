@@ -1,20 +1,27 @@
 //! The command line of coyote-wasm.
 
+use anyhow::Context as _;
 use clap::error::ErrorKind;
 use coyote_wasm::cli::exit::Exit;
 use coyote_wasm::cli::test::InternalError;
-use coyote_wasm::cli::{self, Command};
+use coyote_wasm::cli::{self, Command, output};
 use coyote_wasm::explore::ExploreError;
 use coyote_wasm::machine::MachineError;
 use std::process::ExitCode;
+
+/// What a full disk does to standard output.
+const LOST: &str = "cannot write to standard output";
 
 fn main() -> ExitCode {
     let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return if asked { Exit::NoBug } else { Exit::BadInput }.into();
+            let lost = error.print().err().filter(|error| error.kind() != std::io::ErrorKind::BrokenPipe);
+            if let (true, Some(error)) = (asked, &lost) {
+                output::put_error(format_args!("error: {LOST}: {error}\n"));
+            }
+            return if asked && lost.is_none() { Exit::NoBug } else { Exit::BadInput }.into();
         }
     };
     let result = match &cli.command {
@@ -23,10 +30,12 @@ fn main() -> ExitCode {
         Command::Instrument(args) => cli::instrument::run(args),
         Command::Doctor(args) => cli::doctor::run(args),
     };
-    match result {
+    // The first thing that went wrong is what counts.
+    let written = output::finish().context(LOST);
+    match result.and_then(|exit| written.map(|()| exit)) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::put_error(format_args!("error: {error:#}\n"));
             exit_of(&error).into()
         }
     }

@@ -24,7 +24,7 @@ impl Exit {
     /// What an exploration alone would end with, and what several end with together: a bug counts more than that
     /// something has no verdict.
     pub fn with(self, exploration: &Exploration) -> Exit {
-        let bug = exploration.found.iter().any(|found| !found.is_limit());
+        let bug = exploration.is_buggy();
         match self {
             Exit::BugFound => self,
             _ if bug => Exit::BugFound,

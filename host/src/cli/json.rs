@@ -113,6 +113,7 @@ pub fn test(
             Stop::Bug => "bug",
             Stop::Iterations => "iterations",
             Stop::Timeout => "timeout",
+            Stop::Memory => "memory",
             Stop::Interrupted => "interrupt",
             Stop::Exhausted => "nothing left",
         },

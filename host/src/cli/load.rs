@@ -2,7 +2,7 @@
 
 use super::progress::Stages;
 use crate::artifact::{self, Artifact};
-use crate::cache::Cache;
+use crate::cache::{Cache, Entry};
 use crate::execution::{Settings, Test};
 use crate::machine::conductor::Limits;
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
@@ -219,17 +219,18 @@ impl ExecuteArgs {
 pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artifact>> {
     let original: Arc<[u8]> = read(path)?.into();
     let cache = if cache { Cache::of_user() } else { None };
-    let native = cache.as_ref().map(Cache::native).transpose()?;
-    let engine = artifact::engine(native)?;
-    let cached = cache.as_ref().and_then(|c| c.get(&original, options));
+    let entry = cache.map(|cache| cache.entry(&original, options));
+    let native = entry.as_ref().map(Entry::native).transpose()?;
+    let engine = artifact::engine(native.as_ref().map(|native| native.cache.clone()))?;
+    let cached = entry.as_ref().and_then(Entry::get);
     let stages = Stages::new(path, original.len(), cached.is_some());
     let instrumented = match cached {
         Some(instrumented) => instrumented,
         None => {
             stages.enter("instrumenting");
             let instrumented = instrument(path, &original, options)?;
-            if let Some(cache) = &cache {
-                cache.put(&original, options, &instrumented);
+            if let Some(entry) = &entry {
+                entry.put(&instrumented);
             }
             instrumented
         }
@@ -237,6 +238,9 @@ pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artif
     stages.enter("compiling");
     let artifact = Artifact::compile(&engine, original, instrumented, options.clone())
         .with_context(|| path.display().to_string())?;
+    if let Some(native) = &native {
+        native.seal();
+    }
     Ok(Arc::new(artifact))
 }
 

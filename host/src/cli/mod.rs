@@ -1,5 +1,9 @@
 //! The command line: one file a subcommand.
 
+// Its macros are for all that follow.
+#[macro_use]
+pub mod output;
+
 pub mod doctor;
 pub mod exit;
 mod harness;

@@ -13,9 +13,10 @@ use crate::report;
 use crate::statistics::Statistics;
 use crate::symbols::Symbols;
 use crate::words::counted;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use coyote_strategies::{Context as StrategyContext, Strategy, by_name};
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,8 +52,9 @@ pub struct Session<'a> {
     pub seed: u64,
     /// Whether the strategy is a search.
     pub searching: bool,
-    /// What a search goes on with, and where that was read from.
-    pub resume: Option<(&'a Path, Frontier)>,
+    /// Whether a search goes on with a frontier, and that one, until the search has it.
+    pub resuming: bool,
+    pub resume: RefCell<Option<Frontier>>,
     pub budget: Budget,
     /// For all tests together.
     pub total_timeout: Option<Duration>,
@@ -112,10 +114,12 @@ impl Session<'_> {
         let name = self.strategy;
         let progress = Progress::new(&test.name, budget.iterations_max, self.quiet);
         let exploration = if self.searching {
-            if let Some((path, frontier)) = &self.resume {
-                frontier.check(path, &plan, name)?;
+            let resume = self.resume.borrow_mut().take();
+            match &resume {
+                Some(frontier) => frontier.check(&plan, name)?,
+                None if self.resuming => bail!("--resume goes on with one test; --test selects it"),
+                None => {}
             }
-            let resume = self.resume.as_ref().map(|(_, frontier)| frontier.clone());
             search::explore(&plan, name, resume, &self.interrupted, &progress)
         } else {
             let context = self.context;
@@ -268,7 +272,7 @@ impl Session<'_> {
 
 fn verdict(exploration: &Exploration) -> &'static str {
     match () {
-        () if exploration.found.iter().any(|found| !found.is_limit()) => "bug",
+        () if exploration.is_buggy() => "bug",
         () if !exploration.found.is_empty() => "limit",
         () if !exploration.any_choice => "no choice",
         () => "no bug found",

@@ -7,7 +7,7 @@
 use super::session::Session;
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Test};
-use crate::explore::Exploration;
+use crate::explore::{Exploration, alarm};
 use crate::machine::MachineError;
 use anyhow::Result;
 use coyote_strategies::{Iteration, RandomWalk};
@@ -26,6 +26,7 @@ impl Shares {
         let Some(total) = session.total_timeout else {
             return Ok(Shares { end: None, left: BTreeSet::new() });
         };
+        // An execution that is not over by then can be taken for one that meets a choice.
         let mut left = BTreeSet::new();
         for test in tests {
             if meets_choice(session, test)? {
@@ -53,15 +54,21 @@ fn share(left: Duration, sharing: usize) -> Duration {
     left / u32::try_from(sharing.max(1)).unwrap_or(u32::MAX)
 }
 
-/// Whether an execution of the test meets a choice.
+/// How long an execution may take that is only to show whether a test meets a choice.
+const PROBE: Duration = Duration::from_secs(1);
+
+/// Whether an execution of the test meets a choice, as far as there is time to see it.
 fn meets_choice(session: &Session, test: &Test) -> Result<bool> {
     let walk = Box::new(RandomWalk::default());
     let iteration = Iteration { seed: session.seed, index: 0 };
-    let (artifact, settings) = (&session.artifact, &session.settings);
+    let (artifact, settings, interrupted) = (&session.artifact, &session.settings, &session.interrupted);
     Ok(on_engine_thread(|| -> Result<bool, MachineError> {
         let mut execution = Execution::new(artifact, test, settings)?;
-        execution.run(walk, iteration)?;
-        Ok(execution.record(true).decisions > 0)
+        alarm::with(Some(PROBE), interrupted, |cancel| {
+            execution.cancel_by(Some(cancel.clone()));
+            execution.run(walk, iteration)?;
+            Ok(execution.record(true).decisions > 0)
+        })
     })?)
 }
 

@@ -9,6 +9,7 @@ use super::shares::Shares;
 use crate::artifact::Artifact;
 use crate::execution::{Execution, Settings, Test};
 use crate::explore::frontier::Frontier;
+use crate::explore::memory::default_bound_bytes;
 use crate::explore::{self, Budget, Stop};
 use crate::outcome::{BugKind, Outcome};
 use crate::symbols::Symbols;
@@ -58,6 +59,10 @@ pub struct Args {
     /// Go on with what a search left [written to the output directory when it stops early]
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
+    /// Memory in MiB at which a search stops and writes what is left [default: half of what the machine has; only
+    /// on Linux]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    search_memory: Option<u64>,
     /// Seed of all choices [default: random, or 0 if the environment says CI=true]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -114,7 +119,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     if let Some(frontier) = &resume
         && args.test.is_empty()
     {
-        selected.tests.retain(|t| t.test.name == frontier.test);
+        selected.tests.retain(|t| t.test.name == frontier.test());
     }
     check_directories(args, searching, &settings)?;
     let outdir = outdir(args, module);
@@ -127,7 +132,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         quiet: args.format == Format::Json || artifact.table.libtest,
         verbose: args.verbose,
         seed: seed(args, resume.as_ref()),
-        resume: args.resume.as_deref().zip(resume),
+        resuming: resume.is_some(),
+        resume: resume.into(),
         budget: budget(args, searching)?,
         total_timeout: args.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
         searching,
@@ -261,7 +267,7 @@ fn check_directories(args: &Args, searching: bool, settings: &Settings) -> Resul
 
 /// The seed: given, that of what is resumed, fixed under CI, else random.
 fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
-    match args.seed.or(resume.map(|f| f.seed)) {
+    match args.seed.or(resume.map(Frontier::seed)) {
         Some(seed) => seed,
         None if std::env::var_os("CI").is_some_and(|v| v == "true") => 0,
         None => u64::from(rand::rngs::SysRng.try_next_u32().unwrap_or(0)),
@@ -310,6 +316,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
         iterations_max,
         first: args.iteration.unwrap_or(0),
         timeout,
+        search_memory_bytes: args.search_memory.map_or_else(default_bound_bytes, |mib| mib << 20),
         explore: args.explore,
         check_determinism: args.check_determinism,
         // Jobs would meet each other's files.

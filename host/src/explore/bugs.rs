@@ -41,6 +41,11 @@ impl Bugs {
         Bugs { found: Vec::new(), lines }
     }
 
+    /// The bugs, each with its simplest trace so far.
+    pub fn iter(&self) -> impl Iterator<Item = &Found> {
+        self.found.iter().map(|(_, found)| found)
+    }
+
     /// Keeps the simplest trace of each bug: the one with the fewest switches, of these the shortest. Which
     /// one that is does not depend on the order in which they come.
     pub fn add(&mut self, found: Found) {

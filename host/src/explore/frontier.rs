@@ -1,29 +1,121 @@
 //! What is left of a search, on disk: `--resume` goes on with it.
 //!
-//! JSON with a version, and everything that has to be the same for the rest to mean the same: the module,
-//! the test, the search and the options that change what decisions mean.
+//! Version 2, as bytes:
+//!
+//! 1. the line `coyote-wasm frontier 2`;
+//! 2. a line of JSON, [`Header`]: everything that has to be the same for the rest to mean the same (module, test,
+//!    search, seed, options, build of this tool), what the runs before did and found, and how long the
+//!    sections are;
+//! 3. the sections: what each job had left, see [`sections`];
+//! 4. the BLAKE3 hash of all before it, 32 bytes.
+//!
+//! Whatever is wrong with a file is one error that says so: the hash is compared before anything is believed, then
+//! the identity ([`Frontier::check`]), then that the items are some that the search can have left, and
+//! while the search goes on, that the program can execute them ([`coyote_strategies::search::stored`]).
+//!
+//! Version 1 was JSON without a hash. It still reads; who goes on with it is told that nothing protects it.
+
+mod read;
+mod sections;
+mod version_1;
+
+pub use sections::Section;
 
 use super::Plan;
+use crate::outcome::BugKind;
 use coyote_strategies::search::{Counts, Item};
 use serde::{Deserialize, Serialize};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The version that is written and read.
-const VERSION: u32 = 1;
+const MAGIC: &str = "coyote-wasm frontier 2\n";
+const HASH_BYTES: usize = 32;
+
+/// Which build of the tool wrote a frontier: another one may instrument the module otherwise.
+fn build() -> String {
+    format!("{} {}", env!("CARGO_PKG_VERSION"), coyote_instrumenter::BUILD)
+}
+
+/// What a frontier belongs to. Its parts are compared one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Identity {
+    /// `None` in version 1.
+    build: Option<String>,
+    module: String,
+    test: String,
+    strategy: String,
+    seed: u64,
+    options: Vec<(String, String)>,
+}
+
+impl Identity {
+    fn of(plan: &Plan, strategy: &str) -> Identity {
+        Identity {
+            build: Some(build()),
+            module: plan.artifact.identity.clone(),
+            test: plan.test.name.clone(),
+            strategy: strategy.into(),
+            seed: plan.seed,
+            options: plan.options(),
+        }
+    }
+}
+
+/// A bug that was found before the frontier was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownBug {
+    /// As [`BugKind::name`] says it.
+    pub kind: String,
+    pub message: String,
+    pub trace: PathBuf,
+}
+
+/// What a verdict needs to know of the runs before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    pub counts: Counts,
+    /// Different bugs, in the order in which they were found.
+    pub bugs: Vec<KnownBug>,
+    /// Whether any execution met a choice.
+    pub any_choice: bool,
+    /// Most workers of an execution.
+    pub workers_max: u32,
+    /// Whether the guest was refused memory.
+    pub memory_refused: bool,
+    /// Advice for a bound other than steps that was reached.
+    pub bound: Option<String>,
+    pub left_blocked: Vec<String>,
+    /// Whether some part of it was read from a file that nothing protects from damage.
+    pub unprotected: bool,
+}
+
+impl Done {
+    /// Whether some execution had this kind of bug.
+    pub fn has(&self, kind: BugKind) -> bool {
+        self.bugs.iter().any(|bug| bug.kind == kind.name())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    identity: Identity,
+    done: Done,
+    /// Bytes of each section.
+    sections: Vec<u64>,
+}
 
 /// See the module's documentation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Frontier {
-    version: u32,
-    tool: String,
-    module: String,
-    pub test: String,
-    strategy: String,
-    pub seed: u64,
-    options: Vec<(String, String)>,
+    identity: Identity,
+    /// The file that it was read from.
+    pub from: PathBuf,
     /// What was done before.
-    pub counts: Counts,
+    pub done: Done,
     /// What is left.
     pub items: Vec<Item>,
 }
@@ -36,65 +128,92 @@ pub enum FrontierError {
     Read { path: PathBuf, error: std::io::Error },
     #[error("{} is no frontier of a search: {reason}", path.display())]
     Malformed { path: PathBuf, reason: String },
+    #[error("{} is damaged, and nothing is done with it: {reason}", path.display())]
+    Damaged { path: PathBuf, reason: String },
     #[error("{} belongs to another {what}: it says {has}, this run {wants}", path.display())]
     Other { path: PathBuf, what: &'static str, has: String, wants: String },
 }
 
+/// Writes the whole file or leaves what was there.
+pub fn write(
+    path: &Path,
+    plan: &Plan,
+    strategy: &str,
+    done: Done,
+    left: &[Section],
+) -> Result<(), FrontierError> {
+    let failed = |error| FrontierError::Write { path: path.into(), error };
+    let identity = Identity::of(plan, strategy);
+    let sections = left.iter().map(|section| section.bytes().len() as u64).collect();
+    let header = serde_json::to_string(&Header { identity, done, sections }).map_err(|e| failed(e.into()))?;
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".frontier-").suffix(".partial");
+    // Others may read it, as any file that a test run leaves; the umask still applies.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(directory).map_err(failed)?;
+    let mut hasher = blake3::Hasher::new();
+    let header = [MAGIC, &header, "\n"].concat();
+    for bytes in std::iter::once(header.as_bytes()).chain(left.iter().map(Section::bytes)) {
+        hasher.update(bytes);
+        file.write_all(bytes).map_err(failed)?;
+    }
+    file.write_all(hasher.finalize().as_bytes()).map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(())
+}
+
 impl Frontier {
-    pub fn new(plan: &Plan, strategy: &str, counts: Counts, items: Vec<Item>) -> Frontier {
-        Frontier {
-            version: VERSION,
-            tool: env!("CARGO_PKG_VERSION").into(),
-            module: plan.artifact.identity.clone(),
-            test: plan.test.name.clone(),
-            strategy: strategy.into(),
-            seed: plan.seed,
-            options: plan.options(),
-            counts,
-            items,
-        }
-    }
-
-    /// Writes the whole file or leaves what was there.
-    pub fn write(&self, path: &Path) -> Result<(), FrontierError> {
-        let failed = |error| FrontierError::Write { path: path.into(), error };
-        let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-        serde_json::to_writer(std::io::BufWriter::new(&mut file), self).map_err(|e| failed(e.into()))?;
-        file.persist(path).map_err(|e| failed(e.error))?;
-        Ok(())
-    }
-
+    /// Reads a file of any version.
+    ///
+    /// # Errors
+    /// The file cannot be read, is something else, or is damaged.
     pub fn read(path: &Path) -> Result<Frontier, FrontierError> {
         let bytes = std::fs::read(path).map_err(|error| FrontierError::Read { path: path.into(), error })?;
-        let malformed = |reason: String| FrontierError::Malformed { path: path.into(), reason };
-        #[derive(Deserialize)]
-        struct Version {
-            version: u32,
-        }
-        let version: Version = serde_json::from_slice(&bytes).map_err(|e| malformed(e.to_string()))?;
-        if version.version != VERSION {
-            return Err(malformed(format!("it has version {}, this tool reads {VERSION}", version.version)));
-        }
-        serde_json::from_slice(&bytes).map_err(|e| malformed(e.to_string()))
+        Frontier::parse(path, &bytes)
     }
 
-    /// Whether it can go on as `plan` says. `path` is where it was read from.
-    pub fn check(&self, path: &Path, plan: &Plan, strategy: &str) -> Result<(), FrontierError> {
-        let here = Frontier::new(plan, strategy, Counts::default(), Vec::new());
+    /// Reads what stands in a file.
+    ///
+    /// # Errors
+    /// The bytes are something else, or damaged.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Frontier, FrontierError> {
+        read::frontier(path, bytes)
+    }
+
+    /// The test that was searched.
+    pub fn test(&self) -> &str {
+        &self.identity.test
+    }
+
+    /// The seed of the search.
+    pub fn seed(&self) -> u64 {
+        self.identity.seed
+    }
+
+    /// Whether it can go on as `plan` says.
+    ///
+    /// # Errors
+    /// Names what is different.
+    pub fn check(&self, plan: &Plan, strategy: &str) -> Result<(), FrontierError> {
+        let here = Identity::of(plan, strategy);
         let text = |options: &[(String, String)]| {
             let options: Vec<_> = options.iter().map(|(name, value)| format!("{name}={value}")).collect();
             options.join(" ")
         };
+        let has = &self.identity;
+        let build = |identity: &Identity| identity.build.clone().or(here.build.clone()).unwrap_or_default();
         for (what, has, wants) in [
-            ("module", self.module.clone(), here.module),
-            ("test", self.test.clone(), here.test),
-            ("strategy", self.strategy.clone(), here.strategy),
-            ("seed", self.seed.to_string(), here.seed.to_string()),
-            ("set of options", text(&self.options), text(&here.options)),
+            ("module", has.module.clone(), here.module.clone()),
+            ("test", has.test.clone(), here.test.clone()),
+            ("strategy", has.strategy.clone(), here.strategy.clone()),
+            ("seed", has.seed.to_string(), here.seed.to_string()),
+            ("set of options", text(&has.options), text(&here.options)),
+            ("build of coyote-wasm", build(has), build(&here)),
         ] {
             if has != wants {
-                return Err(FrontierError::Other { path: path.into(), what, has, wants });
+                return Err(FrontierError::Other { path: self.from.clone(), what, has, wants });
             }
         }
         Ok(())

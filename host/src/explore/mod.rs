@@ -2,14 +2,18 @@
 //!
 //! - [`sample`]: iterations under a strategy on all cores, with results that do not depend on how many
 //!   there are; [`dry_run`]: the one that tells strategies what to expect.
-//! - [`search`]: all executions that a search visits; [`frontier`]: what is left of it, on disk.
+//! - [`search`]: all executions that a search visits; [`frontier`]: what is left of it, on disk; [`memory`]: how
+//!   much of that it may have.
+//! - [`alarm`]: the end of the time, for executions that are on their way.
 //! - [`bugs`]: equal bugs are one.
 //!
 //! A bug's trace is on disk before its job goes on.
 
+pub mod alarm;
 pub mod bugs;
 pub mod dry_run;
 pub mod frontier;
+pub mod memory;
 pub mod sample;
 pub mod search;
 
@@ -38,6 +42,8 @@ pub struct Budget {
     /// Number of the first iteration.
     pub first: u64,
     pub timeout: Option<Duration>,
+    /// Memory of the process at which a search stops.
+    pub search_memory_bytes: u64,
     /// Go on after a bug, group equal ones and keep the simplest trace of each.
     pub explore: bool,
     /// Execute every iteration of a sampler twice more and compare: see [`crate::determinism`].
@@ -56,6 +62,7 @@ impl Default for Budget {
             iterations_max: ITERATIONS,
             first: 0,
             timeout: Some(TIMEOUT),
+            search_memory_bytes: memory::default_bound_bytes(),
             explore: false,
             check_determinism: false,
             jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
@@ -111,6 +118,8 @@ pub enum Stop {
     Bug,
     Iterations,
     Timeout,
+    /// What is left of a search takes all the memory that it may have.
+    Memory,
     Interrupted,
     /// Nothing is left to explore.
     Exhausted,
@@ -202,6 +211,21 @@ impl Exploration {
         self.searched.as_ref().map_or(self.statistics.iterations(), |s| s.counts.executions)
     }
 
+    /// Whether a bug was found, be it by the runs before whose rest a search went on with.
+    pub fn is_buggy(&self) -> bool {
+        let before = self.searched.as_ref().and_then(|searched| searched.resumed.as_ref());
+        self.found.iter().any(|found| !found.is_limit()) || before.is_some_and(|resumed| resumed.done.counts.bugs > 0)
+    }
+
+    /// Takes over what is known of an iteration for whose end there was no time.
+    fn cut(&mut self, cut: Cut, interrupted: bool) {
+        self.any_choice |= cut.met_choice;
+        self.workers_max = self.workers_max.max(cut.workers);
+        if self.stop == Stop::Iterations {
+            self.stop = if interrupted { Stop::Interrupted } else { Stop::Timeout };
+        }
+    }
+
     /// Takes over what an iteration says beside its record.
     fn note(&mut self, notes: Notes) {
         self.memory_refused |= notes.memory_refused;
@@ -219,6 +243,20 @@ impl Exploration {
                 self.left_blocked.push(worker);
             }
         }
+    }
+}
+
+/// What is known of an iteration for whose end there was no time.
+#[derive(Clone, Copy)]
+pub struct Cut {
+    met_choice: bool,
+    workers: u32,
+}
+
+impl Cut {
+    fn of(execution: &Execution) -> Cut {
+        let record = execution.record(true);
+        Cut { met_choice: record.decisions > 0, workers: record.workers }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::bugs::{self, Bugs};
 use super::dry_run::dry_run;
-use super::{Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, compared, found};
+use super::{Cut, Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, alarm, compared, found};
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::engine_thread::on_engine_thread;
 use crate::epochs::{self, Epochs, Ran};
@@ -18,6 +18,7 @@ use crate::statistics::{IterationRecord, Statistics, StepsMax};
 use coyote_strategies::{Iteration, Profile, Strategy};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,10 @@ struct Shared {
     /// No iteration from here on is needed.
     end: AtomicU64,
     stop: AtomicBool,
+    /// Raised when there is no more time for the iterations that are on their way.
+    cancel: Arc<AtomicBool>,
+    /// Such iterations.
+    cut: Mutex<Vec<Cut>>,
 }
 
 /// How many iterations a job does before it reports them.
@@ -67,6 +72,18 @@ pub fn explore(
     plan: &Plan,
     strategy: MakeStrategy,
     interrupted: &AtomicBool,
+    watch: &dyn Watch,
+) -> Result<Exploration, ExploreError> {
+    alarm::with(plan.budget.timeout, interrupted, |cancel| {
+        explore_until(plan, strategy, interrupted, cancel, watch)
+    })
+}
+
+fn explore_until(
+    plan: &Plan,
+    strategy: MakeStrategy,
+    interrupted: &AtomicBool,
+    cancel: &Arc<AtomicBool>,
     watch: &dyn Watch,
 ) -> Result<Exploration, ExploreError> {
     let started = Instant::now();
@@ -80,6 +97,8 @@ pub fn explore(
         next: AtomicU64::new(0),
         end: AtomicU64::new(end),
         stop: AtomicBool::new(false),
+        cancel: cancel.clone(),
+        cut: Mutex::new(Vec::new()),
     };
     let limits = plan.settings.limits;
     let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max };
@@ -99,8 +118,16 @@ pub fn explore(
         let is_iteration = sample.begins_with_dry_run();
         let is_first = first == 0 && is_iteration;
         let name = sample.name();
-        let dry_run =
-            on_engine_thread(|| dry_run(plan, is_first.then_some(&name), &shared.epochs, is_iteration))?;
+        let dry_run = on_engine_thread(|| {
+            dry_run(plan, is_first.then_some(&name), &shared.epochs, is_iteration, cancel)
+        });
+        let dry_run = match dry_run? {
+            Ok(dry_run) => dry_run,
+            Err(cut) => {
+                collected.exploration.cut(cut, interrupted.load(Ordering::Relaxed));
+                return Ok(collected.finish(started));
+            }
+        };
         if is_first || is_iteration && shared.needed_before > 0 {
             shared.next.store(1, Ordering::Relaxed);
         }
@@ -143,9 +170,10 @@ pub fn explore(
         shared.stop.store(true, Ordering::Relaxed);
         result
     })?;
-    let mut exploration = collected.finish();
-    exploration.elapsed = started.elapsed();
-    Ok(exploration)
+    for cut in shared.cut.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        collected.exploration.cut(cut, interrupted.load(Ordering::Relaxed));
+    }
+    Ok(collected.finish(started))
 }
 
 /// Receives reports until all jobs are done.
@@ -234,8 +262,15 @@ impl Collected {
         last
     }
 
-    /// Removes traces of iterations that turned out not to count.
-    fn finish(mut self) -> Exploration {
+    /// Counts what there was no time to wait for, and removes traces of iterations that turned out not to count.
+    fn finish(mut self, started: Instant) -> Exploration {
+        if matches!(self.exploration.stop, Stop::Timeout | Stop::Interrupted) {
+            while self.exploration.stop != Stop::Bug
+                && let Some((_, report)) = self.waiting.pop_first()
+            {
+                self.count(report);
+            }
+        }
         for report in std::mem::take(&mut self.waiting).into_values() {
             if let Some(found) = report.found {
                 bugs::remove(&found.path);
@@ -244,6 +279,7 @@ impl Collected {
         self.exploration.found = self.bugs.into_found();
         let found = self.exploration.found.iter().filter(|found| !found.is_limit()).count() as u64;
         self.exploration.statistics.distinct_bugs = self.explore.then_some(found);
+        self.exploration.elapsed = started.elapsed();
         self.exploration
     }
 }
@@ -275,7 +311,15 @@ fn run_job(
         let needed = || !shared.stop.load(Ordering::Relaxed) && index < shared.end.load(Ordering::Relaxed);
         let Some(known) = shared.epochs.enter(index, needed).filter(|_| needed()) else { break };
         let iteration = Iteration { seed: plan.seed, index };
+        execution.cancel_by(Some(shared.cancel.clone()));
         let ran = epochs::run(&mut execution, strategy, iteration, &known)?;
+        execution.cancel_by(None);
+        if execution.cancelled() {
+            // Nor can any begin that waits for it.
+            shared.stop.store(true, Ordering::Relaxed);
+            shared.cut.lock().unwrap_or_else(PoisonError::into_inner).push(Cut::of(&execution));
+            break;
+        }
         shared.epochs.leave(&ran);
         let Ran { outcome, strategy: used, grown, repeats } = ran;
         strategy = used;

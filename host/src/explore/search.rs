@@ -3,9 +3,13 @@
 //! What is left to do is a pool of items. Each job takes one and searches it; when others have nothing
 //! to do it gives a part away. How many executions there are does not depend on the number of jobs; which
 //! bug is met first may.
+//!
+//! What is left goes to a file when a search stops early, and now and then before ([`Checkpoints`]), so that
+//! whatever ends the process takes little.
 
 use super::bugs::Bugs;
-use super::frontier::Frontier;
+use super::frontier::{self, Done, Frontier, KnownBug, Section};
+use super::memory::resident_bytes;
 use super::{Exploration, ExploreError, Found, Notes, Plan, Stop, Watch, found};
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::execution::Execution;
@@ -17,7 +21,7 @@ use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::{self, Advance, Counts, Item, Search};
 use coyote_strategies::{Decision, Iteration, Status};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,10 +38,25 @@ pub struct Searched {
     pub assumptions: Vec<String>,
     /// Where the rest was written, if there is any.
     pub frontier: Option<PathBuf>,
+    /// What the runs before did, if this one went on with their rest: all of it is in `counts`, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Resumed>,
 }
 
-/// Steps that a job executes before it looks up.
-const ALLOWANCE: u64 = 20_000;
+/// See [`Searched::resumed`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Resumed {
+    /// Where the rest was read from.
+    pub from: PathBuf,
+    #[serde(flatten)]
+    pub done: Done,
+}
+
+/// Steps that a job executes before it looks up: at first, and at most. In between, as many as take about
+/// [`PATIENCE`].
+const ALLOWANCE_FIRST: u64 = 1;
+const ALLOWANCE_MAX: u64 = 20_000;
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What jobs share.
 struct Pool {
@@ -46,11 +65,18 @@ struct Pool {
     changed: Condvar,
     /// Jobs that wait for an item: whoever has much gives some away.
     hungry: AtomicBool,
+    /// A checkpoint is taken: jobs say what they have left, and wait.
+    pause: AtomicBool,
     stop: AtomicBool,
 }
 
 struct State {
-    items: Vec<Item>,
+    /// Items, those together that one search is to have.
+    items: Vec<Vec<Item>>,
+    /// What jobs had left when they stopped.
+    left: Vec<Section>,
+    /// What busy jobs have left, as far as they have said it, while a checkpoint is taken.
+    checkpoint: Option<Vec<Section>>,
     /// Jobs that have an item.
     busy: usize,
     jobs: usize,
@@ -62,12 +88,41 @@ struct State {
     /// Executions that ended, in the order in which jobs report them: what traces are named by.
     ended: u64,
     exploration: Exploration,
+    /// What the runs before did.
+    resumed: Option<Resumed>,
     error: Option<ExploreError>,
 }
 
 impl State {
     fn counts(&self) -> Counts {
         self.finished + self.present.iter().copied().sum()
+    }
+
+    /// What was done up to now, by this run and those before.
+    fn done(&self) -> Done {
+        let before = self.resumed.as_ref().map(|resumed| &resumed.done);
+        let mut bugs = before.map_or(Vec::new(), |done| done.bugs.clone());
+        bugs.extend(self.bugs.iter().map(|found| KnownBug {
+            kind: found.bug.kind.name().into(),
+            message: found.bug.message(),
+            trace: found.path.clone(),
+        }));
+        let exploration = &self.exploration;
+        Done {
+            counts: self.counts(),
+            bugs,
+            any_choice: exploration.any_choice,
+            workers_max: exploration.workers_max,
+            memory_refused: exploration.memory_refused,
+            bound: exploration.bound.clone(),
+            left_blocked: exploration.left_blocked.clone(),
+            unprotected: before.is_some_and(|done| done.unprotected),
+        }
+    }
+
+    /// What is left in the pool itself.
+    fn waiting(&self) -> Section {
+        Section::of(|each| self.items.iter().flatten().for_each(each))
     }
 }
 
@@ -76,19 +131,21 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next item; `None` if there will be none.
-    fn take(&self) -> Option<Item> {
+    /// The next items; `None` if there will be none.
+    fn take(&self) -> Option<Vec<Item>> {
         let mut state = self.lock();
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            if let Some(item) = state.items.pop() {
+            if state.checkpoint.is_none()
+                && let Some(items) = state.items.pop()
+            {
                 state.busy += 1;
                 self.hungry.store(state.items.is_empty() && state.busy < state.jobs, Ordering::Relaxed);
-                return Some(item);
+                return Some(items);
             }
-            if state.busy == 0 {
+            if state.busy == 0 && state.items.is_empty() {
                 self.changed.notify_all();
                 return None;
             }
@@ -99,9 +156,19 @@ impl Pool {
 
     fn give(&self, item: Item) {
         let mut state = self.lock();
-        state.items.push(item);
+        state.items.push(vec![item]);
         self.hungry.store(state.items.len() < state.jobs - state.busy, Ordering::Relaxed);
         self.changed.notify_one();
+    }
+
+    /// A job says what it has left, and waits until the checkpoint is taken.
+    fn deposit(&self, left: Section) {
+        let mut state = self.lock();
+        let Some(checkpoint) = &mut state.checkpoint else { return };
+        checkpoint.push(left);
+        while state.checkpoint.is_some() && !self.stop.load(Ordering::Relaxed) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     fn stop(&self) {
@@ -130,14 +197,27 @@ pub fn explore(
              Options::footprints"
         )));
     }
-    let (items, before) = match resume {
-        Some(frontier) => (frontier.items, frontier.counts),
-        None => (fresh.save(), Counts::default()),
+    let (items, resumed) = match resume {
+        Some(frontier) => {
+            (frontier.items, Some(Resumed { from: frontier.from, done: frontier.done }))
+        }
+        None => (fresh.save(), None),
     };
+    let before = resumed.as_ref().map_or(Counts::default(), |resumed| resumed.done.counts);
+    let mut exploration = Exploration::new(Statistics::new(steps_max));
+    if let Some(Resumed { done, .. }) = &resumed {
+        exploration.any_choice = done.any_choice;
+        exploration.workers_max = done.workers_max;
+        exploration.memory_refused = done.memory_refused;
+        exploration.bound = done.bound.clone();
+        exploration.left_blocked = done.left_blocked.clone();
+    }
     let jobs = if search::shardable(name) { plan.budget.jobs.max(1) } else { 1 };
     let pool = Pool {
         state: Mutex::new(State {
-            items,
+            items: together(name, items),
+            left: Vec::new(),
+            checkpoint: None,
             busy: 0,
             jobs,
             finished: before,
@@ -145,13 +225,16 @@ pub fn explore(
             estimate: None,
             bugs: Bugs::new(plan.artifact),
             ended: before.executions + before.abandoned + before.unfinished,
-            exploration: Exploration::new(Statistics::new(steps_max)),
+            exploration,
+            resumed,
             error: None,
         }),
         changed: Condvar::new(),
         hungry: AtomicBool::new(false),
+        pause: AtomicBool::new(false),
         stop: AtomicBool::new(false),
     };
+    let mut checkpoints = Checkpoints::new(plan, started);
     std::thread::scope(|scope| -> Result<(), ExploreError> {
         let mut handles = Vec::new();
         for job in 0..jobs {
@@ -176,6 +259,7 @@ pub fn explore(
         while handles.iter().any(|h| !h.is_finished()) {
             std::thread::sleep(Duration::from_millis(5));
             supervise(plan, &pool, interrupted, watch, started);
+            checkpoints.go_on(plan, name, &pool);
         }
         Ok(())
     })?;
@@ -183,9 +267,87 @@ pub fn explore(
     let counts = state.counts();
     watch.progress(counts.executions, counts.bugs);
     if let Some(error) = state.error {
-        return Err(error);
+        return Err(match (error, &state.resumed) {
+            (ExploreError::Strategy(error), Some(resumed)) => {
+                ExploreError::Strategy(format!("{}: {error}", resumed.from.display()))
+            }
+            (error, _) => error,
+        });
     }
-    conclude(plan, name, state, started)
+    conclude(plan, name, state, checkpoints, started)
+}
+
+/// Items by the searches that are to have them: all together, so that they go on in the order in which they
+/// would have. Samples are one range an item.
+fn together(name: &str, items: Vec<Item>) -> Vec<Vec<Item>> {
+    match name.split(':').next() {
+        _ if items.is_empty() => Vec::new(),
+        Some("ss") => items.into_iter().map(|item| vec![item]).collect(),
+        _ => vec![items],
+    }
+}
+
+/// The frontier that is written now and then, so that something is left of a search whose process is killed.
+///
+/// Writing it takes at most a hundredth of the time: the next one is due a hundred times as long after the last as
+/// that took, and not before the search has run twice as long, up to a minute.
+struct Checkpoints {
+    path: PathBuf,
+    due: Instant,
+    interval: Duration,
+    begun: Instant,
+    written: bool,
+}
+
+const INTERVAL_FIRST: Duration = Duration::from_millis(100);
+const INTERVAL_MAX: Duration = Duration::from_secs(60);
+const SHARE: u32 = 100;
+
+impl Checkpoints {
+    fn new(plan: &Plan, started: Instant) -> Checkpoints {
+        let mut path = plan.trace_stem.as_os_str().to_owned();
+        path.push(".frontier");
+        let due = started + INTERVAL_FIRST;
+        Checkpoints { path: path.into(), due, interval: INTERVAL_FIRST, begun: started, written: false }
+    }
+
+    /// Asks the jobs for what they have left, if it is time; writes it, once all have said it.
+    fn go_on(&mut self, plan: &Plan, name: &str, pool: &Pool) {
+        if pool.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = pool.lock();
+        let busy = state.busy;
+        match &mut state.checkpoint {
+            None if Instant::now() < self.due => return,
+            None => {
+                self.begun = Instant::now();
+                state.checkpoint = Some(Vec::new());
+                pool.pause.store(true, Ordering::Relaxed);
+            }
+            Some(sections) if sections.len() < busy => return,
+            Some(sections) => {
+                let mut left = std::mem::take(sections);
+                left.push(state.waiting());
+                let done = state.done();
+                state.checkpoint = None;
+                pool.pause.store(false, Ordering::Relaxed);
+                pool.changed.notify_all();
+                drop(state);
+                // What cannot be written now may be so at the end; if not, that is said then.
+                self.written |= frontier::write(&self.path, plan, name, done, &left).is_ok();
+                self.interval = (self.interval * 2).min(INTERVAL_MAX).max(self.begun.elapsed() * SHARE);
+                self.due = Instant::now() + self.interval;
+            }
+        }
+    }
+
+    /// The search is over, with nothing left.
+    fn remove(&self, resumed: Option<&Path>) {
+        if self.written || resumed == Some(&self.path) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// Shows progress, and stops what has used up its budget.
@@ -200,6 +362,8 @@ fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Wat
         Stop::Interrupted
     } else if plan.budget.timeout.is_some_and(|t| started.elapsed() >= t) {
         Stop::Timeout
+    } else if resident_bytes().is_some_and(|bytes| bytes > plan.budget.search_memory_bytes) {
+        Stop::Memory
     } else {
         return;
     };
@@ -212,22 +376,24 @@ fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Wat
 
 fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
-    while let Some(item) = pool.take() {
-        let mut search =
-            search::by_name(name, plan.seed, Some(vec![item])).map_err(ExploreError::Strategy)?;
+    while let Some(items) = pool.take() {
+        let mut search = search::by_name(name, plan.seed, Some(items)).map_err(ExploreError::Strategy)?;
         let result = run_item(plan, &mut *search, &mut execution, job, pool);
+        let left = pool.stop.load(Ordering::Relaxed).then(|| left(&*search));
         let mut state = pool.lock();
         state.busy -= 1;
         state.present[job] = Counts::default();
         state.finished = state.finished + search.counts();
-        if pool.stop.load(Ordering::Relaxed) {
-            state.items.extend(search.save());
-        }
+        state.left.extend(left.filter(|left| !left.is_empty()));
         pool.changed.notify_all();
         drop(state);
         result?;
     }
     Ok(())
+}
+
+fn left(search: &dyn Search<Execution>) -> Section {
+    Section::of(|each| search.each_left(each))
 }
 
 fn run_item(
@@ -237,8 +403,15 @@ fn run_item(
     job: usize,
     pool: &Pool,
 ) -> Result<(), ExploreError> {
+    let mut allowance = ALLOWANCE_FIRST;
     loop {
-        let advance = search.advance(execution, ALLOWANCE);
+        let begun = Instant::now();
+        let advance = search.advance(execution, allowance);
+        if begun.elapsed() > PATIENCE {
+            allowance = (allowance / 2).max(1);
+        } else if advance == Advance::Working {
+            allowance = (allowance * 2).min(ALLOWANCE_MAX);
+        }
         if let Some(error) = execution.take_error() {
             return Err(error.into());
         }
@@ -254,6 +427,8 @@ fn run_item(
         let enough = {
             let mut state = pool.lock();
             state.present[job] = search.counts();
+            // Also where no execution has ended yet.
+            state.exploration.any_choice |= execution.machine().conductor().decisions > 0;
             state.estimate = search.estimate().or(state.estimate);
             state.counts().executions >= plan.budget.iterations_max
         };
@@ -262,6 +437,9 @@ fn run_item(
         }
         if pool.stop.load(Ordering::Relaxed) {
             return Ok(());
+        }
+        if pool.pause.load(Ordering::Relaxed) {
+            pool.deposit(left(search));
         }
         if pool.hungry.load(Ordering::Relaxed)
             && let Some(item) = search.split()
@@ -329,22 +507,35 @@ fn internal(message: &str) -> ExploreError {
 }
 
 /// Puts the result together, and the rest of the work on disk.
-fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<Exploration, ExploreError> {
+fn conclude(
+    plan: &Plan,
+    name: &str,
+    mut state: State,
+    checkpoints: Checkpoints,
+    started: Instant,
+) -> Result<Exploration, ExploreError> {
     let counts = state.counts();
+    let waiting = state.waiting();
+    state.left.extend(Some(waiting).filter(|waiting| !waiting.is_empty()));
+    state.exploration.any_choice |=
+        counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;
+    let mut frontier = None;
+    if !state.left.is_empty() {
+        match frontier::write(&checkpoints.path, plan, name, state.done(), &state.left) {
+            Ok(()) => frontier = Some(checkpoints.path.clone()),
+            // The bug matters more than what is left.
+            Err(_) if state.bugs.len() > 0 => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     let mut exploration = state.exploration;
-    let exhausted = state.items.is_empty() && exploration.stop == Stop::Iterations;
+    let exhausted = state.left.is_empty() && exploration.stop == Stop::Iterations;
     if exhausted {
         exploration.stop = Stop::Exhausted;
     }
-    let mut frontier = None;
-    if !state.items.is_empty() {
-        let mut path = plan.trace_stem.as_os_str().to_owned();
-        path.push(".frontier");
-        let path = PathBuf::from(path);
-        Frontier::new(plan, name, counts, state.items).write(&path)?;
-        frontier = Some(path);
+    if exhausted {
+        checkpoints.remove(state.resumed.as_ref().map(|resumed| &*resumed.from));
     }
-    exploration.any_choice |= counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;
     exploration.found = state.bugs.into_sorted();
     exploration.found.iter_mut().for_each(|f| f.count = f.count.max(1));
     let (limits, bugs): (Vec<&Found>, Vec<&Found>) = exploration.found.iter().partition(|f| f.is_limit());
@@ -355,14 +546,15 @@ fn conclude(plan: &Plan, name: &str, state: State, started: Instant) -> Result<E
         counts,
         exhausted,
         estimate: state.estimate.filter(|_| !exhausted),
-        assumptions: assumptions(plan, &exploration),
+        assumptions: assumptions(plan, &exploration, state.resumed.as_ref()),
         frontier,
+        resumed: state.resumed,
     });
     Ok(exploration)
 }
 
 /// What the verdict of a search takes for granted.
-fn assumptions(plan: &Plan, exploration: &Exploration) -> Vec<String> {
+fn assumptions(plan: &Plan, exploration: &Exploration, resumed: Option<&Resumed>) -> Vec<String> {
     let options = &plan.artifact.options;
     let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
     if plan.settings.timers == Timers::Ordered {
@@ -390,6 +582,7 @@ fn assumptions(plan: &Plan, exploration: &Exploration) -> Vec<String> {
     }
     if plan.settings.limits.fail_on_steps_max
         || exploration.found.iter().any(|f| f.bug.kind == BugKind::MaxSteps)
+        || resumed.is_some_and(|resumed| resumed.done.has(BugKind::MaxSteps))
     {
         assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
     }

@@ -12,6 +12,8 @@ use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use crate::runtime::heap::Blame;
 use crate::runtime::{Performed, Progress, Request, Runtime};
 use coyote_strategies::{Decision, OpKind, Operation, Pick, Status, Strategy, WorkerId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A choice as it was made. Compact: there are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,9 @@ pub struct Unfinished {
 
 /// Forced points for each step of the bound on steps that a worker alone in a test harness may pass.
 const ALONE_TICKS: u64 = 10;
+
+/// Steps between two looks at [`Conductor::cancel`].
+const LOOK_STEPS: u64 = 64;
 
 /// What a worker that announced an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +117,12 @@ pub struct Conductor {
     settled: bool,
     /// Bound on steps of this iteration.
     steps_max: u64,
+    /// Somebody raises this when there is no more time for the iteration.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Whether the iteration was given up for that: it says nothing about the test.
+    pub cancelled: bool,
+    /// The number of steps at which that, and the bound, are looked at next: never beyond the bound.
+    look_at: u64,
 }
 
 impl Conductor {
@@ -138,6 +149,9 @@ impl Conductor {
             values: Vec::new(),
             settled: false,
             steps_max: 0,
+            cancel: None,
+            cancelled: false,
+            look_at: 0,
         }
     }
 
@@ -167,6 +181,10 @@ impl Conductor {
             values,
             settled,
             steps_max,
+            // Whoever raises it did so for all that follows.
+            cancel: _,
+            cancelled,
+            look_at,
         } = self;
         runtime.reset_to(start);
         runtime.footprint.clear();
@@ -185,6 +203,21 @@ impl Conductor {
         values.clear();
         *settled = false;
         *steps_max = if *fair { limits.fair_steps_max } else { limits.unfair_steps_max };
+        *cancelled = false;
+        *look_at = 0;
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+    }
+
+    /// Gives the iteration up if there is no more time for it.
+    fn look(&mut self) {
+        self.look_at = self.steps_max.min(self.runtime.steps().saturating_add(LOOK_STEPS));
+        if self.is_cancelled() {
+            self.cancelled = true;
+            self.outcome = Some(Outcome::Abandoned);
+        }
     }
 
     /// The running worker is about to access memory or to go round a loop: nothing that blocks.
@@ -219,6 +252,10 @@ impl Conductor {
     #[cold]
     fn passes_alone(&mut self, worker: WorkerId, operation: &Operation) -> bool {
         self.runtime.alone_ticks += u64::from(operation.kind == OpKind::Loop);
+        if operation.kind == OpKind::Loop && self.is_cancelled() {
+            self.look_at = 0;
+            return false;
+        }
         self.violation(worker, operation).is_none()
             && self.runtime.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
     }
@@ -314,7 +351,7 @@ impl Conductor {
     /// Asks the strategy. `None`: the iteration has ended.
     #[inline]
     fn pick(&mut self) -> Option<Pick> {
-        if !self.settled || self.runtime.steps() >= self.steps_max {
+        if !self.settled || self.runtime.steps() >= self.look_at {
             self.settle();
             if self.outcome.is_some() {
                 return None;
@@ -355,6 +392,9 @@ impl Conductor {
     pub fn settle(&mut self) {
         if !self.runtime.events.is_empty() && self.strategy.is_some() {
             self.tell();
+        }
+        if self.outcome.is_none() && self.runtime.steps() >= self.look_at {
+            self.look();
         }
         if self.outcome.is_some() {
             return;

@@ -215,12 +215,17 @@ impl Tracker {
     /// what changed is hashed again. All marks must have been collected.
     pub fn hash(&mut self, memory: &[u8], dead: Vec<Range<usize>>) -> u128 {
         let count = memory.len().div_ceil(CHUNK);
-        if !self.hashing || self.hashes.len() != count {
+        if !self.hashing {
             self.hashing = true;
-            self.hashes = vec![0; count];
+            self.hashes.clear();
             self.sum = 0;
-            (0..count as u32).for_each(|c| self.stale.insert(c));
-        } else if self.dead != dead {
+        }
+        // What memory has gained is hashed, and what it has lost is left out: the rest is as it was.
+        (self.hashes.len()..count).for_each(|c| self.stale.insert(c as u32));
+        let lost = self.hashes.iter().skip(count).fold(0u128, |sum, hash| sum.wrapping_add(*hash));
+        self.sum = self.sum.wrapping_sub(lost);
+        self.hashes.resize(count, 0);
+        if self.dead != dead {
             for range in differences(&self.dead, &dead) {
                 let last = range.end.saturating_sub(1) / CHUNK;
                 (range.start / CHUNK..=last).for_each(|c| self.stale.insert(c as u32));

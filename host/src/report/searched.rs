@@ -1,6 +1,6 @@
 //! What a search says of itself, in words.
 
-use crate::explore::search::Searched;
+use crate::explore::search::{Resumed, Searched};
 use crate::explore::{Exploration, Found, Stop};
 use crate::words::counted;
 use std::fmt::Write;
@@ -52,6 +52,7 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
     let mut reasons = Vec::new();
     match exploration.stop {
         Stop::Timeout => reasons.push("the time is up".to_string()),
+        Stop::Memory => reasons.push("what is left has used up the memory that it may have".into()),
         Stop::Interrupted => reasons.push("it was interrupted".into()),
         Stop::Bug if exploration.found.iter().all(Found::is_limit) => {
             reasons.push("it stopped where there is no verdict".into());
@@ -66,11 +67,15 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
     if counts.unfinished > 0 {
         reasons.push("some executions hit the bound on steps".into());
     }
+    if counts.states > 0 && searched.resumed.is_some() && reasons.is_empty() {
+        reasons.push("states of several runs are not compared, and so no livelock is found in them".into());
+    }
     if let Some(bound) = &exploration.bound {
         reasons.push(bound.clone());
     }
     if reasons.is_empty() {
         let bugs = match exploration.found.as_slice() {
+            [] if exploration.is_buggy() => "with bugs that were found before",
             [] => "no bug",
             found if found.iter().all(Found::is_limit) => "with no verdict on those above",
             _ => "with the bugs above",
@@ -80,11 +85,33 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
             0 => counted(counts.executions, "execution"),
             states => counted(states, "state"),
         };
-        return format!("All {all} explored, {bugs} ({}).", searched.assumptions.join(", "));
+        let before = searched.resumed.as_ref().map(before).unwrap_or_default();
+        return format!("All {all} explored, {bugs} ({}).{before}", searched.assumptions.join(", "));
     }
     let mut text = format!("Not everything was explored: {}.", reasons.join("; "));
     if let Some(frontier) = &searched.frontier {
         write!(text, " Go on with --resume {}.", frontier.display()).expect("a String takes all");
+    }
+    text + &searched.resumed.as_ref().map(before).unwrap_or_default()
+}
+
+/// What the runs before did, and how far that is to be relied on.
+fn before(resumed: &Resumed) -> String {
+    let (from, done) = (resumed.from.display(), &resumed.done);
+    let mut text = format!(
+        " This speaks of all runs together: {} were explored before {from} was written.",
+        counted(done.counts.executions, "execution")
+    );
+    if done.counts.bugs > 0 {
+        let bugs = counted(done.counts.bugs, "execution");
+        write!(text, " A bug was found in {bugs} of these").expect("a String takes all");
+        let traces: Vec<String> =
+            done.bugs.iter().map(|bug| format!("{} ({})", bug.trace.display(), bug.kind)).collect();
+        let traces = if traces.is_empty() { String::new() } else { format!(": {}", traces.join(", ")) };
+        write!(text, "{traces}.").expect("a String takes all");
+    }
+    if done.unprotected {
+        text += " A frontier of version 1 has no checksum: had it been damaged, nobody would have noticed.";
     }
     text
 }

@@ -332,6 +332,37 @@ fn every_flipped_bit_is_noticed_or_harmless() {
     assert!(harmless <= comments, "{harmless} flips outside of comments went unnoticed");
 }
 
+/// Every byte changed to any other, left out, doubled, or swapped with its neighbour.
+#[test]
+fn every_damaged_byte_is_noticed_or_harmless() {
+    let (trace, whole) = (sample(), SAMPLE.as_bytes());
+    let comments: usize = SAMPLE.lines().filter(|l| l.starts_with('#')).map(|l| l.len() + 1).sum();
+    let mut harmless = 0;
+    for at in 0..whole.len() {
+        let others = (1..=255).map(|change| whole[at] ^ change);
+        let mut damages: Vec<Vec<u8>> = Vec::new();
+        damages.extend(others.map(|byte| [&whole[..at], &[byte], &whole[at + 1..]].concat()));
+        damages.push([&whole[..at], &whole[at + 1..]].concat());
+        damages.push([&whole[..at], &whole[at..=at], &whole[at..]].concat());
+        if at + 1 < whole.len() {
+            damages.push([&whole[..at], &[whole[at + 1], whole[at]], &whole[at + 2..]].concat());
+        }
+        let mut overlooked = 0;
+        for damaged in damages {
+            match Trace::parse(&damaged) {
+                // White space and comments mean nothing.
+                Ok(read) => {
+                    assert_eq!(read, trace, "byte {at}");
+                    overlooked += 1;
+                }
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
+        }
+        harmless += usize::from(overlooked > 20);
+    }
+    assert!(harmless <= comments, "changes of {harmless} bytes outside of comments went unnoticed");
+}
+
 /// Several flips at once, with the checksum removed so that they reach the reader of decisions.
 #[test]
 fn ten_thousand_damaged_traces_never_panic() {

@@ -122,6 +122,7 @@ fn run(
             iterations_max,
             first: 0,
             timeout: None,
+            search_memory_bytes: u64::MAX,
             explore: false,
             check_determinism: false,
             jobs,

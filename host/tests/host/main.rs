@@ -23,6 +23,8 @@
 //! - [`relation`]: independent steps commute.
 //! - [`runtime`]: the runtime alone: its fingerprint, and what its operations touch.
 //! - [`effects`]: each class of effect that a step can have: all searches come to the same ends.
+//! - [`frontier`]: what searches leave on disk, gone on with and damaged.
+//! - [`damage`]: output that nobody takes, caches that lie, time that is up.
 //! - [`searches`]: known numbers of executions, verdicts, work resumed.
 //! - [`generated`]: random programs, every class of executions.
 //! - [`published`]: means that others published.
@@ -39,12 +41,14 @@ mod c_programs;
 mod cargo;
 mod corrupted;
 mod crates;
+mod damage;
 mod determinism;
 mod doctor;
 mod effects;
 mod examples;
 mod faults;
 mod files;
+mod frontier;
 mod generated;
 mod golden;
 mod grouping;

@@ -40,6 +40,7 @@ fn budget(jobs: usize) -> Budget {
         iterations_max: u64::MAX,
         first: 0,
         timeout: None,
+        search_memory_bytes: u64::MAX,
         explore: false,
         check_determinism: false,
         jobs,

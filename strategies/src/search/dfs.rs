@@ -16,7 +16,9 @@
 use super::bounding::Cost;
 use super::caching::{Cache, Caching};
 use super::graph::Graph;
-use super::{Advance, Branch, Counts, Item, Search, estimate};
+use super::prefix::Prefixes;
+use super::stored::{check_branch, check_decision, misfit};
+use super::{Advance, Branch, Counts, Item, Prefix, Search, estimate};
 use crate::system::{Access, Decision, Status, System, decide};
 use crate::{Pick, View, WorkerId};
 use std::collections::BTreeMap;
@@ -63,6 +65,8 @@ pub struct Dfs<S: System> {
     levels: BTreeMap<u32, Vec<Item>>,
     level: u32,
     path: Vec<Decision>,
+    /// Prefixes of the path, for what is stored.
+    prefixes: Prefixes,
     nodes: Vec<Node<S::Snapshot>>,
     picks: Vec<Pick>,
     /// Whether the system is in the state of the last node.
@@ -78,6 +82,7 @@ pub struct Dfs<S: System> {
     counts: Counts,
     /// Items that are done.
     finished: u64,
+    error: Option<String>,
 }
 
 /// What a decision led to.
@@ -115,6 +120,7 @@ impl<S: System> Dfs<S> {
             levels,
             level: 0,
             path: Vec::new(),
+            prefixes: Prefixes::default(),
             nodes: Vec::new(),
             picks: Vec::new(),
             here: false,
@@ -125,6 +131,7 @@ impl<S: System> Dfs<S> {
             cut_off: false,
             counts: Counts::default(),
             finished: 0,
+            error: None,
         }
     }
 
@@ -140,9 +147,10 @@ impl<S: System> Dfs<S> {
     }
 
     /// Goes to the end of an item's prefix. Returns the status of a program that has ended before its
-    /// first step.
-    fn begin(&mut self, system: &mut S, item: &Item) -> Option<Status> {
+    /// first step, or how the item does not fit the program.
+    fn begin(&mut self, system: &mut S, item: &Item) -> Result<Option<Status>, String> {
         self.path.clear();
+        self.prefixes = Prefixes::of_item(&item.prefix);
         self.picks.clear();
         self.cache.truncate(0);
         self.partial.clear();
@@ -150,10 +158,18 @@ impl<S: System> Dfs<S> {
         self.here = true;
         let mut branches = item.branches.iter().peekable();
         let mut spent = 0;
-        for depth in 0..=item.prefix.len() {
+        let prefix = item.prefix.to_vec();
+        for depth in 0..=prefix.len() {
             let branch = branches.next_if(|branch| branch.depth as usize == depth);
-            match (item.prefix.get(depth), branch) {
+            if let Some(branch) = branch {
+                check_branch(system, branch, prefix.get(depth), depth)?;
+                if branch.spent != spent {
+                    return Err(misfit(depth, &format!("{spent} was spent of the bound, not {}", branch.spent)));
+                }
+            }
+            match (prefix.get(depth), branch) {
                 (Some(decision), branch) => {
+                    check_decision(system, *decision, depth)?;
                     self.push(system, spent, branch.map_or(Left::Nothing, Left::Some));
                     spent = self.make(system, *decision);
                 }
@@ -161,12 +177,12 @@ impl<S: System> Dfs<S> {
                 (None, None) => match self.arrive(system) {
                     Arrival::Open => self.push(system, spent, Left::All),
                     Arrival::Known => self.retract(),
-                    Arrival::Ended(status) => return Some(status),
+                    Arrival::Ended(status) => return Ok(Some(status)),
                 },
             }
         }
         self.settle();
-        None
+        Ok(None)
     }
 
     /// Makes a decision in the state of the last node, and returns the cost of the path.
@@ -292,7 +308,8 @@ impl<S: System> Dfs<S> {
             }
             let depth = self.path.len() as u32;
             let branches = vec![Branch { depth, todo, spent, ..Branch::default() }];
-            self.levels.entry(level).or_default().push(Item { prefix: self.path.clone(), branches });
+            let prefix = self.prefixes.of(&self.path);
+            self.levels.entry(level).or_default().push(Item { prefix, branches });
         }
     }
 
@@ -411,7 +428,7 @@ impl<S: System> Dfs<S> {
         let node = &mut self.nodes[depth];
         node.todo.end = todo.start;
         node.values.end = values.start;
-        Some(Item { prefix: self.path[..depth].to_vec(), branches: vec![branch] })
+        Some(Item { prefix: self.prefixes.of(&self.path[..depth]), branches: vec![branch] })
     }
 }
 
@@ -448,9 +465,18 @@ impl<S: System> Search<S> for Dfs<S> {
         let limit = self.counts.steps.saturating_add(steps);
         loop {
             if self.nodes.is_empty() {
+                if self.error.is_some() {
+                    return Advance::Exhausted;
+                }
                 let Some(item) = self.pop() else { return self.next_livelock(system) };
-                if let Some(status) = self.begin(system, &item) {
-                    return Advance::Ended(status);
+                match self.begin(system, &item) {
+                    Ok(Some(status)) => return Advance::Ended(status),
+                    Ok(None) => {}
+                    Err(error) => {
+                        self.nodes.clear();
+                        self.counts.cut = true;
+                        self.error = Some(error);
+                    }
                 }
                 continue;
             }
@@ -512,14 +538,23 @@ impl<S: System> Search<S> for Dfs<S> {
         })
     }
 
+    fn error(&self) -> Option<&str> {
+        self.error.as_deref()
+    }
+
     fn save(&self) -> Vec<Item> {
-        let mut items: Vec<Item> = self.levels.values().flatten().cloned().collect();
+        let mut items = Vec::new();
+        self.each_left(&mut |item| items.push(item.clone()));
+        items
+    }
+
+    fn each_left(&self, each: &mut dyn FnMut(&Item)) {
+        self.levels.values().flatten().for_each(&mut *each);
         if !self.nodes.is_empty() {
             let left = self.nodes.iter().enumerate().filter(|(_, node)| node.left() > 0);
             let branches = left.map(|(i, node)| self.branch(i, node.todo.clone(), node.values.clone()));
-            let prefix = self.path[..self.nodes.len() - 1].to_vec();
-            items.push(Item { prefix, branches: branches.collect() });
+            let prefix = Prefix::from(&self.path[..self.nodes.len() - 1]);
+            each(&Item { prefix, branches: branches.collect() });
         }
-        items
     }
 }

@@ -3,6 +3,7 @@
 //! A search goes from one end of an execution to the next and shares prefixes through snapshots. What is
 //! left to do is a list of [`Item`]s, which can be split off for another job or written to a file.
 //!
+//! - [`prefix`]: the beginnings of executions, shared; [`stored`]: whether stored work is work that there is.
 //! - [`dfs`]: every execution, or all within a bound ([`bounding`]), with or without a memory of what was
 //!   seen ([`caching`]).
 //! - [`dependence`]: which steps commute.
@@ -31,12 +32,15 @@ pub mod explorers;
 pub mod fingerprints;
 pub mod graph;
 mod names;
+pub mod prefix;
 pub mod ses;
 pub mod ses_ss;
 pub mod ss;
+pub mod stored;
 pub mod stratified;
 
 pub use names::{by_name, is_search, rests_on_footprints, shardable};
+pub use prefix::Prefix;
 
 use crate::Pick;
 use crate::system::{Access, Decision, Status, System};
@@ -116,10 +120,10 @@ impl std::iter::Sum for Counts {
 }
 
 /// Work left to do along one path: a search that starts with it does exactly that and no more.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
     /// Decisions from the start of the program.
-    pub prefix: Vec<Decision>,
+    pub prefix: Prefix,
     /// What is known and left to do at states along the prefix, by ascending depth.
     pub branches: Vec<Branch>,
 }
@@ -152,7 +156,7 @@ pub struct Tried {
     /// Whether steps with all other values of its pick are tried as well.
     pub whole: bool,
     /// Not a step that was tried: its worker spins and goes no further, whatever is executed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub spins: bool,
 }
 
@@ -176,8 +180,8 @@ pub trait Search<S: System>: Send {
         None
     }
 
-    /// Why the search gave up before its bounds, if it did: something that users can write, such as a
-    /// delaying explorer, is wrong. It is then exhausted, and cut.
+    /// Why the search gave up before its bounds, if it did: something that comes from outside, such as a
+    /// delaying explorer or a stored item, is wrong. It is then exhausted, and cut.
     fn error(&self) -> Option<&str> {
         None
     }
@@ -189,4 +193,9 @@ pub trait Search<S: System>: Send {
 
     /// All that is left to do. A search made from these items goes on where this one is.
     fn save(&self) -> Vec<Item>;
+
+    /// The same, one after the other, for whoever does not need all of them at once.
+    fn each_left(&self, each: &mut dyn FnMut(&Item)) {
+        self.save().iter().for_each(each);
+    }
 }

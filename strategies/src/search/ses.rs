@@ -21,7 +21,8 @@
 use super::explorers::walk::{Place, Walk};
 use super::explorers::{Explorer, Unsound};
 use super::fingerprints::{Capacity, Fingerprints};
-use super::{Advance, Branch, Counts, Item, Search};
+use super::prefix::Prefixes;
+use super::{Advance, Branch, Counts, Item, Prefix, Search};
 use crate::system::{Decision, Status, System};
 use crate::{Pick, View};
 use std::collections::VecDeque;
@@ -67,7 +68,7 @@ struct Branching<T, E> {
 /// Work at the end of a path of its own.
 pub(super) enum Work<T, E> {
     Known {
-        prefix: Vec<Decision>,
+        prefix: Prefix,
         place: Place<T, E>,
         picks: Vec<Pick>,
         spent: u32,
@@ -94,6 +95,8 @@ pub struct Ses<S: System, E> {
     frontier: VecDeque<Work<S::Snapshot, E>>,
     /// Items of round and frontier with a snapshot.
     snapshots: usize,
+    /// Prefixes of the path, for what waits.
+    prefixes: Prefixes,
     cache: Fingerprints,
     counts: Counts,
     error: Option<String>,
@@ -117,6 +120,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
             round: items.into_iter().map(Work::Stored).collect(),
             frontier: VecDeque::new(),
             snapshots: 0,
+            prefixes: Prefixes::default(),
             cache: Fingerprints::new(settings.cache),
             counts: Counts::default(),
             error: None,
@@ -197,7 +201,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
         } else {
             place.snapshot = None;
         }
-        let prefix = self.walk.path[..place.depth].to_vec();
+        let prefix = self.prefixes.of(&self.walk.path[..place.depth]);
         self.frontier.push_back(Work::Known { prefix, place, picks, spent: self.spent });
     }
 
@@ -273,7 +277,8 @@ impl<S: System, E: Explorer> Ses<S, E> {
         match work {
             Work::Known { prefix, place, picks, spent } => {
                 self.snapshots -= usize::from(place.snapshot.is_some());
-                self.walk.path = prefix;
+                self.walk.path = prefix.to_vec();
+                self.prefixes = Prefixes::of_item(&prefix);
                 self.stack.push(Branching { place, todo: Todo::Picks(picks), spent });
             }
             Work::Stored(item) => {
@@ -284,7 +289,8 @@ impl<S: System, E: Explorer> Ses<S, E> {
                     self.frontier.push_back(Work::Stored(item));
                     return Ok(());
                 }
-                self.walk.follow(system, &item.prefix)?;
+                self.prefixes = Prefixes::of_item(&item.prefix);
+                self.walk.follow(system, &item.prefix.to_vec())?;
                 self.spent = spent;
                 match (todo.first(), system.status()) {
                     (None, _) => self.arrived = true,
@@ -317,10 +323,10 @@ impl<S: System, E: Explorer> Ses<S, E> {
     }
 
     /// As data: where to go and what to try there. `todo` is empty if the state was not looked at.
-    fn item(prefix: &[Decision], spent: u32, todo: Vec<Decision>) -> Item {
+    fn item(prefix: Prefix, spent: u32, todo: Vec<Decision>) -> Item {
         let depth = prefix.len() as u32;
         let branches = vec![Branch { depth, todo, spent, ..Branch::default() }];
-        Item { prefix: prefix.to_vec(), branches }
+        Item { prefix, branches }
     }
 
     fn stack_item(&self, branching: &Branching<S::Snapshot, E>) -> Item {
@@ -329,14 +335,14 @@ impl<S: System, E: Explorer> Ses<S, E> {
             // The greater ones follow.
             Todo::Values { next, .. } => vec![Decision::Value(*next)],
         };
-        Self::item(&self.walk.path[..branching.place.depth], branching.spent, todo)
+        Self::item(self.walk.path[..branching.place.depth].into(), branching.spent, todo)
     }
 
     pub(super) fn work_item(work: &Work<S::Snapshot, E>) -> Item {
         match work {
             Work::Stored(item) => item.clone(),
             Work::Known { prefix, picks, spent, .. } => {
-                Self::item(prefix, *spent, picks.iter().rev().map(|p| Decision::Pick(*p)).collect())
+                Self::item(prefix.clone(), *spent, picks.iter().rev().map(|p| Decision::Pick(*p)).collect())
             }
         }
     }
@@ -399,9 +405,15 @@ impl<S: System, E: Explorer> Search<S> for Ses<S, E> {
     }
 
     fn save(&self) -> Vec<Item> {
-        let here = self.arrived.then(|| Self::item(&self.walk.path, self.spent, Vec::new()));
+        let mut items = Vec::new();
+        self.each_left(&mut |item| items.push(item.clone()));
+        items
+    }
+
+    fn each_left(&self, each: &mut dyn FnMut(&Item)) {
+        let here = self.arrived.then(|| Self::item(self.walk.path[..].into(), self.spent, Vec::new()));
         let stack = self.stack.iter().rev().map(|b| self.stack_item(b));
         let rest = self.round.iter().chain(&self.frontier).map(Self::work_item);
-        here.into_iter().chain(stack).chain(rest).collect()
+        here.into_iter().chain(stack).chain(rest).for_each(|item| each(&item));
     }
 }

@@ -119,4 +119,11 @@ impl<S: System, E: Explorer> Search<S> for SesSs<S, E> {
             _ => self.search().save(),
         }
     }
+
+    fn each_left(&self, each: &mut dyn FnMut(&Item)) {
+        match &self.phase {
+            Phase::Sampling(ss) => ss.origins().iter().for_each(|work| each(&Ses::<S, E>::work_item(work))),
+            _ => self.search().each_left(each),
+        }
+    }
 }

@@ -24,7 +24,7 @@
 use super::explorers::Explorer;
 use super::explorers::walk::{Place, Walk};
 use super::ses::Work;
-use super::{Advance, Branch, Counts, Item, Search};
+use super::{Advance, Branch, Counts, Item, Prefix, Search};
 use crate::Iteration;
 use crate::rng::ChoiceRng;
 use crate::system::{Decision, Status, System};
@@ -182,12 +182,12 @@ impl<S: System, E: Explorer> Ss<S, E> {
         let index = self.rng.below(self.origins.len() as u64) as usize;
         match &self.origins[index] {
             Work::Known { prefix, place, picks, .. } => {
-                self.walk.path.clone_from(prefix);
+                self.walk.path = prefix.to_vec();
                 self.walk.return_to(system, place);
                 self.repeats = system.view().choices() - picks.len();
             }
             Work::Stored(item) => {
-                self.walk.follow(system, &item.prefix)?;
+                self.walk.follow(system, &item.prefix.to_vec())?;
                 let todo = item.branches.last().map_or(&[][..], |b| &b.todo);
                 match (todo.first(), system.status()) {
                     (None, _) => {}
@@ -198,7 +198,9 @@ impl<S: System, E: Explorer> Ss<S, E> {
                     (Some(Decision::Pick(pick)), Status::Ready) => {
                         self.walk.settle(system);
                         self.walk.delay_until(system, *pick)?;
-                        self.repeats = system.view().choices() - todo.len();
+                        let choices = system.view().choices();
+                        let repeats = choices.checked_sub(todo.len());
+                        self.repeats = repeats.ok_or("a stored item does not fit the program")?;
                     }
                     _ => return Err("a stored item does not fit the program".into()),
                 }
@@ -294,7 +296,7 @@ impl<S: System, E: Explorer> Ss<S, E> {
     /// The samples that are left.
     fn item(next: u64, stride: u64) -> Item {
         let (spent, depth) = (next.try_into().unwrap_or(u32::MAX), stride.try_into().unwrap_or(u32::MAX));
-        Item { prefix: Vec::new(), branches: vec![Branch { depth, spent, ..Branch::default() }] }
+        Item { prefix: Prefix::default(), branches: vec![Branch { depth, spent, ..Branch::default() }] }
     }
 
     /// The frontier from which samples are drawn.

@@ -5,13 +5,14 @@
 //! for; below it the two searches are independent, as each knows from sleep sets what the other executes.
 
 use super::{Dpor, State};
+use crate::search::stored::{check_branch, check_decision, misfit};
 use crate::search::{Branch, Item, Tried};
 use crate::system::{Decision, Status, System};
 
 impl<S: System> Dpor<S> {
     /// Starts with an item: the path becomes its prefix, without anything being tried. Returns the status
-    /// of a program that has ended before its first step.
-    pub(super) fn begin(&mut self, system: &mut S, item: Item) -> Option<Status> {
+    /// of a program that has ended before its first step, or how the item does not fit the program.
+    pub(super) fn begin(&mut self, system: &mut S, item: Item) -> Result<Option<Status>, String> {
         self.path.clear();
         self.clocks.clear();
         self.choices.clear();
@@ -24,14 +25,19 @@ impl<S: System> Dpor<S> {
         let status = system.status();
         if status.is_final() {
             self.count(status);
-            return Some(status);
+            return Ok(Some(status));
         }
         self.push_picks(system, None);
         let mut branches = item.branches.into_iter().peekable();
         let mut first = true;
-        for depth in 0..=item.prefix.len() {
-            let decision = item.prefix.get(depth);
+        let prefix = item.prefix.to_vec();
+        for depth in 0..=prefix.len() {
+            let decision = prefix.get(depth);
+            if let Some(branch) = branches.peek().filter(|branch| branch.depth as usize == depth) {
+                check_branch(system, branch, decision, depth)?;
+            }
             if let Some(decision) = decision {
+                check_decision(system, *decision, depth)?;
                 self.mark(*decision);
             }
             match branches.next_if(|branch| branch.depth as usize == depth) {
@@ -43,13 +49,14 @@ impl<S: System> Dpor<S> {
                 None => {}
             }
             if let Some(decision) = decision {
-                let ended = self.execute(system, *decision);
-                assert!(ended.is_none(), "an item's prefix ends the program: it belongs to another one");
+                if self.execute(system, *decision).is_some() {
+                    return Err(misfit(depth + 1, "the program has ended"));
+                }
             }
         }
         self.replaying = false;
         self.settle();
-        None
+        Ok(None)
     }
 
     /// Takes over what is known of the last node.
@@ -103,7 +110,7 @@ impl<S: System> Dpor<S> {
                 spent: 0,
             });
         }
-        Item { prefix: self.path[..self.nodes.len() - 1].to_vec(), branches }
+        Item { prefix: self.path[..self.nodes.len() - 1].into(), branches }
     }
 
     /// Gives away all that is left at the shallowest state that has something left and goes on with a
@@ -127,7 +134,7 @@ impl<S: System> Dpor<S> {
             if !todo.is_empty() || !values.is_empty() {
                 let branch = Branch { depth: depth as u32, tried, todo, ..Branch::default() };
                 let branches = std::iter::once(branch).chain(values).collect();
-                return Some(Item { prefix: self.path[..end].to_vec(), branches });
+                return Some(Item { prefix: self.path[..end].into(), branches });
             }
             depth = next;
         }

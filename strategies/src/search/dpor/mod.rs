@@ -117,6 +117,7 @@ pub struct Dpor<S: System> {
     counts: Counts,
     /// Items that are done.
     finished: u64,
+    error: Option<String>,
 }
 
 impl<S: System> Dpor<S> {
@@ -138,6 +139,7 @@ impl<S: System> Dpor<S> {
             ending: BTreeSet::new(),
             counts: Counts::default(),
             finished: 0,
+            error: None,
         }
     }
 
@@ -412,9 +414,19 @@ impl<S: System> Search<S> for Dpor<S> {
         let limit = self.counts.steps.saturating_add(steps);
         loop {
             if self.nodes.is_empty() {
-                let Some(item) = self.items.pop() else { return Advance::Exhausted };
-                if let Some(status) = self.begin(system, item) {
-                    return Advance::Ended(status);
+                let Some(item) = self.items.pop().filter(|_| self.error.is_none()) else {
+                    return Advance::Exhausted;
+                };
+                match self.begin(system, item) {
+                    Ok(Some(status)) => return Advance::Ended(status),
+                    Ok(None) => {}
+                    Err(error) => {
+                        self.nodes.clear();
+                        self.replaying = false;
+                        self.counts.cut = true;
+                        self.error = Some(error);
+                        continue;
+                    }
                 }
             }
             while let Some(decision) = self.next() {
@@ -447,6 +459,10 @@ impl<S: System> Search<S> for Dpor<S> {
         let total = elsewhere + estimate::total(self.nodes.iter().map(|node| self.level(node)));
         let items = self.finished + u64::from(!self.nodes.is_empty());
         (items > 0).then(|| total + self.items.len() as f64 * total / items as f64)
+    }
+
+    fn error(&self) -> Option<&str> {
+        self.error.as_deref()
     }
 
     fn split(&mut self) -> Option<Item> {

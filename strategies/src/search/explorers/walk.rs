@@ -1,6 +1,7 @@
 //! An execution of a program together with an explorer, and the places to which it can return.
 
 use super::{Explorer, Mistake, Unsound, offers};
+use crate::search::stored::check_decision;
 use crate::system::{Decision, System, decide};
 use crate::{Event, Pick};
 
@@ -127,6 +128,7 @@ impl<E: Explorer> Walk<E> {
     pub fn follow<S: System>(&mut self, system: &mut S, decisions: &[Decision]) -> Result<(), String> {
         self.restart(system);
         for &decision in decisions {
+            check_decision(system, decision, self.path.len())?;
             if let Decision::Pick(pick) = decision {
                 self.settle(system);
                 self.delay_until(system, pick)?;

@@ -1,0 +1,83 @@
+//! What is removed from the cache when there is too much: what was not used for longest.
+
+use std::fs::{self, File, FileTimes};
+use std::path::{Path, PathBuf};
+
+/// Bytes that the cache may have. A module takes about 10 times its size.
+pub const BYTES_MAX: u64 = 1 << 30;
+
+/// Notes that something is used now. That this may not work costs no more than time later.
+pub fn touch(path: &Path) {
+    #[expect(clippy::disallowed_types, reason = "the age of files, of which no guest learns")]
+    let now = std::time::SystemTime::now();
+    let _ = File::open(path).and_then(|file| file.set_times(FileTimes::new().set_modified(now)));
+}
+
+/// Removes entries of these directories, files or directories themselves, until all together have at most so many
+/// bytes. The last one stays, whatever its size.
+pub fn evict(directories: &[&Path], bytes_max: u64) {
+    let entries = directories.iter().flat_map(|directory| fs::read_dir(directory).into_iter().flatten());
+    let mut known: Vec<_> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let modified = entry.metadata().ok()?.modified().ok()?;
+            Some((modified, entry.path(), bytes(&entry.path())))
+        })
+        .collect();
+    known.sort();
+    let last = known.pop();
+    let mut all: u64 = known.iter().chain(&last).map(|(_, _, bytes)| bytes).sum();
+    for (_, path, bytes) in known {
+        if all <= bytes_max {
+            return;
+        }
+        remove(&path);
+        all -= bytes;
+    }
+}
+
+/// Bytes of a file, or of all files below a directory.
+fn bytes(path: &PathBuf) -> u64 {
+    match fs::read_dir(path) {
+        Ok(entries) => entries.flatten().map(|entry| bytes(&entry.path())).sum(),
+        Err(_) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
+    }
+}
+
+/// Another process may have been faster.
+fn remove(path: &Path) {
+    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let (files, directories) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (a, b) = (files.path().join("a"), files.path().join("b"));
+        let (c, d) = (directories.path().join("c"), files.path().join("d"));
+        fs::create_dir_all(c.join("modules")).unwrap();
+        for file in [&a, &b, &c.join("modules").join("code"), &d] {
+            fs::write(file, [0; 100]).unwrap();
+        }
+        let now = fs::metadata(&d).unwrap().modified().unwrap();
+        for (path, hours) in [(&a, 1), (&b, 4), (&c, 3), (&d, 2)] {
+            let then = now - Duration::from_secs(3600 * hours);
+            File::open(path).unwrap().set_times(FileTimes::new().set_modified(then)).unwrap();
+        }
+        let left = || [&a, &b, &c, &d].map(|path| path.exists());
+        let both = [files.path(), directories.path()];
+        evict(&both, 400);
+        assert_eq!(left(), [true; 4]);
+        evict(&both, 350);
+        assert_eq!(left(), [true, false, true, true]);
+        touch(&c);
+        evict(&both, 250);
+        assert_eq!(left(), [true, false, true, false], "what is used is young again");
+        evict(&both, 0);
+        assert_eq!(left(), [false, false, true, false], "the last one is about to be used");
+    }
+}

@@ -1,0 +1,54 @@
+//! Standard output and standard error of the command line: what cannot be written is no reason to panic.
+//!
+//! `println!` of Rust's std panics when nobody reads any more (`| head -1`) or the disk is full. The macros of the
+//! same names here, which every file below [`super`] uses without knowing, write through [`put`] instead:
+//! after an error nothing more is written, the command goes on to its end (a bug's trace is on disk, and the
+//! exit code is that of the verdict), and [`finish`] says what happened.
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// The first error of standard output.
+static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Writes to standard output, unless that has failed before.
+pub fn put(text: Arguments) {
+    let mut failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if failed.is_none() {
+        *failed = io::stdout().write_fmt(text).err();
+    }
+}
+
+/// Writes to standard error; if nobody reads it, there is nobody to tell.
+pub fn put_error(text: Arguments) {
+    let _ = io::stderr().write_fmt(text);
+}
+
+/// The end of the output.
+///
+/// # Errors
+/// Some of it is lost, and somebody wanted to have it: not if the reader went away.
+pub fn finish() -> io::Result<()> {
+    let failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match failed.map_or_else(|| io::stdout().flush(), Err) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+macro_rules! print {
+    ($($text:tt)*) => { $crate::cli::output::put(format_args!($($text)*)) };
+}
+
+macro_rules! println {
+    ($format:literal $($arguments:tt)*) => {
+        $crate::cli::output::put(format_args!("{}\n", format_args!($format $($arguments)*)))
+    };
+}
+
+macro_rules! eprintln {
+    ($format:literal $($arguments:tt)*) => {
+        $crate::cli::output::put_error(format_args!("{}\n", format_args!($format $($arguments)*)))
+    };
+}

@@ -1,0 +1,44 @@
+//! The end of the time, for executions that are on their way.
+//!
+//! Who explores looks at the clock between two executions. One execution can take longer than all the time there
+//! is (100,000 steps that each copy 100 MB), so its [`Conductor`](crate::machine::conductor::Conductor) looks
+//! at a flag every few steps. An execution that was cut says nothing about its test.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// Ends the watching thread, also when what it watches over panics.
+struct Over<'a>(&'a AtomicBool, std::thread::Thread);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        self.1.unpark();
+    }
+}
+
+/// Runs something with a flag that is raised when the time is up or the user interrupts.
+pub fn with<R>(
+    timeout: Option<Duration>,
+    interrupted: &AtomicBool,
+    body: impl FnOnce(&Arc<AtomicBool>) -> R,
+) -> R {
+    let (raised, over) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let late = timeout.is_some_and(|timeout| started.elapsed() >= timeout);
+                if late || interrupted.load(Ordering::Relaxed) {
+                    raised.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(POLL);
+            }
+        });
+        let _over = Over(&over, watcher.thread().clone());
+        body(&raised)
+    })
+}

@@ -1,0 +1,116 @@
+//! The items that one job has left, in few bytes: what prefixes share is written once.
+//!
+//! A section is a zstd frame of records in postcard, which writes small numbers in one byte. A prefix is a
+//! number: 0 is the empty one, others are those of the segments in the order in which they were written.
+
+use coyote_strategies::Decision;
+use coyote_strategies::search::{Branch, Item, Prefix};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+
+/// zstd's level: its fastest ones are enough for what is so alike.
+const LEVEL: i32 = 1;
+
+#[derive(Serialize, Deserialize)]
+enum Record<'a> {
+    /// A prefix: another one with more decisions behind it.
+    Segment { before: u64, decisions: Vec<Decision> },
+    Item { prefix: u64, branches: std::borrow::Cow<'a, [Branch]> },
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    bytes: Vec<u8>,
+    items: u64,
+}
+
+impl Section {
+    /// Writes the items that `each` calls its argument with.
+    pub fn of(each: impl FnOnce(&mut dyn FnMut(&Item))) -> Section {
+        let mut writer = Writer::default();
+        let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL).expect("a level of zstd");
+        each(&mut |item| writer.item(item, &mut encoder).expect("a Vec takes all"));
+        let bytes = encoder.finish().expect("a Vec takes all");
+        Section { bytes, items: writer.items }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    /// Numbers of the prefixes that were written, by [`Prefix::id`]: all of them are alive.
+    known: BTreeMap<usize, u64>,
+    items: u64,
+    /// Items may be made for this moment only, and an address be used again: kept until the end.
+    alive: Vec<Prefix>,
+}
+
+impl Writer {
+    fn item(&mut self, item: &Item, into: &mut impl io::Write) -> io::Result<()> {
+        let prefix = self.prefix(&item.prefix, into)?;
+        self.items += 1;
+        put(&Record::Item { prefix, branches: (&item.branches[..]).into() }, into)
+    }
+
+    /// The number of a prefix, which is written if it was not yet.
+    fn prefix(&mut self, prefix: &Prefix, into: &mut impl io::Write) -> io::Result<u64> {
+        let mut new = Vec::new();
+        let mut at = Some(prefix);
+        let mut number = 0;
+        while let Some(prefix) = at.filter(|prefix| !prefix.is_empty()) {
+            if let Some(known) = self.known.get(&prefix.id()) {
+                number = *known;
+                break;
+            }
+            new.push(prefix);
+            at = prefix.before();
+        }
+        if !new.is_empty() {
+            self.alive.push(prefix.clone());
+        }
+        for prefix in new.into_iter().rev() {
+            put(&Record::Segment { before: number, decisions: prefix.last_segment().to_vec() }, into)?;
+            number = self.known.len() as u64 + 1;
+            self.known.insert(prefix.id(), number);
+        }
+        Ok(number)
+    }
+}
+
+fn put(record: &Record, into: &mut impl io::Write) -> io::Result<()> {
+    postcard::to_io(record, into).map(|_| ()).map_err(io::Error::other)
+}
+
+/// Appends the items of a section.
+pub fn read(section: &[u8], items: &mut Vec<Item>) -> Result<(), String> {
+    let bytes = zstd::decode_all(section).map_err(|e| format!("a section cannot be decompressed: {e}"))?;
+    let mut rest = &bytes[..];
+    let mut prefixes = vec![Prefix::default()];
+    while !rest.is_empty() {
+        let (record, more) = postcard::take_from_bytes::<Record>(rest).map_err(|e| format!("a record: {e}"))?;
+        rest = more;
+        let prefix = |number: u64| {
+            let known = usize::try_from(number).ok().and_then(|number| prefixes.get(number));
+            known.cloned().ok_or("a record refers to a prefix that is not there")
+        };
+        match record {
+            Record::Segment { before, decisions } => {
+                let prefix = prefix(before)?.then(&decisions);
+                prefixes.push(prefix);
+            }
+            Record::Item { prefix: number, branches } => {
+                items.push(Item { prefix: prefix(number)?, branches: branches.into_owned() });
+            }
+        }
+    }
+    Ok(())
+}

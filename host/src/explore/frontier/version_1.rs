@@ -1,0 +1,49 @@
+//! Frontiers of version 1: JSON, every item with its whole prefix, without a checksum.
+
+use super::{Done, Frontier, Identity};
+use coyote_strategies::Decision;
+use coyote_strategies::search::{self, Branch, Counts};
+use serde::Deserialize;
+use std::path::Path;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: u32,
+    #[serde(rename = "tool")]
+    _tool: String,
+    module: String,
+    test: String,
+    strategy: String,
+    seed: u64,
+    options: Vec<(String, String)>,
+    counts: Counts,
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    prefix: Vec<Decision>,
+    branches: Vec<Branch>,
+}
+
+pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, String> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let Version { version } = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    if version != 1 {
+        return Err(format!("it has version {version}, this tool reads 1 and 2"));
+    }
+    let file: File = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    debug_assert_eq!(file.version, version);
+    let (module, test, strategy, seed) = (file.module, file.test, file.strategy, file.seed);
+    let identity = Identity { build: None, module, test, strategy, seed, options: file.options };
+    // Searches with several items had met a choice to have them; no more is known.
+    let done = Done { counts: file.counts, any_choice: true, unprotected: true, ..Done::default() };
+    let items = file.items.into_iter();
+    let items = items.map(|item| search::Item { prefix: item.prefix.into(), branches: item.branches });
+    Ok(Frontier { identity, from: path.into(), done, items: items.collect() })
+}

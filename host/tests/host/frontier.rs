@@ -1,0 +1,391 @@
+//! What searches leave on disk: going on with it, and damage to it.
+//!
+//! Whatever happens to a file, there is one clear error, and never a verdict, a wrong count or a panic.
+
+use super::examples::{artifact, module_path};
+use super::{guest, process};
+use coyote_wasm::artifact::Artifact;
+use coyote_wasm::explore::frontier::Frontier;
+use coyote_wasm::explore::search::Searched;
+use coyote_wasm::explore::{Budget, Exploration, ExploreError, Plan, Stop, Unwatched, Watch, search};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+fn budget(iterations_max: u64, jobs: usize) -> Budget {
+    Budget {
+        iterations_max,
+        first: 0,
+        timeout: None,
+        search_memory_bytes: u64::MAX,
+        explore: true,
+        check_determinism: false,
+        jobs,
+    }
+}
+
+/// Explores a test from the start, or from where a frontier says.
+fn explore(
+    artifact: &Arc<Artifact>,
+    test: &str,
+    strategy: &str,
+    budget: Budget,
+    directory: &Path,
+    resume: Option<Frontier>,
+) -> Result<Exploration, ExploreError> {
+    let test = guest::find(artifact, test);
+    let settings = guest::settings();
+    let trace_stem = directory.join("trace");
+    let plan = Plan { artifact, test: &test, settings: &settings, seed: 0, budget, trace_stem };
+    if let Some(frontier) = &resume
+        && !frontier.done.unprotected
+    {
+        frontier.check(&plan, strategy)?;
+    }
+    search::explore(&plan, strategy, resume, &AtomicBool::new(false), &Unwatched)
+}
+
+fn searched(exploration: Exploration) -> Searched {
+    exploration.searched.expect("it was a search")
+}
+
+/// Explores so many executions in each run until nothing is left. Returns what the last run says of all.
+fn in_parts(artifact: &Arc<Artifact>, test: &str, strategy: &str, part: u64, jobs: usize) -> Exploration {
+    let directory = tempfile::tempdir().unwrap();
+    let mut resume = None;
+    for round in 1.. {
+        assert!(round < 1_000, "{test} under {strategy} does not end");
+        let budget = budget(round * part, jobs);
+        let exploration = explore(artifact, test, strategy, budget, directory.path(), resume).unwrap();
+        let searched = exploration.searched.as_ref().unwrap();
+        let Some(frontier) = &searched.frontier else { return exploration };
+        resume = Some(Frontier::read(frontier).unwrap());
+    }
+    unreachable!()
+}
+
+const SEARCHES: [&str; 5] = ["dfs", "dpor", "delay-bounding", "preemption-bounding", "preemption-bounding:2"];
+
+/// However often it stops, and whoever has how much of it.
+#[test]
+fn the_number_of_executions_does_not_depend_on_interruptions() {
+    let artifact = guest::from_file("frontier.wat");
+    let directory = tempfile::tempdir().unwrap();
+    for (strategy, executions) in SEARCHES.into_iter().zip([250, 12, 250, 250, 86]) {
+        for test in ["correct", "wrong"] {
+            let whole = explore(&artifact, test, strategy, budget(u64::MAX, 1), directory.path(), None);
+            let whole = searched(whole.unwrap());
+            assert_eq!((whole.counts.executions, whole.exhausted), (executions, true), "{strategy}");
+            let often = if strategy == "dpor" { 1 } else { 19 };
+            for (part, jobs) in [(often, 1), (40, 2)] {
+                let parts = in_parts(&artifact, test, strategy, part, jobs);
+                assert_eq!(parts.stop, Stop::Exhausted, "{strategy}");
+                assert_eq!(parts.is_buggy(), test == "wrong", "{strategy}");
+                let parts = searched(parts);
+                let how = format!("{test} under {strategy}, {part} at a time, {jobs} jobs");
+                assert_eq!(parts.counts.executions, executions, "{how}");
+                assert_eq!((parts.counts.bugs, parts.counts.cut), (whole.counts.bugs, whole.counts.cut), "{how}");
+            }
+        }
+    }
+}
+
+/// Those that keep states see some again, but end, with every end.
+#[test]
+fn searches_with_a_cache_go_on() {
+    let artifact = guest::from_file("frontier.wat");
+    for strategy in ["stateful", "ses", "ses:round-robin", "dfs+hb", "delay-bounding+states"] {
+        for part in [1, 2] {
+            let exploration = in_parts(&artifact, "wrong", strategy, part, 1);
+            assert!(exploration.is_buggy(), "{strategy}");
+            assert_eq!(exploration.stop, Stop::Exhausted, "{strategy}");
+        }
+    }
+}
+
+/// A frontier of each search, about half way.
+fn frontiers(artifact: &Arc<Artifact>, strategies: &[&'static str]) -> Vec<(&'static str, PathBuf, Vec<u8>)> {
+    let directory = tempfile::tempdir().unwrap();
+    let of = |strategy: &&'static str| {
+        let half = match *strategy {
+            "ses" => 1,
+            "dpor" => 5,
+            _ => 60,
+        };
+        let exploration =
+            explore(artifact, "wrong", strategy, budget(half, 1), directory.path(), None).unwrap();
+        let path = searched(exploration).frontier.expect("something is left");
+        (*strategy, path.clone(), std::fs::read(&path).unwrap())
+    };
+    strategies.iter().map(of).collect()
+}
+
+/// Every byte changed, left out, doubled or swapped with its neighbour, and the file cut there.
+fn damages(bytes: &[u8]) -> impl Iterator<Item = (String, Vec<u8>)> {
+    (0..bytes.len()).flat_map(move |at| {
+        let with = |byte: u8| [&bytes[..at], &[byte], &bytes[at + 1..]].concat();
+        let mut swapped = bytes.to_vec();
+        swapped.swap(at, (at + 1) % bytes.len());
+        [
+            ("one bit", with(bytes[at] ^ 1)),
+            ("high bit", with(bytes[at] ^ 0x80)),
+            ("all bits", with(!bytes[at])),
+            ("zero", with(0)),
+            ("one more", with(bytes[at].wrapping_add(1))),
+            ("left out", [&bytes[..at], &bytes[at + 1..]].concat()),
+            ("doubled", [&bytes[..at], &bytes[at..=at], &bytes[at..]].concat()),
+            ("swapped", swapped),
+            ("cut", bytes[..at].to_vec()),
+        ]
+        .map(|(how, damaged)| (format!("{how} at {at}"), damaged))
+    })
+}
+
+#[test]
+fn no_damaged_byte_is_overlooked() {
+    let artifact = guest::from_file("frontier.wat");
+    let (mut refused, mut same) = (0, 0);
+    for (strategy, path, bytes) in frontiers(&artifact, &["dfs", "dpor", "delay-bounding", "ses", "ss"]) {
+        let whole = Frontier::parse(&path, &bytes).unwrap();
+        assert!(!whole.items.is_empty());
+        for (how, damaged) in damages(&bytes) {
+            match Frontier::parse(&path, &damaged) {
+                Ok(frontier) => {
+                    assert!(damaged == bytes && frontier == whole, "{strategy}, {how}: it reads");
+                    same += 1;
+                }
+                Err(error) => {
+                    let error = error.to_string();
+                    let clear = ["is damaged, and nothing is done with it: ", "is no frontier of a search: "];
+                    assert!(clear.iter().any(|clear| error.contains(clear)), "{strategy}, {how}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 10_000 && same < refused / 10, "{refused} refused, {same} unchanged");
+}
+
+/// Frontiers of version 1, as they were written then.
+const VERSION_1: [(&str, &str, u64); 3] = [
+    ("dfs", include_str!("frontiers/1-dfs.frontier"), 250),
+    ("dpor", include_str!("frontiers/1-dpor.frontier"), 12),
+    ("delay-bounding", include_str!("frontiers/1-delay-bounding.frontier"), 250),
+];
+
+#[test]
+fn version_1_is_gone_on_with() {
+    let artifact = guest::from_file("frontier.wat");
+    let directory = tempfile::tempdir().unwrap();
+    for (strategy, text, executions) in VERSION_1 {
+        let frontier = Frontier::parse(Path::new("old"), text.as_bytes()).unwrap();
+        let budget = budget(u64::MAX, 2);
+        let exploration =
+            explore(&artifact, "correct", strategy, budget, directory.path(), Some(frontier)).unwrap();
+        assert_eq!(exploration.stop, Stop::Exhausted);
+        let verdict = coyote_wasm::report::searched::verdict(&exploration, exploration.searched.as_ref().unwrap());
+        assert!(verdict.contains("has no checksum"), "{verdict}");
+        assert_eq!(searched(exploration).counts.executions, executions, "{strategy}");
+    }
+}
+
+/// What goes on with version 1 after a change of its text.
+fn changed(artifact: &Arc<Artifact>, strategy: &str, text: &str) -> Result<u64, String> {
+    let directory = tempfile::tempdir().unwrap();
+    let frontier = Frontier::parse(Path::new("F"), text.as_bytes()).map_err(|error| error.to_string())?;
+    let budget = budget(10_000, 1);
+    let exploration = explore(artifact, "correct", strategy, budget, directory.path(), Some(frontier));
+    exploration.map(|exploration| searched(exploration).counts.executions).map_err(|error| error.to_string())
+}
+
+/// A checksum cannot tell whether what was written fits the program. So the same without one: what is wrong in
+/// itself, and what the program cannot execute.
+#[test]
+fn what_the_program_cannot_do_is_an_error() {
+    let artifact = guest::from_file("frontier.wat");
+    let misfit = "F: what is stored does not fit the program: after";
+    let damaged = "F is damaged, and nothing is done with it: item 1 of 1:";
+    for (strategy, from, to, error) in [
+        ("dfs", r#""depth":2"#, r#""depth":5"#, format!("{damaged} its states are not in the order of their depths")),
+        ("dpor", r#""depth":9"#, r#""depth":10"#, format!("{damaged} its last state is not at the end of its prefix")),
+        ("dfs", r#"[{"Pick":{"Step":0}}"#, r#"[{"Pick":{"Step":7}}"#, format!("{misfit} 0 decisions, worker 7 cannot go on")),
+        ("dpor", r#"{"Value":1}"#, r#"{"Value":2}"#, format!("{misfit} 7 decisions, 2 is not below 2")),
+        ("dpor", r#"{"Value":1}"#, r#"{"Pick":{"Step":1}}"#, format!("{misfit} 7 decisions, a value is asked for, not a pick")),
+        ("dpor", r#"[{"Pick":{"Step":0}}"#, r#"[{"Pick":{"Timeout":0}}"#, format!("{misfit} 0 decisions, no timeout of worker 0 can fire")),
+        ("dpor", r#"[{"Pick":{"Step":0}}"#, r#"[{"Value":0}"#, format!("{misfit} 0 decisions, nobody asks for a value")),
+        ("dpor", r#""tried":[{"pick":{"Step":1}"#, r#""tried":[{"pick":{"Step":5}"#, format!("{misfit} 5 decisions, there is no worker 5 that was tried")),
+        ("dpor", r#""todo":[{"Pick":{"Step":2}}]"#, r#""todo":[{"Pick":{"Step":1}}]"#, format!("{misfit} 4 decisions, what the path goes on with is still to be tried")),
+    ] {
+        let (_, text, _) = VERSION_1.into_iter().find(|known| known.0 == strategy).unwrap();
+        let position = text.find(from).unwrap_or_else(|| panic!("{strategy} has no {from}"));
+        let text = [&text[..position], to, &text[position + from.len()..]].concat();
+        assert_eq!(changed(&artifact, strategy, &text), Err(error), "{strategy}: {from} to {to}");
+    }
+}
+
+/// Every number of version 1 replaced: most are refused, and those that are not say that nothing protects
+/// them. Nothing panics, and nothing is explored without end.
+#[test]
+fn no_number_of_version_1_leads_to_a_panic() {
+    let artifact = guest::from_file("frontier.wat");
+    let (mut refused, mut explored) = (0, 0);
+    for (strategy, text, _) in VERSION_1 {
+        let items = text.find("\"items\"").unwrap();
+        let digits = |byte: u8| byte.is_ascii_digit();
+        let mut at = items;
+        while let Some(start) = text.as_bytes()[at..].iter().position(|b| digits(*b)).map(|i| at + i) {
+            let length = text.as_bytes()[start..].iter().take_while(|b| digits(**b)).count();
+            at = start + length;
+            for new in ["0", "1", "3", "12", "4294967295", "18446744073709551615", "-1"] {
+                match changed(&artifact, strategy, &[&text[..start], new, &text[at..]].concat()) {
+                    Ok(_) => explored += 1,
+                    Err(error) => {
+                        assert!(!error.contains("bug in coyote-wasm"), "{strategy}: {new} at {start}: {error}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > explored, "{refused} refused, {explored} explored");
+}
+
+/// What runs before found is not forgotten: neither the bug, nor where its trace is, nor that it was one.
+#[test]
+fn bugs_of_before_are_remembered() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let run = |arguments: &[&str]| process::run(at, arguments);
+    let module = super::guest::wat_file("frontier.wat");
+    let base =
+        ["test", module.to_str().unwrap(), "--test", "wrong", "-s", "dfs", "--seed", "0", "-j", "1", "--explore"];
+    let first = run(&[&base[..], &["-i", "240"]].concat());
+    assert_eq!(first.code, Some(2), "{first:?}");
+    let frontier = "coyote-output/frontier-wrong.frontier";
+    let second = run(&[&base[..], &["--resume", frontier]].concat());
+    assert_eq!(second.code, Some(2), "{second:?}");
+    let verdict = second.line("... All 250 executions explored, with ");
+    assert!(verdict.contains("240 executions were explored before"), "{verdict}");
+    assert!(verdict.contains("(assertion)"), "{verdict}");
+    let trace = verdict.split_once("of these: ").unwrap().1.split_once(" (assertion)").unwrap().0;
+    assert!(at.join(trace).exists(), "{verdict}");
+    assert!(!at.join(frontier).exists(), "nothing is left, and so nothing to go on with");
+}
+
+#[test]
+fn the_command_refuses_what_is_damaged_or_of_something_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let module = super::guest::wat_file("frontier.wat");
+    let base = ["test", module.to_str().unwrap(), "--test", "correct", "--seed", "0", "-j", "1"];
+    let run = |arguments: &[&str]| process::run(at, &[&base[..], arguments].concat());
+    assert_eq!(run(&["-s", "dfs", "-i", "100"]).code, Some(0));
+    let frontier = at.join("coyote-output/frontier-correct.frontier");
+    let bytes = std::fs::read(&frontier).unwrap();
+    for (how, damaged) in damages(&bytes).step_by(bytes.len() / 2) {
+        let file = at.join("damaged.frontier");
+        std::fs::write(&file, &damaged).unwrap();
+        if damaged == bytes {
+            continue;
+        }
+        let ended = run(&["-s", "dfs", "--resume", "damaged.frontier"]);
+        assert_eq!(ended.code, Some(1), "{how}: {ended:?}");
+        assert!(!ended.stdout.contains("explored"), "{how}: {ended:?}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{how}: {ended:?}");
+    }
+    let frontier = frontier.to_str().unwrap();
+    for (arguments, what) in [
+        (&["-s", "dpor"][..], "another strategy: it says dfs, this run dpor"),
+        (&["-s", "dfs", "--seed", "1"], "another seed: it says 0, this run 1"),
+        (&["-s", "dfs", "--max-steps", "9"], "another set of options: "),
+        (&["-s", "dfs", "--test", "wrong"], "another test: "),
+    ] {
+        let base = &base[..if arguments.contains(&"--seed") || arguments.contains(&"--test") { 2 } else { 6 }];
+        let test = if arguments.contains(&"--seed") { &["--test", "correct"][..] } else { &[] };
+        let seed = if arguments.contains(&"--test") { &["--seed", "0"][..] } else { &[] };
+        let all = [base, test, seed, arguments, &["--resume", frontier]].concat();
+        let ended = process::run(at, &all);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stderr.contains(what), "{what}: {ended:?}");
+    }
+}
+
+/// A process that is killed leaves a frontier, and whoever goes on with it comes to the same number.
+#[cfg(unix)]
+#[test]
+fn a_killed_search_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let module = module_path("counts");
+    let slow = ["test", module.to_str().unwrap(), "--test", "rmw_3x4", "-s", "delay-bounding", "--seed", "0"];
+    let mut child = process::command(&process::cache(), at, &[&slow[..], &["-t", "600"]].concat()).spawn().unwrap();
+    let frontier = at.join("coyote-output/counts-rmw_3x4.frontier");
+    for _ in 0..12_000 {
+        if frontier.exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = Frontier::read(&frontier).unwrap();
+    assert!(left.done.counts.executions > 0 && !left.items.is_empty());
+    let files: Vec<_> = std::fs::read_dir(at.join("coyote-output")).unwrap().map(|f| f.unwrap().file_name()).collect();
+    assert_eq!(files.len(), 1, "no partial files: {files:?}");
+    // It is of this run, and it goes on.
+    let resume = ["--resume", frontier.to_str().unwrap(), "-i"];
+    let more = (left.done.counts.executions + 1_000).to_string();
+    let ended = process::run(at, &[&slow[..], &resume, &[&more]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("executions were explored before"), "{ended:?}");
+}
+
+/// Keeps every frontier that is written while a search goes on.
+struct Copies {
+    path: PathBuf,
+    copies: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Watch for Copies {
+    fn progress(&self, _: u64, _: u64) {
+        let mut copies = self.copies.lock().unwrap();
+        if let Ok(bytes) = std::fs::read(&self.path)
+            && copies.last() != Some(&bytes)
+        {
+            copies.push(bytes);
+        }
+    }
+}
+
+/// All schedules of this test of `counts`.
+const CHECKPOINTED: (&str, u64) = ("rmw_2x8", 184_755);
+
+/// A frontier written in the midst of a search of several jobs, and what was counted until then, are the whole search.
+#[test]
+fn checkpoints_lose_and_repeat_nothing() {
+    let artifact = artifact("counts");
+    let test = guest::find(&artifact, CHECKPOINTED.0);
+    let directory = tempfile::tempdir().unwrap();
+    let settings = guest::settings();
+    let plan = Plan {
+        artifact: &artifact,
+        test: &test,
+        settings: &settings,
+        seed: 0,
+        budget: budget(u64::MAX, 3),
+        trace_stem: directory.path().join("trace"),
+    };
+    let watch = Copies { path: directory.path().join("trace.frontier"), copies: Mutex::default() };
+    let go_on = |resume, watch: &dyn Watch| {
+        let exploration = search::explore(&plan, "dfs", resume, &AtomicBool::new(false), watch).unwrap();
+        searched(exploration).counts.executions
+    };
+    let whole = go_on(None, &watch);
+    assert_eq!(whole, CHECKPOINTED.1);
+    assert!(!watch.path.exists(), "nothing is left");
+    let copies = watch.copies.into_inner().unwrap();
+    let frontier = Frontier::parse(&watch.path, copies.last().expect("it takes a second")).unwrap();
+    let before = frontier.done.counts.executions;
+    assert!(before > 0 && before < whole);
+    assert_eq!(go_on(Some(frontier), &Unwatched), whole, "stopped at {before}");
+}
