@@ -42,29 +42,35 @@ impl<S: System> Dpor<S> {
     }
 
     /// Nobody goes on, or only who sleeps. A worker that is still blocked has not executed what it waits
-    /// for, but could have in another order.
-    pub(super) fn find_races_of_blocked(&mut self, system: &S) {
+    /// for, but could have in another order. `last`: the last step ended the execution, so that one that it
+    /// gave its lock back to is enabled, and does not go on either.
+    pub(super) fn find_races_of_blocked(&mut self, system: &S, last: bool) {
         for worker in 0..system.view().workers.len() {
-            if system.view().workers[worker].standing != Standing::Blocked {
-                continue;
+            let standing = system.view().workers[worker].standing;
+            if standing == Standing::Blocked || last && standing == Standing::Enabled {
+                self.find_races_of(system, WorkerId(worker as u32));
             }
-            let pick = Pick::Step(WorkerId(worker as u32));
-            let mut announced = std::mem::take(&mut self.scratch.announced);
-            announced.clear();
-            system.announced(pick, &mut announced);
-            if !self.awaits_what_never_came(process(pick), &announced) {
-                announced.retain(|access| access.effect != Effect::Await);
-                let start = self.touched.len();
-                self.touched.extend(&announced);
-                let footprint = start..self.touched.len();
-                self.find_races(process(pick), footprint, signature(&announced), false);
-                for race in 0..self.scratch.races.len() {
-                    self.reverse(self.scratch.races[race], pick, 0..0);
-                }
-                self.touched.truncate(start);
-            }
-            self.scratch.announced = announced;
         }
+    }
+
+    /// Finds the races of what a worker would do next.
+    pub(super) fn find_races_of(&mut self, system: &S, worker: WorkerId) {
+        let pick = Pick::Step(worker);
+        let mut announced = std::mem::take(&mut self.scratch.announced);
+        announced.clear();
+        system.announced(pick, &mut announced);
+        if !self.awaits_what_never_came(process(pick), &announced) {
+            announced.retain(|access| access.effect != Effect::Await);
+            let start = self.touched.len();
+            self.touched.extend(&announced);
+            let footprint = start..self.touched.len();
+            self.find_races(process(pick), footprint, signature(&announced), false);
+            for race in 0..self.scratch.races.len() {
+                self.reverse(self.scratch.races[race], pick, 0..0);
+            }
+            self.touched.truncate(start);
+        }
+        self.scratch.announced = announced;
     }
 
     /// Whether a blocked process waits for something that no order of the same events gives it.
@@ -201,7 +207,8 @@ impl<S: System> Dpor<S> {
 
     /// Picks that were possible before the last one, and that it took away for good: all others if it
     /// ended the execution, else timeouts that it cancelled or overtook, and what a worker would have done
-    /// had its time not been up. Who became blocked has its race found when it goes on, or in the end.
+    /// had its time not been up. Who became blocked has its race found when it goes on, or its
+    /// time is up, or in the end.
     fn try_displaced(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
         let view = system.view();
         for choice in &mut self.choices[self.nodes[depth].choices.clone()] {
