@@ -39,6 +39,8 @@ impl Outcome {
 pub enum BugKind {
     /// Nobody can go on, and somebody should.
     Deadlock,
+    /// Somebody can always go on, and no end can be reached: see [`crate::livelock`].
+    Livelock,
     /// An assertion or failure that the guest reported.
     Assertion,
     /// A panic of a Rust program that ended it.
@@ -66,8 +68,9 @@ pub enum BugKind {
 }
 
 impl BugKind {
-    pub const ALL: [BugKind; 13] = [
+    pub const ALL: [BugKind; 14] = [
         BugKind::Deadlock,
+        BugKind::Livelock,
         BugKind::Assertion,
         BugKind::Panic,
         BugKind::Trap,
@@ -85,6 +88,7 @@ impl BugKind {
     pub fn name(self) -> &'static str {
         match self {
             BugKind::Deadlock => "deadlock",
+            BugKind::Livelock => "livelock",
             BugKind::Assertion => "assertion",
             BugKind::Panic => "panic",
             BugKind::Trap => "trap",

@@ -16,6 +16,7 @@
 //! - [`files`]: the guest's files.
 //! - [`harness`]: where a test begins and ends within a test harness.
 //! - [`footprint`]: what a step touches.
+//! - `livelock`: whether a state may be part of one.
 //! - [`heap`]: the blocks of the guest's allocator.
 //! - [`digest`]: the hash of all this.
 
@@ -27,6 +28,7 @@ pub mod files;
 mod footprint;
 mod harness;
 pub mod heap;
+mod livelock;
 mod lock;
 mod locks;
 mod mutex;
