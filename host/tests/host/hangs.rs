@@ -2,6 +2,7 @@
 
 use super::{guest, process};
 use coyote_wasm::cli::exit::Exit;
+use coyote_wasm::instrumenter::Options;
 use coyote_wasm::machine::conductor::Limits;
 use coyote_wasm::outcome::BugKind;
 use coyote_wasm::tester::Tester;
@@ -45,7 +46,10 @@ const UNPROVED: [&str; 4] = ["counts", "counts_beside_another", "sleeps", "polls
 
 fn tester(iterations: u64) -> (Tester, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    let mut tester = Tester::of(guest::from_file("hangs.wat"));
+    // For all strategies, those that rest on footprints among them.
+    let options = Options { footprints: true, ..Options::default() };
+    let wasm = wat::parse_file(guest::wat_file("hangs.wat")).unwrap();
+    let mut tester = Tester::of(guest::compile(&wasm, &options).unwrap());
     tester.settings.limits = LIMITS;
     tester.budget.iterations_max = iterations;
     tester.budget.jobs = 1;
@@ -110,6 +114,20 @@ fn what_can_end_is_no_livelock() {
         for strategy in SAMPLERS.into_iter().chain(SEARCHES) {
             let (verdict, kind) = explore(&tester, test, strategy);
             assert_eq!(kind, None, "{test}, {strategy}: {verdict:?}");
+        }
+    }
+}
+
+/// A search that knows all states knows those from which no end can be reached; no other one says that all is well.
+#[test]
+fn searches_see_a_rare_hang() {
+    let (tester, _directory) = tester(1_000);
+    for strategy in SEARCHES {
+        let (verdict, kind) = explore(&tester, "now_and_then", strategy);
+        let exit = Exit::of_run([&verdict], false);
+        assert!(matches!(exit, Exit::BugFound | Exit::Inconclusive), "{strategy}: {verdict:?}");
+        if strategy == "stateful" {
+            assert_eq!(kind, Some(BugKind::Livelock), "{verdict:?}");
         }
     }
 }
