@@ -65,6 +65,20 @@ const ALONE_TICKS: u64 = 10;
 
 /// Steps between two looks at [`Conductor::cancel`].
 const LOOK_STEPS: u64 = 64;
+/// When an iteration under a strategy is left before its end, to be looked at: see [`crate::livelock`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Looks {
+    #[default]
+    Never,
+    /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing but
+    /// look.
+    WhenSuspicious,
+    /// After so many choices.
+    After(usize),
+}
+
+/// The first step at which an iteration may be suspicious.
+const SUSPICIOUS_FROM: u64 = 1_024;
 
 /// What a worker that announced an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +98,13 @@ pub struct Conductor {
     pub limits: Limits,
     /// Which of the bounds on steps holds.
     pub fair: bool,
+    /// Another bound, for an iteration that is executed again: the one that held then.
+    pub bound: Option<u64>,
+    /// No bound holds and every access is a scheduling point: all states are visited that can follow.
+    pub closing: bool,
+    pub looks: Looks,
+    /// The iteration was left to be looked at.
+    pub looking: bool,
     /// How the iteration ended, once it has.
     pub outcome: Option<Outcome>,
     /// Whether the guest ended the whole program, whatever others were about to do.
@@ -121,8 +142,17 @@ pub struct Conductor {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Whether the iteration was given up for that: it says nothing about the test.
     pub cancelled: bool,
-    /// The number of steps at which that, and the bound, are looked at next: never beyond the bound.
+    /// The number of steps at which that, and [`Conductor::look_up_at`], are looked at next.
     look_at: u64,
+    /// The step from which on it is asked whether the bound is reached or somebody wants to look.
+    look_up_at: u64,
+}
+
+/// What an iteration that is left to be looked at gets back when it goes on.
+pub struct Course {
+    choices: Vec<Choice>,
+    decisions: u64,
+    concurrency: u32,
 }
 
 impl Conductor {
@@ -132,6 +162,10 @@ impl Conductor {
             strategy: None,
             limits,
             fair: true,
+            bound: None,
+            closing: false,
+            looks: Looks::Never,
+            looking: false,
             outcome: None,
             exited: false,
             blame: None,
@@ -152,6 +186,7 @@ impl Conductor {
             cancel: None,
             cancelled: false,
             look_at: 0,
+            look_up_at: 0,
         }
     }
 
@@ -161,8 +196,12 @@ impl Conductor {
             runtime,
             // Given by whoever drives the execution.
             strategy: _,
-            limits,
-            fair,
+            limits: _,
+            fair: _,
+            bound: _,
+            closing: _,
+            looks: _,
+            looking,
             outcome,
             exited,
             blame,
@@ -180,11 +219,13 @@ impl Conductor {
             choosing,
             values,
             settled,
-            steps_max,
             // Whoever raises it did so for all that follows.
             cancel: _,
             cancelled,
-            look_at,
+            // Set below.
+            steps_max: _,
+            look_at: _,
+            look_up_at: _,
         } = self;
         runtime.reset_to(start);
         runtime.footprint.clear();
@@ -202,9 +243,9 @@ impl Conductor {
         *choosing = None;
         values.clear();
         *settled = false;
-        *steps_max = if *fair { limits.fair_steps_max } else { limits.unfair_steps_max };
+        *looking = false;
         *cancelled = false;
-        *look_at = 0;
+        self.set_bounds();
     }
 
     fn is_cancelled(&self) -> bool {
@@ -213,10 +254,66 @@ impl Conductor {
 
     /// Gives the iteration up if there is no more time for it.
     fn look(&mut self) {
-        self.look_at = self.steps_max.min(self.runtime.steps().saturating_add(LOOK_STEPS));
+        self.look_at = self.look_up_at.min(self.runtime.steps().saturating_add(LOOK_STEPS));
         if self.is_cancelled() {
             self.cancelled = true;
             self.outcome = Some(Outcome::Abandoned);
+        }
+    }
+
+    fn set_bounds(&mut self) {
+        let by_fairness = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
+        self.steps_max = self.bound.unwrap_or(by_fairness);
+        self.look_up_from(match self.looks {
+            _ if self.closing => u64::MAX,
+            Looks::Never => self.steps_max,
+            Looks::WhenSuspicious => self.steps_max.min(self.next_look()),
+            Looks::After(_) => 0,
+        });
+    }
+
+    fn look_up_from(&mut self, step: u64) {
+        self.look_up_at = step;
+        self.look_at = 0;
+    }
+
+    /// The bound on steps of this iteration.
+    pub fn steps_max(&self) -> u64 {
+        self.steps_max
+    }
+
+    fn next_look(&self) -> u64 {
+        (self.runtime.steps() + 1).next_power_of_two().max(SUSPICIOUS_FROM)
+    }
+
+    /// Takes what going back to the present state would forget.
+    pub fn take_course(&mut self) -> Course {
+        Course {
+            choices: std::mem::take(&mut self.choices),
+            decisions: self.decisions,
+            concurrency: self.concurrency,
+        }
+    }
+
+    /// Gives it back: the iteration is where it was when it was left.
+    pub fn give_course(&mut self, course: Course) {
+        let Course { choices, decisions, concurrency } = course;
+        self.choices = choices;
+        self.decisions = decisions;
+        self.concurrency = concurrency;
+        self.set_bounds();
+    }
+
+    /// An iteration that was left to be looked at goes on, unless it has reached its bound.
+    pub fn go_on(&mut self) {
+        self.looking = false;
+        self.look_up_from(match self.looks {
+            Looks::WhenSuspicious => self.steps_max.min(self.next_look()),
+            Looks::Never | Looks::After(_) => self.steps_max,
+        });
+        self.looks = if let Looks::After(_) = self.looks { Looks::Never } else { self.looks };
+        if self.runtime.steps() >= self.steps_max {
+            self.reach_bound();
         }
     }
 
@@ -257,6 +354,7 @@ impl Conductor {
             return false;
         }
         self.violation(worker, operation).is_none()
+            && !self.closing
             && self.runtime.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
     }
 
@@ -353,7 +451,7 @@ impl Conductor {
     fn pick(&mut self) -> Option<Pick> {
         if !self.settled || self.runtime.steps() >= self.look_at {
             self.settle();
-            if self.outcome.is_some() {
+            if self.outcome.is_some() || self.looking {
                 return None;
             }
             self.settled = true;
@@ -408,15 +506,55 @@ impl Conductor {
             Progress::AssumedAway => self.outcome = Some(Outcome::Abandoned),
             Progress::Deadlock => self.outcome = Some(Outcome::Bug(self.deadlock())),
         }
-        let steps_max = self.steps_max;
-        if self.runtime.steps() >= steps_max && self.outcome.is_none() {
-            self.outcome = Some(if self.limits.fail_on_steps_max {
-                let evidence = Evidence::StepsMax(steps_max);
-                Outcome::Bug(Bug { kind: BugKind::MaxSteps, evidence, worker: None })
-            } else {
-                Outcome::Bound(Bound::Steps(steps_max))
-            });
+        if self.runtime.steps() >= self.look_up_at && self.outcome.is_none() {
+            self.look_up();
         }
+    }
+
+    /// Whether the bound on steps is reached, or somebody wants to look at the state.
+    #[cold]
+    fn look_up(&mut self) {
+        let steps = self.runtime.steps();
+        self.looking = match self.looks {
+            Looks::Never => false,
+            Looks::After(choices) => self.choices.len() == choices,
+            Looks::WhenSuspicious => steps >= self.steps_max || self.only_looked(),
+        };
+        if self.looking {
+            return;
+        }
+        if steps >= self.steps_max {
+            self.reach_bound();
+        } else if self.looks == Looks::WhenSuspicious {
+            self.look_up_from(self.steps_max.min(self.next_look()));
+        }
+    }
+
+    /// Whether the last half of all choices changed nothing, as far as their kinds tell.
+    fn only_looked(&self) -> bool {
+        let looks = |choice: &Choice| match choice {
+            Choice::Step { kind, .. } => matches!(
+                kind,
+                OpKind::Load
+                    | OpKind::AtomicLoad
+                    | OpKind::CompareExchange
+                    | OpKind::Rmw
+                    | OpKind::Loop
+                    | OpKind::Yield
+            ),
+            Choice::Timeout { .. } | Choice::Value { .. } => false,
+        };
+        self.choices[self.choices.len() / 2..].iter().all(looks)
+    }
+
+    fn reach_bound(&mut self) {
+        let steps_max = self.steps_max;
+        self.outcome = Some(if self.limits.fail_on_steps_max {
+            let evidence = Evidence::StepsMax(steps_max);
+            Outcome::Bug(Bug { kind: BugKind::MaxSteps, evidence, worker: None })
+        } else {
+            Outcome::Bound(Bound::Steps(steps_max))
+        });
     }
 
     fn tell(&mut self) {
