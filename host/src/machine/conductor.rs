@@ -33,7 +33,7 @@ impl From<Choice> for Decision {
     }
 }
 
-/// A timeout that fired while others could run.
+/// A timeout that fired before its time, while others could run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyTimeout {
     pub worker: WorkerId,
@@ -478,7 +478,7 @@ impl Conductor {
             Pick::Timeout(worker) => {
                 let view = self.runtime.view();
                 let (step, others) = (view.step, view.enabled.len());
-                if others > 0 {
+                if others > 0 && !self.runtime.is_due() {
                     self.early_timeout = Some(EarlyTimeout { worker, step, others });
                 }
                 Choice::Timeout { worker }

@@ -27,8 +27,8 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
             early.step
         ),
         Timers::Ordered => format!(
-            "a timeout of {who} fired at step {} while {others} could run: its time had come by reads of the \
-             clock, or they had changed nothing for long (docs/wasi.md)",
+            "a timeout of {who} fired at step {} while {others} could run, but had changed nothing for long \
+             (docs/wasi.md, \"Time\")",
             early.step
         ),
     })

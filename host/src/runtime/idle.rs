@@ -35,6 +35,11 @@ impl Runtime {
         may.then_some(earliest)
     }
 
+    /// Whether the time of the earliest pending timeout has come without anybody firing it.
+    pub fn is_due(&self) -> bool {
+        self.clock.is_due()
+    }
+
     fn all_idle(&self) -> bool {
         self.enabled.iter().all(|w| self.worker(*w).idle_steps >= IDLE_STEPS)
     }

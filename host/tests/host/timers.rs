@@ -73,3 +73,14 @@ fn time_passes_while_somebody_spins() {
         assert_eq!(ends.into_iter().collect::<Vec<_>>(), ["Passed"]);
     });
 }
+
+/// A reduction stops who spins only where time passes for all others.
+#[test]
+fn a_reduction_sees_time_pass_while_somebody_spins() {
+    let directory = tempfile::tempdir().unwrap();
+    for timers in ["any", "ordered"] {
+        let ended = run(&directory, "spins", timers, &["-s", "dpor"]);
+        assert_eq!(ended.code, Some(0), "{timers}: {ended:?}");
+        assert!(ended.stdout.contains("explored, no bug"), "{timers}: {ended:?}");
+    }
+}
