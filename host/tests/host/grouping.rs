@@ -67,8 +67,9 @@ fn explore(
 #[test]
 fn bystanders_do_not_tell_deadlocks_apart() {
     let artifact = guest::from_text(DEADLOCK);
-    for strategy in ["random", "portfolio", "dfs", "dpor"] {
-        let exploration = explore(&artifact, "t", strategy, 1_000, 2);
+    for strategy in ["random", "portfolio", "dfs+hb", "dpor"] {
+        let iterations = if is_search(strategy) { u64::MAX } else { 1_000 };
+        let exploration = explore(&artifact, "t", strategy, iterations, 2);
         let kinds: Vec<&str> = exploration.found.iter().map(|f| f.bug.kind.name()).collect();
         assert_eq!(kinds, ["deadlock"], "{strategy}");
         // It was met with the bystander in several places: blocked at one of the locks, or ended.
