@@ -5,6 +5,7 @@ use super::c_programs::{self, Built};
 use super::guest;
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::explore::Exploration;
+use coyote_wasm::instrumenter::Options;
 use coyote_wasm::strategies::search::is_search;
 use coyote_wasm::tester::Tester;
 use std::sync::Arc;
@@ -39,6 +40,12 @@ const DEADLOCK: &str = r#"(module
     (call $join (local.get 0))
     (call $join (local.get 1))))"#;
 
+/// A module for samplers and for searches that rest on what steps touch.
+fn compile(text: &str) -> Arc<Artifact> {
+    let options = Options { footprints: true, ..Options::default() };
+    guest::compile(&wat::parse_str(text).unwrap(), &options).unwrap()
+}
+
 /// Explores a test to the end of the budget, and replays what was found.
 fn explore(
     artifact: &Arc<Artifact>,
@@ -66,9 +73,10 @@ fn explore(
 
 #[test]
 fn bystanders_do_not_tell_deadlocks_apart() {
-    let artifact = guest::from_text(DEADLOCK);
-    for strategy in ["random", "portfolio", "dfs", "dpor"] {
-        let exploration = explore(&artifact, "t", strategy, 1_000, 2);
+    let artifact = compile(DEADLOCK);
+    for strategy in ["random", "portfolio", "dfs+hb", "dpor"] {
+        let iterations = if is_search(strategy) { u64::MAX } else { 1_000 };
+        let exploration = explore(&artifact, "t", strategy, iterations, 2);
         let kinds: Vec<&str> = exploration.found.iter().map(|f| f.bug.kind.name()).collect();
         assert_eq!(kinds, ["deadlock"], "{strategy}");
         // It was met with the bystander in several places: blocked at one of the locks, or ended.
@@ -84,7 +92,7 @@ fn bystanders_do_not_tell_deadlocks_apart() {
 fn other_deadlocks_are_told_apart() {
     let forgets = "(call $give (i32.const 0x804)) (call $give (i32.const 0x800)))";
     assert!(DEADLOCK.contains(forgets));
-    let artifact = guest::from_text(&DEADLOCK.replacen(forgets, "(call $give (i32.const 0x804)))", 1));
+    let artifact = compile(&DEADLOCK.replacen(forgets, "(call $give (i32.const 0x804)))", 1));
     for strategy in ["random", "dfs"] {
         let exploration = explore(&artifact, "t", strategy, 2_000, 2);
         let parties: Vec<usize> =
@@ -98,7 +106,7 @@ fn other_deadlocks_are_told_apart() {
 /// alone shows. Its text does not depend on jobs.
 #[test]
 fn the_simplest_trace_is_kept() {
-    let artifact = guest::from_text(DEADLOCK);
+    let artifact = compile(DEADLOCK);
     let simplest = (0..300)
         .flat_map(|index| {
             let directory = tempfile::tempdir().unwrap();
@@ -123,7 +131,7 @@ fn the_simplest_trace_is_kept() {
 #[test]
 fn searches_report_the_same_with_any_jobs() {
     let forgets = "(call $give (i32.const 0x804)) (call $give (i32.const 0x800)))";
-    let artifact = guest::from_text(&DEADLOCK.replacen(forgets, "(call $give (i32.const 0x804)))", 1));
+    let artifact = compile(&DEADLOCK.replacen(forgets, "(call $give (i32.const 0x804)))", 1));
     for strategy in ["dpor", "dfs+hb"] {
         assert!(is_search(strategy));
         let bugs = |jobs| {

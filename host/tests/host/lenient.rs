@@ -94,8 +94,11 @@ fn an_edit_does_not_lose_the_bug() {
     for edits in &edits {
         let other = guest::from_text(&edited(edits));
         for seed in 0..SEEDS {
-            // What was added, and what was removed.
-            for (from, to) in [(&plain, &other), (&other, &plain)] {
+            // What was added, and what was removed; but of three pairs that are alike nobody can tell which two
+            // are gone.
+            let ambiguous = edits.iter().filter(|edit| edit.1 == ACCESSES).count() > 1;
+            let both = [(&plain, &other), (&other, &plain)];
+            for (from, to) in both.into_iter().take(if ambiguous { 1 } else { 2 }) {
                 let trace = found(from, seed);
                 let replayed = followed(to, &trace);
                 assert!(replayed.outcome.is_bug(), "{edits:?}, seed {seed}: {replayed:?}");
