@@ -93,6 +93,11 @@ impl Clocks {
         self.last.get(process).copied().flatten().map(|event| event as usize)
     }
 
+    /// The event of the same process before an event.
+    pub fn previous(&self, event: usize) -> Option<usize> {
+        self.events[event].previous.map(|event| event as usize)
+    }
+
     /// Whether one event happens before another or is it.
     pub fn before(&self, first: usize, second: usize) -> bool {
         let first = &self.events[first];

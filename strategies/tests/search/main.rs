@@ -7,3 +7,4 @@ mod faults;
 mod golden;
 mod oracle;
 mod spins;
+mod unfinished;

@@ -23,7 +23,7 @@
 
 use super::{Dpor, State};
 use crate::search::clocks::process;
-use crate::system::{Decision, System, decide};
+use crate::system::{Decision, Status, System, decide};
 use crate::{Operation, Pick, Standing};
 
 /// So many steps in succession are made before states are compared.
@@ -101,7 +101,8 @@ impl<S: System> Dpor<S> {
         false
     }
 
-    /// The present run has come to a state again: goes back to where that was so for the first time.
+    /// The present run has come to a state again: goes back to where that was so for the first time. If
+    /// the same steps do not lead to the same states, which no system should do, to no earlier place.
     fn cut_to_first_cycle(&mut self, system: &mut S) {
         let events = self.clocks.events().len();
         let first = events - self.nodes.last().expect("the present state").run as usize;
@@ -115,32 +116,28 @@ impl<S: System> Dpor<S> {
             }
             passed.push(fingerprint);
         }
-        unreachable!("the present state was passed");
+        self.mark = None;
     }
 
-    /// Whether the worker of the last step, which is about to do `operation`, has made a cycle in which others made steps that
-    /// could be executed before or after it, or in which values were chosen.
+    /// Whether the worker of the last step, which is about to do `operation`, has made a cycle in which
+    /// others made steps that could be executed before or after it, or in which values were chosen.
     fn made_a_cycle(&mut self, system: &mut S, operation: Operation) -> bool {
-        let events = self.clocks.events().len();
-        let process = self.clocks.events()[events - 1].process;
+        let mut start = self.clocks.events().len() - 1;
         let mut special = false;
-        for start in (0..events).rev() {
-            let event = &self.clocks.events()[start];
-            if event.process != process {
-                special = true;
-                continue;
+        loop {
+            let decisions = &self.clocks.events()[start].decisions;
+            special |= decisions.len() > 1;
+            if special && self.nodes[decisions.start].operation == operation {
+                // What comes between its steps for a later start also does so for an earlier one.
+                let Some(others) = self.others_before(start) else { return false };
+                if self.leads_back(system, start, others) {
+                    return true;
+                }
             }
-            special |= event.decisions.len() > 1;
-            if !special || self.nodes[event.decisions.start].operation != operation {
-                continue;
-            }
-            // What comes between its steps for a later start also does so for an earlier one.
-            let Some(others) = self.others_before(start) else { return false };
-            if self.leads_back(system, start, others) {
-                return true;
-            }
+            let Some(previous) = self.clocks.previous(start) else { return false };
+            special |= previous + 1 < start;
+            start = previous;
         }
-        false
     }
 
     /// Steps of others since the event `start` that can be executed before it, if none has to come after
@@ -166,12 +163,29 @@ impl<S: System> Dpor<S> {
         let (process, depth) = (events[start].process, events[start].decisions.start);
         let own: Vec<usize> = (start..events.len()).filter(|e| events[*e].process == process).collect();
         self.visit(system, depth);
-        others.into_iter().for_each(|event| self.repeat(system, event));
+        let mut back = others.into_iter().all(|event| self.can_repeat(system, event));
         let before = system.fingerprint();
-        own.into_iter().for_each(|event| self.repeat(system, event));
-        let back = before == system.fingerprint();
+        back = back && own.into_iter().all(|event| self.can_repeat(system, event));
+        back = back && before == system.fingerprint();
         self.visit(system, self.nodes.len() - 1);
         back
+    }
+
+    /// Executes an event of the path in another state, if it is possible there.
+    fn can_repeat(&mut self, system: &mut S, event: usize) -> bool {
+        for at in self.clocks.events()[event].decisions.clone() {
+            let possible = match (self.path[at], system.status()) {
+                (Decision::Pick(pick), Status::Ready) => system.view().picks().any(|p| p == pick),
+                (Decision::Value(value), Status::Choosing { bound }) => value < bound,
+                _ => false,
+            };
+            if !possible {
+                return false;
+            }
+            decide(system, self.path[at]);
+        }
+        self.counts.steps += 1;
+        true
     }
 
     /// Brings the system to the state of a node on the path.
