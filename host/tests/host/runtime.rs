@@ -98,12 +98,12 @@ fn states() -> Vec<(&'static str, Runtime)> {
     };
     vec![
         ("nothing", three()),
-        ("a worker more", changed(|r| _ = (execute(r, MAIN, Request::Spawn(START), &[])))),
+        ("a worker more", changed(|r| _ = execute(r, MAIN, Request::Spawn(START), &[]))),
         (
             "one that begins elsewhere",
-            changed(|r| _ = (execute(r, MAIN, Request::Spawn(Start { b: 1, ..START }), &[]))),
+            changed(|r| _ = execute(r, MAIN, Request::Spawn(Start { b: 1, ..START }), &[])),
         ),
-        ("one of another worker", changed(|r| _ = (execute(r, FIRST, Request::Spawn(START), &[])))),
+        ("one of another worker", changed(|r| _ = execute(r, FIRST, Request::Spawn(START), &[]))),
         ("an ended worker", changed(|r| r.end(SECOND))),
         ("a detached worker", changed(|r| r.detach(1))),
         ("an operation", after(&[])),
@@ -170,7 +170,7 @@ fn states() -> Vec<(&'static str, Runtime)> {
             execute(r, SECOND, Request::BarrierWait { barrier: 8 }, &[]);
         })),
         ("a futex is waited for", after(&[futex])),
-        ("a wait that is over at once", changed(|r| _ = (execute(r, FIRST, futex, &[1])))),
+        ("a wait that is over at once", changed(|r| _ = execute(r, FIRST, futex, &[1]))),
         ("a wait that was ended", changed(|r| {
             execute(r, FIRST, futex, &[0]);
             let place = place(Class::Futex, 8);
@@ -193,7 +193,7 @@ fn states() -> Vec<(&'static str, Runtime)> {
             r.read_clock_ns(FIRST);
             r.stepped(FIRST);
         })),
-        ("a try that failed for no reason", changed(|r| _ = (execute(r, FIRST, try_lock, &[1])))),
+        ("a try that failed for no reason", changed(|r| _ = execute(r, FIRST, try_lock, &[1]))),
         ("a fault more", faulty(Faults { spurious_wakeups: 2, ..Faults::default() })),
         ("of the other kind", faulty(Faults { failing_try_locks: 2, ..Faults::default() })),
         ("a harness", changed(Runtime::follow_harness)),
