@@ -108,13 +108,8 @@ impl Artifact {
     /// Whether the guest can know the time: from a clock, from how long it waits until a point in time, or from
     /// when a file was changed.
     pub fn tells_time(&self) -> bool {
-        const TELLING: &[&str] = &[
-            "now",
-            "clock_time_get",
-            rt::WASI_POLL_ONEOFF,
-            "fd_filestat_get",
-            "path_filestat_get",
-        ];
+        const TELLING: &[&str] =
+            &["now", "clock_time_get", rt::WASI_POLL_ONEOFF, "fd_filestat_get", "path_filestat_get"];
         self.module.imports().any(|import| TELLING.contains(&import.name()))
     }
 

@@ -105,7 +105,8 @@ impl Changing {
     fn of(draft: &Draft) -> Changing {
         let module = &draft.module;
         let number = |n: usize| n as u32;
-        let tables: BTreeMap<_, _> = module.tables.iter().enumerate().map(|(n, t)| (t.id(), number(n))).collect();
+        let tables: BTreeMap<_, _> =
+            module.tables.iter().enumerate().map(|(n, t)| (t.id(), number(n))).collect();
         let data: BTreeMap<_, _> = module.data.iter().enumerate().map(|(n, d)| (d.id(), number(n))).collect();
         let elements: BTreeMap<_, _> =
             module.elements.iter().enumerate().map(|(n, e)| (e.id(), number(n))).collect();

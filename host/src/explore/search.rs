@@ -625,6 +625,9 @@ fn assumptions(plan: &Plan, exploration: &Exploration, resumed: Option<&Resumed>
     if table.shared_globals > table.segment_flags {
         assumptions.push("no races on wasm globals".into());
     }
+    if table.changes_tables {
+        assumptions.push("no races on tables".into());
+    }
     if plan.settings.limits.fail_on_steps_max
         || exploration.found.iter().any(|f| f.bug.kind == BugKind::MaxSteps)
         || resumed.is_some_and(|resumed| resumed.done.has(BugKind::MaxSteps))

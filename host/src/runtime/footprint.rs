@@ -189,9 +189,7 @@ impl Runtime {
     /// What an operation of a worker does to memory, if the runtime has nothing to do for it.
     fn of_memory(&self, id: WorkerId, operation: Operation, told: bool) -> [Option<Access>; 2] {
         let source = match operation.kind {
-            OpKind::Copy => {
-                bytes(Effect::Read, self.worker(id).copy_source.into(), operation.size.into())
-            }
+            OpKind::Copy => bytes(Effect::Read, self.worker(id).copy_source.into(), operation.size.into()),
             _ => None,
         };
         [memory(operation, told), source]

@@ -324,7 +324,8 @@ impl Runtime {
             return n;
         }
         // As of a path of one step in billions, the order decides who has it.
-        let mut handle = HASHED_HANDLES.start + (key % u64::from(HASHED_HANDLES.end - HASHED_HANDLES.start)) as u32;
+        let mut handle =
+            HASHED_HANDLES.start + (key % u64::from(HASHED_HANDLES.end - HASHED_HANDLES.start)) as u32;
         while self.worker_of(handle).is_some() {
             handle = if handle + 1 < HASHED_HANDLES.end { handle + 1 } else { HASHED_HANDLES.start };
         }

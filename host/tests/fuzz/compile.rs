@@ -51,7 +51,8 @@ pub fn source<'a>(programs: impl Iterator<Item = (&'a str, &'a Program)>) -> Str
     format!("#include \"fuzz.h\"\n{}", tests.collect::<String>())
 }
 
-/// All operations of these points are scheduling points, but what the program keeps.
+/// All operations of these points are scheduling points, but what the program keeps. Searches that rest on what
+/// steps touch are told; to others that makes no difference.
 pub fn options(points: Points) -> Options {
-    Options { no_points_in: vec!["keep".into()], points, ..Options::default() }
+    Options { no_points_in: vec!["keep".into()], points, footprints: true, ..Options::default() }
 }

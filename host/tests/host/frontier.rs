@@ -2,7 +2,7 @@
 //!
 //! Whatever happens to a file, there is one clear error, and never a verdict, a wrong count or a panic.
 
-use super::examples::{artifact, module_path};
+use super::examples::{artifact_for, module_path};
 use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::explore::frontier::Frontier;
@@ -363,7 +363,7 @@ const CHECKPOINTED: (&str, u64) = ("rmw_2x8", 184_755);
 /// A frontier written in the midst of a search of several jobs, and what was counted until then, are the whole search.
 #[test]
 fn checkpoints_lose_and_repeat_nothing() {
-    let artifact = artifact("counts");
+    let artifact = artifact_for("counts", "dpor");
     let test = guest::find(&artifact, CHECKPOINTED.0);
     let directory = tempfile::tempdir().unwrap();
     let settings = guest::settings();

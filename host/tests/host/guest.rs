@@ -38,10 +38,10 @@ pub fn options_for(strategy: &str) -> Options {
     Options { footprints: rests_on_footprints(strategy), ..Options::default() }
 }
 
-/// A text module that must be all right.
+/// A text module that must be all right. It tells what its steps touch, so that any search can explore it.
 pub fn from_text(text: &str) -> Arc<Artifact> {
     let wasm = wat::parse_str(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    compile(&wasm, &Options::default()).unwrap()
+    compile(&wasm, &Options { footprints: true, ..Options::default() }).unwrap()
 }
 
 /// A text module in a file beside these tests.

@@ -4,7 +4,9 @@
 use coyote_wasm::runtime::files::Files;
 use coyote_wasm::runtime::heap::Heap;
 use coyote_wasm::runtime::{AtExit, Faults, Lock, Performed, Place, Request, Runtime, Start, Stream};
-use coyote_wasm::strategies::Class::{Barrier, Birth, Clock, Condvar, End, Mutex, Other, Rwlock, Semaphore, Wake};
+use coyote_wasm::strategies::Class::{
+    Barrier, Birth, Clock, Condvar, End, Mutex, Other, Rwlock, Semaphore, Wake,
+};
 use coyote_wasm::strategies::Effect::{
     Acquire, Await, Enable, Read, Release, Share, TryAcquire, Unshare, Write,
 };
@@ -98,16 +100,19 @@ fn states() -> Vec<(&'static str, Runtime)> {
     };
     vec![
         ("nothing", three()),
-        ("a worker more", changed(|r| _ = (execute(r, MAIN, Request::Spawn(START), &[])))),
+        ("a worker more", changed(|r| _ = execute(r, MAIN, Request::Spawn(START), &[]))),
         (
             "one that begins elsewhere",
-            changed(|r| _ = (execute(r, MAIN, Request::Spawn(Start { b: 1, ..START }), &[]))),
+            changed(|r| _ = execute(r, MAIN, Request::Spawn(Start { b: 1, ..START }), &[])),
         ),
-        ("one of another worker", changed(|r| _ = (execute(r, FIRST, Request::Spawn(START), &[])))),
+        ("one of another worker", changed(|r| _ = execute(r, FIRST, Request::Spawn(START), &[]))),
         ("an ended worker", changed(|r| r.end(SECOND))),
         ("a detached worker", changed(|r| r.detach(1))),
         ("an operation", after(&[])),
-        ("an operation of another kind", changed(|r| r.announce(FIRST, operation(OpKind::Store, 0), Request::Step))),
+        (
+            "an operation of another kind",
+            changed(|r| r.announce(FIRST, operation(OpKind::Store, 0), Request::Step)),
+        ),
         (
             "a site",
             changed(|r| {
@@ -115,32 +120,59 @@ fn states() -> Vec<(&'static str, Runtime)> {
             }),
         ),
         ("a request", changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::Exit))),
-        ("its argument", changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::ChooseInt { bound: 3 }))),
-        ("another argument", changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::ChooseInt { bound: 4 }))),
+        (
+            "its argument",
+            changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::ChooseInt { bound: 3 })),
+        ),
+        (
+            "another argument",
+            changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::ChooseInt { bound: 4 })),
+        ),
         ("a join", changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::Join { handle: 2 }))),
-        ("of another", changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::Join { handle: 0 }))),
-        ("of nobody", changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::Join { handle: 9 }))),
+        (
+            "of another",
+            changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::Join { handle: 0 })),
+        ),
+        (
+            "of nobody",
+            changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::Join { handle: 9 })),
+        ),
         ("an assumption", changed(|r| r.announce(FIRST, operation(OpKind::Load, 0), Request::Assume))),
-        ("a worker in an atomic function, which may go on alone", changed(|r| {
-            r.atomic_enter(SECOND);
-        })),
-        ("two deep", changed(|r| {
-            r.atomic_enter(SECOND);
-            r.atomic_enter(SECOND);
-        })),
-        ("who ran last is in one, too", changed(|r| {
-            r.atomic_enter(SECOND);
-            r.atomic_enter(FIRST);
-        })),
-        ("and it was the other", changed(|r| {
-            r.atomic_enter(SECOND);
-            r.atomic_enter(FIRST);
-            r.stepped(FIRST);
-        })),
-        ("a round in an atomic function", changed(|r| {
-            r.atomic_enter(SECOND);
-            r.atomic_tick(SECOND);
-        })),
+        (
+            "a worker in an atomic function, which may go on alone",
+            changed(|r| {
+                r.atomic_enter(SECOND);
+            }),
+        ),
+        (
+            "two deep",
+            changed(|r| {
+                r.atomic_enter(SECOND);
+                r.atomic_enter(SECOND);
+            }),
+        ),
+        (
+            "who ran last is in one, too",
+            changed(|r| {
+                r.atomic_enter(SECOND);
+                r.atomic_enter(FIRST);
+            }),
+        ),
+        (
+            "and it was the other",
+            changed(|r| {
+                r.atomic_enter(SECOND);
+                r.atomic_enter(FIRST);
+                r.stepped(FIRST);
+            }),
+        ),
+        (
+            "a round in an atomic function",
+            changed(|r| {
+                r.atomic_enter(SECOND);
+                r.atomic_tick(SECOND);
+            }),
+        ),
         ("a word of its own", changed(|r| r.keep_own_word(FIRST, 5))),
         ("where that is", changed(|r| r.set_own_word(64))),
         ("a random number", changed(|r| _ = r.random(FIRST))),
@@ -149,82 +181,121 @@ fn states() -> Vec<(&'static str, Runtime)> {
         ("another kind", after(&[init(Mutex, 8, RECURSIVE)])),
         ("held once", after(&[init(Mutex, 8, RECURSIVE), lock(MUTEX)])),
         ("held twice", after(&[init(Mutex, 8, RECURSIVE), lock(MUTEX), lock(MUTEX)])),
-        ("by somebody else", changed(|r| {
-            execute(r, SECOND, lock(MUTEX), &[]);
-            r.announce(FIRST, operation(OpKind::Load, 0), Request::Step);
-        })),
+        (
+            "by somebody else",
+            changed(|r| {
+                execute(r, SECOND, lock(MUTEX), &[]);
+                r.announce(FIRST, operation(OpKind::Load, 0), Request::Step);
+            }),
+        ),
         ("a reader", after(&[lock(Lock::Read(8))])),
         ("a reader twice", after(&[lock(Lock::Read(8)), lock(Lock::Read(8))])),
-        ("another reader", changed(|r| {
-            execute(r, SECOND, lock(Lock::Read(8)), &[]);
-            r.announce(FIRST, operation(OpKind::Load, 0), Request::Step);
-        })),
+        (
+            "another reader",
+            changed(|r| {
+                execute(r, SECOND, lock(Lock::Read(8)), &[]);
+                r.announce(FIRST, operation(OpKind::Load, 0), Request::Step);
+            }),
+        ),
         ("a writer", after(&[lock(Lock::Write(8))])),
         ("a semaphore", after(&[unlock(Semaphore, 8)])),
         ("one more", after(&[unlock(Semaphore, 8), unlock(Semaphore, 8)])),
         ("a barrier", after(&[init(Barrier, 8, 2)])),
         ("for three", after(&[init(Barrier, 8, 3)])),
         ("one arrived", after(&[init(Barrier, 8, 3), Request::BarrierWait { barrier: 8 }])),
-        ("the other arrived", changed(|r| {
-            execute(r, FIRST, init(Barrier, 8, 3), &[]);
-            execute(r, SECOND, Request::BarrierWait { barrier: 8 }, &[]);
-        })),
+        (
+            "the other arrived",
+            changed(|r| {
+                execute(r, FIRST, init(Barrier, 8, 3), &[]);
+                execute(r, SECOND, Request::BarrierWait { barrier: 8 }, &[]);
+            }),
+        ),
         ("a futex is waited for", after(&[futex])),
-        ("a wait that is over at once", changed(|r| _ = (execute(r, FIRST, futex, &[1])))),
-        ("a wait that was ended", changed(|r| {
-            execute(r, FIRST, futex, &[0]);
-            let place = place(Class::Futex, 8);
-            execute(r, SECOND, Request::Notify { place, count: 1 }, &[]);
-        })),
+        ("a wait that is over at once", changed(|r| _ = execute(r, FIRST, futex, &[1]))),
+        (
+            "a wait that was ended",
+            changed(|r| {
+                execute(r, FIRST, futex, &[0]);
+                let place = place(Class::Futex, 8);
+                execute(r, SECOND, Request::Notify { place, count: 1 }, &[]);
+            }),
+        ),
         ("a condvar is waited for", after(&[lock(MUTEX), condvar])),
         ("a timer", after(&[timed(10)])),
         ("a later timer", after(&[timed(11)])),
-        ("a timer that fired", changed(|r| {
-            execute(r, FIRST, timed(10), &[]);
-            r.fire(FIRST);
-        })),
-        ("which was later", changed(|r| {
-            execute(r, FIRST, timed(11), &[]);
-            r.fire(FIRST);
-        })),
+        (
+            "a timer that fired",
+            changed(|r| {
+                execute(r, FIRST, timed(10), &[]);
+                r.fire(FIRST);
+            }),
+        ),
+        (
+            "which was later",
+            changed(|r| {
+                execute(r, FIRST, timed(11), &[]);
+                r.fire(FIRST);
+            }),
+        ),
         ("the clock", changed(|r| _ = r.read_clock_ns(FIRST))),
         ("read by another", changed(|r| _ = r.read_clock_ns(SECOND))),
-        ("and again, as if something had happened between", changed(|r| {
-            r.read_clock_ns(FIRST);
-            r.stepped(FIRST);
-        })),
-        ("a try that failed for no reason", changed(|r| _ = (execute(r, FIRST, try_lock, &[1])))),
+        (
+            "and again, as if something had happened between",
+            changed(|r| {
+                r.read_clock_ns(FIRST);
+                r.stepped(FIRST);
+            }),
+        ),
+        ("a try that failed for no reason", changed(|r| _ = execute(r, FIRST, try_lock, &[1]))),
         ("a fault more", faulty(Faults { spurious_wakeups: 2, ..Faults::default() })),
         ("of the other kind", faulty(Faults { failing_try_locks: 2, ..Faults::default() })),
         ("a harness", changed(Runtime::follow_harness)),
-        ("a harness in its test", changed(|r| {
-            r.follow_harness();
-            r.enter_test(MAIN);
-        })),
-        ("a program whose first worker returned", changed(|r| {
-            r.program = true;
-            r.returned(MAIN);
-        })),
+        (
+            "a harness in its test",
+            changed(|r| {
+                r.follow_harness();
+                r.enter_test(MAIN);
+            }),
+        ),
+        (
+            "a program whose first worker returned",
+            changed(|r| {
+                r.program = true;
+                r.returned(MAIN);
+            }),
+        ),
         ("a first worker that ended", changed(|r| r.end(MAIN))),
-        ("a block", changed(|r| {
-            r.heap.enter(FIRST, 0);
-            r.heap.exit(FIRST, (0, 64, 8));
-        })),
-        ("a smaller one", changed(|r| {
-            r.heap.enter(FIRST, 0);
-            r.heap.exit(FIRST, (0, 64, 4));
-        })),
-        ("a freed one", changed(|r| {
-            r.heap.enter(FIRST, 0);
-            r.heap.exit(FIRST, (0, 64, 8));
-            r.heap.enter(FIRST, 64);
-            r.heap.exit(FIRST, (64, 0, 0));
-        })),
+        (
+            "a block",
+            changed(|r| {
+                r.heap.enter(FIRST, 0);
+                r.heap.exit(FIRST, (0, 64, 8));
+            }),
+        ),
+        (
+            "a smaller one",
+            changed(|r| {
+                r.heap.enter(FIRST, 0);
+                r.heap.exit(FIRST, (0, 64, 4));
+            }),
+        ),
+        (
+            "a freed one",
+            changed(|r| {
+                r.heap.enter(FIRST, 0);
+                r.heap.exit(FIRST, (0, 64, 8));
+                r.heap.enter(FIRST, 64);
+                r.heap.exit(FIRST, (64, 0, 0));
+            }),
+        ),
         ("a worker in an allocator", changed(|r| _ = r.heap.enter(FIRST, 0))),
-        ("an allocator that nobody knows", changed(|r| {
-            r.heap.enter(FIRST, 0);
-            r.heap.exit(FIRST, (0, 0, u32::MAX));
-        })),
+        (
+            "an allocator that nobody knows",
+            changed(|r| {
+                r.heap.enter(FIRST, 0);
+                r.heap.exit(FIRST, (0, 0, u32::MAX));
+            }),
+        ),
     ]
 }
 

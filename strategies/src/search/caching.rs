@@ -121,12 +121,7 @@ struct Past {
 impl Past {
     /// A step, with its decisions and the number of the worker that it created, if it did: who comes next by
     /// default may depend on numbers.
-    fn push(
-        &mut self,
-        (decisions, number): (&[Decision], usize),
-        partial: &[Access],
-        footprint: &[Access],
-    ) {
+    fn push(&mut self, (decisions, number): (&[Decision], usize), partial: &[Access], footprint: &[Access]) {
         let Decision::Pick(pick) = decisions[0] else { unreachable!("a step begins with a pick") };
         let start = self.touched.len();
         self.touched.extend(partial);

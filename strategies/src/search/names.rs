@@ -109,7 +109,8 @@ mod tests {
         for spec in ["dpor", "dfs+hb", "delay-bounding+hb:2", "preemption-bounding+hb"] {
             assert!(rests_on_footprints(spec), "{spec}");
         }
-        for spec in ["dfs", "stateful", "preemption-bounding+states:3", "ses", "ses:round-robin:3", "random"] {
+        for spec in ["dfs", "stateful", "preemption-bounding+states:3", "ses", "ses:round-robin:3", "random"]
+        {
             assert!(!rests_on_footprints(spec), "{spec}");
         }
     }

@@ -215,12 +215,11 @@ impl Session<'_> {
         result
     }
 
-    /// Near its end, the order of what takes space decides who gets it.
+    /// What takes space or gives it back commutes, but for near its end: there the order decides who gets it.
     pub(super) fn space_left(&mut self) -> u64 {
         let (taken, space) = (self.tree().taken, self.files.space);
-        if taken >= space / 2 {
-            self.footprint.touch(Class::File, Effect::Write, SPACE);
-        }
+        let effect = if taken >= space / 2 { Effect::Write } else { Effect::Read };
+        self.footprint.touch(Class::File, effect, SPACE);
         space.saturating_sub(taken)
     }
 
@@ -262,6 +261,7 @@ impl Session<'_> {
         let is_it = |open: &Open| matches!(open, Open::File { inode, .. } | Open::Directory { inode, .. } if *inode == number);
         let open = self.files.table.open.values().any(is_it);
         if !open && self.look(number).links == 0 {
+            self.space_left();
             self.change(number);
             self.files.tree_mut().remove(number);
         }

@@ -81,7 +81,8 @@ impl Heap {
         let Heap { watching, unknown, blocks, events: _, start: _, depths } = self;
         let inside: Vec<_> = depths.iter().enumerate().filter(|(_, depth)| **depth > 0).collect();
         if !inside.is_empty() || *unknown {
-            return xxh3_64(format!("{watching} {unknown} {inside:?}").as_bytes()).wrapping_add(blocks.digest());
+            return xxh3_64(format!("{watching} {unknown} {inside:?}").as_bytes())
+                .wrapping_add(blocks.digest());
         }
         blocks.digest()
     }
