@@ -95,7 +95,8 @@ pub fn wat(programs: &[(String, &Program)]) -> String {
     )
 }
 
-/// All operations of these points are scheduling points, but what the program keeps.
+/// All operations of these points are scheduling points, but what the program keeps. Searches are told what steps
+/// touch besides.
 pub fn options(points: Points) -> Options {
-    Options { no_points_in: vec!["keep".into()], points, ..Options::default() }
+    Options { no_points_in: vec!["keep".into()], points, footprints: true, ..Options::default() }
 }
