@@ -119,7 +119,7 @@ fn end(execution: &Execution, place: usize) -> Option<End> {
             let who = bug.worker.map_or("nobody".into(), |worker| path(worker.index()));
             // What is said of errors of memory names addresses, which are none of the program's business.
             let told = matches!(bug.kind, BugKind::Assertion | BugKind::ExitCode | BugKind::MaxSteps);
-            let what = if told { format!(" ({})", bug.message) } else { String::new() };
+            let what = if told { format!(" ({})", bug.message()) } else { String::new() };
             Some(End { how: format!("{} by {who}{what}", bug.kind.name()), bytes: Vec::new() })
         }
         Outcome::Bound(_) | Outcome::Abandoned => None,
