@@ -7,6 +7,7 @@ use super::program::Program;
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
+use coyote_wasm::instrumenter::Points;
 use coyote_wasm::machine::conductor;
 use coyote_wasm::machine::host::World;
 use coyote_wasm::runtime::Faults;
@@ -117,9 +118,10 @@ fn simplified(end: &End) -> Modelled {
 }
 
 impl Comparison {
-    /// Compares with the model's ends, too, if it knows the program and some search came to its end.
-    pub fn and_model(mut self, program: &Program) -> Comparison {
-        if program.is_modelled() && self.found.iter().any(|found| found.complete) {
+    /// Compares with the model's ends, too, if it knows the program, all accesses are points, and some search came
+    /// to its end.
+    pub fn and_model(mut self, program: &Program, points: Points) -> Comparison {
+        if points == Points::Heap && program.is_modelled() && self.found.iter().any(|found| found.complete) {
             let (theirs, ours) = (model::ends(program), self.all.iter().map(simplified).collect());
             self.modelled = (theirs != ours).then_some((theirs, ours));
         }

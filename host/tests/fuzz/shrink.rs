@@ -25,7 +25,8 @@ pub fn shrink(
             .collect();
         let artifact = compile(&named, &options(points));
         for (name, candidate) in &named {
-            let compared = compare(&artifact, name, candidate.faults(), turn, effort).and_model(candidate);
+            let compared =
+                compare(&artifact, name, candidate.faults(), turn, effort).and_model(candidate, points);
             if !compared.kind().is_disjoint(&kind) {
                 (program, comparison) = ((*candidate).clone(), compared);
                 continue 'again;
