@@ -13,25 +13,71 @@ pub enum Variable {
 /// `keep`: the place of what it returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    Load { from: Variable, keep: usize },
-    Store { to: Variable, value: i32 },
+    Load {
+        from: Variable,
+        keep: usize,
+    },
+    Store {
+        to: Variable,
+        value: i32,
+    },
     /// A load and a store.
-    Add { to: Variable, value: i32 },
+    Add {
+        to: Variable,
+        value: i32,
+    },
     /// A load and a store.
-    Copy { to: Variable },
+    Copy {
+        to: Variable,
+    },
     /// In one step: what it was before.
-    AtomicAdd { to: Variable, value: i32, keep: usize },
+    AtomicAdd {
+        to: Variable,
+        value: i32,
+        keep: usize,
+    },
     /// In one step: 10 if it was as expected, plus what it was.
-    CompareExchange { to: Variable, expected: i32, value: i32, keep: usize },
-    If { is: Variable, value: i32, body: Vec<Statement> },
-    Lock { mutex: usize, body: Vec<Statement> },
-    TryLock { mutex: usize, keep: usize, body: Vec<Statement> },
-    Wait { semaphore: usize },
-    TryWait { semaphore: usize, keep: usize },
-    Post { semaphore: usize },
-    Choose { bound: u32, keep: usize },
-    IfChosen { body: Vec<Statement> },
-    Assume { is: Variable, value: i32 },
+    CompareExchange {
+        to: Variable,
+        expected: i32,
+        value: i32,
+        keep: usize,
+    },
+    If {
+        is: Variable,
+        value: i32,
+        body: Vec<Statement>,
+    },
+    Lock {
+        mutex: usize,
+        body: Vec<Statement>,
+    },
+    TryLock {
+        mutex: usize,
+        keep: usize,
+        body: Vec<Statement>,
+    },
+    Wait {
+        semaphore: usize,
+    },
+    TryWait {
+        semaphore: usize,
+        keep: usize,
+    },
+    Post {
+        semaphore: usize,
+    },
+    Choose {
+        bound: u32,
+        keep: usize,
+    },
+    IfChosen {
+        body: Vec<Statement>,
+    },
+    Assume {
+        is: Variable,
+        value: i32,
+    },
 }
 
 impl Variable {

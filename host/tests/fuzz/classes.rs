@@ -2,7 +2,7 @@
 //!
 //! In a template, `$r` is the next place of what the thread keeps, `$k` is from 1 to 3, `$b` 0 or 1, `$s` from 0
 //! to 2, `$v` a variable, `$t` the number of a thread, `$i` an offset that lies near the border of two granules,
-//! `$n` a size, `$f` a name of a file; `{*}` is replaced by statements, `@` by the program's prefix.
+//! `$n` a size, `$f` a name of a file; `{*}` is replaced by statements, `@` by the program's prefix. WebAssembly text has `?` for `$`.
 
 use super::actions::{self, Draw};
 
@@ -16,12 +16,14 @@ pub struct Class {
     pub tail: &'static str,
     /// Whether spurious wake-ups and failing try-locks mean something.
     pub faults: bool,
-    /// Not with others in one program: it can end early, or never.
+    /// Not with others in one program: it can end early, or never, or is in another language.
     pub alone: bool,
+    /// Its statements are WebAssembly text, in which `%` is the number of the thread: C does not reach it.
+    pub wat: bool,
 }
 
 const PLAIN: Class =
-    Class { name: "", templates: &[], actions: None, tail: "", faults: false, alone: false };
+    Class { name: "", templates: &[], actions: None, tail: "", faults: false, alone: false, wat: false };
 
 pub static CLASSES: &[Class] = &[
     Class { name: "memory", actions: Some(actions::memory), ..PLAIN },
@@ -427,6 +429,33 @@ pub static CLASSES: &[Class] = &[
             "o.$v = $k;",
         ],
         alone: true,
+        ..PLAIN
+    },
+    Class {
+        name: "tables",
+        templates: &[
+            "(table.set $t (i32.const ?s) (ref.func $three))",
+            "(table.set $t (i32.const ?b) (ref.null func))",
+            "(table.set $t (i32.const ?b) (table.get $t (i32.const ?s)))",
+            "(call $keep (i32.const %) (i32.const ?r) (call_indirect $t (result i32) (i32.const ?s)))",
+            "(call $keep (i32.const %) (i32.const ?r) (call_indirect $t (result i32) (i32.const ?k)))",
+            "(call $keep (i32.const %) (i32.const ?r) (ref.is_null (table.get $t (i32.const ?s))))",
+            "(call $keep (i32.const %) (i32.const ?r) (table.size $t))",
+            "(call $keep (i32.const %) (i32.const ?r) (table.grow $t (ref.func $two) (i32.const ?k)))",
+            "(table.fill $t (i32.const ?b) (ref.func $three) (i32.const ?k))",
+            "(table.copy $t $t (i32.const ?b) (i32.const ?s) (i32.const 1))",
+            "(table.init $t $list (i32.const ?b) (i32.const ?b) (i32.const 1))",
+            "(elem.drop $list)",
+            "(memory.init $text (i32.const 1280) (i32.const ?b) (i32.const ?k))",
+            "(data.drop $text)",
+            "(i32.store (i32.const 1200) (i32.const ?k))",
+            "(call $keep (i32.const %) (i32.const ?r) (i32.load (i32.const 1200)))",
+            "(call $keep (i32.const %) (i32.const ?r) (memory.grow (i32.const ?b)))",
+            "(call $keep (i32.const %) (i32.const ?r) (memory.size))",
+            "(call $keep (i32.const %) (i32.const ?r) (i32.load8_u (i32.const 131072)))",
+        ],
+        alone: true,
+        wat: true,
         ..PLAIN
     },
 ];

@@ -7,6 +7,7 @@ use super::program::Program;
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
+use coyote_wasm::instrumenter::Points;
 use coyote_wasm::machine::conductor;
 use coyote_wasm::machine::host::World;
 use coyote_wasm::runtime::Faults;
@@ -37,16 +38,20 @@ pub struct Comparison {
 
 /// Searches that every program gets; after them, one of the others in turn.
 const ALWAYS: [&str; 4] = ["dpor", "stateful", "ses", "dfs+hb"];
-const IN_TURN: [&str; 5] =
-    ["ses:round-robin", "preemption-bounding+hb", "preemption-bounding+states", "delay-bounding+hb", "delay-bounding"];
+const IN_TURN: [&str; 5] = [
+    "ses:round-robin",
+    "preemption-bounding+hb",
+    "preemption-bounding+states",
+    "delay-bounding+hb",
+    "delay-bounding",
+];
 const SAMPLERS: [&str; 2] = ["random", "pos"];
 
 /// Steps of an execution: generated programs that end take fewer.
 const STEPS_MAX: u64 = 1_000;
 
-/// How programs are executed. `faults`: one spurious wake-up and one failing try-lock are possible.
-fn settings(faults: bool) -> Settings {
-    let number = u32::from(faults);
+/// How programs are executed.
+fn settings(faults: Faults) -> Settings {
     // So that two blocks of 3 MiB are one too many.
     let memory_bytes_max = 5 << 20;
     let defaults = Settings::default();
@@ -58,7 +63,7 @@ fn settings(faults: bool) -> Settings {
             fair_steps_max: STEPS_MAX,
             fail_on_steps_max: false,
         },
-        faults: Faults { spurious_wakeups: number, failing_try_locks: number, ..Faults::default() },
+        faults,
         memory_bytes_max,
         world: Arc::new(world),
         ..defaults
@@ -66,8 +71,15 @@ fn settings(faults: bool) -> Settings {
 }
 
 /// Runs everything on the test of this name. `turn` decides on some of it.
-pub fn compare(artifact: &Arc<Artifact>, name: &str, faults: bool, turn: u64, effort: &Effort) -> Comparison {
-    let test = Test::all(&artifact.table).into_iter().find(|test| test.name == name).expect("it has this test");
+pub fn compare(
+    artifact: &Arc<Artifact>,
+    name: &str,
+    faults: Faults,
+    turn: u64,
+    effort: &Effort,
+) -> Comparison {
+    let test =
+        Test::all(&artifact.table).into_iter().find(|test| test.name == name).expect("it has this test");
     let found = on_engine_thread(|| {
         let mut execution = Execution::new(artifact, &test, &settings(faults)).unwrap();
         execution.begin().unwrap();
@@ -106,9 +118,10 @@ fn simplified(end: &End) -> Modelled {
 }
 
 impl Comparison {
-    /// Compares with the model's ends, too, if it knows the program and some search came to its end.
-    pub fn and_model(mut self, program: &Program) -> Comparison {
-        if program.is_modelled() && self.found.iter().any(|found| found.complete) {
+    /// Compares with the model's ends, too, if it knows the program, all accesses are points, and some search came
+    /// to its end.
+    pub fn and_model(mut self, program: &Program, points: Points) -> Comparison {
+        if points == Points::Heap && program.is_modelled() && self.found.iter().any(|found| found.complete) {
             let (theirs, ours) = (model::ends(program), self.all.iter().map(simplified).collect());
             self.modelled = (theirs != ours).then_some((theirs, ours));
         }
@@ -138,7 +151,13 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for found in &self.found {
             let how = if found.complete { "all" } else { "some" };
-            writeln!(f, "{how} {} ends in {} executions: {}", found.ends.len(), found.executions, found.name)?;
+            writeln!(
+                f,
+                "{how} {} ends in {} executions: {}",
+                found.ends.len(),
+                found.executions,
+                found.name
+            )?;
         }
         for end in self.all.iter().take(8) {
             writeln!(f, "  {end}")?;

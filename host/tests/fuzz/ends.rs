@@ -109,8 +109,9 @@ fn end(execution: &Execution, place: usize) -> Option<End> {
         Outcome::Bug(bug) if bug.kind == BugKind::Deadlock => {
             let pending = runtime.view().workers.iter().enumerate();
             let blocked = pending.filter(|(_, pending)| pending.standing != Standing::Ended);
-            let mut blocked: Vec<String> =
-                blocked.map(|(n, pending)| format!("{} in {}", path(n), pending.operation.kind.name())).collect();
+            let mut blocked: Vec<String> = blocked
+                .map(|(n, pending)| format!("{} in {}", path(n), pending.operation.kind.name()))
+                .collect();
             blocked.sort();
             Some(End { how: format!("deadlock of {}", blocked.join(", ")), bytes: bytes() })
         }
@@ -118,7 +119,7 @@ fn end(execution: &Execution, place: usize) -> Option<End> {
             let who = bug.worker.map_or("nobody".into(), |worker| path(worker.index()));
             // What is said of errors of memory names addresses, which are none of the program's business.
             let told = matches!(bug.kind, BugKind::Assertion | BugKind::ExitCode | BugKind::MaxSteps);
-            let what = if told { format!(" ({})", bug.message) } else { String::new() };
+            let what = if told { format!(" ({})", bug.message()) } else { String::new() };
             Some(End { how: format!("{} by {who}{what}", bug.kind.name()), bytes: Vec::new() })
         }
         Outcome::Bound(_) | Outcome::Abandoned => None,
@@ -144,8 +145,7 @@ pub struct Limits {
 
 /// Drives a search. With `pieces`, the work is given away whenever that is possible, as jobs do.
 pub fn search(execution: &mut Execution, place: usize, name: &str, pieces: bool, limits: Limits) -> Found {
-    let mut found =
-        Found { name: name.into(), ends: BTreeSet::new(), complete: true, executions: 0 };
+    let mut found = Found { name: name.into(), ends: BTreeSet::new(), complete: true, executions: 0 };
     if pieces {
         found.name += " in pieces";
     }
@@ -192,7 +192,8 @@ pub fn sample(execution: &mut Execution, place: usize, name: &str, iterations: u
     let context = Context { unfair_steps_max: 10_000 };
     let mut strategy = catalog::by_name(name, &context).unwrap();
     for index in 0..iterations {
-        (_, strategy) = execution.run(strategy, Iteration { seed: 1, index }).unwrap_or_else(|e| panic!("{e}"));
+        (_, strategy) =
+            execution.run(strategy, Iteration { seed: 1, index }).unwrap_or_else(|e| panic!("{e}"));
         found.ends.extend(end(execution, place));
     }
     found

@@ -1,12 +1,13 @@
 //! Programs on which searches differed once, each with its number of ends.
 //!
-//! A file of `found` begins with a comment of what it shows, `ends: N`, and perhaps `faults`, or `open: SEARCH ..`
+//! A file of `found` begins with a comment of what it shows, `ends: N`, and perhaps `open: SEARCH ..`
 //! as long as these searches (or `all`, without disagreeing) lack ends. Its tests are `COYOTE_TEST(name)`.
 
 use super::compare::{Effort, compare};
-use super::compile::{compile, compiler, directory, options};
+use super::compile::{compile_c, compiler, directory, options};
 use super::ends::Limits;
 use coyote_wasm::instrumenter::Points;
+use coyote_wasm::runtime::Faults;
 use std::collections::BTreeSet;
 
 const EFFORT: Effort = Effort {
@@ -31,7 +32,7 @@ fn what_differed_once_does_not_differ() {
     paths.sort();
     let mut wrong = String::new();
     let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
-    let artifact = compile(&texts.concat(), &options(Points::Heap));
+    let artifact = compile_c(&texts.concat(), &options(Points::Heap));
     for (path, text) in paths.iter().zip(&texts) {
         let ends: usize = claim(text, "ends:").expect("it has a number of ends").parse().unwrap();
         let open: BTreeSet<&str> = claim(text, "open:").unwrap_or_default().split_whitespace().collect();
@@ -39,7 +40,7 @@ fn what_differed_once_does_not_differ() {
         for test in tests {
             // Every search that is tried in turn.
             for turn in 0..5 {
-                let comparison = compare(&artifact, test, claim(text, "faults").is_some(), turn, &EFFORT);
+                let comparison = compare(&artifact, test, Faults::default(), turn, &EFFORT);
                 let lacking = comparison.lacking();
                 let lacking: BTreeSet<&str> =
                     lacking.iter().map(|(found, _)| found.name.trim_end_matches(" in pieces")).collect();

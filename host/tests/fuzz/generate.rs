@@ -29,7 +29,10 @@ pub fn program(class: &'static Class, seed: u64, index: u64) -> Program {
         left -= thread.left;
         threads.push(thread.statements(&mut rng, 0));
     }
-    let last_is_late = class.actions.is_none() && others > 1 && rng.one_in(if class.name == "threads" { 2 } else { 6 });
+    let last_is_late = class.actions.is_none()
+        && !class.wat
+        && others > 1
+        && rng.one_in(if class.name == "threads" { 2 } else { 6 });
     if last_is_late {
         let creator = &mut threads[1];
         let at = rng.below(creator.len() as u64 + 1) as usize;
@@ -80,9 +83,13 @@ impl Thread<'_> {
             }
             return Statement::Action(action);
         }
-        let fits = |template: &&&str| !(full && template.contains("$r")) && !(depth > 1 && template.contains("{*}"));
+        let fits = |template: &&&str| {
+            !(full && (template.contains("$r") || template.contains("?r")))
+                && !(depth > 1 && template.contains("{*}"))
+        };
         let templates: Vec<&&str> = class.templates.iter().filter(fits).collect();
         let template = match templates.len() {
+            0 if class.wat => "(i32.store (i32.const 1200) (i32.const ?k))",
             0 => "o.x = $k;",
             count => templates[rng.below(count as u64) as usize],
         };
@@ -101,7 +108,7 @@ impl Thread<'_> {
 
     fn text(&mut self, rng: &mut ChoiceRng, template: &str) -> String {
         let mut text = String::new();
-        let mut parts = template.split('$');
+        let mut parts = template.split(if self.classes[0].wat { '?' } else { '$' });
         text += parts.next().unwrap_or_default();
         for part in parts {
             let mut number = |bound: u64| rng.below(bound).to_string();

@@ -15,24 +15,71 @@ pub struct Modelled {
 
 /// One atomic step of a thread.
 enum Step {
-    Load { from: usize, keep: usize },
-    Store { to: usize, value: i32 },
+    Load {
+        from: usize,
+        keep: usize,
+    },
+    Store {
+        to: usize,
+        value: i32,
+    },
     /// To and from the thread's register.
-    Take { from: usize },
-    Give { to: usize, plus: i32 },
-    AtomicAdd { to: usize, value: i32, keep: usize },
-    CompareExchange { to: usize, expected: i32, value: i32, keep: usize },
+    Take {
+        from: usize,
+    },
+    Give {
+        to: usize,
+        plus: i32,
+    },
+    AtomicAdd {
+        to: usize,
+        value: i32,
+        keep: usize,
+    },
+    CompareExchange {
+        to: usize,
+        expected: i32,
+        value: i32,
+        keep: usize,
+    },
     /// Goes on at `or` unless the variable has the value.
-    If { is: usize, value: i32, or: usize },
-    Lock { mutex: usize },
-    Unlock { mutex: usize },
-    TryLock { mutex: usize, keep: usize, or: usize },
-    Wait { semaphore: usize },
-    TryWait { semaphore: usize, keep: usize },
-    Post { semaphore: usize },
-    Choose { bound: u32, keep: usize },
-    IfChosen { or: usize },
-    Assume { is: usize, value: i32 },
+    If {
+        is: usize,
+        value: i32,
+        or: usize,
+    },
+    Lock {
+        mutex: usize,
+    },
+    Unlock {
+        mutex: usize,
+    },
+    TryLock {
+        mutex: usize,
+        keep: usize,
+        or: usize,
+    },
+    Wait {
+        semaphore: usize,
+    },
+    TryWait {
+        semaphore: usize,
+        keep: usize,
+    },
+    Post {
+        semaphore: usize,
+    },
+    Choose {
+        bound: u32,
+        keep: usize,
+    },
+    IfChosen {
+        or: usize,
+    },
+    Assume {
+        is: usize,
+        value: i32,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,14 +218,11 @@ fn append(statements: &[Statement], into: &mut Vec<Step>) {
         match action {
             Action::Load { from, keep } => into.push(Step::Load { from: number(*from), keep: *keep }),
             Action::Store { to, value } => into.push(Step::Store { to: number(*to), value: *value }),
-            Action::Add { to, value } => into.extend([
-                Step::Take { from: number(*to) },
-                Step::Give { to: number(*to), plus: *value },
-            ]),
-            Action::Copy { to } => into.extend([
-                Step::Take { from: number(to.other()) },
-                Step::Give { to: number(*to), plus: 0 },
-            ]),
+            Action::Add { to, value } => {
+                into.extend([Step::Take { from: number(*to) }, Step::Give { to: number(*to), plus: *value }])
+            }
+            Action::Copy { to } => into
+                .extend([Step::Take { from: number(to.other()) }, Step::Give { to: number(*to), plus: 0 }]),
             Action::AtomicAdd { to, value, keep } => {
                 into.push(Step::AtomicAdd { to: number(*to), value: *value, keep: *keep });
             }
@@ -213,12 +257,7 @@ fn append(statements: &[Statement], into: &mut Vec<Step>) {
 }
 
 /// A step, then what follows if it succeeds.
-fn conditional(
-    body: &[Statement],
-    last: Option<Step>,
-    into: &mut Vec<Step>,
-    step: impl Fn(usize) -> Step,
-) {
+fn conditional(body: &[Statement], last: Option<Step>, into: &mut Vec<Step>, step: impl Fn(usize) -> Step) {
     let at = into.len();
     into.push(step(0));
     append(body, into);

@@ -1,7 +1,13 @@
 //! Programs: what each thread does, and as C.
 
 use super::actions::Action;
+use super::classes::by_name;
+use coyote_wasm::runtime::Faults;
 use std::fmt::Write;
+
+/// Numbers of other threads are at 1 and up.
+const LOCALS: &str = "(local i32 i32 i32 i32)";
+const NO_STACK: &str = "(i32.const 0) (i32.const 0) (i32.const 0)";
 
 /// A piece of a thread's function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,20 +38,61 @@ pub struct Program {
 }
 
 impl Program {
+    /// What may go wrong in its executions.
+    pub fn faults(&self) -> Faults {
+        match self.faults {
+            true => Faults { spurious_wakeups: 1, failing_try_locks: 1, ..Faults::default() },
+            false => Faults::default(),
+        }
+    }
+
     /// Whether the model knows all of it.
     pub fn is_modelled(&self) -> bool {
         let all_actions = |thread: &Vec<Statement>| thread.iter().all(|s| matches!(s, Statement::Action(_)));
         self.threads.iter().all(all_actions) && self.joins && !self.faults
     }
 
+    /// Whether it is WebAssembly text.
+    pub fn is_wat(&self) -> bool {
+        self.classes.iter().any(|class| by_name(class).wat)
+    }
+
+    /// Its functions and its test as WebAssembly text. `first`: the place of its first function in the table of
+    /// threads.
+    pub fn wat(&self, name: &str, first: usize) -> String {
+        let mut text = String::new();
+        for (number, statements) in self.threads.iter().enumerate() {
+            match number {
+                0 => writeln!(text, "  (func (export \"coyote.test.{name}\") {LOCALS}").unwrap(),
+                _ => writeln!(text, "  (func ${name}_{number} (param i32)").unwrap(),
+            }
+            for other in (1..self.threads.len()).filter(|_| number == 0) {
+                let place = first + other - 1;
+                writeln!(text, "    (local.set {other} (call $spawn (i32.const {place}) {NO_STACK}))")
+                    .unwrap();
+            }
+            for statement in statements {
+                let Statement::Text(statement) = statement else { unreachable!("it has no others") };
+                writeln!(text, "    {}", statement.replace('%', &number.to_string())).unwrap();
+            }
+            for other in (1..self.threads.len()).filter(|_| number == 0) {
+                writeln!(text, "    (call $join (local.get {other}))").unwrap();
+            }
+            text += "  )\n";
+        }
+        text
+    }
+
     /// Its functions and its test. `check`: C at the very end.
     pub fn c(&self, name: &str, check: &str) -> String {
-        let mut text = format!("/* {}{} */\n", self.classes.join(", "), if self.faults { ", faults" } else { "" });
+        let mut text =
+            format!("/* {}{} */\n", self.classes.join(", "), if self.faults { ", faults" } else { "" });
         for number in 1..self.threads.len() {
             writeln!(text, "static void *{name}_{number}(void *);").unwrap();
         }
         for (number, statements) in self.threads.iter().enumerate().skip(1) {
-            write!(text, "static void *{name}_{number}(void *unused) {{\n  enum {{ T = {number} }};\n").unwrap();
+            write!(text, "static void *{name}_{number}(void *unused) {{\n  enum {{ T = {number} }};\n")
+                .unwrap();
             write_all(&mut text, statements, name, 1);
             writeln!(text, "  return (void *)(100 + T);\n}}").unwrap();
         }
@@ -59,7 +106,8 @@ impl Program {
             writeln!(text, "  pthread_join(thread[{number}], NULL);").unwrap();
         }
         // Nothing comes behind an exit.
-        let (first, second) = if self.tail.contains("exit(") { (check, &*self.tail) } else { (&*self.tail, check) };
+        let (first, second) =
+            if self.tail.contains("exit(") { (check, &*self.tail) } else { (&*self.tail, check) };
         for line in [first, second].into_iter().filter(|line| !line.is_empty()) {
             writeln!(text, "  {line}").unwrap();
         }

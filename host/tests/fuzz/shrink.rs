@@ -1,7 +1,7 @@
 //! Takes statements away as long as the same searches are wrong (delta debugging).
 
 use super::compare::{Comparison, Effort, compare};
-use super::compile::{compile, options, source};
+use super::compile::{compile, options};
 use super::program::{Program, Statement};
 use coyote_wasm::instrumenter::Points;
 
@@ -18,12 +18,17 @@ pub fn shrink(
     'again: loop {
         // All in one module, since compiling takes longest.
         let candidates = smaller(&program);
-        let names: Vec<String> = (0..candidates.len()).map(|n| format!("candidate_{n}")).collect();
-        let artifact = compile(&source(names.iter().map(String::as_str).zip(&candidates)), &options(points));
-        for (name, candidate) in names.iter().zip(candidates) {
-            let compared = compare(&artifact, name, candidate.faults, turn, effort).and_model(&candidate);
+        let named: Vec<(String, &Program)> = candidates
+            .iter()
+            .enumerate()
+            .map(|(n, candidate)| (format!("candidate_{n}"), candidate))
+            .collect();
+        let artifact = compile(&named, &options(points));
+        for (name, candidate) in &named {
+            let compared =
+                compare(&artifact, name, candidate.faults(), turn, effort).and_model(candidate, points);
             if !compared.kind().is_disjoint(&kind) {
-                (program, comparison) = (candidate, compared);
+                (program, comparison) = ((*candidate).clone(), compared);
                 continue 'again;
             }
         }

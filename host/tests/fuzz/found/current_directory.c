@@ -1,6 +1,5 @@
 /* The current directory.
- * ends: 2
- * open: dpor dfs+hb preemption-bounding+hb delay-bounding+hb */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *current_directory_by(void *number) {

@@ -1,6 +1,5 @@
 /* The end by exit is an end.
- * ends: 1
- * open: stateful preemption-bounding+states */
+ * ends: 1 */
 #include "fuzz.h"
 
 static void *nothing(void *unused) {

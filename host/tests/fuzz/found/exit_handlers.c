@@ -1,6 +1,5 @@
 /* The order of handlers of exit.
- * ends: 2
- * open: dpor dfs+hb preemption-bounding+hb delay-bounding+hb stateful preemption-bounding+states */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *exit_handlers_by(void *number) {

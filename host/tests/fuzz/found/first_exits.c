@@ -1,6 +1,5 @@
 /* The end after the first thread's is an end.
- * ends: 1
- * open: stateful preemption-bounding+states */
+ * ends: 1 */
 #include "fuzz.h"
 
 static void *ends(void *unused) {

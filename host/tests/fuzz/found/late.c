@@ -1,6 +1,5 @@
 /* The time, before anybody has read the clock.
- * ends: 2
- * open: stateful ses ses:round-robin preemption-bounding+states */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *wakes(void *unused) {

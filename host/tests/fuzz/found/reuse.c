@@ -1,6 +1,5 @@
 /* A stale pointer, between the free and the malloc that hands out the block again.
- * ends: 5
- * open: dpor */
+ * ends: 5 */
 #include "fuzz.h"
 
 static void *reads(void *unused) {

@@ -1,6 +1,5 @@
 /* The position of a stream.
- * ends: 2
- * open: dpor dfs+hb preemption-bounding+hb delay-bounding+hb */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *stream_by(void *number) {

@@ -1,6 +1,5 @@
 /* Which of two allocations fails.
- * ends: 2
- * open: dpor dfs+hb preemption-bounding+hb delay-bounding+hb */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *which_allocation_fails_by(void *number) {
