@@ -7,7 +7,7 @@
 use coyote_wasm::strategies::toy::{Instruction, Program};
 use std::fmt::Write;
 
-/// Address of a variable, a lock and a condvar: in chunks of their own, away from null.
+/// Address of a variable, a lock, a condvar, an rwlock and a semaphore: in chunks of their own, away from null.
 fn variable(v: u8) -> u32 {
     4096 + 64 * u32::from(v)
 }
@@ -18,6 +18,14 @@ fn lock(l: u8) -> u32 {
 
 fn condvar(c: u8) -> u32 {
     12288 + 64 * u32::from(c)
+}
+
+fn rwlock(l: u8) -> u32 {
+    16384 + 64 * u32::from(l)
+}
+
+fn semaphore(s: u8) -> u32 {
+    20480 + 64 * u32::from(s)
 }
 
 /// The program as text with one test, `t`. `None` if it joins a worker that the joining one did not spawn:
@@ -60,6 +68,14 @@ const IMPORTS: &str = r#"(module
 (import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
 (import "coyote" "mutex_try_lock" (func $try_lock (param i32) (result i32)))
 (import "coyote" "mutex_unlock" (func $unlock (param i32) (result i32)))
+(import "coyote" "rwlock_read" (func $read_lock (param i32 i64) (result i32)))
+(import "coyote" "rwlock_try_read" (func $try_read_lock (param i32) (result i32)))
+(import "coyote" "rwlock_write" (func $write_lock (param i32 i64) (result i32)))
+(import "coyote" "rwlock_try_write" (func $try_write_lock (param i32) (result i32)))
+(import "coyote" "rwlock_unlock" (func $rw_unlock (param i32) (result i32)))
+(import "coyote" "semaphore_wait" (func $semaphore_wait (param i32 i64) (result i32)))
+(import "coyote" "semaphore_try_wait" (func $semaphore_try_wait (param i32) (result i32)))
+(import "coyote" "semaphore_post" (func $semaphore_post (param i32) (result i32)))
 (import "coyote" "condvar_wait" (func $wait (param i32 i32 i64) (result i32)))
 (import "coyote" "condvar_signal" (func $signal (param i32)))
 (import "coyote" "condvar_broadcast" (func $broadcast (param i32)))
@@ -88,6 +104,11 @@ fn function(text: &mut String, w: usize, worker: &[Instruction]) {
 /// What an instruction does once the program counter points behind it.
 fn code(instruction: Instruction, at: usize) -> String {
     let skip = |test: String, to: usize| format!("(if {test} (then (local.set $pc (i32.const {to}))))");
+    // The register becomes 1 if the call returns 0, else 0 and the next instruction is skipped.
+    let attempt = |call: String| {
+        format!("(local.set $r (i32.eqz ({call}))) {}", skip("(i32.eqz (local.get $r))".into(), at + 2))
+    };
+    let endless = "(i64.const -1)";
     let differs = |value: i8| format!("(i32.ne (local.get $r) (i32.const {value}))");
     match instruction {
         Instruction::Load(v) => format!("(local.set $r (i32.load8_s (i32.const {})))", variable(v)),
@@ -114,10 +135,28 @@ fn code(instruction: Instruction, at: usize) -> String {
             skip(other, at)
         }
         Instruction::Lock(l) => format!("(drop (call $lock (i32.const {}) (i64.const -1)))", lock(l)),
-        Instruction::TryLock(l) => format!(
-            "(local.set $r (i32.eqz (call $try_lock (i32.const {})))) {}",
-            lock(l),
-            skip("(i32.eqz (local.get $r))".into(), at + 2)
+        Instruction::TryLock(l) => attempt(format!("call $try_lock (i32.const {})", lock(l))),
+        Instruction::LockTimeout(l, span) => {
+            attempt(format!("call $lock (i32.const {}) (i64.const {span})", lock(l)))
+        }
+        Instruction::ReadLock(l) => format!("(drop (call $read_lock (i32.const {}) {endless}))", rwlock(l)),
+        Instruction::TryReadLock(l) => attempt(format!("call $try_read_lock (i32.const {})", rwlock(l))),
+        Instruction::WriteLock(l) => format!("(drop (call $write_lock (i32.const {}) {endless}))", rwlock(l)),
+        Instruction::TryWriteLock(l) => attempt(format!("call $try_write_lock (i32.const {})", rwlock(l))),
+        Instruction::RwUnlock(l) => format!("(drop (call $rw_unlock (i32.const {})))", rwlock(l)),
+        Instruction::SemaphoreWait(s) => {
+            format!("(drop (call $semaphore_wait (i32.const {}) {endless}))", semaphore(s))
+        }
+        Instruction::SemaphoreTryWait(s) => {
+            attempt(format!("call $semaphore_try_wait (i32.const {})", semaphore(s)))
+        }
+        Instruction::SemaphorePost(s) => {
+            format!("(drop (call $semaphore_post (i32.const {})))", semaphore(s))
+        }
+        Instruction::SetOneOf(variables, value) => format!(
+            "(i32.store8 (i32.add (i32.const {}) (i32.mul (i32.const 64) (call $choose (i32.const {variables})))) \
+             (i32.const {value}))",
+            variable(0)
         ),
         Instruction::Unlock(l) => format!("(drop (call $unlock (i32.const {})))", lock(l)),
         Instruction::Wait(c, l) => {

@@ -144,6 +144,22 @@ mod tests {
         assert_eq!(order(&step(Await), &step(Await)), Order::Reversible);
     }
 
+    /// Who is next may be decided by one who took a unit or a share as well, and gave it back.
+    #[test]
+    fn units_and_shares_are_in_races_with_who_took_one_before() {
+        use Effect::*;
+        let of = |class, effect| vec![Access::new(class, effect, 3)];
+        let rwlock = |effect| of(Class::Rwlock, effect);
+        assert_eq!(order(&rwlock(Read), &rwlock(Share)), Order::Changed);
+        assert_eq!(order(&rwlock(Unshare), &rwlock(Acquire)), Order::Handover);
+        let semaphore = |effect| of(Class::Semaphore, effect);
+        assert_eq!(order(&semaphore(Release), &semaphore(Acquire)), Order::Changed);
+        for (share, acquire) in [(Share, true), (TryShare, true), (Unshare, false)] {
+            assert_eq!(takes(&rwlock(share), &rwlock(Acquire)), acquire, "{share:?}");
+            assert!(!takes(&rwlock(share), &rwlock(Share)), "{share:?}");
+        }
+    }
+
     #[test]
     fn signatures_never_hide_an_overlap() {
         for size in [1, 8, 100, 600] {

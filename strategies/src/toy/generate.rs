@@ -45,20 +45,12 @@ fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>) {
     let variable = rng.below(2) as u8;
     let lock = u8::from(rng.one_in(4));
     let small = rng.below(2) as i8;
-    match rng.below(20) {
+    match rng.below(28) {
         0..3 => code.push(Load(variable)),
         3 => code.push(Store(variable, 1)),
         4 => code.push(Set(variable, small)),
         5..7 => code.push(Rmw(variable, 1)),
-        7..10 => {
-            code.push(Lock(lock));
-            if !rng.one_in(3) {
-                phrase(rng, code);
-            }
-            if !rng.one_in(8) {
-                code.push(Unlock(lock));
-            }
-        }
+        7..10 => bracket(rng, code, Lock(lock), Unlock(lock)),
         10 => code.extend([TryLock(lock), Unlock(lock)]),
         11 => {
             code.push(TryLock(lock));
@@ -71,6 +63,25 @@ fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>) {
         16 => code.push(Sleep(1 + rng.below(3) as u8)),
         17 => code.push(Choose(2 + small as u8)),
         18 => code.push([Assert(small), Assume(small), AssumeNot(small)][rng.below(3) as usize]),
-        _ => code.push([Yield, SkipUnless(small, 1)][rng.below(2) as usize]),
+        19 => code.push([Yield, SkipUnless(small, 1)][rng.below(2) as usize]),
+        20 => bracket(rng, code, LockTimeout(lock, 1 + small as u8), Unlock(lock)),
+        21 => bracket(rng, code, ReadLock(lock), RwUnlock(lock)),
+        22 => bracket(rng, code, WriteLock(lock), RwUnlock(lock)),
+        23 => code.extend([[TryReadLock, TryWriteLock][rng.below(2) as usize](lock), RwUnlock(lock)]),
+        24 => code.push(SemaphoreWait(lock)),
+        25 => code.push(SemaphoreTryWait(lock)),
+        26 => code.push(SemaphorePost(lock)),
+        _ => code.push(SetOneOf(2, small)),
+    }
+}
+
+/// Mostly something in between, and mostly given back.
+fn bracket(rng: &mut ChoiceRng, code: &mut Vec<Instruction>, take: Instruction, give_back: Instruction) {
+    code.push(take);
+    if !rng.one_in(3) {
+        phrase(rng, code);
+    }
+    if !rng.one_in(8) {
+        code.push(give_back);
     }
 }

@@ -1,15 +1,18 @@
 //! A small machine: the subject of this crate's tests.
 //!
-//! A program is a few workers, each a line of instructions over shared variables, locks, condvars, timers
-//! and choices. Small enough to enumerate every schedule by brute force, and a [`System`] in every
+//! A program is a few workers, each a line of instructions over shared variables, locks of all kinds,
+//! condvars, timers and choices. Small enough to enumerate every schedule by brute force, and a [`System`] in every
 //! respect, so that a strategy or search can be checked without wasm.
 
 mod generate;
+mod lock;
 mod program;
 mod system;
 
 pub use generate::generate;
 pub use program::{Instruction, Program};
+
+use lock::{Lock, Locks, Manner};
 
 use crate::system::{Access, Class, Effect};
 use crate::{Event, OpKind, Operation, Pending, Standing, Status, Strategy, System, WorkerId};
@@ -22,6 +25,8 @@ enum Phase {
     Ready,
     /// Blocked at a condvar until woken, then taking the lock again.
     Waiting { condvar: u8, lock: u8 },
+    /// Blocked until it gets the lock or its timeout fires.
+    Locking(Lock),
     /// Blocked until its timeout fires.
     Sleeping,
     /// An assumption failed.
@@ -49,7 +54,7 @@ pub struct Toy {
     program: Arc<Program>,
     workers: Vec<Worker>,
     variables: [i8; 8],
-    owners: [Option<WorkerId>; 8],
+    locks: Locks,
     now: u32,
     /// A step that waits for a value below a bound.
     choosing: Option<(WorkerId, u64)>,
@@ -71,7 +76,7 @@ impl Toy {
             program,
             workers: (0..started as u8).map(|code| Worker::new(code, false)).collect(),
             variables: [0; 8],
-            owners: [None; 8],
+            locks: Locks::default(),
             now: 0,
             choosing: None,
             bug: false,
@@ -126,10 +131,6 @@ impl Toy {
         worker.is_some_and(|w| self.instruction(w).is_none())
     }
 
-    fn free(&self, lock: u8) -> bool {
-        self.owners[lock as usize].is_none()
-    }
-
     /// The worker whose timeout is the earliest; of equal ones the lowest.
     fn earliest(&self) -> Option<WorkerId> {
         let armed = self.workers.iter().enumerate().filter_map(|(i, w)| Some((w.deadline?, i)));
@@ -157,7 +158,12 @@ impl Toy {
         let Some(instruction) = self.instruction(w) else { return (Operation::START, Standing::Ended) };
         let (operation, enabled) = match (worker.phase, instruction) {
             (Phase::Waiting { lock, .. }, _) => {
-                (op(OpKind::Relock, lock, 0), worker.woken.is_some() && self.free(lock))
+                let free = self.locks.free(Lock::Mutex(lock));
+                (op(OpKind::Relock, lock, 0), worker.woken.is_some() && free)
+            }
+            (Phase::Locking(lock), _) => {
+                let (_, number) = lock.place();
+                (op(lock.kind(Manner::Wait), number, 0), worker.woken.is_some() || self.locks.free(lock))
             }
             (Phase::Sleeping, _) => (op(OpKind::Sleep, 0, 0), worker.woken.is_some()),
             (Phase::Stuck, _) => (op(OpKind::Assume, 0, 0), false),
@@ -167,16 +173,16 @@ impl Toy {
                 (op(OpKind::Rmw, v, 1), true)
             }
             (_, Instruction::Until(v)) => (op(OpKind::Load, v, 1), true),
-            (_, Instruction::Lock(l)) => (op(OpKind::Lock, l, 0), self.free(l)),
-            (_, Instruction::TryLock(l)) => (op(OpKind::TryLock, l, 0), true),
             (_, Instruction::Unlock(l)) => (op(OpKind::Unlock, l, 0), true),
+            (_, Instruction::RwUnlock(l)) => (op(OpKind::RwUnlock, l, 0), true),
+            (_, Instruction::SemaphorePost(s)) => (op(OpKind::SemaphorePost, s, 0), true),
             (_, Instruction::Wait(c, _) | Instruction::WaitTimeout(c, ..)) => (op(OpKind::Wait, c, 0), true),
             (_, Instruction::Signal(c)) => (op(OpKind::Signal, c, 0), true),
             (_, Instruction::Broadcast(c)) => (op(OpKind::Broadcast, c, 0), true),
             (_, Instruction::Sleep(_)) => (op(OpKind::Sleep, 0, 0), true),
             (_, Instruction::Spawn(c)) => (op(OpKind::Spawn, c, 0), true),
             (_, Instruction::Join(c)) => (op(OpKind::Join, c, 0), self.ended(c)),
-            (_, Instruction::Choose(_)) => (op(OpKind::ChooseInt, 0, 0), true),
+            (_, Instruction::Choose(_) | Instruction::SetOneOf(..)) => (op(OpKind::ChooseInt, 0, 0), true),
             (_, Instruction::Assume(_) | Instruction::AssumeNot(_)) => (op(OpKind::Assume, 0, 0), true),
             (
                 _,
@@ -186,6 +192,11 @@ impl Toy {
                 | Instruction::Yield
                 | Instruction::Hint(_),
             ) => (Operation { object: 0, ..op(OpKind::Yield, 0, 0) }, true),
+            (_, instruction) => {
+                let (lock, manner) = instruction.takes().expect("what is left takes something");
+                let (_, number) = lock.place();
+                (op(lock.kind(manner), number, 0), manner != Manner::Wait || self.locks.free(lock))
+            }
         };
         (operation, if enabled { Standing::Enabled } else { Standing::Blocked })
     }
@@ -194,17 +205,48 @@ impl Toy {
         self.footprint.push(Access::new(class, effect, object.into()));
     }
 
-    /// The worker takes the lock, which is free.
-    fn acquire(&mut self, id: WorkerId, lock: u8, effect: Effect) {
-        self.touch(Class::Mutex, effect, lock);
-        self.owners[lock as usize] = Some(id);
+    fn touch_lock(&mut self, lock: Lock, effect: Effect) {
+        let (class, number) = lock.place();
+        self.touch(class, effect, number);
+    }
+
+    /// The worker takes the lock, which is free; `tried`: it would not have waited.
+    fn acquire(&mut self, id: WorkerId, lock: Lock, tried: bool) {
+        self.touch_lock(lock, lock.effect(tried));
+        self.locks.take(id, lock);
     }
 
     /// Releasing a lock that one does not hold is a bug.
-    fn release(&mut self, id: WorkerId, lock: u8) {
-        self.touch(Class::Mutex, Effect::Release, lock);
-        self.bug |= self.owners[lock as usize] != Some(id);
-        self.owners[lock as usize] = None;
+    fn release(&mut self, id: WorkerId, place: (Class, u8)) {
+        self.touch(place.0, self.locks.release_effect(place), place.1);
+        self.bug |= !self.locks.release(id, place);
+    }
+
+    /// Takes a lock, or goes on without it, or begins to wait for it.
+    fn lock(&mut self, id: WorkerId, lock: Lock, manner: Manner) {
+        let worker = id.index();
+        if self.locks.free(lock) {
+            self.acquire(id, lock, manner != Manner::Wait);
+            if manner != Manner::Wait {
+                self.workers[worker].register = 1;
+            }
+            return self.done(id);
+        }
+        self.touch_lock(lock, Effect::Read);
+        match manner {
+            Manner::Wait => unreachable!("it is blocked"),
+            Manner::Try => self.go_without(id),
+            Manner::Timed(span) => {
+                self.workers[worker].phase = Phase::Locking(lock);
+                self.arm(id, Some(span));
+            }
+        }
+    }
+
+    /// The worker did not get its lock.
+    fn go_without(&mut self, id: WorkerId) {
+        self.workers[id.index()].register = 0;
+        self.skip(id, 2);
     }
 
     /// The worker's timeout, if it has one, is started or given up.
@@ -289,28 +331,19 @@ impl Toy {
                     return;
                 }
             }
-            Instruction::Lock(l) => self.acquire(id, l, Effect::Acquire),
-            Instruction::TryLock(l) if self.free(l) => {
-                self.acquire(id, l, Effect::TryAcquire);
-                self.workers[w].register = 1;
-            }
-            Instruction::TryLock(l) => {
-                self.touch(Class::Mutex, Effect::Read, l);
-                self.workers[w].register = 0;
-                return self.skip(id, 2);
-            }
-            Instruction::Unlock(l) => self.release(id, l),
             Instruction::Wait(condvar, lock) => return self.wait(id, condvar, lock, None),
             Instruction::WaitTimeout(condvar, lock, span) => {
                 return self.wait(id, condvar, lock, Some(span));
             }
             Instruction::Signal(c) => {
                 let waiters = self.waiters(c);
-                if waiters.len() > 1 && value.is_none() {
-                    self.choosing = Some((id, waiters.len() as u64));
-                    return;
+                if value.is_none() {
+                    self.touch(Class::Condvar, Effect::Write, c);
+                    if waiters.len() > 1 {
+                        self.choosing = Some((id, waiters.len() as u64));
+                        return;
+                    }
                 }
-                self.touch(Class::Condvar, Effect::Write, c);
                 if let Some(waiter) = waiters.get(value.unwrap_or(0) as usize) {
                     self.wake(Some(id), *waiter);
                 }
@@ -341,6 +374,16 @@ impl Toy {
                     return;
                 }
             },
+            Instruction::SetOneOf(variables, set) => match value {
+                Some(variable) => {
+                    self.touch(Class::Memory, Effect::Write, variable);
+                    self.variables[variable as usize] = set;
+                }
+                None => {
+                    self.choosing = Some((id, u64::from(variables)));
+                    return;
+                }
+            },
             Instruction::SkipUnless(value, count) => {
                 let skipped = if self.workers[w].register == value { 0 } else { usize::from(count) };
                 return self.skip(id, 1 + skipped);
@@ -358,6 +401,11 @@ impl Toy {
                 self.events.push(Event::Hint { worker: id, value: i64::from(value) as u64 })
             }
             Instruction::Assume(_) | Instruction::AssumeNot(_) | Instruction::Yield => {}
+            other => match (other.takes(), other.gives_back()) {
+                (Some((lock, manner)), _) => return self.lock(id, lock, manner),
+                (None, Some(place)) => self.release(id, place),
+                (None, None) => unreachable!("{other:?} is executed above"),
+            },
         }
         self.done(id);
     }
@@ -367,18 +415,29 @@ impl Toy {
     }
 
     fn wait(&mut self, id: WorkerId, condvar: u8, lock: u8, span: Option<u8>) {
-        self.release(id, lock);
+        self.release(id, (Class::Mutex, lock));
         self.touch(Class::Condvar, Effect::Write, condvar);
         self.workers[id.index()].phase = Phase::Waiting { condvar, lock };
         self.arm(id, span);
     }
 
-    /// The second half of a wait or sleep.
+    /// The second half of a wait or sleep, or of a lock that was taken.
     fn resume(&mut self, id: WorkerId) {
-        self.touch(Class::Wake, Effect::Await, id.0);
         let timed_out = self.workers[id.index()].woken == Some(true);
+        if let Phase::Locking(lock) = self.workers[id.index()].phase
+            && !timed_out
+        {
+            self.arm(id, None);
+            self.acquire(id, lock, false);
+            self.workers[id.index()].register = 1;
+            return self.done(id);
+        }
+        self.touch(Class::Wake, Effect::Await, id.0);
+        if let Phase::Locking(_) = self.workers[id.index()].phase {
+            return self.go_without(id);
+        }
         if let Phase::Waiting { lock, .. } = self.workers[id.index()].phase {
-            self.acquire(id, lock, Effect::Acquire);
+            self.acquire(id, Lock::Mutex(lock), false);
             if let Some(Instruction::WaitTimeout(..)) = self.instruction(id.index()) {
                 self.workers[id.index()].register = i8::from(timed_out);
             }
@@ -391,6 +450,10 @@ impl Toy {
         self.now = self.workers[id.index()].deadline.expect("it is armed");
         if let Phase::Waiting { condvar, .. } = self.workers[id.index()].phase {
             self.touch(Class::Condvar, Effect::Write, condvar);
+        }
+        if let Phase::Locking(lock) = self.workers[id.index()].phase {
+            // Others kept it from having the lock in time.
+            self.touch_lock(lock, Effect::Read);
         }
         self.wake(None, id);
     }

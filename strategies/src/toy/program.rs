@@ -1,6 +1,9 @@
 //! The programs of the toy machine.
 
-/// One instruction of a worker. Variables, locks and condvars are numbered from 0.
+use super::lock::{Lock, Manner};
+use crate::Class;
+
+/// One instruction of a worker. Variables, locks, rwlocks, semaphores and condvars are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
     /// Reads a variable into the worker's register.
@@ -18,7 +21,20 @@ pub enum Instruction {
     Lock(u8),
     /// The register becomes 1 if it got the lock, else 0 and the next instruction is skipped.
     TryLock(u8),
+    /// As `TryLock`, but waits for a span of time.
+    LockTimeout(u8, u8),
     Unlock(u8),
+    ReadLock(u8),
+    /// As `TryLock`; so are the next two.
+    TryReadLock(u8),
+    WriteLock(u8),
+    TryWriteLock(u8),
+    /// Gives back what the worker has of an rwlock.
+    RwUnlock(u8),
+    /// Takes one from a semaphore, which begins with 0.
+    SemaphoreWait(u8),
+    SemaphoreTryWait(u8),
+    SemaphorePost(u8),
     /// Waits at a condvar, releasing a lock and taking it again: the second half is a step of its own.
     Wait(u8, u8),
     /// As `Wait`, for a span of time at most: the register becomes 1 if it timed out, else 0.
@@ -33,6 +49,8 @@ pub enum Instruction {
     Join(u8),
     /// The register becomes a chosen value below the bound.
     Choose(u8),
+    /// Writes a constant to one of so many variables, which is chosen.
+    SetOneOf(u8, i8),
     /// Skips so many instructions unless the register has this value.
     SkipUnless(i8, u8),
     /// Goes back so many instructions unless the register has this value: a loop.
@@ -48,6 +66,34 @@ pub enum Instruction {
     Yield,
     /// Gives the explorer a hint.
     Hint(i8),
+}
+
+impl Instruction {
+    /// What it takes, and how.
+    pub(super) fn takes(self) -> Option<(Lock, Manner)> {
+        Some(match self {
+            Instruction::Lock(l) => (Lock::Mutex(l), Manner::Wait),
+            Instruction::TryLock(l) => (Lock::Mutex(l), Manner::Try),
+            Instruction::LockTimeout(l, span) => (Lock::Mutex(l), Manner::Timed(span)),
+            Instruction::ReadLock(l) => (Lock::Read(l), Manner::Wait),
+            Instruction::TryReadLock(l) => (Lock::Read(l), Manner::Try),
+            Instruction::WriteLock(l) => (Lock::Write(l), Manner::Wait),
+            Instruction::TryWriteLock(l) => (Lock::Write(l), Manner::Try),
+            Instruction::SemaphoreWait(s) => (Lock::Semaphore(s), Manner::Wait),
+            Instruction::SemaphoreTryWait(s) => (Lock::Semaphore(s), Manner::Try),
+            _ => return None,
+        })
+    }
+
+    /// The object that it gives back.
+    pub(super) fn gives_back(self) -> Option<(Class, u8)> {
+        match self {
+            Instruction::Unlock(l) => Some((Class::Mutex, l)),
+            Instruction::RwUnlock(l) => Some((Class::Rwlock, l)),
+            Instruction::SemaphorePost(s) => Some((Class::Semaphore, s)),
+            _ => None,
+        }
+    }
 }
 
 /// The workers' instructions. Worker 0 starts by itself, the others by `Spawn`, or all of them if no

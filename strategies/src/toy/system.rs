@@ -1,5 +1,6 @@
 //! The toy machine as a [`System`].
 
+use super::lock::Manner;
 use super::{Instruction, Phase, Toy};
 use crate::system::{Access, Class, Effect};
 use crate::{Event, Pick, Standing, Status, System, View};
@@ -78,8 +79,13 @@ impl System for Toy {
         let worker = match pick {
             Pick::Step(worker) => &self.workers[worker.index()],
             Pick::Timeout(worker) => {
-                if let Phase::Waiting { condvar, .. } = self.workers[worker.index()].phase {
-                    add(Class::Condvar, Effect::Write, condvar.into());
+                match self.workers[worker.index()].phase {
+                    Phase::Waiting { condvar, .. } => add(Class::Condvar, Effect::Write, condvar.into()),
+                    Phase::Locking(lock) => {
+                        let (class, number) = lock.place();
+                        add(class, Effect::Read, number.into());
+                    }
+                    _ => {}
                 }
                 add(Class::Clock, Effect::Write, 0);
                 return add(Class::Wake, Effect::Enable, worker.0.into());
@@ -93,6 +99,12 @@ impl System for Toy {
             (Phase::Waiting { lock, .. }, _) => {
                 add(Class::Wake, Effect::Await, id.0.into());
                 add(Class::Mutex, Effect::Acquire, lock.into());
+            }
+            (Phase::Locking(_), _) if worker.woken.is_some() => add(Class::Wake, Effect::Await, id.0.into()),
+            (Phase::Locking(lock), _) => {
+                let (class, number) = lock.place();
+                add(class, lock.effect(false), number.into());
+                add(Class::Clock, Effect::Write, 0);
             }
             (Phase::Sleeping, _) => add(Class::Wake, Effect::Await, id.0.into()),
             (Phase::Stuck, _) | (_, None) => {}
@@ -110,12 +122,6 @@ impl System for Toy {
                 | Instruction::Cas(v, ..) => {
                     add(Class::Memory, Effect::Write, v.into());
                 }
-                Instruction::Lock(l) => add(Class::Mutex, Effect::Acquire, l.into()),
-                Instruction::TryLock(l) if self.free(l) => {
-                    add(Class::Mutex, Effect::TryAcquire, l.into());
-                }
-                Instruction::TryLock(l) => add(Class::Mutex, Effect::Read, l.into()),
-                Instruction::Unlock(l) => add(Class::Mutex, Effect::Release, l.into()),
                 Instruction::Wait(c, l) | Instruction::WaitTimeout(c, l, _) => {
                     add(Class::Mutex, Effect::Release, l.into());
                     add(Class::Condvar, Effect::Write, c.into());
@@ -129,7 +135,21 @@ impl System for Toy {
                     add(Class::Birth, Effect::Enable, c.into());
                 }
                 Instruction::Join(c) => add(Class::End, Effect::Await, c.into()),
-                _ => {}
+                other => match (other.takes(), other.gives_back()) {
+                    (Some((lock, manner)), _) => {
+                        let (class, number) = lock.place();
+                        if self.locks.free(lock) || manner == Manner::Wait {
+                            add(class, lock.effect(manner != Manner::Wait), number.into());
+                        } else {
+                            add(class, Effect::Read, number.into());
+                            if manner != Manner::Try {
+                                add(Class::Clock, Effect::Write, 0);
+                            }
+                        }
+                    }
+                    (None, Some(place)) => add(place.0, self.locks.release_effect(place), place.1.into()),
+                    (None, None) => {}
+                },
             },
         }
     }
@@ -160,7 +180,7 @@ impl System for Toy {
             .collect();
         let half = |salt: u64| {
             let mut hasher = DefaultHasher::new();
-            (salt, &workers, &deadlines, &self.variables, &self.owners).hash(&mut hasher);
+            (salt, &workers, &deadlines, &self.variables, &self.locks).hash(&mut hasher);
             (&self.choosing, self.bug).hash(&mut hasher);
             u128::from(hasher.finish())
         };

@@ -36,7 +36,7 @@ fn every_explorer(settings: Settings) -> Vec<Box<dyn Search<Spy>>> {
 #[test]
 fn without_a_bound_it_reaches_what_plain_search_reaches() {
     let (mut most, mut total) = (0, 0);
-    for (n, (program, all)) in small(200, 1_500).into_iter().enumerate() {
+    for (n, (program, all)) in small(200, 3_000).into_iter().enumerate() {
         (most, total) = (all.states.len().max(most), total + all.states.len());
         for cache in [Capacity::Unlimited, Capacity::First(20), Capacity::Replacing(20), Capacity::Nothing] {
             let delays_step = 1 + n as u32 % 3;

@@ -1,7 +1,8 @@
 //! Depth-first search, its bounds and caches, against naive enumeration.
 
-use crate::dpor::{program, run_in_parts};
-use crate::oracle::{Truth, decisions, enumerate, run};
+use crate::dpor::{flaw, program, run_in_parts};
+use crate::faults::{Fault, Faulty};
+use crate::oracle::{Truth, decisions, enumerate, run, run_on};
 use coyote_strategies::search::bounding::Cost;
 use coyote_strategies::search::caching::Caching;
 use coyote_strategies::search::dfs::Dfs;
@@ -168,6 +169,45 @@ fn a_cache_of_classes_executes_each_once() {
         assert!(found.keys().eq(truth.classes.keys()), "{program:?}");
         assert!(found.values().all(|(_, times)| *times == 1), "{program:?}");
     }
+}
+
+#[test]
+fn a_cache_of_classes_knows_what_a_step_touched_before_it_was_gone_back_to() {
+    // A signal touches its condvar, and then chooses one of its waiters.
+    let waiter = vec![Lock(0), Wait(0, 0)];
+    let waiters: Program = vec![waiter.clone(), waiter.clone(), waiter, vec![Signal(0)]];
+    let truth = enumerate(&waiters, 20_000).expect("it is small");
+    for (program, truth) in programs(100, 5_000).chain([(waiters, truth)]) {
+        let mut search = Dfs::<Faulty>::new(Cost::Nothing, None, Caching::Classes, None);
+        let mut system = Faulty::new(&program, Fault::Forgetful);
+        let found = run_on(&mut search, &mut system, &program).unwrap();
+        assert_eq!(flaw(&truth, &found), None, "{program:?}");
+    }
+}
+
+/// Where executions are cut off, a state that is reached once more and sooner may lead to another end.
+#[test]
+fn a_cache_of_states_loses_no_end_within_a_bound_on_steps() {
+    let mut unfinished = 0;
+    for (program, _) in programs(400, 1_000) {
+        for steps_max in 3..8 {
+            let ends = |caching| {
+                let mut search = Dfs::<Faulty>::new(Cost::Nothing, None, caching, None);
+                let mut system = Faulty::new(&program, Fault::Bounded(steps_max));
+                let mut ends = BTreeSet::new();
+                while let Advance::Ended(status) = search.advance(&mut system, u64::MAX) {
+                    if status != Status::Unfinished {
+                        ends.insert(system.fingerprint());
+                    }
+                }
+                (ends, search.counts().unfinished)
+            };
+            let (plain, cut_off) = ends(Caching::Nothing);
+            assert_eq!(ends(Caching::States).0, plain, "{steps_max} {program:?}");
+            unfinished += cut_off;
+        }
+    }
+    assert!(unfinished > 1_000, "{unfinished}");
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub enum Fault {
     AnnouncedOnly,
     /// Not a fault: a restored state has forgotten what its step touched before it asked for a value.
     Forgetful,
+    /// Not a fault: executions are cut off after so many steps.
+    Bounded(u64),
     /// A snapshot is of the state where the one before was taken.
     WrongSnapshot,
 }
@@ -50,7 +52,10 @@ impl System for Faulty {
     type Snapshot = Toy;
 
     fn status(&self) -> Status {
-        self.toy.status()
+        match (self.toy.status(), self.fault) {
+            (Status::Ready, Fault::Bounded(steps)) if self.toy.view().step >= steps => Status::Unfinished,
+            (status, _) => status,
+        }
     }
     fn cut_short(&self) -> bool {
         self.fault != Fault::EndsIgnored && self.toy.cut_short()

@@ -140,8 +140,9 @@ fn dependent(a: &[Access], b: &[Access]) -> bool {
     let mut pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
     pairs.any(|(x, y)| {
         let met = x.class == y.class && bytes(x).any(|byte| bytes(y).contains(&byte));
-        let both = |effect| x.effect == effect && y.effect == effect;
-        met && !both(Effect::Read) && !both(Effect::Await)
+        let both = |effects: &[Effect]| effects.contains(&x.effect) && effects.contains(&y.effect);
+        let shares = [Effect::Share, Effect::TryShare, Effect::Unshare];
+        met && !both(&[Effect::Read]) && !both(&[Effect::Await]) && !both(&shares)
     })
 }
 

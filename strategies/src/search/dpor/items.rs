@@ -25,6 +25,7 @@ impl<S: System> Dpor<S> {
         let status = system.status();
         if status.is_final() {
             self.count(status);
+            self.finished += 1;
             return Ok(Some(status));
         }
         self.push_picks(system, None);
@@ -75,6 +76,7 @@ impl<S: System> Dpor<S> {
             node.inherited = node.asleep.end;
         }
         for choice in self.choices[node.choices.clone()].iter_mut().filter(|c| c.state == State::Idle) {
+            choice.drowsy |= branch.tried.iter().any(|tried| tried.pick == choice.pick);
             if branch.tried.iter().any(|tried| tried.whole && tried.pick == choice.pick) {
                 choice.state = State::Asleep;
             } else if branch.todo.contains(&Decision::Pick(choice.pick)) {

@@ -8,10 +8,13 @@
 //!
 //! Where this differs from the paper:
 //! - An event is a step with the values chosen in it. A pick in a backtrack set stands for all values of
-//!   its step; sleep sets hold events, as one value may wake when another does not.
+//!   its step; sleep sets hold events, as one value may wake when another does not. What wakes a value that
+//!   still sleeps is not found by a step with another one. So a state goes on with a pick of which no value
+//!   sleeps, and with all if there is none.
 //! - Dependence comes from executed footprints. A step that sleeps keeps the one that it had.
 //! - A step races with the Acquire of its lock's former owner, not with the Release that it waited for.
-//!   Workers blocked in the end have their races found as if they had gone on, else deadlocks are lost.
+//!   Workers blocked in the end, or until their time is up, have their races found as if they had gone on,
+//!   else deadlocks are lost.
 //! - A step that ends the execution for all depends on everything.
 //! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
 //!   a step cancels or overtakes is tried before that step.
@@ -31,7 +34,7 @@ use super::clocks::Clocks;
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
 use crate::system::{Access, Decision, Status, System, decide};
-use crate::{Operation, Pick};
+use crate::{Operation, Pick, Standing};
 use races::Scratch;
 use sleep::{Sleep, value};
 use spins::Mark;
@@ -56,6 +59,8 @@ enum State {
 struct Choice {
     pick: Pick,
     state: State,
+    /// Some of its values sleep, maybe all.
+    drowsy: bool,
 }
 
 /// A state of the path.
@@ -146,6 +151,13 @@ impl<S: System> Dpor<S> {
     /// Makes a decision in the state of the last node. Returns how the execution ended, if it did and counts.
     fn execute(&mut self, system: &mut S, decision: Decision) -> Option<Advance> {
         self.path.truncate(self.nodes.len() - 1);
+        if let Decision::Pick(Pick::Timeout(worker)) = decision
+            && system.view().workers[worker.index()].standing == Standing::Blocked
+            && !self.replaying
+        {
+            // It might have had its lock in time.
+            self.find_races_of(system, Pick::Step(worker), false);
+        }
         self.path.push(decision);
         let node = self.nodes.last_mut().expect("a node to go on from");
         node.fresh = false;
@@ -167,7 +179,7 @@ impl<S: System> Dpor<S> {
             self.push_picks(system, Some(pick));
             return if self.replaying { None } else { self.look(system, pick) };
         }
-        self.find_races_of_blocked(system, status == Status::Unfinished);
+        self.find_races_of_blocked(system, last || status == Status::Unfinished);
         let counted = self.count(status);
         self.retract(last);
         counted.then_some(Advance::Ended(status))
@@ -198,10 +210,11 @@ impl<S: System> Dpor<S> {
     fn look(&mut self, system: &mut S, pick: Pick) -> Option<Advance> {
         self.stop_spinning(system, pick);
         let node = self.nodes.last().expect("the state's node");
-        let choices = &self.choices[node.choices.clone()];
-        if choices.iter().any(|choice| choice.state == State::Idle) {
+        let choices = &mut self.choices[node.choices.clone()];
+        if choices.iter().any(|choice| choice.state == State::Idle && !choice.drowsy) {
             return None;
         }
+        choices.iter_mut().filter(|c| c.state == State::Idle).for_each(|c| c.state = State::Todo);
         let asleep = node.asleep.clone();
         let all_spin = choices.iter().all(|choice| self.sleep.spinning(asleep.clone(), choice.pick));
         self.find_races_of_blocked(system, false);
@@ -240,7 +253,8 @@ impl<S: System> Dpor<S> {
         for pick in steps.chain(view.timeout.map(Pick::Timeout)) {
             let covered = self.sleep.covers(asleep.clone(), pick);
             let state = if covered { State::Asleep } else { State::Idle };
-            self.choices.push(Choice { pick, state });
+            let drowsy = covered || self.sleep.covers_some(asleep.clone(), pick);
+            self.choices.push(Choice { pick, state, drowsy });
         }
         self.partial = None;
         let run = self.run();
@@ -334,14 +348,15 @@ impl<S: System> Dpor<S> {
             return Some(Decision::Value(value));
         }
         let choices = &self.choices[node.choices.clone()];
-        let wanted = |state| choices.iter().filter(move |c| c.state == state).map(|c| c.pick);
         let same = self.clocks.events().last().map(|event| event.process);
         let idle = || {
-            let same = wanted(State::Idle).find(|pick| Some(super::clocks::process(*pick)) == same);
-            same.or_else(|| wanted(State::Idle).next())
+            let mut idle = choices.iter().filter(|c| c.state == State::Idle && !c.drowsy);
+            let first = idle.clone().next();
+            idle.find(|c| Some(super::clocks::process(c.pick)) == same).or(first)
         };
-        let pick = wanted(State::Todo).next().or_else(|| if node.fresh { idle() } else { None });
-        pick.map(Decision::Pick)
+        let asked = choices.iter().find(|c| c.state == State::Todo);
+        let choice = asked.or_else(|| if node.fresh { idle() } else { None });
+        choice.map(|c| Decision::Pick(c.pick))
     }
 
     /// Whether the present step need not be tried with this value.

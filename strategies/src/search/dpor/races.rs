@@ -42,33 +42,37 @@ impl<S: System> Dpor<S> {
     }
 
     /// Nobody goes on, or only who sleeps or spins. A worker that is still blocked has not executed what it
-    /// waits for, but could have in another order. `unfinished`: the same is true of all that could still be
-    /// picked.
-    pub(super) fn find_races_of_blocked(&mut self, system: &S, unfinished: bool) {
-        let timeout = system.view().timeout.filter(|_| unfinished).map(Pick::Timeout);
+    /// waits for, but could have in another order. `cut_off`: the same is true of all that could still be
+    /// picked, or that the last step made possible when it ended the execution.
+    pub(super) fn find_races_of_blocked(&mut self, system: &S, cut_off: bool) {
+        let timeout = system.view().timeout.filter(|_| cut_off).map(Pick::Timeout);
         let workers = (0..system.view().workers.len() as u32).map(|worker| Pick::Step(WorkerId(worker)));
         for pick in workers.chain(timeout) {
             let standing = system.view().workers[pick.worker().index()].standing;
             let possible = matches!(pick, Pick::Timeout(_)) || standing == Standing::Enabled;
-            if standing == Standing::Ended || possible && !unfinished {
-                continue;
+            if standing != Standing::Ended && (cut_off || !possible) {
+                self.find_races_of(system, pick, possible);
             }
-            let mut announced = std::mem::take(&mut self.scratch.announced);
-            announced.clear();
-            system.announced(pick, &mut announced);
-            if possible || !self.awaits_what_never_came(process(pick), &announced) {
-                announced.retain(|access| possible || access.effect != Effect::Await);
-                let start = self.touched.len();
-                self.touched.extend(&announced);
-                let footprint = start..self.touched.len();
-                self.find_races(process(pick), footprint, signature(&announced), false);
-                for race in 0..self.scratch.races.len() {
-                    self.reverse(self.scratch.races[race], pick, 0..0);
-                }
-                self.touched.truncate(start);
-            }
-            self.scratch.announced = announced;
         }
+    }
+
+    /// Finds the races of a pick that is not executed. `possible`: it could be now.
+    pub(super) fn find_races_of(&mut self, system: &S, pick: Pick, possible: bool) {
+        let mut announced = std::mem::take(&mut self.scratch.announced);
+        announced.clear();
+        system.announced(pick, &mut announced);
+        if possible || !self.awaits_what_never_came(process(pick), &announced) {
+            announced.retain(|access| possible || access.effect != Effect::Await);
+            let start = self.touched.len();
+            self.touched.extend(&announced);
+            let footprint = start..self.touched.len();
+            self.find_races(process(pick), footprint, signature(&announced), false);
+            for race in 0..self.scratch.races.len() {
+                self.reverse(self.scratch.races[race], pick, 0..0);
+            }
+            self.touched.truncate(start);
+        }
+        self.scratch.announced = announced;
     }
 
     /// Whether a blocked process waits for something that no order of the same events gives it.
@@ -205,7 +209,8 @@ impl<S: System> Dpor<S> {
 
     /// Picks that were possible before the last one, and that it took away for good: all others if it
     /// ended the execution, else timeouts that it cancelled or overtook, and what a worker would have done
-    /// had its time not been up. Who became blocked has its race found when it goes on, or in the end.
+    /// had its time not been up. Who became blocked has its race found when it goes on, or its
+    /// time is up, or in the end.
     fn try_displaced(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
         let view = system.view();
         for choice in &mut self.choices[self.nodes[depth].choices.clone()] {

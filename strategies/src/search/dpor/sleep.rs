@@ -50,6 +50,11 @@ impl Sleep {
         self.sleepers[set].iter().any(|s| s.whole && s.pick == pick)
     }
 
+    /// Whether the pick need not be tried with some values.
+    pub fn covers_some(&self, set: Range<usize>, pick: Pick) -> bool {
+        self.sleepers[set].iter().any(|s| s.pick == pick)
+    }
+
     /// Whether the pick need not be tried with the values in these decisions.
     pub fn contains(&self, set: Range<usize>, pick: Pick, values: impl Iterator<Item = u64> + Clone) -> bool {
         let same = |s: &Sleeper| self.values[s.values.clone()].iter().copied().eq(values.clone());
