@@ -1,0 +1,16 @@
+;; The size of a block is a product, or not the first parameter.
+(module
+  (memory 1)
+  (func $touch (i32.store (i32.const 64) (i32.const 1)))
+  (func $calloc (param $count i32) (param $size i32) (result i32)
+    (call $touch)
+    (i32.const 4096))
+  (func $aligned_alloc (param $alignment i32) (param $size i32) (result i32)
+    (call $touch)
+    (i32.const 4096))
+  (func $reallocarray (param $block i32) (param $count i32) (param $size i32) (result i32)
+    (call $touch)
+    (i32.const 4096))
+  (func (export "coyote.test.t")
+    (drop (call $reallocarray (call $calloc (i32.const 3) (i32.const 8)) (i32.const 6) (i32.const 8)))
+    (drop (call $aligned_alloc (i32.const 64) (i32.const 128)))))
