@@ -72,7 +72,7 @@ pub enum BugKind {
 }
 
 impl BugKind {
-    pub const ALL: [BugKind; 14] = [
+    pub const ALL: [BugKind; 15] = [
         BugKind::Deadlock,
         BugKind::Livelock,
         BugKind::Assertion,

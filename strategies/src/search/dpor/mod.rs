@@ -156,7 +156,7 @@ impl<S: System> Dpor<S> {
             && !self.replaying
         {
             // It might have had its lock in time.
-            self.find_races_of(system, Pick::Step(worker));
+            self.find_races_of(system, Pick::Step(worker), false);
         }
         self.path.push(decision);
         let node = self.nodes.last_mut().expect("a node to go on from");
@@ -179,11 +179,7 @@ impl<S: System> Dpor<S> {
             self.push_picks(system, Some(pick));
             return if self.replaying { None } else { self.look(system, pick) };
         }
-        let unfinished = status == Status::Unfinished;
-        self.find_races_of_blocked(system, last || unfinished);
-        if unfinished && let Some(worker) = system.view().timeout {
-            self.find_races_of(system, Pick::Timeout(worker));
-        }
+        self.find_races_of_blocked(system, last || status == Status::Unfinished);
         let counted = self.count(status);
         self.retract(last);
         counted.then_some(Advance::Ended(status))
@@ -214,10 +210,11 @@ impl<S: System> Dpor<S> {
     fn look(&mut self, system: &mut S, pick: Pick) -> Option<Advance> {
         self.stop_spinning(system, pick);
         let node = self.nodes.last().expect("the state's node");
-        let choices = &self.choices[node.choices.clone()];
-        if choices.iter().any(|choice| choice.state != State::Asleep) {
+        let choices = &mut self.choices[node.choices.clone()];
+        if choices.iter().any(|choice| choice.state == State::Idle && !choice.drowsy) {
             return None;
         }
+        choices.iter_mut().filter(|c| c.state == State::Idle).for_each(|c| c.state = State::Todo);
         let asleep = node.asleep.clone();
         let all_spin = choices.iter().all(|choice| self.sleep.spinning(asleep.clone(), choice.pick));
         self.find_races_of_blocked(system, false);

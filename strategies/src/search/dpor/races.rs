@@ -42,21 +42,22 @@ impl<S: System> Dpor<S> {
     }
 
     /// Nobody goes on, or only who sleeps or spins. A worker that is still blocked has not executed what it
-    /// waits for, but could have in another order. `stopped`: who is enabled does not go on either, since the
-    /// last step ended the execution or it was cut off.
-    pub(super) fn find_races_of_blocked(&mut self, system: &S, stopped: bool) {
-        for worker in 0..system.view().workers.len() {
-            let standing = system.view().workers[worker].standing;
-            if standing == Standing::Blocked || stopped && standing == Standing::Enabled {
-                self.find_races_of(system, Pick::Step(WorkerId(worker as u32)));
+    /// waits for, but could have in another order. `cut_off`: the same is true of all that could still be
+    /// picked, or that the last step made possible when it ended the execution.
+    pub(super) fn find_races_of_blocked(&mut self, system: &S, cut_off: bool) {
+        let timeout = system.view().timeout.filter(|_| cut_off).map(Pick::Timeout);
+        let workers = (0..system.view().workers.len() as u32).map(|worker| Pick::Step(WorkerId(worker)));
+        for pick in workers.chain(timeout) {
+            let standing = system.view().workers[pick.worker().index()].standing;
+            let possible = matches!(pick, Pick::Timeout(_)) || standing == Standing::Enabled;
+            if standing != Standing::Ended && (cut_off || !possible) {
+                self.find_races_of(system, pick, possible);
             }
         }
     }
 
-    /// Finds the races of what would be done next, be it possible or not.
-    pub(super) fn find_races_of(&mut self, system: &S, pick: Pick) {
-        let possible = matches!(pick, Pick::Timeout(_))
-            || system.view().workers[pick.worker().index()].standing == Standing::Enabled;
+    /// Finds the races of a pick that is not executed. `possible`: it could be now.
+    pub(super) fn find_races_of(&mut self, system: &S, pick: Pick, possible: bool) {
         let mut announced = std::mem::take(&mut self.scratch.announced);
         announced.clear();
         system.announced(pick, &mut announced);
