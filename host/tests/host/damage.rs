@@ -228,7 +228,7 @@ fn a_search_that_needs_too_much_memory_stops_with_what_it_has() {
     let directory = tempfile::tempdir().unwrap();
     let counts = super::examples::module_path("counts");
     let base = ["test", counts.to_str().unwrap(), "--test", "rmw_3x4", "-s", "delay-bounding", "--seed", "0"];
-    let stopped = process::run(directory.path(), &[&base[..], &["-t", "600", "--search-memory", "150"]].concat());
+    let stopped = process::run(directory.path(), &[&base[..], &["-t", "600", "--search-memory", "100"]].concat());
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
     let verdict = stopped.line("... Not everything was explored: ");
     assert!(verdict.contains("what is left has used up the memory that it may have"), "{verdict}");

@@ -110,7 +110,7 @@ impl<S: System> Dfs<S> {
         let complete = whole && cost == Cost::Nothing && max.is_none() && caching == Caching::States;
         let mut levels = BTreeMap::<u32, Vec<Item>>::new();
         for item in items.unwrap_or_else(|| vec![Item::default()]) {
-            let level = item.branches.iter().map(|branch| branch.spent).max().unwrap_or(0);
+            let level = item.branches.iter().map(|branch| branch.spent.max(branch.least)).max().unwrap_or(0);
             levels.entry(level).or_default().push(item);
         }
         Dfs {
@@ -307,7 +307,7 @@ impl<S: System> Dfs<S> {
                 continue;
             }
             let depth = self.path.len() as u32;
-            let branches = vec![Branch { depth, todo, spent, ..Branch::default() }];
+            let branches = vec![Branch { depth, todo, spent, least: level, ..Branch::default() }];
             let prefix = self.prefixes.of(&self.path);
             self.levels.entry(level).or_default().push(Item { prefix, branches });
         }

@@ -143,6 +143,10 @@ pub struct Branch {
     pub values: Range<u64>,
     /// What the search has spent of its bound (preemptions, delays) to get here.
     pub spent: u32,
+    /// What an execution through here that tries something of the above costs at least, as far as that is known: of
+    /// no matter but for the order in which a bounding search goes on with what it stored.
+    #[serde(default)]
+    pub least: u32,
 }
 
 /// A step that need not be executed again as long as nothing that depends on it was executed.

@@ -243,6 +243,28 @@ fn work_can_be_given_away_and_stored_at_any_time() {
     }
 }
 
+/// What waits for a level waits for it after it was stored, too: to find out again what it costs would be to
+/// execute its prefix for nothing.
+#[test]
+fn stored_items_are_begun_once() {
+    for (program, _) in programs(50, 500) {
+        for kind in [Cost::Preemptions, Cost::Delays] {
+            let mut whole = dfs(kind, None, Caching::Nothing);
+            run(&mut whole, &program);
+            let (mut first, mut toy) = (dfs(kind, None, Caching::Nothing), Toy::new(program.clone()));
+            (0..5).for_each(|_| _ = first.advance(&mut toy, u64::MAX));
+            let items = Search::<Toy>::save(&first);
+            // The one that was interrupted is begun again.
+            let again = items.iter().map(|item| item.prefix.len()).max().unwrap_or(0) as u64;
+            let mut rest = Dfs::<Toy>::new(kind, None, Caching::Nothing, Some(items));
+            run(&mut rest, &program);
+            let [whole, first, rest] = [&whole, &first, &rest].map(|search| Search::<Toy>::counts(search));
+            assert_eq!(first.executions + rest.executions, whole.executions);
+            assert!(first.steps + rest.steps <= whole.steps + again, "{kind:?}: {first:?} and {rest:?}, {whole:?}");
+        }
+    }
+}
+
 #[test]
 fn a_program_without_steps_has_one_execution() {
     let program: Program = vec![vec![], vec![]];

@@ -109,7 +109,7 @@ impl<S: System> Dpor<S> {
                 tried: self.sleep.tried(from..node.asleep.end, &self.touched).collect(),
                 todo: self.picks(depth, |state| state == State::Todo),
                 values: node.values.clone(),
-                spent: 0,
+                ..Branch::default()
             });
         }
         Item { prefix: self.path[..self.nodes.len() - 1].into(), branches }
