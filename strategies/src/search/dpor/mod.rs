@@ -260,13 +260,6 @@ impl<S: System> Dpor<S> {
         let run = self.run();
         self.push(Node { run, choices: from..self.choices.len(), asleep, ..self.blank(self.nodes.len()) });
         let awake = self.choices[from..].iter().filter(|c| c.state == State::Idle).count();
-        if awake > 0 && !self.replaying && self.choices[from..].iter().all(|c| c.drowsy) {
-            self.choices[from..]
-                .iter_mut()
-                .filter(|c| c.state == State::Idle)
-                .for_each(|c| c.state = State::Todo);
-            self.find_races_of_blocked(system, false);
-        }
         self.save_state(system, awake > 1);
     }
 
