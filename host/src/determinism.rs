@@ -12,7 +12,7 @@
 use crate::execution::Execution;
 use crate::machine::conductor::Choice;
 use crate::machine::{MachineError, Part};
-use crate::outcome::{Bound, Outcome};
+use crate::outcome::{Bound, BugKind, Outcome};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{Decision, Iteration, Strategy};
 
@@ -99,6 +99,11 @@ pub fn check(
     fair: bool,
     iteration: Iteration,
 ) -> Result<u64, MachineError> {
+    // Driven step by step, nobody looks for livelocks: the choices just end.
+    let outcome = match outcome {
+        Outcome::Bug(bug) if bug.kind == BugKind::Livelock => &Outcome::Abandoned,
+        outcome => outcome,
+    };
     let inline = Course::inline(execution, outcome);
     // It gives up where a choice is not possible, and the course ends there.
     let mut follow = Follow::new(inline.choices.iter().map(|choice| Decision::from(*choice)).collect(), fair);

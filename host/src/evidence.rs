@@ -14,6 +14,11 @@ pub enum Evidence {
     Deadlock {
         blocked: usize,
     },
+    /// No end can be reached: so many workers spin, and so many wait.
+    Livelock {
+        spinning: usize,
+        waiting: usize,
+    },
     Trap(Trap),
     /// A worker's stack is too small.
     StackTooSmall,
@@ -155,6 +160,16 @@ impl Evidence {
             Evidence::Deadlock { blocked: 1 } => "1 worker is blocked and nobody is left to wake it".into(),
             Evidence::Deadlock { blocked } => {
                 format!("{blocked} workers are blocked and nobody is left to wake them")
+            }
+            Evidence::Livelock { spinning, waiting } => {
+                let spins = if *spinning == 1 { "spins" } else { "spin" };
+                let waits = match waiting {
+                    0 => String::new(),
+                    1 => " and 1 waits".into(),
+                    n => format!(" and {n} wait"),
+                };
+                let workers = counted(*spinning as u64, "worker");
+                format!("{workers} {spins} for ever{waits}: from here no end can be reached")
             }
             Evidence::Trap(trap) => trap.message(),
             Evidence::StackTooSmall => "the worker's stack is too small".into(),

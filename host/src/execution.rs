@@ -5,7 +5,8 @@
 
 use crate::artifact::Artifact;
 use crate::granules::{Granules, Sharing};
-use crate::machine::conductor::{Choice, Conductor, Limits};
+use crate::livelock::{self, Effort, Livelock};
+use crate::machine::conductor::{Choice, Conductor, Limits, Looks};
 use crate::machine::host::World;
 use crate::machine::{Machine, MachineError, Snapshot};
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
@@ -14,8 +15,9 @@ use crate::runtime::{AtExit, Faults, Runtime, Start, Timers};
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
+use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{
-    Access, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View,
+    Access, Decision, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -116,6 +118,11 @@ pub struct Execution {
     entered: bool,
     /// Set once an iteration cannot go on for a reason of ours.
     error: Option<MachineError>,
+    /// When [`Execution::run`] asks whether an iteration is in a livelock.
+    looks: Looks,
+    /// How many states may follow a livelock for it to be proved.
+    pub livelock_states_max: usize,
+    livelock: Option<Livelock>,
 }
 
 impl Execution {
@@ -149,7 +156,7 @@ impl Execution {
             let Some(entry) = artifact.entry(export) else { continue };
             let runtime = begin(&machine, entry, Faults::default());
             machine.set_start(runtime);
-            let mut execution = Execution { machine, test: test.clone(), entered: false, error: None };
+            let mut execution = Execution::of(machine, test);
             let walk = Box::new(RandomWalk::default());
             let (outcome, _) = execution.run(walk, Iteration { seed: 0, index: 0 })?;
             if outcome != Outcome::Passed {
@@ -179,11 +186,23 @@ impl Execution {
         }
         machine.set_start(start);
         machine.leaks = settings.leaks;
-        let mut execution = Execution { machine, test: test.clone(), entered: false, error: None };
+        let mut execution = Execution::of(machine, test);
         if test.harness.is_some() {
             execution.follow_harness()?;
         }
         Ok(execution)
+    }
+
+    fn of(machine: Machine, test: &Test) -> Execution {
+        Execution {
+            machine,
+            test: test.clone(),
+            entered: false,
+            error: None,
+            looks: Looks::WhenSuspicious,
+            livelock_states_max: livelock::STATES_MAX,
+            livelock: None,
+        }
     }
 
     /// Runs a test harness until it calls the test function, and makes iterations start there. If it
@@ -256,10 +275,12 @@ impl Execution {
     ) -> Result<(Outcome, Box<dyn Strategy>), MachineError> {
         strategy.begin(iteration);
         self.machine.conductor_mut().fair = strategy.fair();
+        self.machine.conductor_mut().looks = self.looks;
         self.machine.conductor_mut().runtime.footprint.recording = false;
+        self.livelock = None;
         self.machine.begin()?;
         self.machine.conductor_mut().strategy = Some(strategy);
-        let result = self.machine.run();
+        let result = self.run_and_look();
         let conductor = self.machine.conductor_mut();
         let mut strategy = conductor.strategy.take().expect("nobody else takes it");
         result?;
@@ -281,6 +302,61 @@ impl Execution {
         self.machine.conductor().cancelled
     }
 
+    /// Lets the guest run to the end of the iteration. Where the conductor leaves it to be looked at, a livelock
+    /// is such an end.
+    fn run_and_look(&mut self) -> Result<(), MachineError> {
+        loop {
+            self.machine.run()?;
+            let conductor = self.machine.conductor();
+            if !conductor.looking || conductor.outcome.is_some() {
+                return Ok(());
+            }
+            let steps = conductor.runtime.steps();
+            // What is just suspicious is not worth much: it is suspicious again at twice as many steps.
+            let walk_max = match self.looks {
+                Looks::After(_) => self.livelock_states_max,
+                _ => usize::try_from(steps / 16).unwrap_or(usize::MAX).clamp(64, 2_048),
+            };
+            let effort = Effort { states_max: self.livelock_states_max, walk_max };
+            self.livelock = livelock::prove(self, effort)?;
+            let conductor = self.machine.conductor_mut();
+            match &self.livelock {
+                Some(livelock) => conductor.outcome = Some(Outcome::Bug(livelock.bug())),
+                None => conductor.go_on(),
+            }
+            if conductor.outcome.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Executes these choices, and nothing more: they have led into a livelock, or else the outcome is another.
+    pub fn run_into_livelock(&mut self, path: &[Decision], fair: bool) -> Result<Outcome, MachineError> {
+        let follow = Box::new(Follow::new(path.to_vec(), fair));
+        let result = self.looking(Looks::After(path.len()), |execution| {
+            execution.run(follow, Iteration { seed: 0, index: 0 })
+        });
+        Ok(result?.0)
+    }
+
+    /// Does something while iterations are looked at at other times.
+    pub fn looking<R>(&mut self, looks: Looks, function: impl FnOnce(&mut Execution) -> R) -> R {
+        let usual = std::mem::replace(&mut self.looks, looks);
+        let result = function(self);
+        self.looks = usual;
+        result
+    }
+
+    /// The bound on steps of all iterations from now on, instead of that of their fairness.
+    pub fn set_bound(&mut self, bound: Option<u64>) {
+        self.machine.conductor_mut().bound = bound;
+    }
+
+    /// What the iteration that has just ended by a livelock runs in for ever.
+    pub fn livelock(&self) -> Option<&Livelock> {
+        self.livelock.as_ref()
+    }
+
     /// What statistics want to know of the iteration that just ended.
     pub fn record(&self, fair: bool) -> IterationRecord {
         let conductor = self.machine.conductor();
@@ -295,6 +371,7 @@ impl Execution {
                 Some(Outcome::Bug(bug)) => bug.kind == BugKind::MaxSteps,
                 _ => false,
             },
+            livelock: self.livelock.is_some(),
             buggy: conductor.outcome.as_ref().is_some_and(Outcome::is_bug),
             abandoned: matches!(conductor.outcome, Some(Outcome::Abandoned)),
         }
@@ -302,6 +379,7 @@ impl Execution {
 
     /// Goes back to the start snapshot, to be driven as a [`System`] from there.
     pub fn begin(&mut self) -> Result<(), MachineError> {
+        self.machine.conductor_mut().looks = Looks::Never;
         self.machine.begin()?;
         let conductor = self.machine.conductor_mut();
         conductor.strategy = None;
@@ -379,7 +457,7 @@ impl System for Execution {
         let conductor = self.machine.conductor();
         match &conductor.outcome {
             Some(Outcome::Bug(bug)) if bug.kind != BugKind::Leak => {
-                !matches!(bug.kind, BugKind::Deadlock | BugKind::MaxSteps)
+                !matches!(bug.kind, BugKind::Deadlock | BugKind::Livelock | BugKind::MaxSteps)
             }
             Some(Outcome::Passed | Outcome::Abandoned | Outcome::Bug(_)) => {
                 conductor.exited || conductor.runtime.killed()

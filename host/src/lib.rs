@@ -11,13 +11,14 @@
 //! - [`determinism`]: an iteration executed again, compared after every step.
 //! - [`explore`]: many iterations, or a search, on all cores.
 //! - [`options`]: what changes the meaning of a decision, and so is named in traces.
+//! - [`livelock`]: whether an iteration can end at all.
 //! - [`outcome`]: how an iteration ended.
 //! - [`evidence`], [`identity`]: what a bug consists of, and what makes two the same.
 //! - [`record`]: an iteration as a trace, a trace as a schedule.
 //! - [`trace`]: schedules on disk.
 //! - [`replay`]: a stored schedule, executed again.
 //! - [`symbols`]: places as functions and source lines.
-//! - [`statistics`], [`report`]: what the user is told.
+//! - [`verdict`], [`statistics`], [`report`]: what the user is told.
 //! - [`cache`]: instrumented modules on disk.
 //! - [`libtest`]: test binaries of cargo, whose tests their own harness lists.
 //! - [`tester`]: all of this for a program that tests modules.
@@ -36,6 +37,7 @@ pub mod explore;
 pub mod granules;
 pub mod identity;
 pub mod libtest;
+pub mod livelock;
 pub mod machine;
 pub mod options;
 pub mod outcome;
@@ -47,6 +49,7 @@ pub mod statistics;
 pub mod symbols;
 pub mod tester;
 pub mod trace;
+pub mod verdict;
 pub mod words;
 pub mod world;
 

@@ -6,6 +6,7 @@
 //! means that does not name an option, which may be older than that, in [`RunOption::unnamed`].
 
 use crate::execution::Settings;
+use crate::record;
 use crate::runtime::{AtExit, Timers};
 use crate::world::{Mapping, World};
 use clap::ValueEnum;
@@ -216,6 +217,12 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionErr
         }
     }
     for (name, value) in named {
+        if [record::BOUND, record::LIVELOCK_STATES].contains(&name.as_str()) {
+            // Of the iteration and not of the run: replay reads it where it needs it.
+            let wrong = || OptionError::Value { name: name.clone(), value: value.clone() };
+            value.parse::<u64>().map_err(|_| wrong())?;
+            continue;
+        }
         let row = RUN_OPTIONS.iter().find(|row| row.name == name);
         let row = row.ok_or_else(|| OptionError::Unknown(name.clone()))?;
         let wrong = || OptionError::Value { name: name.clone(), value: value.clone() };

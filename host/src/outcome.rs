@@ -40,6 +40,8 @@ impl Outcome {
 pub enum BugKind {
     /// Nobody can go on, and somebody should.
     Deadlock,
+    /// Somebody can always go on, and no end can be reached: see [`crate::livelock`].
+    Livelock,
     /// An assertion or failure that the guest reported.
     Assertion,
     /// A panic of a Rust program that ended it.
@@ -72,6 +74,7 @@ pub enum BugKind {
 impl BugKind {
     pub const ALL: [BugKind; 14] = [
         BugKind::Deadlock,
+        BugKind::Livelock,
         BugKind::Assertion,
         BugKind::Panic,
         BugKind::Trap,
@@ -90,6 +93,7 @@ impl BugKind {
     pub fn name(self) -> &'static str {
         match self {
             BugKind::Deadlock => "deadlock",
+            BugKind::Livelock => "livelock",
             BugKind::Assertion => "assertion",
             BugKind::Panic => "panic",
             BugKind::Trap => "trap",

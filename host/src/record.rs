@@ -4,6 +4,7 @@ use crate::artifact::Artifact;
 use crate::execution::Execution;
 use crate::granules::Sharing;
 use crate::identity::{Identity, Party};
+use crate::livelock::STATES_MAX;
 use crate::machine::conductor::Choice;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::trace::{Decision, Header, Trace};
@@ -86,10 +87,38 @@ pub fn identity(execution: &Execution, bug: &Bug) -> Identity {
     let parties = match (bug.worker, bug.kind) {
         (Some(worker), _) => vec![worker],
         (None, BugKind::Deadlock) => runtime.stuck(),
+        (None, BugKind::Livelock) => {
+            execution.livelock().iter().flat_map(|l| l.spinning.iter().map(|spin| spin.worker)).collect()
+        }
         (None, _) => Vec::new(),
     };
     let party = |id| Party { worker: runtime.worker(id).path.clone(), stack: execution.machine().stack(id) };
     Identity::new(bug.evidence.detail(), parties.into_iter().map(party).collect())
+}
+
+/// A trace's option for the bound on steps that held, if it is not the one that holds under replay.
+pub const BOUND: &str = "bound";
+/// A trace's option for how many states may follow a livelock, if that is not the usual.
+pub const LIVELOCK_STATES: &str = "livelock-states";
+
+/// Options that a trace has to name of the iteration that the execution has just ended, beside those of the run.
+pub fn bounds(execution: &Execution) -> Vec<(String, String)> {
+    let conductor = execution.machine().conductor();
+    let (bound, states) = (conductor.steps_max(), execution.livelock_states_max);
+    let mut options = Vec::new();
+    if bound != conductor.limits.fair_steps_max {
+        options.push((BOUND.into(), bound.to_string()));
+    }
+    if states != STATES_MAX {
+        options.push((LIVELOCK_STATES.into(), states.to_string()));
+    }
+    options
+}
+
+/// The number that an option of the trace has.
+pub fn number(trace: &Trace, name: &str) -> Option<u64> {
+    let option = trace.header.options.iter().find(|(n, _)| n == name);
+    option.and_then(|(_, value)| value.parse().ok())
 }
 
 /// The kind under which an operation's site stands in the table: both halves of a wait are announced

@@ -4,7 +4,8 @@ use crate::execution::Execution;
 use crate::granules::Sharing;
 use crate::identity::Identity;
 use crate::machine::MachineError;
-use crate::outcome::Outcome;
+use crate::machine::conductor::Looks;
+use crate::outcome::{BugKind, Outcome};
 use crate::record;
 use crate::trace::Trace;
 use coyote_instrumenter::Location;
@@ -69,7 +70,7 @@ pub fn replay(execution: &mut Execution, trace: &Trace, lenient: bool) -> Result
 fn follow(execution: &mut Execution, trace: &Trace) -> Result<Replayed, MachineError> {
     let schedule = record::schedule(trace, &execution.machine().artifact().table);
     let replay = Arc::new(Mutex::new(Replay::strict(schedule)));
-    let outcome = run(execution, trace, &replay)?;
+    let outcome = run(execution, trace, &replay, false)?;
     let replay = replay.lock().expect("the run is over");
     replayed(execution, trace, outcome, replay.position(), replay.divergence())
 }
@@ -80,7 +81,7 @@ fn follow_leniently(execution: &mut Execution, trace: &Trace) -> Result<Replayed
     let replay = Arc::new(Mutex::new(lenient));
     let mut attempts = 1;
     loop {
-        let outcome = run(execution, trace, &replay)?;
+        let outcome = run(execution, trace, &replay, true)?;
         let mut replay = replay.lock().expect("the run is over");
         if !outcome.is_bug() && attempts < ATTEMPTS && replay.realign() {
             attempts += 1;
@@ -97,12 +98,28 @@ fn run<S: Strategy + 'static>(
     execution: &mut Execution,
     trace: &Trace,
     strategy: &Arc<Mutex<S>>,
+    lenient: bool,
 ) -> Result<Outcome, MachineError> {
     if execution.machine().directories().any() {
         execution.machine_mut().directories_mut().replay(trace.answers.clone());
     }
+    // A livelock is asked for where it was proved, and not elsewhere: a trace may end with another outcome there.
+    let looks = match BugKind::Livelock.name() == trace.header.outcome {
+        _ if lenient => Looks::WhenSuspicious,
+        true => Looks::After(trace.decisions.len()),
+        false => Looks::Never,
+    };
+    execution.set_bound(record::number(trace, record::BOUND));
+    let usual = execution.livelock_states_max;
+    if let Some(states) = record::number(trace, record::LIVELOCK_STATES) {
+        execution.livelock_states_max = usize::try_from(states).unwrap_or(usize::MAX);
+    }
     let iteration = Iteration { seed: trace.header.seed, index: trace.header.iteration };
-    Ok(execution.run(Box::new(Shared(strategy.clone())), iteration)?.0)
+    let shared = Box::new(Shared(strategy.clone()));
+    let result = execution.looking(looks, |execution| execution.run(shared, iteration));
+    execution.set_bound(None);
+    execution.livelock_states_max = usual;
+    Ok(result?.0)
 }
 
 /// What the execution that has just ended says. `position`: how far it came in the trace.

@@ -24,6 +24,8 @@ pub struct IterationRecord {
     pub workers: u32,
     pub hit_max_steps: bool,
     pub buggy: bool,
+    /// Ended by a livelock, wherever that was noticed: its length says nothing.
+    pub livelock: bool,
     /// Given up without a verdict for another reason than max-steps, such as a failed assumption.
     pub abandoned: bool,
 }
@@ -89,7 +91,7 @@ impl Statistics {
         schedules.explored += 1;
         schedules.hit_max_steps += u64::from(record.hit_max_steps);
         schedules.abandoned += u64::from(record.abandoned);
-        if !record.hit_max_steps && !record.abandoned {
+        if !record.hit_max_steps && !record.abandoned && !record.livelock {
             Spread::add(&mut schedules.steps, record.steps);
             Spread::add(&mut schedules.decisions, record.decisions);
         }
@@ -111,26 +113,31 @@ impl Statistics {
         }
     }
 
-    /// Which `--max-steps` to try after some of these schedules hit their bound: twice as many
-    /// steps, or ten times where most schedules did not end and so doubling would take many runs.
-    fn try_next(&self, schedules: &Schedules) -> String {
-        let factor = if schedules.hit_max_steps * 2 > schedules.explored { 10 } else { 2 };
-        let StepsMax { unfair, fair } = self.steps_max;
-        let (next_unfair, next_fair) = (unfair.saturating_mul(factor), fair.saturating_mul(factor));
-        // One number stands for an unfair bound and a fair one ten times as large.
-        match fair == unfair.saturating_mul(10) {
-            true => format!("--max-steps {next_unfair}"),
-            false => format!("--max-steps {next_unfair} {next_fair}"),
-        }
+    /// The option that raises the bound that some schedules of this fairness hit.
+    pub fn raised_for(&self, fair: bool) -> String {
+        let schedules = if fair { &self.fair } else { &self.unfair };
+        self.raised(fair, schedules.hit_max_steps, schedules.explored - schedules.hit_max_steps)
     }
 
-    fn write_schedules(
-        &self,
-        f: &mut fmt::Formatter,
-        fairness: &str,
-        schedules: &Schedules,
-        bound: u64,
-    ) -> fmt::Result {
+    /// The option that raises a bound: to twice as many steps, or to ten times as many where most executions
+    /// did not end, and so doubling would take many runs.
+    pub fn raised(&self, fair: bool, unfinished: u64, ended: u64) -> String {
+        let factor = if unfinished > ended { 10 } else { 2 };
+        let bounds = match fair {
+            true => (self.steps_max.unfair, self.steps_max.fair.saturating_mul(factor)),
+            false => {
+                let unfair = self.steps_max.unfair.saturating_mul(factor);
+                (unfair, self.steps_max.fair.max(unfair))
+            }
+        };
+        format!("--max-steps {} {}", bounds.0, bounds.1)
+    }
+
+    fn write_schedules(&self, f: &mut fmt::Formatter, fair: bool) -> fmt::Result {
+        let (fairness, schedules, bound) = match fair {
+            true => ("fair", &self.fair, self.steps_max.fair),
+            false => ("unfair", &self.unfair, self.steps_max.unfair),
+        };
         if let Some(steps) = schedules.steps {
             writeln!(f, "..... Steps in {fairness} terminating schedules: {steps}.")?;
         }
@@ -139,7 +146,7 @@ impl Statistics {
         }
         if schedules.hit_max_steps > 0 {
             let percent = percent(schedules.hit_max_steps, schedules.explored);
-            let next = self.try_next(schedules);
+            let next = self.raised_for(fair);
             writeln!(
                 f,
                 "..... Hit the max-steps bound of {bound} in {percent} of the {fairness} schedules: \
@@ -157,11 +164,19 @@ impl Statistics {
 /// Lines that end in a line feed each; no times.
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (explored, fair, unfair) = (self.iterations(), self.fair.explored, self.unfair.explored);
+        let explored = self.iterations();
         writeln!(f, "... Testing statistics:")?;
         writeln!(f, "..... Found {}.", counted(self.distinct_bugs.unwrap_or(self.buggy), "bug"))?;
         writeln!(f, "... Exploration statistics:")?;
-        writeln!(f, "..... Explored {}: {fair} fair and {unfair} unfair.", counted(explored, "schedule"))?;
+        writeln!(
+            f,
+            "..... Explored {}: {} fair ({} unfinished) and {} unfair ({} unfinished).",
+            counted(explored, "schedule"),
+            self.fair.explored,
+            self.fair.hit_max_steps,
+            self.unfair.explored,
+            self.unfair.hit_max_steps,
+        )?;
         if self.buggy > 0 {
             writeln!(f, "..... Found {} buggy schedules.", percent(self.buggy, explored))?;
         }
@@ -171,8 +186,8 @@ impl fmt::Display for Statistics {
         if let Some(concurrency) = self.concurrency {
             writeln!(f, "..... Degree of concurrency: {concurrency}.")?;
         }
-        self.write_schedules(f, "fair", &self.fair, self.steps_max.fair)?;
-        self.write_schedules(f, "unfair", &self.unfair, self.steps_max.unfair)
+        self.write_schedules(f, true)?;
+        self.write_schedules(f, false)
     }
 }
 
@@ -224,6 +239,7 @@ mod tests {
         workers: 4,
         hit_max_steps: false,
         buggy: false,
+        livelock: false,
         abandoned: false,
     };
 
@@ -242,7 +258,7 @@ mod tests {
             "... Testing statistics:\n\
              ..... Found 0 bugs.\n\
              ... Exploration statistics:\n\
-             ..... Explored 0 schedules: 0 fair and 0 unfair.\n",
+             ..... Explored 0 schedules: 0 fair (0 unfinished) and 0 unfair (0 unfinished).\n",
         );
     }
 
@@ -254,7 +270,7 @@ mod tests {
             "... Testing statistics:\n\
              ..... Found 1 bug.\n\
              ... Exploration statistics:\n\
-             ..... Explored 1 schedule: 1 fair and 0 unfair.\n\
+             ..... Explored 1 schedule: 1 fair (0 unfinished) and 0 unfair (0 unfinished).\n\
              ..... Found 100.00% buggy schedules.\n\
              ..... Controlled 1 worker: 1 (min), 1 (avg), 1 (max).\n\
              ..... Degree of concurrency: 1 (min), 1 (avg), 1 (max).\n\
@@ -282,19 +298,19 @@ mod tests {
             "... Testing statistics:\n\
              ..... Found 1 bug.\n\
              ... Exploration statistics:\n\
-             ..... Explored 7 schedules: 4 fair and 3 unfair.\n\
+             ..... Explored 7 schedules: 4 fair (1 unfinished) and 3 unfair (1 unfinished).\n\
              ..... Found 14.29% buggy schedules.\n\
              ..... Controlled 27 workers: 1 (min), 4 (avg), 6 (max).\n\
              ..... Degree of concurrency: 1 (min), 2 (avg), 4 (max).\n\
              ..... Steps in fair terminating schedules: 100 (min), 252 (avg), 403 (max).\n\
              ..... Scheduling decisions in fair terminating schedules: 40 (min), 51 (avg), 62 (max).\n\
              ..... Hit the max-steps bound of 100000 in 25.00% of the fair schedules: \
-             if they should end, try --max-steps 20000.\n\
+             if they should end, try --max-steps 10000 200000.\n\
              ..... Gave up 25.00% of the fair schedules without a verdict.\n\
              ..... Steps in unfair terminating schedules: 9000 (min), 9000 (avg), 9000 (max).\n\
              ..... Scheduling decisions in unfair terminating schedules: 17 (min), 17 (avg), 17 (max).\n\
              ..... Hit the max-steps bound of 10000 in 33.33% of the unfair schedules: \
-             if they should end, try --max-steps 20000.\n",
+             if they should end, try --max-steps 20000 100000.\n",
         );
     }
 
@@ -306,12 +322,23 @@ mod tests {
             "... Testing statistics:\n\
              ..... Found 0 bugs.\n\
              ... Exploration statistics:\n\
-             ..... Explored 1 schedule: 1 fair and 0 unfair.\n\
+             ..... Explored 1 schedule: 1 fair (1 unfinished) and 0 unfair (0 unfinished).\n\
              ..... Controlled 4 workers: 4 (min), 4 (avg), 4 (max).\n\
              ..... Degree of concurrency: 3 (min), 3 (avg), 3 (max).\n\
              ..... Hit the max-steps bound of 200 in 100.00% of the fair schedules: \
-             if they should end, try --max-steps 500 2000.\n",
+             if they should end, try --max-steps 50 2000.\n",
         );
+    }
+
+    #[test]
+    fn the_raised_bound_is_the_one_that_was_hit() {
+        let statistics = Statistics::new(DEFAULT);
+        assert_eq!(statistics.raised(true, 1, 9), "--max-steps 10000 200000");
+        assert_eq!(statistics.raised(true, 9, 1), "--max-steps 10000 1000000");
+        assert_eq!(statistics.raised(false, 1, 9), "--max-steps 20000 100000");
+        // The bound of fair strategies is never the smaller one.
+        let equal = Statistics::new(StepsMax { unfair: 500, fair: 500 });
+        assert_eq!(equal.raised(false, 9, 1), "--max-steps 5000 5000");
     }
 
     #[test]

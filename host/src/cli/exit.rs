@@ -1,6 +1,6 @@
 //! Exit codes: part of the interface.
 
-use crate::explore::Exploration;
+use crate::verdict::Verdict;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,15 +21,31 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// What an exploration alone would end with, and what several end with together: a bug counts more than that
-    /// something has no verdict.
-    pub fn with(self, exploration: &Exploration) -> Exit {
-        let bug = exploration.is_buggy();
-        match self {
-            Exit::BugFound => self,
-            _ if bug => Exit::BugFound,
-            _ if !exploration.found.is_empty() => Exit::Limit,
-            _ => self,
+    /// Every code with its meaning, as the tables of the documentation have it.
+    pub const ALL: [(Exit, &str); 9] = [
+        (Exit::NoBug, "no bug found"),
+        (Exit::BadInput, "bad input or environment"),
+        (Exit::BugFound, "bug found"),
+        (Exit::InternalError, "internal error: please report it"),
+        (Exit::ReplayDiverged, "replay diverged"),
+        (Exit::NothingTested, "nothing was tested: no test met any choice"),
+        (Exit::Inconclusive, "inconclusive: executions did not come to an end"),
+        (Exit::Limit, "limit of this tool: no verdict on the program"),
+        (Exit::Interrupted, "interrupted before a bug was found"),
+    ];
+
+    /// How a run ends whose tests have these verdicts. That single tests met no choice is of no interest
+    /// if others did.
+    pub fn of_run<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>, interrupted: bool) -> Exit {
+        let verdicts: Vec<&Verdict> = verdicts.into_iter().collect();
+        let any = |is: fn(&Verdict) -> bool| verdicts.iter().any(|verdict| is(verdict));
+        match () {
+            () if any(|v| *v == Verdict::Bug) => Exit::BugFound,
+            () if interrupted => Exit::Interrupted,
+            () if any(|v| matches!(v, Verdict::Limit(_))) => Exit::Limit,
+            () if any(|v| matches!(v, Verdict::Inconclusive { .. })) => Exit::Inconclusive,
+            () if any(|v| *v != Verdict::NothingTested) => Exit::NoBug,
+            () => Exit::NothingTested,
         }
     }
 }
@@ -42,5 +58,50 @@ pub const HELP: &str = "Exit codes: 0 no bug found, 1 bad input or environment, 
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
         std::process::ExitCode::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inconclusive() -> Verdict {
+        Verdict::Inconclusive { what: String::new(), advice: None }
+    }
+
+    #[test]
+    fn the_worst_verdict_decides() {
+        let limit = || Verdict::Limit(Vec::new());
+        let proved = || Verdict::Proved { assumptions: Vec::new() };
+        for (verdicts, interrupted, exit) in [
+            (vec![], false, Exit::NothingTested),
+            (vec![Verdict::NothingTested, Verdict::NothingTested], false, Exit::NothingTested),
+            (vec![Verdict::NothingTested, Verdict::NotFound], false, Exit::NoBug),
+            (vec![proved(), Verdict::NotFound], false, Exit::NoBug),
+            (vec![proved(), inconclusive(), Verdict::NotFound], false, Exit::Inconclusive),
+            (vec![limit(), inconclusive()], false, Exit::Limit),
+            (vec![limit(), Verdict::NotFound], true, Exit::Interrupted),
+            (vec![limit(), Verdict::Bug, inconclusive()], true, Exit::BugFound),
+        ] {
+            assert_eq!(Exit::of_run(&verdicts, interrupted), exit, "{verdicts:?}");
+        }
+    }
+
+    /// The tables that users read say what the program does.
+    #[test]
+    fn documents_name_every_code() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a repository");
+        let table: String =
+            Exit::ALL.iter().map(|(exit, meaning)| format!("| {} | {meaning} |\n", *exit as u8)).collect();
+        for document in ["README.md", "docs/cargo.md"] {
+            let text = std::fs::read_to_string(root.join(document)).expect("a document");
+            assert!(
+                text.contains(&format!("| exit code | meaning |\n|---|---|\n{table}")),
+                "{document}:\n{table}"
+            );
+        }
+        for (exit, _) in Exit::ALL {
+            assert!(HELP.contains(&format!("{} ", exit as u8)), "{exit:?}");
+        }
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::explore::search::Searched;
 use crate::explore::{Exploration, Found, Stop};
+use crate::livelock::Livelock;
 use crate::outcome::BugKind;
 use crate::report::history::Event;
 use crate::statistics::Statistics;
 use crate::symbols::{SourceFrame, Symbols};
+use crate::verdict::Unfinished;
 use serde::Serialize;
 
 /// The whole run.
@@ -31,7 +33,10 @@ pub struct Ignored {
 #[derive(Serialize)]
 pub struct Test {
     pub name: String,
+    /// One of [`crate::verdict::Verdict::NAMES`].
     pub verdict: &'static str,
+    /// Executions that the bound on steps cut off.
+    pub unfinished: Unfinished,
     pub stopped_by: &'static str,
     pub statistics: Statistics,
     /// Only for searches.
@@ -61,6 +66,9 @@ pub struct Bug {
     /// What in it may not be the program's fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Only for livelocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub livelock: Option<Livelock>,
     pub output: Vec<Line>,
 }
 
@@ -98,9 +106,15 @@ pub struct Line {
     pub text: String,
 }
 
+impl Test {
+    /// Schedules that were executed, or executions of a search.
+    pub fn schedules(&self) -> u64 {
+        self.search.as_ref().map_or(self.statistics.iterations(), |s| s.counts.executions)
+    }
+}
+
 pub fn test(
     name: &str,
-    verdict: &'static str,
     exploration: &Exploration,
     notes: Vec<String>,
     symbols: &Symbols,
@@ -108,7 +122,8 @@ pub fn test(
 ) -> Test {
     Test {
         name: name.into(),
-        verdict,
+        verdict: exploration.verdict().name(),
+        unfinished: exploration.unfinished(),
         stopped_by: match exploration.stop {
             Stop::Bug => "bug",
             Stop::Iterations => "iterations",
@@ -160,6 +175,7 @@ fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
         workers: workers.collect(),
         block,
         notes: found.findings.notes.clone(),
+        livelock: found.findings.livelock.clone(),
         output: lines.collect(),
     }
 }

@@ -10,6 +10,7 @@ use crate::artifact::Artifact;
 use crate::execution::{Settings, Test};
 use crate::explore::{Exploration, Stop};
 use crate::libtest;
+use crate::verdict::Verdict;
 use crate::words::counted;
 use anyhow::{Result, bail};
 use std::io::Write;
@@ -65,8 +66,9 @@ struct Counts {
     ignored: usize,
     explored: usize,
     sequential: usize,
-    /// Those that need what there is not here.
-    limited: usize,
+    /// Of those that failed, for the summary's readers: no verdict is no success.
+    inconclusive: usize,
+    limits: usize,
 }
 
 /// Explores the tests. That some, or all, have nothing to explore is as good as any other success.
@@ -94,8 +96,8 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
     let mut shares = Shares::new(session, &to_explore)?;
     let mut counts = Counts::default();
     let mut interrupted = false;
-    let mut exit = Exit::NoBug;
     let (mut failures, mut results, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
+    let mut verdicts = Vec::new();
     for ToRun { test, ignored: reason } in &selected.tests {
         let refused = match reason {
             None => libtest::refused(&session.artifact, &session.settings, test)?,
@@ -115,28 +117,35 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
         let replays = session.confirm(test, &exploration)?;
         counts.explored += usize::from(exploration.any_choice);
         counts.sequential += usize::from(!exploration.any_choice);
-        if !exploration.is_buggy() {
-            counts.passed += 1;
-            say(&if terse { ".".into() } else { format!("ok ({})\n", extent(&exploration)) });
-            let output = exploration.first_output.trim_end();
-            if harness.nocapture && !output.is_empty() && !terse {
-                say(&format!("{output}\n"));
-            }
-        } else {
-            let limit = Exit::NoBug.with(&exploration) == Exit::Limit;
-            counts.limited += usize::from(limit);
-            say(match (terse, limit) {
-                (true, true) => "L",
-                (true, false) => "F",
-                (false, true) => "no verdict\n",
-                (false, false) => "FAILED\n",
-            });
-            exit = exit.with(&exploration);
-            let bugs = session.describe(test, &exploration)?;
-            let notes: String =
-                session.notes(&exploration).iter().map(|note| format!("  note: {note}\n")).collect();
-            failures.push((&test.name, bugs + &notes));
+        let verdict = exploration.verdict();
+        let notes = || -> String {
+            session.notes(&exploration).iter().map(|note| format!("  note: {note}\n")).collect()
+        };
+        match terse {
+            true => say(letter(&verdict)),
+            false => say(&format!("{}\n", result(&exploration, &verdict))),
         }
+        match &verdict {
+            Verdict::Bug => {
+                failures.push((&test.name, session.describe(test, &exploration)? + &notes()));
+            }
+            Verdict::Limit(_) => {
+                counts.limits += 1;
+                failures.push((&test.name, session.describe(test, &exploration)? + &notes()));
+            }
+            Verdict::Inconclusive { .. } => {
+                counts.inconclusive += 1;
+                failures.push((&test.name, notes()));
+            }
+            Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound => {
+                counts.passed += 1;
+                let output = exploration.first_output.trim_end();
+                if harness.nocapture && !output.is_empty() && !terse {
+                    say(&format!("{output}\n"));
+                }
+            }
+        }
+        verdicts.push(verdict);
         results.push(session.result(test, &exploration));
         if let Some(diverged) = replays {
             bail!(InternalError(diverged));
@@ -146,9 +155,10 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
             break;
         }
     }
-    if exit == Exit::NoBug && interrupted {
-        exit = Exit::Interrupted;
-    }
+    let exit = match Exit::of_run(&verdicts, interrupted) {
+        Exit::NothingTested => Exit::NoBug,
+        exit => exit,
+    };
     if !session.is_text() {
         session.print_json(exit, results, ignored)?;
         return Ok(exit);
@@ -176,33 +186,124 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
             _ => "FAILED",
         },
         counts.passed,
-        failures.len() - counts.limited,
+        failures.len() - counts.limits,
         counts.ignored,
         selected.filtered_out,
         counts.explored,
         counts.sequential,
-        match counts.limited {
-            0 => String::new(),
-            n => format!(", {n} without a verdict"),
-        },
+        without_verdict(&counts),
         started.elapsed().as_secs_f64(),
     ));
     Ok(exit)
 }
 
-/// How much of a test was executed.
-fn extent(exploration: &Exploration) -> String {
-    let statistics = &exploration.statistics;
-    let without_end: u64 =
-        [&statistics.fair, &statistics.unfair].iter().map(|s| s.hit_max_steps + s.abandoned).sum();
-    let all = exploration.iterations();
-    let what = if exploration.searched.is_some() { "execution" } else { "iteration" };
-    let count = counted(all, what);
-    match (exploration.any_choice, exploration.workers_max) {
-        _ if without_end >= all => format!("{count}, none of which came to an end: raise --max-steps"),
-        (false, 0 | 1) => "one worker".into(),
-        (false, workers) => format!("{workers} workers, no choice"),
-        (true, _) if exploration.stop == Stop::Exhausted => format!("all {count}"),
-        (true, _) => count,
+/// How many of the failures are none of the guest's, if there are any.
+fn without_verdict(counts: &Counts) -> String {
+    let mut text = String::new();
+    for (count, what) in [(counts.inconclusive, "inconclusive"), (counts.limits, "without a verdict")] {
+        if count > 0 {
+            text += &format!(", {count} {what}");
+        }
+    }
+    text
+}
+
+/// The result of a test in a word, and how much of it was executed.
+fn result(exploration: &Exploration, verdict: &Verdict) -> String {
+    match (verdict, exploration.workers_max) {
+        (Verdict::Bug, _) => "FAILED".into(),
+        (Verdict::Limit(limits), _) => format!("no verdict ({})", limits.join("; ")),
+        (Verdict::Inconclusive { what, .. }, _) => format!("inconclusive ({what})"),
+        (Verdict::NothingTested, 0 | 1) => "ok (one worker)".into(),
+        (Verdict::NothingTested, workers) => format!("ok ({workers} workers, no choice)"),
+        (Verdict::Proved { .. }, _) => format!("ok (proved: {})", exploration.extent()),
+        (Verdict::NotFound, _) => format!("ok ({})", exploration.extent()),
+    }
+}
+
+/// The same in one letter.
+fn letter(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Bug => "F",
+        Verdict::Limit(_) => "L",
+        Verdict::Inconclusive { .. } => "?",
+        Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound => ".",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explore::search::Searched;
+    use crate::statistics::{IterationRecord, Statistics, StepsMax};
+    use coyote_strategies::search::Counts as SearchCounts;
+
+    fn sampled(records: &[IterationRecord]) -> Exploration {
+        let mut statistics = Statistics::new(StepsMax { unfair: 300, fair: 3_000 });
+        records.iter().for_each(|record| statistics.add(record));
+        let mut exploration = Exploration::new(statistics);
+        exploration.any_choice = records.iter().any(|record| record.decisions > 0);
+        exploration.workers_max = 2;
+        exploration
+    }
+
+    fn searched(counts: SearchCounts, exhausted: bool) -> Exploration {
+        let mut exploration = sampled(&[]);
+        exploration.any_choice = true;
+        exploration.searched =
+            Some(Searched { counts, exhausted, estimate: None, assumptions: Vec::new(), frontier: None });
+        exploration
+    }
+
+    /// Every verdict as a line, a letter and JSON have it.
+    #[test]
+    fn every_verdict_is_told_apart() {
+        let fair = IterationRecord { fair: true, decisions: 1, steps: 9, ..IterationRecord::default() };
+        let endless = IterationRecord { hit_max_steps: true, ..fair };
+        let unfair = IterationRecord { fair: false, ..fair };
+        let starved = IterationRecord { fair: false, ..endless };
+        let counts = SearchCounts { executions: 6, ..SearchCounts::default() };
+        let mut deep = sampled(&[fair]);
+        deep.limits.push("it nests too deeply".into());
+        let mut states = counts;
+        states.states = 21;
+        for (exploration, expected) in [
+            (sampled(&[fair, fair]), ". ok (2 schedules, 0 unfinished): not found"),
+            (sampled(&[fair, starved]), ". ok (2 schedules, 1 unfinished): not found"),
+            (
+                sampled(&[IterationRecord { decisions: 0, ..fair }]),
+                ". ok (2 workers, no choice): nothing tested",
+            ),
+            (
+                sampled(&[fair, endless, unfair, starved]),
+                "? inconclusive (1 of 2 fair schedules did not end within 3000 steps): inconclusive",
+            ),
+            (
+                sampled(&[starved]),
+                "? inconclusive (1 of 1 unfair schedule did not end within 300 steps): inconclusive",
+            ),
+            (
+                sampled(&[IterationRecord { abandoned: true, ..fair }]),
+                "? inconclusive (no schedule came to its end: an assumption failed in each): inconclusive",
+            ),
+            (deep, "L no verdict (it nests too deeply): limit"),
+            (searched(counts, true), ". ok (proved: all 6 executions): proved"),
+            (searched(states, true), ". ok (proved: all 21 states): proved"),
+            (searched(counts, false), ". ok (6 executions, not all): not found"),
+            (searched(SearchCounts { cut: true, ..counts }, true), ". ok (6 executions, not all): not found"),
+            (
+                searched(SearchCounts { unfinished: 2, ..counts }, true),
+                "? inconclusive (2 of 8 executions did not end within 300 steps): inconclusive",
+            ),
+            (
+                searched(SearchCounts::default(), true),
+                "? inconclusive (no execution came to its end): inconclusive",
+            ),
+        ] {
+            let verdict = exploration.verdict();
+            let said = format!("{} {}: {}", letter(&verdict), result(&exploration, &verdict), verdict.name());
+            assert_eq!(said, expected);
+        }
+        assert_eq!((letter(&Verdict::Bug), Verdict::Bug.name()), ("F", "bug"));
     }
 }

@@ -12,6 +12,7 @@ use crate::replay::replay;
 use crate::report;
 use crate::statistics::Statistics;
 use crate::symbols::Symbols;
+use crate::verdict::Verdict;
 use crate::words::counted;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -202,7 +203,7 @@ impl Session<'_> {
     pub fn result(&self, test: &Test, exploration: &Exploration) -> json::Test {
         let command = |found: &Found| self.replay_command(found);
         let notes = self.notes(exploration);
-        json::test(&test.name, verdict(exploration), exploration, notes, &self.symbols, &command)
+        json::test(&test.name, exploration, notes, &self.symbols, &command)
     }
 
     /// What a verdict does not say by itself.
@@ -220,39 +221,32 @@ impl Session<'_> {
 
     /// The last words of a run.
     pub fn conclude(&self, exit: Exit, tests: Vec<json::Test>) -> Result<()> {
-        if self.is_text() {
-            let named = |verdict: &str| -> Vec<&str> {
-                tests.iter().filter(|t| t.verdict == verdict).map(|t| t.name.as_str()).collect()
-            };
-            let (buggy, limited) = (named("bug"), named("limit"));
-            match exit {
-                Exit::NothingTested => println!(
-                    ". Nothing was tested: no test met a choice, neither of workers nor of values. Does the \
-                     guest start workers? Do its scheduling points lie within --points and the filters?"
-                ),
-                Exit::BugFound => {
-                    println!(
-                        ". Found bugs in {} of {} tests: {}",
-                        buggy.len(),
-                        tests.len(),
-                        buggy.join(", ")
-                    );
-                }
-                Exit::Limit => println!(
-                    ". No bug found, and no verdict on {} of {} tests: {}",
-                    limited.len(),
-                    tests.len(),
-                    limited.join(", ")
-                ),
-                Exit::Interrupted => println!(". No bug found until then."),
-                _ => println!(
-                    ". No bug found in {} (sequential consistency, virtual time)",
-                    counted(tests.len() as u64, "test")
-                ),
-            }
-            return Ok(());
+        if !self.is_text() {
+            return self.print_json(exit, tests, Vec::new());
         }
-        self.print_json(exit, tests, Vec::new())
+        let count = counted(tests.len() as u64, "test");
+        let with = |verdict: &str| -> Vec<&str> {
+            tests.iter().filter(|t| t.verdict == verdict).map(|t| t.name.as_str()).collect()
+        };
+        let some_of =
+            |names: &[&str]| format!("{} of {} tests: {}", names.len(), tests.len(), names.join(", "));
+        match exit {
+            Exit::NothingTested => println!(
+                ". Nothing was tested: no test met a choice, neither of workers nor of values. Does the \
+                 guest start workers? Do its scheduling points lie within --points and the filters?"
+            ),
+            Exit::BugFound => println!(". Found bugs in {}", some_of(&with("bug"))),
+            Exit::Limit => {
+                println!(". No verdict on {}, for which this tool lacks something", some_of(&with("limit")))
+            }
+            Exit::Inconclusive => println!(
+                ". Inconclusive: executions did not come to an end in {}",
+                some_of(&with("inconclusive"))
+            ),
+            Exit::Interrupted => println!(". No bug found until then."),
+            _ => println!(". {}", no_bug(&tests, &count)),
+        }
+        Ok(())
     }
 
     pub fn print_json(&self, exit: Exit, tests: Vec<json::Test>, ignored: Vec<json::Ignored>) -> Result<()> {
@@ -270,32 +264,45 @@ impl Session<'_> {
     }
 }
 
-fn verdict(exploration: &Exploration) -> &'static str {
-    match () {
-        () if exploration.is_buggy() => "bug",
-        () if !exploration.found.is_empty() => "limit",
-        () if !exploration.any_choice => "no choice",
-        () => "no bug found",
+/// That no test has a bug, and how much is known of that.
+fn no_bug(tests: &[json::Test], count: &str) -> String {
+    let proved = tests.iter().filter(|t| t.verdict == "proved").count();
+    let sum = |number: fn(&json::Test) -> u64| tests.iter().map(number).sum::<u64>();
+    let schedules = counted(sum(|t| t.schedules()), "schedule");
+    let unfinished = sum(|t| t.unfinished.fair + t.unfinished.unfair);
+    let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
+    for assumption in tests.iter().filter_map(|t| t.search.as_ref()).flat_map(|s| &s.assumptions) {
+        if !assumptions.contains(assumption) {
+            assumptions.push(assumption.clone());
+        }
     }
+    let what = match proved {
+        0 => format!("No bug found in {count}: {schedules}, {unfinished} unfinished"),
+        n if n == tests.len() => format!("Proved: no bug in {count}"),
+        n => format!("No bug found in {count}, {n} of them proved: {schedules}, {unfinished} unfinished"),
+    };
+    format!("{what} ({})", assumptions.join(", "))
 }
 
 /// What an exploration says beside its verdict.
 fn notes(exploration: &Exploration) -> Vec<String> {
     let mut notes = Vec::new();
+    match exploration.verdict() {
+        Verdict::Inconclusive { what, advice } => notes.push(match advice {
+            Some(advice) => format!("Inconclusive: {what}. They may never end: {advice}."),
+            None => format!("Inconclusive: {what}."),
+        }),
+        Verdict::Limit(limits) => notes.extend(limits.iter().map(|limit| format!("No verdict: {limit}."))),
+        _ => {}
+    }
     if let Some(searched) = &exploration.searched {
         notes.push(report::searched::verdict(exploration, searched));
     }
-    if exploration.found.is_empty() && !exploration.any_choice {
+    if exploration.verdict() == Verdict::NothingTested {
         notes.push(match exploration.workers_max {
             0 | 1 => "This test met no choice: it has one worker and asks for no value.".into(),
             n => format!("This test met no choice, though it has {n} workers."),
         });
-    }
-    let ended = [&exploration.statistics.fair, &exploration.statistics.unfair]
-        .iter()
-        .any(|s| s.explored > s.hit_max_steps + s.abandoned);
-    if exploration.found.is_empty() && !ended && exploration.searched.is_none() {
-        notes.push("No iteration ran to its end: this says nothing about the test.".into());
     }
     if !exploration.shared.0.is_empty() {
         notes.push(format!(
@@ -319,9 +326,6 @@ fn notes(exploration: &Exploration) -> Vec<String> {
             "The guest called {}, which nobody serves: the calls failed with ENOTSUP.",
             exploration.refused_calls.join(", ")
         ));
-    }
-    if let Some(advice) = &exploration.bound {
-        notes.push(format!("In some iteration {advice}."));
     }
     if !exploration.left_blocked.is_empty() {
         notes.push(format!(

@@ -153,8 +153,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 /// Explores one test after the other. Whether there was anything to explore is of no interest to a
 /// `runner`'s caller.
 fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
-    let mut exit = Exit::NoBug;
-    let mut any_choice = false;
+    let mut verdicts = Vec::new();
     let mut results = Vec::new();
     let mut shares = Shares::new(session, tests)?;
     let mut interrupted = false;
@@ -163,9 +162,8 @@ fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
             println!("... Test {}", test.name);
         }
         let exploration = shares.explore(session, test)?;
-        any_choice |= exploration.any_choice;
         let replays = session.confirm(test, &exploration)?;
-        exit = exit.with(&exploration);
+        verdicts.push(exploration.verdict());
         session.print(&exploration, &session.describe(test, &exploration)?);
         results.push(session.result(test, &exploration));
         if let Some(diverged) = replays {
@@ -179,13 +177,10 @@ fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
             break;
         }
     }
-    if exit == Exit::NoBug {
-        exit = match () {
-            () if interrupted => Exit::Interrupted,
-            () if !any_choice && !runner => Exit::NothingTested,
-            () => exit,
-        };
-    }
+    let exit = match Exit::of_run(&verdicts, interrupted) {
+        Exit::NothingTested if runner => Exit::NoBug,
+        exit => exit,
+    };
     session.conclude(exit, results)?;
     Ok(exit)
 }

@@ -21,6 +21,7 @@ use crate::artifact::Artifact;
 use crate::determinism;
 use crate::execution::{Execution, Settings, Test};
 use crate::granules::Granules;
+use crate::livelock;
 use crate::machine::MachineError;
 use crate::options;
 use crate::outcome::{Bug, BugKind, Outcome};
@@ -138,8 +139,8 @@ pub struct Exploration {
     pub workers_max: u32,
     /// Whether the guest was refused memory in some iteration.
     pub memory_refused: bool,
-    /// Advice for a bound other than steps that some iteration reached.
-    pub bound: Option<String>,
+    /// What some iteration needed and we do not have, as sentences with what to do: no verdict on the test.
+    pub limits: Vec<String>,
     /// Functions that the guest called in some iteration though nobody serves them.
     pub refused_calls: Vec<&'static str>,
     /// What the first iteration wrote to standard output and standard error.
@@ -186,7 +187,7 @@ impl Watch for Unwatched {
 }
 
 impl Exploration {
-    fn new(statistics: Statistics) -> Exploration {
+    pub(crate) fn new(statistics: Statistics) -> Exploration {
         Exploration {
             statistics,
             found: Vec::new(),
@@ -195,7 +196,7 @@ impl Exploration {
             any_choice: false,
             workers_max: 0,
             memory_refused: false,
-            bound: None,
+            limits: Vec::new(),
             refused_calls: Vec::new(),
             first_output: String::new(),
             left_blocked: Vec::new(),
@@ -229,7 +230,11 @@ impl Exploration {
     /// Takes over what an iteration says beside its record.
     fn note(&mut self, notes: Notes) {
         self.memory_refused |= notes.memory_refused;
-        self.bound = self.bound.take().or(notes.bound);
+        if let Some(limit) = notes.limit
+            && !self.limits.contains(&limit)
+        {
+            self.limits.push(limit);
+        }
         for name in notes.refused_calls {
             if !self.refused_calls.contains(&name) {
                 self.refused_calls.push(name);
@@ -263,7 +268,8 @@ impl Cut {
 /// What an iteration has to say beside its record.
 struct Notes {
     memory_refused: bool,
-    bound: Option<String>,
+    /// See [`Exploration::limits`].
+    limit: Option<String>,
     refused_calls: Vec<&'static str>,
     left_blocked: Vec<String>,
     /// Empty unless it is the first iteration.
@@ -278,7 +284,7 @@ impl Notes {
         Notes {
             first_output: conductor.runtime.printed(streams),
             memory_refused: execution.machine().memory_refused(),
-            bound: match outcome {
+            limit: match outcome {
                 Outcome::Bound(crate::outcome::Bound::Steps(_)) => None,
                 Outcome::Bound(bound) => Some(bound.advice()),
                 _ => None,
@@ -298,7 +304,13 @@ fn found(
     iteration: u64,
     by: Option<String>,
 ) -> Result<Found, ExploreError> {
-    let origin = Origin { strategy, seed: plan.seed, iteration, options: plan.options() };
+    let bug = &match bug.kind {
+        BugKind::Livelock => livelock::shorten(execution)?,
+        _ => bug.clone(),
+    };
+    let mut options = plan.options();
+    options.extend(record::bounds(execution));
+    let origin = Origin { strategy, seed: plan.seed, iteration, options };
     let trace = record::trace(execution, &Outcome::Bug(bug.clone()), origin);
     let label = if by.as_deref() == Some(dry_run::LABEL) { "dry".into() } else { iteration.to_string() };
     let path = trace_path(&plan.trace_stem, &label);

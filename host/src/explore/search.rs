@@ -19,7 +19,8 @@ use crate::runtime::Timers;
 use crate::statistics::{Statistics, StepsMax};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::{self, Advance, Counts, Item, Search};
-use coyote_strategies::{Decision, Iteration, Status};
+use coyote_strategies::system::decide;
+use coyote_strategies::{Decision, Iteration, Status, System};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,7 +115,7 @@ impl State {
             any_choice: exploration.any_choice,
             workers_max: exploration.workers_max,
             memory_refused: exploration.memory_refused,
-            bound: exploration.bound.clone(),
+            bound: exploration.limits.first().cloned(),
             left_blocked: exploration.left_blocked.clone(),
             unprotected: before.is_some_and(|done| done.unprotected),
         }
@@ -209,7 +210,7 @@ pub fn explore(
         exploration.any_choice = done.any_choice;
         exploration.workers_max = done.workers_max;
         exploration.memory_refused = done.memory_refused;
-        exploration.bound = done.bound.clone();
+        exploration.limits = done.bound.iter().cloned().collect();
         exploration.left_blocked = done.left_blocked.clone();
     }
     let jobs = if search::shardable(name) { plan.budget.jobs.max(1) } else { 1 };
@@ -422,7 +423,7 @@ fn run_item(
             },
             Advance::Working => {}
             Advance::Ended(status) => ended(plan, search, execution, status, pool)?,
-            Advance::Livelock => return Err(internal("no search reports livelocks yet")),
+            Advance::Livelock => livelock(plan, search, pool)?,
         }
         let enough = {
             let mut state = pool.lock();
@@ -430,7 +431,8 @@ fn run_item(
             // Also where no execution has ended yet.
             state.exploration.any_choice |= execution.machine().conductor().decisions > 0;
             state.estimate = search.estimate().or(state.estimate);
-            state.counts().executions >= plan.budget.iterations_max
+            let counts = state.counts();
+            counts.executions + counts.abandoned + counts.unfinished >= plan.budget.iterations_max
         };
         if enough {
             pool.stop();
@@ -484,6 +486,49 @@ fn ended(
         pool.stop();
     }
     Ok(())
+}
+
+/// The search is in a livelock. What it saw is executed and proved again from the start.
+fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<(), ExploreError> {
+    let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
+    let (number, states) = {
+        let mut state = pool.lock();
+        state.ended += 1;
+        let workers = execution.runtime().workers().len() as u32;
+        state.exploration.workers_max = state.exploration.workers_max.max(workers);
+        (state.ended, state.counts().states.max(search.counts().states))
+    };
+    let usual = execution.livelock_states_max;
+    execution.livelock_states_max = usize::try_from(states).unwrap_or(usize::MAX).max(usual);
+    let path = completed(&mut execution, search.path());
+    let outcome = execution.run_into_livelock(&path, false)?;
+    let bug = match outcome {
+        Outcome::Bug(bug) if bug.kind == BugKind::Livelock => bug,
+        other => {
+            return Err(internal(&format!("the search saw a livelock, the same choices end with {other:?}")));
+        }
+    };
+    let decisions = execution.machine().conductor().decisions;
+    let found = found(plan, &mut execution, &bug, search.name(), number, None)?;
+    let mut state = pool.lock();
+    state.exploration.any_choice |= decisions > 0;
+    state.bugs.add(found);
+    if !plan.budget.explore {
+        state.exploration.stop = Stop::Bug;
+        drop(state);
+        pool.stop();
+    }
+    Ok(())
+}
+
+/// A path that ends between two steps: whatever value the last one still needs, a livelock stays one.
+fn completed(execution: &mut Execution, path: &[Decision]) -> Vec<Decision> {
+    execution.restart();
+    path.iter().for_each(|decision| decide(execution, *decision));
+    while let Status::Choosing { .. } = execution.status() {
+        execution.choose(0);
+    }
+    execution.choices().iter().map(|choice| Decision::from(*choice)).collect()
 }
 
 /// Executes a path from the start. It must end with the same bug.
@@ -542,11 +587,16 @@ fn conclude(
     exploration.statistics.buggy = counts.bugs - limits.iter().map(|f| f.count).sum::<u64>().min(counts.bugs);
     exploration.statistics.distinct_bugs = Some(bugs.len() as u64);
     exploration.elapsed = started.elapsed();
+    let mut assumptions = assumptions(plan, &exploration, state.resumed.as_ref());
+    if counts.states > 0 && !name.starts_with("stateful") {
+        // Whoever leaves out states that were seen does not notice going round in circles.
+        assumptions.push("every execution comes to an end".into());
+    }
     exploration.searched = Some(Searched {
         counts,
         exhausted,
         estimate: state.estimate.filter(|_| !exhausted),
-        assumptions: assumptions(plan, &exploration, state.resumed.as_ref()),
+        assumptions,
         frontier,
         resumed: state.resumed,
     });

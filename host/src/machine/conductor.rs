@@ -66,6 +66,21 @@ const ALONE_TICKS: u64 = 10;
 /// Steps between two looks at [`Conductor::cancel`].
 const LOOK_STEPS: u64 = 64;
 
+/// When an iteration under a strategy is left before its end, to be looked at: see [`crate::livelock`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Looks {
+    #[default]
+    Never,
+    /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing but
+    /// look.
+    WhenSuspicious,
+    /// After so many choices.
+    After(usize),
+}
+
+/// The first step at which an iteration may be suspicious.
+const SUSPICIOUS_FROM: u64 = 1_024;
+
 /// What a worker that announced an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -84,6 +99,13 @@ pub struct Conductor {
     pub limits: Limits,
     /// Which of the bounds on steps holds.
     pub fair: bool,
+    /// Another bound, for an iteration that is executed again: the one that held then.
+    pub bound: Option<u64>,
+    /// No bound holds and every access is a scheduling point: all states are visited that can follow.
+    pub closing: bool,
+    pub looks: Looks,
+    /// The iteration was left to be looked at.
+    pub looking: bool,
     /// How the iteration ended, once it has.
     pub outcome: Option<Outcome>,
     /// Whether the guest ended the whole program, whatever others were about to do.
@@ -121,8 +143,17 @@ pub struct Conductor {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Whether the iteration was given up for that: it says nothing about the test.
     pub cancelled: bool,
-    /// The number of steps at which that, and the bound, are looked at next: never beyond the bound.
-    look_at: u64,
+    /// The step from which on it is asked whether the bound is reached or somebody wants to look.
+    look_up_at: u64,
+    /// The step from which on the iteration may be suspicious: see [`Looks::WhenSuspicious`].
+    suspicious_at: u64,
+}
+
+/// What an iteration that is left to be looked at gets back when it goes on.
+pub struct Course {
+    choices: Vec<Choice>,
+    decisions: u64,
+    concurrency: u32,
 }
 
 impl Conductor {
@@ -132,6 +163,10 @@ impl Conductor {
             strategy: None,
             limits,
             fair: true,
+            bound: None,
+            closing: false,
+            looks: Looks::Never,
+            looking: false,
             outcome: None,
             exited: false,
             blame: None,
@@ -151,7 +186,8 @@ impl Conductor {
             steps_max: 0,
             cancel: None,
             cancelled: false,
-            look_at: 0,
+            look_up_at: 0,
+            suspicious_at: 0,
         }
     }
 
@@ -161,8 +197,12 @@ impl Conductor {
             runtime,
             // Given by whoever drives the execution.
             strategy: _,
-            limits,
-            fair,
+            limits: _,
+            fair: _,
+            bound: _,
+            closing: _,
+            looks: _,
+            looking,
             outcome,
             exited,
             blame,
@@ -180,11 +220,13 @@ impl Conductor {
             choosing,
             values,
             settled,
-            steps_max,
+            // Set below.
+            steps_max: _,
+            look_up_at: _,
+            suspicious_at: _,
             // Whoever raises it did so for all that follows.
             cancel: _,
             cancelled,
-            look_at,
         } = self;
         runtime.reset_to(start);
         runtime.footprint.clear();
@@ -202,21 +244,57 @@ impl Conductor {
         *choosing = None;
         values.clear();
         *settled = false;
-        *steps_max = if *fair { limits.fair_steps_max } else { limits.unfair_steps_max };
         *cancelled = false;
-        *look_at = 0;
+        *looking = false;
+        self.set_bounds();
+    }
+
+    fn set_bounds(&mut self) {
+        let by_fairness = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
+        self.steps_max = self.bound.unwrap_or(by_fairness);
+        self.suspicious_at = self.next_look();
+        self.look_up_at = if self.closing { u64::MAX } else { 0 };
     }
 
     fn is_cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
-    /// Gives the iteration up if there is no more time for it.
-    fn look(&mut self) {
-        self.look_at = self.steps_max.min(self.runtime.steps().saturating_add(LOOK_STEPS));
-        if self.is_cancelled() {
-            self.cancelled = true;
-            self.outcome = Some(Outcome::Abandoned);
+    /// The bound on steps of this iteration.
+    pub fn steps_max(&self) -> u64 {
+        self.steps_max
+    }
+
+    fn next_look(&self) -> u64 {
+        (self.runtime.steps() + 1).next_power_of_two().max(SUSPICIOUS_FROM)
+    }
+
+    /// Takes what going back to the present state would forget.
+    pub fn take_course(&mut self) -> Course {
+        Course {
+            choices: std::mem::take(&mut self.choices),
+            decisions: self.decisions,
+            concurrency: self.concurrency,
+        }
+    }
+
+    /// Gives it back: the iteration is where it was when it was left.
+    pub fn give_course(&mut self, course: Course) {
+        let Course { choices, decisions, concurrency } = course;
+        self.choices = choices;
+        self.decisions = decisions;
+        self.concurrency = concurrency;
+        self.set_bounds();
+    }
+
+    /// An iteration that was left to be looked at goes on, unless it has reached its bound.
+    pub fn go_on(&mut self) {
+        self.looking = false;
+        self.suspicious_at = self.next_look();
+        self.look_up_at = 0;
+        self.looks = if let Looks::After(_) = self.looks { Looks::Never } else { self.looks };
+        if self.runtime.steps() >= self.steps_max {
+            self.reach_bound();
         }
     }
 
@@ -252,11 +330,12 @@ impl Conductor {
     #[cold]
     fn passes_alone(&mut self, worker: WorkerId, operation: &Operation) -> bool {
         self.runtime.alone_ticks += u64::from(operation.kind == OpKind::Loop);
-        if operation.kind == OpKind::Loop && self.is_cancelled() {
-            self.look_at = 0;
+        if operation.kind == OpKind::Loop && !self.closing && self.is_cancelled() {
+            self.look_up_at = 0;
             return false;
         }
         self.violation(worker, operation).is_none()
+            && !self.closing
             && self.runtime.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
     }
 
@@ -351,9 +430,9 @@ impl Conductor {
     /// Asks the strategy. `None`: the iteration has ended.
     #[inline]
     fn pick(&mut self) -> Option<Pick> {
-        if !self.settled || self.runtime.steps() >= self.look_at {
+        if !self.settled || self.runtime.steps() >= self.look_up_at {
             self.settle();
-            if self.outcome.is_some() {
+            if self.outcome.is_some() || self.looking {
                 return None;
             }
             self.settled = true;
@@ -393,8 +472,9 @@ impl Conductor {
         if !self.runtime.events.is_empty() && self.strategy.is_some() {
             self.tell();
         }
-        if self.outcome.is_none() && self.runtime.steps() >= self.look_at {
-            self.look();
+        if self.outcome.is_none() && self.runtime.steps() >= self.look_up_at && self.is_cancelled() {
+            self.cancelled = true;
+            self.outcome = Some(Outcome::Abandoned);
         }
         if self.outcome.is_some() {
             return;
@@ -408,15 +488,66 @@ impl Conductor {
             Progress::AssumedAway => self.outcome = Some(Outcome::Abandoned),
             Progress::Deadlock => self.outcome = Some(Outcome::Bug(self.deadlock())),
         }
-        let steps_max = self.steps_max;
-        if self.runtime.steps() >= steps_max && self.outcome.is_none() {
-            self.outcome = Some(if self.limits.fail_on_steps_max {
-                let evidence = Evidence::StepsMax(steps_max);
-                Outcome::Bug(Bug { kind: BugKind::MaxSteps, evidence, worker: None })
-            } else {
-                Outcome::Bound(Bound::Steps(steps_max))
-            });
+        if self.runtime.steps() >= self.look_up_at && self.outcome.is_none() {
+            self.look_up();
         }
+    }
+
+    /// Whether the bound on steps is reached, or somebody wants to look at the state.
+    #[cold]
+    fn look_up(&mut self) {
+        let steps = self.runtime.steps();
+        self.looking = match self.looks {
+            Looks::Never => false,
+            Looks::After(choices) => self.choices.len() == choices,
+            Looks::WhenSuspicious => {
+                steps >= self.steps_max || steps >= self.suspicious_at && self.only_looked()
+            }
+        };
+        if self.looking {
+            return;
+        }
+        if steps >= self.steps_max {
+            return self.reach_bound();
+        }
+        let next = self.steps_max.min(steps.saturating_add(LOOK_STEPS));
+        self.look_up_at = match self.looks {
+            Looks::Never => next,
+            Looks::After(_) => 0,
+            Looks::WhenSuspicious => {
+                if steps >= self.suspicious_at {
+                    self.suspicious_at = self.next_look();
+                }
+                next.min(self.suspicious_at)
+            }
+        };
+    }
+
+    /// Whether the last half of all choices changed nothing, as far as their kinds tell.
+    fn only_looked(&self) -> bool {
+        let looks = |choice: &Choice| match choice {
+            Choice::Step { kind, .. } => matches!(
+                kind,
+                OpKind::Load
+                    | OpKind::AtomicLoad
+                    | OpKind::CompareExchange
+                    | OpKind::Rmw
+                    | OpKind::Loop
+                    | OpKind::Yield
+            ),
+            Choice::Timeout { .. } | Choice::Value { .. } => false,
+        };
+        self.choices[self.choices.len() / 2..].iter().all(looks)
+    }
+
+    fn reach_bound(&mut self) {
+        let steps_max = self.steps_max;
+        self.outcome = Some(if self.limits.fail_on_steps_max {
+            let evidence = Evidence::StepsMax(steps_max);
+            Outcome::Bug(Bug { kind: BugKind::MaxSteps, evidence, worker: None })
+        } else {
+            Outcome::Bound(Bound::Steps(steps_max))
+        });
     }
 
     fn tell(&mut self) {

@@ -4,9 +4,11 @@
 //! `assemblyscript`, which work on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is
 //! the door to memory, [`tracker`] knows what changed there, [`owners`] whose it is and [`memory_errors`] what
 //! nobody may touch; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
-//! said before it aborted, and `limits` whether that is our limit. Of the whole there are a `snapshot` and a `fingerprint`; `instance` is what wasmtime
+//! said before it aborted, and `limits` whether that is our limit. Of the whole there are
+//! a `snapshot` and a `fingerprint`, and it can be set `aside`; `instance` is what wasmtime
 //! makes of the module.
 
+mod aside;
 mod assemblyscript;
 pub mod conductor;
 mod fingerprint;
@@ -174,6 +176,11 @@ impl Machine {
     /// Granules that became shared since the iteration began, or since this was last asked.
     pub fn take_grown(&mut self) -> Granules {
         self.store.data_mut().owners.take_grown()
+    }
+
+    /// How many granules became shared and were not asked for yet.
+    pub fn grown_count(&self) -> usize {
+        self.store.data().owners.grown_count()
     }
 
     /// The owner table's bookkeeping, for planted faults.

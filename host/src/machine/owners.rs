@@ -150,6 +150,11 @@ impl Owners {
         Granules(std::mem::take(&mut self.grown))
     }
 
+    /// How many granules [`Owners::take_grown`] would give.
+    pub fn grown_count(&self) -> usize {
+        self.grown.len()
+    }
+
     /// The present state is the one in which iterations start: nothing has been accessed since.
     pub fn set_start(&mut self, table: &mut [u8]) {
         self.begin(table);

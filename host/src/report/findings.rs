@@ -3,6 +3,7 @@
 use super::{History, notes};
 use crate::execution::Execution;
 use crate::identity::Identity;
+use crate::livelock::Livelock;
 use crate::outcome::{Bug, BugKind};
 use crate::record;
 use crate::runtime::{Lock, Place, Request, Runtime, Stream};
@@ -35,6 +36,8 @@ pub struct Findings {
     pub history: Option<History>,
     /// What in it may not be the program's fault.
     pub notes: Vec<String>,
+    /// What never ends, if it is a livelock.
+    pub livelock: Option<Livelock>,
     /// What the guest wrote.
     pub output: Vec<Line>,
 }
@@ -52,13 +55,17 @@ impl Findings {
     /// Collects them from the iteration that the execution has just ended.
     pub fn of(execution: &Execution, bug: &Bug) -> Findings {
         let runtime = execution.runtime();
+        let livelock = execution.livelock();
         let workers = (0..runtime.workers().len() as u32).map(WorkerId).filter_map(|id| {
             let standing = runtime.pending(id).standing;
             (standing != Standing::Ended).then(|| WorkerAt {
                 id,
                 title: runtime.title(id),
                 standing,
-                doing: doing(runtime, id, bug),
+                doing: match livelock.and_then(|l| l.spinning.iter().find(|s| s.worker == id)) {
+                    Some(spin) => spin.doing(),
+                    None => doing(runtime, id, bug),
+                },
                 stack: execution.machine().stack(id),
             })
         });
@@ -69,6 +76,7 @@ impl Findings {
             workers: workers.collect(),
             history: None,
             notes: notes::of(execution, bug),
+            livelock: livelock.cloned(),
             output: lines(runtime),
         }
     }

@@ -29,9 +29,10 @@ pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
     }
     if counts.unfinished > 0 {
         line(format_args!(
-            "Beside these, {} hit the max-steps bound of {}: if they should end, raise --max-steps.",
+            "Beside these, {} hit the max-steps bound of {}: if they should end, try {}.",
             counted(counts.unfinished, "execution"),
-            exploration.statistics.steps_max.unfair
+            exploration.statistics.steps_max.unfair,
+            exploration.statistics.raised(false, counts.unfinished, counts.executions)
         ));
     }
     if counts.redundant > 0 {
@@ -70,8 +71,9 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
     if counts.states > 0 && searched.resumed.is_some() && reasons.is_empty() {
         reasons.push("states of several runs are not compared, and so no livelock is found in them".into());
     }
-    if let Some(bound) = &exploration.bound {
-        reasons.push(bound.clone());
+    reasons.extend(exploration.limits.iter().cloned());
+    if counts.executions == 0 {
+        reasons.push("no execution came to its end".into());
     }
     if reasons.is_empty() {
         let bugs = match exploration.found.as_slice() {

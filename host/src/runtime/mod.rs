@@ -17,6 +17,7 @@
 //! - [`files`]: the guest's files.
 //! - [`harness`]: where a test begins and ends within a test harness.
 //! - [`footprint`]: what a step touches.
+//! - `livelock`: whether a state may be part of one.
 //! - [`heap`]: the blocks of the guest's allocator.
 //! - [`digest`]: the hash of all this.
 
@@ -29,6 +30,7 @@ mod footprint;
 mod harness;
 pub mod heap;
 pub mod idle;
+mod livelock;
 mod lock;
 mod locks;
 mod mutex;

@@ -218,6 +218,7 @@ fn no_verdict() {
     let commands: &[&[&str]] = &[
         &["test", "bounds.wat", "--test", "alone", "--seed", "0", "-i", "20"],
         &["test", "bounds.wat", "--test", "endless", "--seed", "0", "-i", "5", "-ms", "100", "200"],
+        &["test", "bounds.wat", "--test", "exits", "--seed", "0", "--strategy", "dpor"],
         &[
             "test",
             "bounds.wat",

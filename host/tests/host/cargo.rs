@@ -101,7 +101,7 @@ fn every_test_is_explored_on_its_own() {
          test tests::an_error_is_returned ... FAILED\n\
          test tests::no_item_is_taken_from_nothing ... ignored, #[should_panic] cannot be tested where panics \
          abort\n\
-         test tests::the_last_item_is_taken_once ... ok (300 iterations)\n\
+         test tests::the_last_item_is_taken_once ... ok (300 schedules, 0 unfinished)\n\
          test tests::the_last_item_is_taken_once_in_two_steps ... FAILED\n\
          test result: FAILED. 2 passed; 2 failed; 2 ignored; 0 measured; 0 filtered out; 3 explored, 1 sequential"
     );
@@ -140,7 +140,10 @@ fn the_harness_s_options_hold() {
 
     let ignored = test(&["--ignored", "--test-threads=1", "-i", "5"]).unwrap();
     assert_eq!(ignored.code, Some(0), "{ignored:?}");
-    assert!(ignored.stdout.contains("test tests::a_large_stock ... ok (5 iterations)"), "{ignored:?}");
+    assert!(
+        ignored.stdout.contains("test tests::a_large_stock ... ok (5 schedules, 0 unfinished)"),
+        "{ignored:?}"
+    );
 
     let shown = test(&["a_new", "--nocapture", "--color", "never"]).unwrap();
     assert_eq!(shown.code, Some(0), "sequential tests are as good as others: {shown:?}");
@@ -182,7 +185,10 @@ fn cargo_runs_us() {
     let passing = ["the_last_item_is_taken_once", "--skip", "two_steps", "-i", "20", "-o", outdir];
     let ended = process::ended(cargo(&[&run[..], &passing].concat()).output().unwrap());
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stdout.contains("the_last_item_is_taken_once ... ok (20 iterations)"), "{ended:?}");
+    assert!(
+        ended.stdout.contains("the_last_item_is_taken_once ... ok (20 schedules, 0 unfinished)"),
+        "{ended:?}"
+    );
     let failing = ["two_steps", "-o", outdir];
     let ended = process::ended(cargo(&[&run[..], &failing].concat()).output().unwrap());
     assert_ne!(ended.code, Some(0), "{ended:?}");

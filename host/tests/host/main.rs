@@ -9,6 +9,7 @@
 //! - [`lenient`]: traces of programs that were edited since.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
+//! - [`hangs`]: what does not end is never well.
 //! - [`faults`]: what only goes wrong by the user's leave.
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
 //! - [`wasi`]: clocks, polls and what else a guest sees of the world.
@@ -53,6 +54,7 @@ mod generated;
 mod golden;
 mod grouping;
 mod guest;
+mod hangs;
 mod lenient;
 mod memory_errors;
 mod outcomes;

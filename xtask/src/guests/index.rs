@@ -53,8 +53,8 @@ pub struct Expectation {
 
 const VERDICTS: &[&str] = &[
     "passed",
-    "bound",
     "deadlock",
+    "livelock",
     "assertion",
     "panic",
     "trap",

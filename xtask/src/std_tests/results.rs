@@ -70,7 +70,7 @@ fn end(test: &Value) -> Result<End> {
         let text = |name: &str| bug[name].as_str().unwrap_or_default();
         return Ok(End::Bug(format!("{}: {}", text("kind"), text("message"))));
     }
-    if test["verdict"] == "no choice" {
+    if test["verdict"] == "nothing tested" {
         return Ok(End::OneWorker);
     }
     let statistics = &test["statistics"];
@@ -96,9 +96,9 @@ mod tests {
         let explored = |hit: u64| json!({"fair": kind(7, hit), "unfair": kind(3, 3), "workers": {"max": 2}});
         let run = json!({
             "tests": [
-                {"name": "d", "verdict": "no bug found", "bugs": [], "statistics": explored(1)},
-                {"name": "c", "verdict": "no bug found", "bugs": [], "statistics": explored(7)},
-                {"name": "b", "verdict": "no choice", "bugs": []},
+                {"name": "d", "verdict": "inconclusive", "bugs": [], "statistics": explored(1)},
+                {"name": "c", "verdict": "inconclusive", "bugs": [], "statistics": explored(7)},
+                {"name": "b", "verdict": "nothing tested", "bugs": []},
                 {"name": "a", "verdict": "bug", "bugs": [{"kind": "panic", "message": "no (a.rs:1:1)"}]},
             ],
             "ignored": [{"name": "e", "reason": ""}, {"name": "f", "reason": "flaky"}],

@@ -1,0 +1,87 @@
+//! An iteration that is left for a while, so that what can follow is found out, and then goes on as if
+//! nothing had happened.
+
+use super::conductor::Course;
+use super::{Machine, MachineError, Snapshot};
+use crate::runtime::Runtime;
+use coyote_strategies::Strategy;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What is put back when the iteration goes on.
+pub struct Aside {
+    snapshot: Snapshot,
+    course: Course,
+    strategy: Option<Box<dyn Strategy>>,
+    recording: bool,
+    memory_refused: bool,
+    refused_calls: BTreeSet<&'static str>,
+}
+
+impl Aside {
+    /// The state in which the iteration was left.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}
+
+/// All bytes of a state, for who may not rely on hashes.
+pub struct Bytes {
+    memory: Vec<u8>,
+    globals: Arc<[u8]>,
+    frames: Vec<Vec<u8>>,
+    runtime: Runtime,
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Bytes) -> bool {
+        self.memory == other.memory
+            && self.globals == other.globals
+            && self.frames == other.frames
+            && self.runtime.is_same_state(&other.runtime)
+    }
+}
+
+impl Machine {
+    /// Leaves the iteration where it is. From now on the machine is driven from outside, without bounds, until
+    /// [`Machine::bring_back`]. Every worker must be suspended, and [`Machine::can_snapshot`] hold.
+    pub fn set_aside(&mut self) -> Aside {
+        let snapshot = self.snapshot();
+        let host = self.store.data_mut();
+        host.conductor.closing = true;
+        Aside {
+            snapshot,
+            course: host.conductor.take_course(),
+            strategy: host.conductor.strategy.take(),
+            recording: std::mem::replace(&mut host.conductor.runtime.footprint.recording, true),
+            memory_refused: host.memory_refused,
+            refused_calls: host.refused_calls.clone(),
+        }
+    }
+
+    /// Goes back to where the iteration was left.
+    pub fn bring_back(&mut self, aside: Aside) -> Result<(), MachineError> {
+        let Aside { snapshot, course, strategy, recording, memory_refused, refused_calls } = aside;
+        let restored = self.restore(&snapshot);
+        let host = self.store.data_mut();
+        host.memory_refused = memory_refused;
+        host.refused_calls = refused_calls;
+        host.conductor.runtime.footprint.recording = recording;
+        host.conductor.strategy = strategy;
+        host.conductor.closing = false;
+        host.conductor.give_course(course);
+        restored
+    }
+
+    /// The present state. Every worker must be suspended.
+    pub fn bytes(&mut self) -> Bytes {
+        let globals = self.save_globals();
+        let host = self.store.data();
+        Bytes {
+            memory: self.memory()[..self.memory_bytes()].to_vec(),
+            globals,
+            frames: host.images.iter().map(|image| image.bytes.clone()).collect(),
+            runtime: host.conductor.runtime.clone(),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What it takes to call a state a livelock: see [`crate::livelock`].
+
+use super::Runtime;
+use coyote_strategies::{OpKind, Standing, WorkerId};
+
+impl Runtime {
+    /// Whether nothing keeps this state from being part of a livelock: no assumption failed, nobody loops
+    /// inside of an atomic function, where scheduling points are rare, and those who are left are not just what a
+    /// program leaves behind when it has ended.
+    pub fn may_livelock(&self) -> bool {
+        let loops_inside = |id: WorkerId| {
+            self.worker(id).atomic_depth > 0 && self.pending(id).operation.kind == OpKind::Loop
+        };
+        !self.assumed_away && !self.ids().any(loops_inside) && !self.only_leftovers()
+    }
+
+    /// Whether the first worker has ended and nobody has to wait for those that have not.
+    fn only_leftovers(&self) -> bool {
+        let has_ended = |id: WorkerId| self.pending(id).standing == Standing::Ended;
+        let expected = |id: WorkerId| {
+            has_ended(id) || !self.holds(id) && (self.worker(id).detached || !self.knows_joins)
+        };
+        has_ended(WorkerId(0)) && (self.over || self.ids().all(expected))
+    }
+
+    /// Virtual time, without the look being an event of the guest.
+    pub fn time_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// Whether both go on alike: compared field by field, files and blocks of the heap by their hashes.
+    pub fn is_same_state(&self, other: &Runtime) -> bool {
+        let worker = |w: &super::Worker| {
+            let at = (w.request, w.waiting, w.wake, w.detached);
+            (at, w.children, w.atomic_depth, w.own_word, w.random)
+        };
+        self.pending == other.pending
+            && self.workers.iter().map(worker).eq(other.workers.iter().map(worker))
+            && self.mutexes == other.mutexes
+            && self.rwlocks == other.rwlocks
+            && self.semaphores == other.semaphores
+            && self.barriers == other.barriers
+            && self.condvars == other.condvars
+            && self.futexes == other.futexes
+            && self.clock == other.clock
+            && self.digest() == other.digest()
+    }
+}

@@ -1,0 +1,166 @@
+//! What an exploration says of its test: computed here alone, whoever tells it.
+//!
+//! | verdict | said of a test if |
+//! |---|---|
+//! | bug | a bug was found |
+//! | limit | it needs what this tool does not have, in some execution |
+//! | inconclusive | a fair schedule, or an execution of a search, was cut off by the bound on steps; or none came to an end |
+//! | nothing tested | no execution met a choice |
+//! | proved | a search visited everything |
+//! | not found | else: it speaks of what was tried |
+//!
+//! The first that applies is the verdict. An unfair schedule that is cut off says nothing: it may just starve
+//! whom the others wait for. (A livelock that is proved is a bug, see [`crate::livelock`].)
+
+use crate::explore::Exploration;
+use crate::words::counted;
+use serde::Serialize;
+
+/// See the module's documentation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They stand in [`Exploration::found`].
+    Bug,
+    /// No verdict on the test. What it needs, a sentence each.
+    Limit(Vec<String>),
+    /// No verdict: what did not end, and what to do. Fragments that can stand in parentheses.
+    Inconclusive { what: String, advice: Option<String> },
+    /// There was nothing to choose.
+    NothingTested,
+    /// There is no bug, under these assumptions.
+    Proved { assumptions: Vec<String> },
+    /// No bug in what was tried.
+    NotFound,
+}
+
+impl Verdict {
+    /// Every name, in the order of precedence.
+    pub const NAMES: [&str; 6] = ["bug", "limit", "inconclusive", "nothing tested", "proved", "not found"];
+
+    /// As JSON has it.
+    pub fn name(&self) -> &'static str {
+        Verdict::NAMES[match self {
+            Verdict::Bug => 0,
+            Verdict::Limit(_) => 1,
+            Verdict::Inconclusive { .. } => 2,
+            Verdict::NothingTested => 3,
+            Verdict::Proved { .. } => 4,
+            Verdict::NotFound => 5,
+        }]
+    }
+
+    /// Whether nothing speaks against the test.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound)
+    }
+
+    fn of(exploration: &Exploration) -> Verdict {
+        if exploration.is_buggy() {
+            return Verdict::Bug;
+        }
+        let lacks = exploration.found.iter().map(|found| found.bug.message());
+        let limits: Vec<String> = lacks.chain(exploration.limits.iter().cloned()).collect();
+        if !limits.is_empty() {
+            return Verdict::Limit(limits);
+        }
+        if let Some(what) = unfinished(exploration) {
+            return Verdict::Inconclusive { what, advice: advice(exploration) };
+        }
+        if !exploration.any_choice {
+            return Verdict::NothingTested;
+        }
+        match &exploration.searched {
+            Some(searched) if searched.exhausted && !searched.counts.cut => {
+                Verdict::Proved { assumptions: searched.assumptions.clone() }
+            }
+            _ => Verdict::NotFound,
+        }
+    }
+}
+
+impl Exploration {
+    /// What it says of its test.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self)
+    }
+
+    /// How many of its executions the bound on steps cut off. A search's schedules are not fair.
+    pub fn unfinished(&self) -> Unfinished {
+        match &self.searched {
+            Some(searched) => Unfinished { fair: 0, unfair: searched.counts.unfinished },
+            None => Unfinished {
+                fair: self.statistics.fair.hit_max_steps,
+                unfair: self.statistics.unfair.hit_max_steps,
+            },
+        }
+    }
+
+    /// How far it looked, as a fragment.
+    pub fn extent(&self) -> String {
+        match &self.searched {
+            None => {
+                let Unfinished { fair, unfair } = self.unfinished();
+                format!("{}, {} unfinished", counted(self.iterations(), "schedule"), fair + unfair)
+            }
+            Some(searched) => {
+                let executions = counted(searched.counts.executions, "execution");
+                match (self.verdict(), searched.counts.states) {
+                    (Verdict::Proved { .. }, 0) => format!("all {executions}"),
+                    (Verdict::Proved { .. }, states) => format!("all {}", counted(states, "state")),
+                    _ => format!("{executions}, not all"),
+                }
+            }
+        }
+    }
+}
+
+/// Executions that the bound on steps cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Unfinished {
+    pub fair: u64,
+    pub unfair: u64,
+}
+
+/// What did not end though a verdict needs its end.
+fn unfinished(exploration: &Exploration) -> Option<String> {
+    let statistics = &exploration.statistics;
+    if let Some(searched) = &exploration.searched {
+        let counts = &searched.counts;
+        let all = counts.executions + counts.unfinished;
+        return match (counts.unfinished, counts.executions) {
+            (0, 0) => Some("no execution came to its end".into()),
+            (0, _) => None,
+            (n, _) => Some(cut_off(n, all, "execution", statistics.steps_max.unfair)),
+        };
+    }
+    let (fair, unfair) = (&statistics.fair, &statistics.unfair);
+    if fair.hit_max_steps > 0 {
+        return Some(cut_off(fair.hit_max_steps, fair.explored, "fair schedule", statistics.steps_max.fair));
+    }
+    let ended = |s: &crate::statistics::Schedules| s.explored - s.hit_max_steps - s.abandoned;
+    if exploration.iterations() == 0 || ended(fair) + ended(unfair) > 0 {
+        return None;
+    }
+    Some(match unfair.hit_max_steps {
+        0 => "no schedule came to its end: an assumption failed in each".into(),
+        n => cut_off(n, unfair.explored, "unfair schedule", statistics.steps_max.unfair),
+    })
+}
+
+fn cut_off(count: u64, all: u64, noun: &str, bound: u64) -> String {
+    format!("{count} of {} did not end within {bound} steps", counted(all, noun))
+}
+
+/// What may help, as a clause that begins with a verb.
+fn advice(exploration: &Exploration) -> Option<String> {
+    let statistics = &exploration.statistics;
+    let raised = match &exploration.searched {
+        Some(searched) if searched.counts.unfinished > 0 => {
+            statistics.raised(false, searched.counts.unfinished, searched.counts.executions)
+        }
+        None if statistics.fair.hit_max_steps > 0 => statistics.raised_for(true),
+        None if statistics.unfair.hit_max_steps > 0 => statistics.raised_for(false),
+        _ => return None,
+    };
+    Some(format!("try {raised} if they should end, or --fail-on-max-steps to see where one is then"))
+}

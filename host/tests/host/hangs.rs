@@ -1,0 +1,195 @@
+//! Programs that hang without a deadlock: whatever explores them, it never says that all is well.
+
+use super::{guest, process};
+use coyote_wasm::cli::exit::Exit;
+use coyote_wasm::instrumenter::Options;
+use coyote_wasm::machine::conductor::Limits;
+use coyote_wasm::outcome::BugKind;
+use coyote_wasm::tester::Tester;
+use coyote_wasm::verdict::Verdict;
+
+/// Small, so that what does not end is soon cut off; fair ones are beyond the first look.
+const LIMITS: Limits = Limits { unfair_steps_max: 300, fair_steps_max: 3_000, fail_on_steps_max: false };
+
+const SAMPLERS: [&str; 13] = [
+    "portfolio",
+    "random",
+    "probabilistic",
+    "pct",
+    "pct-t",
+    "delay",
+    "pos",
+    "surw",
+    "urw",
+    "random-depth",
+    "q-learning",
+    "feedback",
+    "round-robin",
+];
+
+const SEARCHES: [&str; 6] = ["dfs", "preemption-bounding", "delay-bounding", "dpor", "stateful", "ses"];
+
+/// Tests of which it can be proved that they hang, in every schedule.
+const LIVELOCKS: [&str; 8] = [
+    "one_spins",
+    "two_spin",
+    "alone",
+    "no_points",
+    "no_points_beside_another",
+    "writes",
+    "lock_is_kept",
+    "deadlock_beside_a_spinner",
+];
+
+/// Tests that hang in every schedule though nobody proves it: time passes, or they count.
+const UNPROVED: [&str; 4] = ["counts", "counts_beside_another", "sleeps", "polls"];
+
+fn tester(iterations: u64) -> (Tester, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    // For all strategies, those that rest on footprints among them.
+    let options = Options { footprints: true, ..Options::default() };
+    let wasm = wat::parse_file(guest::wat_file("hangs.wat")).unwrap();
+    let mut tester = Tester::of(guest::compile(&wasm, &options).unwrap());
+    tester.settings.limits = LIMITS;
+    tester.budget.iterations_max = iterations;
+    tester.budget.jobs = 1;
+    tester.traces = directory.path().into();
+    (tester, directory)
+}
+
+/// Explores a test; what was found replays in a fresh execution.
+fn explore(tester: &Tester, test: &str, strategy: &str) -> (Verdict, Option<BugKind>) {
+    let exploration = tester.explore(test, strategy).unwrap_or_else(|e| panic!("{test}, {strategy}: {e:#}"));
+    for found in &exploration.found {
+        let replayed = tester.replay(&found.trace).unwrap();
+        assert!(replayed.reproduces(&found.trace), "{test}, {strategy}: {replayed:?}");
+    }
+    (exploration.verdict(), exploration.found.first().map(|f| f.bug.kind))
+}
+
+/// Every iteration of a sampler proves it, fair or not: the iteration's own end does.
+#[test]
+fn samplers_prove_livelocks() {
+    let (tester, _directory) = tester(2);
+    for test in LIVELOCKS {
+        for strategy in SAMPLERS {
+            let (verdict, kind) = explore(&tester, test, strategy);
+            let deadlock = test == "deadlock_beside_a_spinner" && kind == Some(BugKind::Deadlock);
+            assert!(deadlock || kind == Some(BugKind::Livelock), "{test}, {strategy}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn a_hang_is_never_well() {
+    let (tester, _directory) = tester(20);
+    let all = LIVELOCKS.iter().flat_map(|test| SEARCHES.map(|strategy| (*test, strategy)));
+    let unproved = UNPROVED
+        .iter()
+        .flat_map(|test| SAMPLERS.into_iter().chain(SEARCHES).map(|strategy| (*test, strategy)));
+    for (test, strategy) in all.chain(unproved) {
+        let (verdict, _) = explore(&tester, test, strategy);
+        let exit = Exit::of_run([&verdict], false);
+        assert!(matches!(exit, Exit::BugFound | Exit::Inconclusive), "{test}, {strategy}: {verdict:?}");
+    }
+}
+
+/// Half of the schedules end: none of the others counts as an end.
+#[test]
+fn a_rare_hang_is_found() {
+    let (tester, _directory) = tester(200);
+    for strategy in ["portfolio", "random", "pct", "pos", "surw", "round-robin"] {
+        let (verdict, kind) = explore(&tester, "now_and_then", strategy);
+        // Round robin has one schedule, which ends.
+        if strategy != "round-robin" {
+            assert_eq!(kind, Some(BugKind::Livelock), "{strategy}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn what_can_end_is_no_livelock() {
+    let (tester, _directory) = tester(300);
+    for test in ["is_released", "is_released_late"] {
+        for strategy in SAMPLERS.into_iter().chain(SEARCHES) {
+            let (verdict, kind) = explore(&tester, test, strategy);
+            assert_eq!(kind, None, "{test}, {strategy}: {verdict:?}");
+        }
+    }
+}
+
+/// A search that knows all states knows those from which no end can be reached; no other one says that all is well.
+#[test]
+fn searches_see_a_rare_hang() {
+    let (tester, _directory) = tester(1_000);
+    for strategy in SEARCHES {
+        let (verdict, kind) = explore(&tester, "now_and_then", strategy);
+        if let Verdict::Proved { assumptions } = &verdict {
+            // It visits a state once, and does not ask what follows: the verdict says so.
+            assert_eq!(strategy, "ses");
+            assert!(assumptions.iter().any(|a| a == "every execution comes to an end"), "{assumptions:?}");
+            continue;
+        }
+        let exit = Exit::of_run([&verdict], false);
+        assert!(matches!(exit, Exit::BugFound | Exit::Inconclusive), "{strategy}: {verdict:?}");
+        if strategy == "stateful" {
+            assert_eq!(kind, Some(BugKind::Livelock), "{verdict:?}");
+        }
+    }
+}
+
+/// A livelock is proved as early as it begins, not where it was noticed.
+#[test]
+fn its_trace_is_short() {
+    let (tester, _directory) = tester(200);
+    let exploration = tester.explore("now_and_then", "random").unwrap();
+    let [found] = exploration.found.as_slice() else { panic!("{:?}", exploration.verdict()) };
+    // Two spawns, two starts, the store, the reset that undoes it, and the join at most.
+    assert!(found.trace.decisions.len() <= 8, "{:?}", found.trace.decisions);
+}
+
+/// What is proved and what is not, and the bound that ended an iteration under any strategy: word for word.
+#[test]
+fn reports() {
+    let directory = tempfile::tempdir().unwrap();
+    for file in ["hangs.wat", "returned.wat"] {
+        std::fs::copy(guest::wat_file(file), directory.path().join(file)).unwrap();
+    }
+    let mut text = String::new();
+    let mut check = |command: &str| {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let ended = process::run(directory.path(), &arguments);
+        text += &format!("$ coyote-wasm {command}\n{}\n", super::golden::text(&ended));
+    };
+    check("test hangs.wat --test now_and_then --seed 0 -s random");
+    check("replay hangs.wat coyote-output/hangs-now_and_then-0.trace");
+    check("test hangs.wat --test two_spin --seed 0 -s pct -i 1");
+    check("test hangs.wat --test deadlock_beside_a_spinner --seed 0 -s random");
+    check("test hangs.wat --test no_points --seed 0");
+    check("test hangs.wat --test counts_beside_another --seed 0 -i 10 -ms 300 3000");
+    check("test hangs.wat --test counts_beside_another --seed 0 -i 10 -ms 300 3000 -s pct");
+    check("test hangs.wat --test counts --test is_released --seed 0 -i 10 -ms 300 3000 -s random");
+    check("test hangs.wat --test counts_beside_another --seed 0 -i 10 -ms 300 -s dfs -j 1");
+    check("test hangs.wat --test sleeps --seed 0 -i 10 -ms 300 3000");
+    check("test returned.wat --seed 0 -i 10 -ms 300 3000");
+    check("test returned.wat --seed 0 -i 10 -ms 300 3000 --at-exit kill");
+    super::golden::check("hangs", &text);
+}
+
+/// The bound that ended an iteration stands in its trace, whatever the strategy.
+#[test]
+fn a_bound_that_is_a_bug_replays() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::copy(guest::wat_file("returned.wat"), directory.path().join("returned.wat")).unwrap();
+    // Those that compare states see one again before the bound.
+    for strategy in SAMPLERS.into_iter().chain(["dfs", "preemption-bounding", "delay-bounding"]) {
+        let seed = ["--seed", "0", "-i", "20", "-ms", "300", "3000", "-j", "1"];
+        let test = ["test", "returned.wat", "--fail-on-max-steps", "-s", strategy];
+        let found = process::run(directory.path(), &[&test[..], &seed].concat());
+        assert_eq!(found.code, Some(2), "{strategy}: {found:?}");
+        let trace = found.line("  trace:  ").trim_start_matches("  trace:  ");
+        let replayed = process::run(directory.path(), &["replay", "returned.wat", trace]);
+        assert_eq!(replayed.code, Some(2), "{strategy}: {replayed:?}");
+        assert_eq!(replayed.line(". Reproduced"), ". Reproduced: max-steps", "{strategy}");
+    }
+}
