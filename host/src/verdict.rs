@@ -58,8 +58,8 @@ impl Verdict {
         if exploration.is_buggy() {
             return Verdict::Bug;
         }
-        let met = exploration.found.iter().map(|found| found.bug.message());
-        let limits: Vec<String> = met.chain(exploration.limits.iter().cloned()).collect();
+        let lacks = exploration.found.iter().map(|found| found.bug.message());
+        let limits: Vec<String> = lacks.chain(exploration.limits.iter().cloned()).collect();
         if !limits.is_empty() {
             return Verdict::Limit(limits);
         }

@@ -186,7 +186,7 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
             _ => "FAILED",
         },
         counts.passed,
-        failures.len() - counts.limited,
+        failures.len() - counts.limits,
         counts.ignored,
         selected.filtered_out,
         counts.explored,
@@ -200,7 +200,7 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
 /// How many of the failures are none of the guest's, if there are any.
 fn without_verdict(counts: &Counts) -> String {
     let mut text = String::new();
-    for (count, what) in [(counts.inconclusive, "inconclusive"), (counts.limits, "without verdict")] {
+    for (count, what) in [(counts.inconclusive, "inconclusive"), (counts.limits, "without a verdict")] {
         if count > 0 {
             text += &format!(", {count} {what}");
         }
@@ -225,7 +225,8 @@ fn result(exploration: &Exploration, verdict: &Verdict) -> String {
 fn letter(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Bug => "F",
-        Verdict::Limit(_) | Verdict::Inconclusive { .. } => "?",
+        Verdict::Limit(_) => "L",
+        Verdict::Inconclusive { .. } => "?",
         Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound => ".",
     }
 }
@@ -285,7 +286,7 @@ mod tests {
                 sampled(&[IterationRecord { abandoned: true, ..fair }]),
                 "? inconclusive (no schedule came to its end: an assumption failed in each): inconclusive",
             ),
-            (deep, "? no verdict (it nests too deeply): limit"),
+            (deep, "L no verdict (it nests too deeply): limit"),
             (searched(counts, true), ". ok (proved: all 6 executions): proved"),
             (searched(states, true), ". ok (proved: all 21 states): proved"),
             (searched(counts, false), ". ok (6 executions, not all): not found"),

@@ -115,7 +115,7 @@ impl State {
             any_choice: exploration.any_choice,
             workers_max: exploration.workers_max,
             memory_refused: exploration.memory_refused,
-            bound: exploration.bound.clone(),
+            bound: exploration.limits.first().cloned(),
             left_blocked: exploration.left_blocked.clone(),
             unprotected: before.is_some_and(|done| done.unprotected),
         }
@@ -210,7 +210,7 @@ pub fn explore(
         exploration.any_choice = done.any_choice;
         exploration.workers_max = done.workers_max;
         exploration.memory_refused = done.memory_refused;
-        exploration.bound = done.bound.clone();
+        exploration.limits = done.bound.iter().cloned().collect();
         exploration.left_blocked = done.left_blocked.clone();
     }
     let jobs = if search::shardable(name) { plan.budget.jobs.max(1) } else { 1 };
@@ -587,11 +587,16 @@ fn conclude(
     exploration.statistics.buggy = counts.bugs - limits.iter().map(|f| f.count).sum::<u64>().min(counts.bugs);
     exploration.statistics.distinct_bugs = Some(bugs.len() as u64);
     exploration.elapsed = started.elapsed();
+    let mut assumptions = assumptions(plan, &exploration, state.resumed.as_ref());
+    if counts.states > 0 && !name.starts_with("stateful") {
+        // Whoever leaves out states that were seen does not notice going round in circles.
+        assumptions.push("every execution comes to an end".into());
+    }
     exploration.searched = Some(Searched {
         counts,
         exhausted,
         estimate: state.estimate.filter(|_| !exhausted),
-        assumptions: assumptions(plan, &exploration, state.resumed.as_ref()),
+        assumptions,
         frontier,
         resumed: state.resumed,
     });

@@ -80,6 +80,21 @@ pub enum Looks {
 /// The first step at which an iteration may be suspicious.
 const SUSPICIOUS_FROM: u64 = 1_024;
 
+/// When an iteration under a strategy is left before its end, to be looked at: see [`crate::livelock`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Looks {
+    #[default]
+    Never,
+    /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing but
+    /// look.
+    WhenSuspicious,
+    /// After so many choices.
+    After(usize),
+}
+
+/// The first step at which an iteration may be suspicious.
+const SUSPICIOUS_FROM: u64 = 1_024;
+
 /// What a worker that announced an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -142,10 +157,10 @@ pub struct Conductor {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Whether the iteration was given up for that: it says nothing about the test.
     pub cancelled: bool,
-    /// The number of steps at which that, and [`Conductor::look_up_at`], are looked at next.
-    look_at: u64,
     /// The step from which on it is asked whether the bound is reached or somebody wants to look.
     look_up_at: u64,
+    /// The step from which on the iteration may be suspicious: see [`Looks::WhenSuspicious`].
+    suspicious_at: u64,
 }
 
 /// What an iteration that is left to be looked at gets back when it goes on.
@@ -185,8 +200,8 @@ impl Conductor {
             steps_max: 0,
             cancel: None,
             cancelled: false,
-            look_at: 0,
             look_up_at: 0,
+            suspicious_at: 0,
         }
     }
 
@@ -219,13 +234,13 @@ impl Conductor {
             choosing,
             values,
             settled,
+            // Set below.
+            steps_max: _,
+            look_up_at: _,
+            suspicious_at: _,
             // Whoever raises it did so for all that follows.
             cancel: _,
             cancelled,
-            // Set below.
-            steps_max: _,
-            look_at: _,
-            look_up_at: _,
         } = self;
         runtime.reset_to(start);
         runtime.footprint.clear();
@@ -243,21 +258,57 @@ impl Conductor {
         *choosing = None;
         values.clear();
         *settled = false;
-        *looking = false;
         *cancelled = false;
+        *looking = false;
         self.set_bounds();
+    }
+
+    fn set_bounds(&mut self) {
+        let by_fairness = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
+        self.steps_max = self.bound.unwrap_or(by_fairness);
+        self.suspicious_at = self.next_look();
+        self.look_up_at = if self.closing { u64::MAX } else { 0 };
     }
 
     fn is_cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
-    /// Gives the iteration up if there is no more time for it.
-    fn look(&mut self) {
-        self.look_at = self.look_up_at.min(self.runtime.steps().saturating_add(LOOK_STEPS));
-        if self.is_cancelled() {
-            self.cancelled = true;
-            self.outcome = Some(Outcome::Abandoned);
+    /// The bound on steps of this iteration.
+    pub fn steps_max(&self) -> u64 {
+        self.steps_max
+    }
+
+    fn next_look(&self) -> u64 {
+        (self.runtime.steps() + 1).next_power_of_two().max(SUSPICIOUS_FROM)
+    }
+
+    /// Takes what going back to the present state would forget.
+    pub fn take_course(&mut self) -> Course {
+        Course {
+            choices: std::mem::take(&mut self.choices),
+            decisions: self.decisions,
+            concurrency: self.concurrency,
+        }
+    }
+
+    /// Gives it back: the iteration is where it was when it was left.
+    pub fn give_course(&mut self, course: Course) {
+        let Course { choices, decisions, concurrency } = course;
+        self.choices = choices;
+        self.decisions = decisions;
+        self.concurrency = concurrency;
+        self.set_bounds();
+    }
+
+    /// An iteration that was left to be looked at goes on, unless it has reached its bound.
+    pub fn go_on(&mut self) {
+        self.looking = false;
+        self.suspicious_at = self.next_look();
+        self.look_up_at = 0;
+        self.looks = if let Looks::After(_) = self.looks { Looks::Never } else { self.looks };
+        if self.runtime.steps() >= self.steps_max {
+            self.reach_bound();
         }
     }
 
@@ -349,8 +400,8 @@ impl Conductor {
     #[cold]
     fn passes_alone(&mut self, worker: WorkerId, operation: &Operation) -> bool {
         self.runtime.alone_ticks += u64::from(operation.kind == OpKind::Loop);
-        if operation.kind == OpKind::Loop && self.is_cancelled() {
-            self.look_at = 0;
+        if operation.kind == OpKind::Loop && !self.closing && self.is_cancelled() {
+            self.look_up_at = 0;
             return false;
         }
         self.violation(worker, operation).is_none()
@@ -449,7 +500,7 @@ impl Conductor {
     /// Asks the strategy. `None`: the iteration has ended.
     #[inline]
     fn pick(&mut self) -> Option<Pick> {
-        if !self.settled || self.runtime.steps() >= self.look_at {
+        if !self.settled || self.runtime.steps() >= self.look_up_at {
             self.settle();
             if self.outcome.is_some() || self.looking {
                 return None;
@@ -491,8 +542,9 @@ impl Conductor {
         if !self.runtime.events.is_empty() && self.strategy.is_some() {
             self.tell();
         }
-        if self.outcome.is_none() && self.runtime.steps() >= self.look_at {
-            self.look();
+        if self.outcome.is_none() && self.runtime.steps() >= self.look_up_at && self.is_cancelled() {
+            self.cancelled = true;
+            self.outcome = Some(Outcome::Abandoned);
         }
         if self.outcome.is_some() {
             return;
@@ -518,16 +570,27 @@ impl Conductor {
         self.looking = match self.looks {
             Looks::Never => false,
             Looks::After(choices) => self.choices.len() == choices,
-            Looks::WhenSuspicious => steps >= self.steps_max || self.only_looked(),
+            Looks::WhenSuspicious => {
+                steps >= self.steps_max || steps >= self.suspicious_at && self.only_looked()
+            }
         };
         if self.looking {
             return;
         }
         if steps >= self.steps_max {
-            self.reach_bound();
-        } else if self.looks == Looks::WhenSuspicious {
-            self.look_up_from(self.steps_max.min(self.next_look()));
+            return self.reach_bound();
         }
+        let next = self.steps_max.min(steps.saturating_add(LOOK_STEPS));
+        self.look_up_at = match self.looks {
+            Looks::Never => next,
+            Looks::After(_) => 0,
+            Looks::WhenSuspicious => {
+                if steps >= self.suspicious_at {
+                    self.suspicious_at = self.next_look();
+                }
+                next.min(self.suspicious_at)
+            }
+        };
     }
 
     /// Whether the last half of all choices changed nothing, as far as their kinds tell.

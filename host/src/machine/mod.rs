@@ -4,8 +4,8 @@
 //! `assemblyscript`, which work on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is
 //! the door to memory, [`tracker`] knows what changed there, [`owners`] whose it is and [`memory_errors`] what
 //! nobody may touch; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
-//! said before it aborted, and `limits` whether that is our limit. Of the whole there are a `snapshot` and a
-//! `fingerprint`, and it can be set `aside`; `instance` is what wasmtime
+//! said before it aborted, and `limits` whether that is our limit. Of the whole there are
+//! a `snapshot` and a `fingerprint`, and it can be set `aside`; `instance` is what wasmtime
 //! makes of the module.
 
 mod aside;
