@@ -215,7 +215,8 @@ impl Exploration {
     /// Whether a bug was found, be it by the runs before whose rest a search went on with.
     pub fn is_buggy(&self) -> bool {
         let before = self.searched.as_ref().and_then(|searched| searched.resumed.as_ref());
-        self.found.iter().any(|found| !found.is_limit()) || before.is_some_and(|resumed| resumed.done.counts.bugs > 0)
+        self.found.iter().any(|found| !found.is_limit())
+            || before.is_some_and(|resumed| resumed.done.counts.bugs > 0)
     }
 
     /// Takes over what is known of an iteration for whose end there was no time.

@@ -7,7 +7,9 @@
 
 use super::bugs::{self, Bugs};
 use super::dry_run::dry_run;
-use super::{Cut, Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, alarm, compared, found};
+use super::{
+    Cut, Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, alarm, compared, found,
+};
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::engine_thread::on_engine_thread;
 use crate::epochs::{self, Epochs, Ran};
@@ -18,8 +20,8 @@ use crate::statistics::{IterationRecord, Statistics, StepsMax};
 use coyote_strategies::{Iteration, Profile, Strategy};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// One iteration, as its job reports it.

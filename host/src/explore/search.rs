@@ -199,9 +199,7 @@ pub fn explore(
         )));
     }
     let (items, resumed) = match resume {
-        Some(frontier) => {
-            (frontier.items, Some(Resumed { from: frontier.from, done: frontier.done }))
-        }
+        Some(frontier) => (frontier.items, Some(Resumed { from: frontier.from, done: frontier.done })),
         None => (fresh.save(), None),
     };
     let before = resumed.as_ref().map_or(Counts::default(), |resumed| resumed.done.counts);

@@ -65,20 +65,6 @@ const ALONE_TICKS: u64 = 10;
 
 /// Steps between two looks at [`Conductor::cancel`].
 const LOOK_STEPS: u64 = 64;
-/// When an iteration under a strategy is left before its end, to be looked at: see [`crate::livelock`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Looks {
-    #[default]
-    Never,
-    /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing but
-    /// look.
-    WhenSuspicious,
-    /// After so many choices.
-    After(usize),
-}
-
-/// The first step at which an iteration may be suspicious.
-const SUSPICIOUS_FROM: u64 = 1_024;
 
 /// When an iteration under a strategy is left before its end, to be looked at: see [`crate::livelock`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -306,62 +292,6 @@ impl Conductor {
         self.looking = false;
         self.suspicious_at = self.next_look();
         self.look_up_at = 0;
-        self.looks = if let Looks::After(_) = self.looks { Looks::Never } else { self.looks };
-        if self.runtime.steps() >= self.steps_max {
-            self.reach_bound();
-        }
-    }
-
-    fn set_bounds(&mut self) {
-        let by_fairness = if self.fair { self.limits.fair_steps_max } else { self.limits.unfair_steps_max };
-        self.steps_max = self.bound.unwrap_or(by_fairness);
-        self.look_up_from(match self.looks {
-            _ if self.closing => u64::MAX,
-            Looks::Never => self.steps_max,
-            Looks::WhenSuspicious => self.steps_max.min(self.next_look()),
-            Looks::After(_) => 0,
-        });
-    }
-
-    fn look_up_from(&mut self, step: u64) {
-        self.look_up_at = step;
-        self.look_at = 0;
-    }
-
-    /// The bound on steps of this iteration.
-    pub fn steps_max(&self) -> u64 {
-        self.steps_max
-    }
-
-    fn next_look(&self) -> u64 {
-        (self.runtime.steps() + 1).next_power_of_two().max(SUSPICIOUS_FROM)
-    }
-
-    /// Takes what going back to the present state would forget.
-    pub fn take_course(&mut self) -> Course {
-        Course {
-            choices: std::mem::take(&mut self.choices),
-            decisions: self.decisions,
-            concurrency: self.concurrency,
-        }
-    }
-
-    /// Gives it back: the iteration is where it was when it was left.
-    pub fn give_course(&mut self, course: Course) {
-        let Course { choices, decisions, concurrency } = course;
-        self.choices = choices;
-        self.decisions = decisions;
-        self.concurrency = concurrency;
-        self.set_bounds();
-    }
-
-    /// An iteration that was left to be looked at goes on, unless it has reached its bound.
-    pub fn go_on(&mut self) {
-        self.looking = false;
-        self.look_up_from(match self.looks {
-            Looks::WhenSuspicious => self.steps_max.min(self.next_look()),
-            Looks::Never | Looks::After(_) => self.steps_max,
-        });
         self.looks = if let Looks::After(_) = self.looks { Looks::Never } else { self.looks };
         if self.runtime.steps() >= self.steps_max {
             self.reach_bound();

@@ -101,7 +101,8 @@ impl Machine {
             return Err(MachineError::Memory { has: has >> 20, max: memory_bytes_max >> 20 });
         }
         let start = Snapshot::default();
-        let mut machine = Machine { artifact, store, ports, start, tables_changed: false, symbols: None, leaks: false };
+        let mut machine =
+            Machine { artifact, store, ports, start, tables_changed: false, symbols: None, leaks: false };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();
         Ok(machine)

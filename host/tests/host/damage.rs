@@ -64,7 +64,8 @@ fn a_closed_pipe_is_a_clean_end() {
         assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {ended:?}");
     }
     fs::remove_dir_all(directory.path().join("coyote-output")).unwrap();
-    let ended = run_into(directory.path(), &["test", "racy.wat", "--seed", "0"], closed_pipe(), closed_pipe());
+    let ended =
+        run_into(directory.path(), &["test", "racy.wat", "--seed", "0"], closed_pipe(), closed_pipe());
     assert_eq!(ended.status.code(), Some(2));
     assert!(directory.path().join(trace).exists());
     let ended = run_into(directory.path(), &["test", "nothing.wasm"], closed_pipe(), closed_pipe());
@@ -119,7 +120,8 @@ fn no_damaged_byte_of_a_cached_module_is_overlooked() {
             false => Vec::new(),
         };
         let left_out = [&whole[..at], &whole[at + 1..]].concat();
-        for damaged in [changed(whole[at] ^ 1), changed(!whole[at]), swapped, left_out, whole[..at].to_vec()] {
+        for damaged in [changed(whole[at] ^ 1), changed(!whole[at]), swapped, left_out, whole[..at].to_vec()]
+        {
             fs::write(file, &damaged).unwrap();
             assert!(entry.get().is_none(), "damage at {at} of {}", whole.len());
         }
@@ -146,7 +148,8 @@ fn damaged_native_code_is_made_anew() {
     let compile = || {
         let native = entry.native().unwrap();
         let engine = engine(Some(native.cache.clone())).unwrap();
-        let artifact = Artifact::compile(&engine, original.clone().into(), instrumented.clone(), options.clone());
+        let artifact =
+            Artifact::compile(&engine, original.clone().into(), instrumented.clone(), options.clone());
         native.seal();
         (artifact.unwrap(), native.cache.cache_hits())
     };
@@ -176,7 +179,9 @@ fn entry_name(root: &Path) -> std::ffi::OsString {
 fn runs_with_a_damaged_cache_end_as_others() {
     let (directory, _) = workplace();
     let cache = tempfile::tempdir().unwrap();
-    let run = || process::run_with(cache.path(), directory.path(), &["test", "racy.wat", "-s", "dpor", "--seed", "0"]);
+    let run = || {
+        process::run_with(cache.path(), directory.path(), &["test", "racy.wat", "-s", "dpor", "--seed", "0"])
+    };
     let right = run().timeless();
     for file in files(cache.path()) {
         // wasmtime writes its statistics when it likes.
@@ -228,7 +233,8 @@ fn a_search_that_needs_too_much_memory_stops_with_what_it_has() {
     let directory = tempfile::tempdir().unwrap();
     let counts = super::examples::module_path("counts");
     let base = ["test", counts.to_str().unwrap(), "--test", "rmw_3x4", "-s", "delay-bounding", "--seed", "0"];
-    let stopped = process::run(directory.path(), &[&base[..], &["-t", "600", "--search-memory", "100"]].concat());
+    let stopped =
+        process::run(directory.path(), &[&base[..], &["-t", "600", "--search-memory", "100"]].concat());
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
     let verdict = stopped.line("... Not everything was explored: ");
     assert!(verdict.contains("what is left has used up the memory that it may have"), "{verdict}");

@@ -84,7 +84,11 @@ fn the_number_of_executions_does_not_depend_on_interruptions() {
                 let parts = searched(parts);
                 let how = format!("{test} under {strategy}, {part} at a time, {jobs} jobs");
                 assert_eq!(parts.counts.executions, executions, "{how}");
-                assert_eq!((parts.counts.bugs, parts.counts.cut), (whole.counts.bugs, whole.counts.cut), "{how}");
+                assert_eq!(
+                    (parts.counts.bugs, parts.counts.cut),
+                    (whole.counts.bugs, whole.counts.cut),
+                    "{how}"
+                );
             }
         }
     }
@@ -183,7 +187,8 @@ fn version_1_is_gone_on_with() {
         let exploration =
             explore(&artifact, "correct", strategy, budget, directory.path(), Some(frontier)).unwrap();
         assert_eq!(exploration.stop, Stop::Exhausted);
-        let verdict = coyote_wasm::report::searched::verdict(&exploration, exploration.searched.as_ref().unwrap());
+        let verdict =
+            coyote_wasm::report::searched::verdict(&exploration, exploration.searched.as_ref().unwrap());
         assert!(verdict.contains("has no checksum"), "{verdict}");
         assert_eq!(searched(exploration).counts.executions, executions, "{strategy}");
     }
@@ -206,15 +211,55 @@ fn what_the_program_cannot_do_is_an_error() {
     let misfit = "F: what is stored does not fit the program: after";
     let damaged = "F is damaged, and nothing is done with it: item 1 of 1:";
     for (strategy, from, to, error) in [
-        ("dfs", r#""depth":2"#, r#""depth":5"#, format!("{damaged} its states are not in the order of their depths")),
-        ("dpor", r#""depth":9"#, r#""depth":10"#, format!("{damaged} its last state is not at the end of its prefix")),
-        ("dfs", r#"[{"Pick":{"Step":0}}"#, r#"[{"Pick":{"Step":7}}"#, format!("{misfit} 0 decisions, worker 7 cannot go on")),
+        (
+            "dfs",
+            r#""depth":2"#,
+            r#""depth":5"#,
+            format!("{damaged} its states are not in the order of their depths"),
+        ),
+        (
+            "dpor",
+            r#""depth":9"#,
+            r#""depth":10"#,
+            format!("{damaged} its last state is not at the end of its prefix"),
+        ),
+        (
+            "dfs",
+            r#"[{"Pick":{"Step":0}}"#,
+            r#"[{"Pick":{"Step":7}}"#,
+            format!("{misfit} 0 decisions, worker 7 cannot go on"),
+        ),
         ("dpor", r#"{"Value":1}"#, r#"{"Value":2}"#, format!("{misfit} 7 decisions, 2 is not below 2")),
-        ("dpor", r#"{"Value":1}"#, r#"{"Pick":{"Step":1}}"#, format!("{misfit} 7 decisions, a value is asked for, not a pick")),
-        ("dpor", r#"[{"Pick":{"Step":0}}"#, r#"[{"Pick":{"Timeout":0}}"#, format!("{misfit} 0 decisions, no timeout of worker 0 can fire")),
-        ("dpor", r#"[{"Pick":{"Step":0}}"#, r#"[{"Value":0}"#, format!("{misfit} 0 decisions, nobody asks for a value")),
-        ("dpor", r#""tried":[{"pick":{"Step":1}"#, r#""tried":[{"pick":{"Step":5}"#, format!("{misfit} 5 decisions, there is no worker 5 that was tried")),
-        ("dpor", r#""todo":[{"Pick":{"Step":2}}]"#, r#""todo":[{"Pick":{"Step":1}}]"#, format!("{misfit} 4 decisions, what the path goes on with is still to be tried")),
+        (
+            "dpor",
+            r#"{"Value":1}"#,
+            r#"{"Pick":{"Step":1}}"#,
+            format!("{misfit} 7 decisions, a value is asked for, not a pick"),
+        ),
+        (
+            "dpor",
+            r#"[{"Pick":{"Step":0}}"#,
+            r#"[{"Pick":{"Timeout":0}}"#,
+            format!("{misfit} 0 decisions, no timeout of worker 0 can fire"),
+        ),
+        (
+            "dpor",
+            r#"[{"Pick":{"Step":0}}"#,
+            r#"[{"Value":0}"#,
+            format!("{misfit} 0 decisions, nobody asks for a value"),
+        ),
+        (
+            "dpor",
+            r#""tried":[{"pick":{"Step":1}"#,
+            r#""tried":[{"pick":{"Step":5}"#,
+            format!("{misfit} 5 decisions, there is no worker 5 that was tried"),
+        ),
+        (
+            "dpor",
+            r#""todo":[{"Pick":{"Step":2}}]"#,
+            r#""todo":[{"Pick":{"Step":1}}]"#,
+            format!("{misfit} 4 decisions, what the path goes on with is still to be tried"),
+        ),
     ] {
         let (_, text, _) = VERSION_1.into_iter().find(|known| known.0 == strategy).unwrap();
         let position = text.find(from).unwrap_or_else(|| panic!("{strategy} has no {from}"));
@@ -240,7 +285,10 @@ fn no_number_of_version_1_leads_to_a_panic() {
                 match changed(&artifact, strategy, &[&text[..start], new, &text[at..]].concat()) {
                     Ok(_) => explored += 1,
                     Err(error) => {
-                        assert!(!error.contains("bug in coyote-wasm"), "{strategy}: {new} at {start}: {error}");
+                        assert!(
+                            !error.contains("bug in coyote-wasm"),
+                            "{strategy}: {new} at {start}: {error}"
+                        );
                         refused += 1;
                     }
                 }
@@ -257,8 +305,19 @@ fn bugs_of_before_are_remembered() {
     let at = directory.path();
     let run = |arguments: &[&str]| process::run(at, arguments);
     let module = super::guest::wat_file("frontier.wat");
-    let base =
-        ["test", module.to_str().unwrap(), "--test", "wrong", "-s", "dfs", "--seed", "0", "-j", "1", "--explore"];
+    let base = [
+        "test",
+        module.to_str().unwrap(),
+        "--test",
+        "wrong",
+        "-s",
+        "dfs",
+        "--seed",
+        "0",
+        "-j",
+        "1",
+        "--explore",
+    ];
     let first = run(&[&base[..], &["-i", "240"]].concat());
     assert_eq!(first.code, Some(2), "{first:?}");
     let frontier = "coyote-output/frontier-wrong.frontier";
@@ -300,7 +359,8 @@ fn the_command_refuses_what_is_damaged_or_of_something_else() {
         (&["-s", "dfs", "--max-steps", "9"], "another set of options: "),
         (&["-s", "dfs", "--test", "wrong"], "another test: "),
     ] {
-        let base = &base[..if arguments.contains(&"--seed") || arguments.contains(&"--test") { 2 } else { 6 }];
+        let base =
+            &base[..if arguments.contains(&"--seed") || arguments.contains(&"--test") { 2 } else { 6 }];
         let test = if arguments.contains(&"--seed") { &["--test", "correct"][..] } else { &[] };
         let seed = if arguments.contains(&"--test") { &["--seed", "0"][..] } else { &[] };
         let all = [base, test, seed, arguments, &["--resume", frontier]].concat();
@@ -318,7 +378,8 @@ fn a_killed_search_goes_on() {
     let at = directory.path();
     let module = module_path("counts");
     let slow = ["test", module.to_str().unwrap(), "--test", "rmw_3x4", "-s", "delay-bounding", "--seed", "0"];
-    let mut child = process::command(&process::cache(), at, &[&slow[..], &["-t", "600"]].concat()).spawn().unwrap();
+    let mut child =
+        process::command(&process::cache(), at, &[&slow[..], &["-t", "600"]].concat()).spawn().unwrap();
     let frontier = at.join("coyote-output/counts-rmw_3x4.frontier");
     for _ in 0..12_000 {
         if frontier.exists() {
@@ -330,7 +391,8 @@ fn a_killed_search_goes_on() {
     child.wait().unwrap();
     let left = Frontier::read(&frontier).unwrap();
     assert!(left.done.counts.executions > 0 && !left.items.is_empty());
-    let files: Vec<_> = std::fs::read_dir(at.join("coyote-output")).unwrap().map(|f| f.unwrap().file_name()).collect();
+    let files: Vec<_> =
+        std::fs::read_dir(at.join("coyote-output")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(files.len(), 1, "no partial files: {files:?}");
     // It is of this run, and it goes on.
     let resume = ["--resume", frontier.to_str().unwrap(), "-i"];

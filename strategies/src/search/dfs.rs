@@ -164,7 +164,10 @@ impl<S: System> Dfs<S> {
             if let Some(branch) = branch {
                 check_branch(system, branch, prefix.get(depth), depth)?;
                 if branch.spent != spent {
-                    return Err(misfit(depth, &format!("{spent} was spent of the bound, not {}", branch.spent)));
+                    return Err(misfit(
+                        depth,
+                        &format!("{spent} was spent of the bound, not {}", branch.spent),
+                    ));
                 }
             }
             match (prefix.get(depth), branch) {

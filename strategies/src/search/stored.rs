@@ -40,7 +40,10 @@ fn is_along(item: &Item) -> Result<(), String> {
     need(depths().is_sorted_by(|a, b| a < b), "its states are not in the order of their depths")?;
     need(depths().last() == Some(item.prefix.len()), "its last state is not at the end of its prefix")?;
     for branch in &item.branches {
-        need(branch.values.start <= branch.values.end, "it has a range of values that ends before it begins")?;
+        need(
+            branch.values.start <= branch.values.end,
+            "it has a range of values that ends before it begins",
+        )?;
         let picks = branch.todo.iter().all(|decision| matches!(decision, Decision::Pick(_)));
         need(picks, "it has a value where picks are to be tried")?;
         need(branch.todo.is_empty() || branch.values.is_empty(), "it has picks and values at one state")?;

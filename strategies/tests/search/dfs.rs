@@ -260,7 +260,10 @@ fn stored_items_are_begun_once() {
             run(&mut rest, &program);
             let [whole, first, rest] = [&whole, &first, &rest].map(|search| Search::<Toy>::counts(search));
             assert_eq!(first.executions + rest.executions, whole.executions);
-            assert!(first.steps + rest.steps <= whole.steps + again, "{kind:?}: {first:?} and {rest:?}, {whole:?}");
+            assert!(
+                first.steps + rest.steps <= whole.steps + again,
+                "{kind:?}: {first:?} and {rest:?}, {whole:?}"
+            );
         }
     }
 }

@@ -10,7 +10,9 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, FrontierError> {
     let damaged = |reason: String| FrontierError::Damaged { path: path.into(), reason };
     let frontier = match bytes.strip_prefix(MAGIC.as_bytes()) {
         Some(rest) => version_2(path, bytes, rest).map_err(damaged)?,
-        None if bytes.trim_ascii_start().starts_with(b"{") => version_1::frontier(path, bytes).map_err(malformed)?,
+        None if bytes.trim_ascii_start().starts_with(b"{") => {
+            version_1::frontier(path, bytes).map_err(malformed)?
+        }
         None => return Err(malformed("it does not begin as one".into())),
     };
     stored::check(&frontier.identity.strategy, &frontier.items).map_err(damaged)?;

@@ -15,8 +15,14 @@ const LEVEL: i32 = 1;
 #[derive(Serialize, Deserialize)]
 enum Record<'a> {
     /// A prefix: another one with more decisions behind it.
-    Segment { before: u64, decisions: Vec<Decision> },
-    Item { prefix: u64, branches: std::borrow::Cow<'a, [Branch]> },
+    Segment {
+        before: u64,
+        decisions: Vec<Decision>,
+    },
+    Item {
+        prefix: u64,
+        branches: std::borrow::Cow<'a, [Branch]>,
+    },
 }
 
 /// See the module's documentation.
@@ -96,7 +102,8 @@ pub fn read(section: &[u8], items: &mut Vec<Item>) -> Result<(), String> {
     let mut rest = &bytes[..];
     let mut prefixes = vec![Prefix::default()];
     while !rest.is_empty() {
-        let (record, more) = postcard::take_from_bytes::<Record>(rest).map_err(|e| format!("a record: {e}"))?;
+        let (record, more) =
+            postcard::take_from_bytes::<Record>(rest).map_err(|e| format!("a record: {e}"))?;
         rest = more;
         let prefix = |number: u64| {
             let known = usize::try_from(number).ok().and_then(|number| prefixes.get(number));
