@@ -27,6 +27,7 @@
 //! - [`frontier`]: what searches leave on disk, gone on with and damaged.
 //! - [`damage`]: output that nobody takes, caches that lie, time that is up.
 //! - [`searches`]: known numbers of executions, verdicts, work resumed.
+//! - [`spins`]: searches next to loops that wait, and livelocks.
 //! - [`generated`]: random programs, every class of executions.
 //! - [`published`]: means that others published.
 //! - [`cargo`]: test binaries of cargo, and cargo itself.
@@ -68,6 +69,7 @@ mod runtime;
 mod rust_limits;
 mod search;
 mod searches;
+mod spins;
 mod semantics;
 mod state;
 mod std_conformance;
