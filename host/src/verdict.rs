@@ -129,6 +129,9 @@ fn unfinished(exploration: &Exploration) -> Option<String> {
         let all = counts.executions + counts.unfinished;
         return match (counts.unfinished, counts.executions) {
             (0, 0) => Some("no execution came to its end".into()),
+            (0, _) if searched.exhausted && counts.cyclic => {
+                Some("whether each state that was reached again can come to an end was not asked".into())
+            }
             (0, _) => None,
             (n, _) => Some(cut_off(n, all, "execution", statistics.steps_max.unfair)),
         };
@@ -158,6 +161,7 @@ fn advice(exploration: &Exploration) -> Option<String> {
         Some(searched) if searched.counts.unfinished > 0 => {
             statistics.raised(false, searched.counts.unfinished, searched.counts.executions)
         }
+        Some(searched) if searched.counts.cyclic => return Some("--strategy stateful asks that".into()),
         None if statistics.fair.hit_max_steps > 0 => statistics.raised_for(true),
         None if statistics.unfair.hit_max_steps > 0 => statistics.raised_for(false),
         _ => return None,

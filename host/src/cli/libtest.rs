@@ -250,8 +250,14 @@ mod tests {
     fn searched(counts: SearchCounts, exhausted: bool) -> Exploration {
         let mut exploration = sampled(&[]);
         exploration.any_choice = true;
-        exploration.searched =
-            Some(Searched { counts, exhausted, estimate: None, assumptions: Vec::new(), frontier: None });
+        exploration.searched = Some(Searched {
+            counts,
+            exhausted,
+            estimate: None,
+            assumptions: Vec::new(),
+            frontier: None,
+            resumed: None,
+        });
         exploration
     }
 

@@ -68,8 +68,8 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
     if counts.unfinished > 0 {
         reasons.push("some executions hit the bound on steps".into());
     }
-    if counts.states > 0 && searched.resumed.is_some() && reasons.is_empty() {
-        reasons.push("states of several runs are not compared, and so no livelock is found in them".into());
+    if searched.exhausted && counts.cyclic {
+        reasons.push("whether each state that was reached again can come to an end was not asked".into());
     }
     reasons.extend(exploration.limits.iter().cloned());
     if counts.executions == 0 {

@@ -36,12 +36,14 @@ pub struct Cache {
     caching: Caching,
     known: BTreeMap<(u128, u32), Known>,
     states: u64,
+    /// See [`super::Counts::cyclic`].
+    pub cyclic: bool,
     past: Past,
 }
 
 impl Cache {
     pub fn new(caching: Caching) -> Cache {
-        Cache { caching, known: BTreeMap::new(), states: 0, past: Past::default() }
+        Cache { caching, known: BTreeMap::new(), states: 0, cyclic: false, past: Past::default() }
     }
 
     pub fn caching(&self) -> Caching {
@@ -100,6 +102,7 @@ impl Cache {
                 (true, number)
             }
             Some(before) => {
+                self.cyclic |= self.caching == Caching::States && steps != before.steps;
                 let fewer = cut && steps < before.steps;
                 before.steps = steps.min(before.steps);
                 (fewer, before.number)

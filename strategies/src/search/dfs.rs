@@ -226,6 +226,7 @@ impl<S: System> Dfs<S> {
             }
         }
         self.counts.states = self.cache.states();
+        self.counts.cyclic = self.cache.cyclic;
         if !new {
             self.counts.redundant += 1;
             return Arrival::Known;
@@ -319,6 +320,7 @@ impl<S: System> Dfs<S> {
     /// All is explored: goes to the next livelock, if there is one.
     fn next_livelock(&mut self, system: &mut S) -> Advance {
         let Some(path) = self.graph.as_mut().and_then(Graph::next_livelock) else {
+            self.counts.cyclic &= self.graph.is_none();
             return Advance::Exhausted;
         };
         self.path.clear();

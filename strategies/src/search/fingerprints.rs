@@ -1,4 +1,5 @@
-//! The set of states that a search has seen, by fingerprint, in bounded memory.
+//! The set of states that a search has seen, by fingerprint, in bounded memory. Each keeps a mark; so
+//! fingerprints are compared by their upper 96 bits.
 
 /// How many fingerprints are kept, 16 bytes each; memory is at most twice that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +13,18 @@ pub enum Capacity {
     Unlimited,
 }
 
-/// A hash table with linear probing: fingerprints are hashes already. 0 marks a free slot.
+/// What was known of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Never,
+    /// With the mark that it got then.
+    Before(u32),
+}
+
+/// The bits of a slot that hold the mark.
+const MARK: u128 = u32::MAX as u128;
+
+/// A hash table with linear probing: fingerprints are hashes already. 0 is a free slot.
 #[derive(Clone, Debug)]
 pub struct Fingerprints {
     slots: Vec<u128>,
@@ -33,18 +45,18 @@ impl Fingerprints {
         self.filled == 0
     }
 
-    /// Whether the fingerprint was not there; it is now, as far as the capacity allows.
-    pub fn insert(&mut self, fingerprint: u128) -> bool {
-        let fingerprint = fingerprint.max(1);
+    /// Whether the fingerprint was there. It is now, as far as the capacity allows, with this mark if it was not.
+    pub fn insert(&mut self, fingerprint: u128, mark: u32) -> Seen {
+        let fingerprint = (fingerprint & !MARK).max(MARK + 1) | u128::from(mark);
         let (full, replaces) = match self.capacity {
-            Capacity::Nothing => return true,
+            Capacity::Nothing => return Seen::Never,
             Capacity::First(n) => (self.filled >= n, false),
             Capacity::Replacing(n) => (self.filled >= n, true),
             Capacity::Unlimited => (false, false),
         };
         let at = self.find(fingerprint);
-        if self.slots[at] == fingerprint {
-            return false;
+        if self.slots[at] != 0 {
+            return Seen::Before((self.slots[at] & MARK) as u32);
         }
         if !full {
             self.slots[at] = fingerprint;
@@ -60,7 +72,7 @@ impl Fingerprints {
                 self.slots[home] = fingerprint;
             }
         }
-        true
+        Seen::Never
     }
 
     fn home(&self, fingerprint: u128) -> usize {
@@ -70,7 +82,7 @@ impl Fingerprints {
     /// Where the fingerprint is or would be put.
     fn find(&self, fingerprint: u128) -> usize {
         let mut at = self.home(fingerprint);
-        while self.slots[at] != 0 && self.slots[at] != fingerprint {
+        while self.slots[at] != 0 && self.slots[at] & !MARK != fingerprint & !MARK {
             at = (at + 1) & (self.slots.len() - 1);
         }
         at
@@ -99,7 +111,7 @@ mod tests {
         let mut rng = ChoiceRng::new(Iteration { seed: 3, index: 0 });
         (0..20_000).map(move |_| {
             let n = u128::from(rng.below(3_000));
-            (n % 64) << 64 | n
+            (n % 64) << 64 | n << 32
         })
     }
 
@@ -107,7 +119,8 @@ mod tests {
     fn unlimited_is_a_set() {
         let (mut set, mut oracle) = (Fingerprints::new(Capacity::Unlimited), BTreeSet::new());
         for fingerprint in stream() {
-            assert_eq!(set.insert(fingerprint), oracle.insert(fingerprint.max(1)));
+            let new = set.insert(fingerprint, 7) == Seen::Never;
+            assert_eq!(new, oracle.insert(fingerprint.max(MARK + 1)));
         }
         assert_eq!(set.len(), oracle.len());
     }
@@ -118,10 +131,10 @@ mod tests {
             let (mut set, mut oracle) = (Fingerprints::new(capacity), BTreeSet::new());
             let mut hits = 0;
             for fingerprint in stream() {
-                let new = set.insert(fingerprint);
+                let new = set.insert(fingerprint, 7) == Seen::Never;
                 // Forgetting is allowed, the opposite would lose states.
-                assert!(new || oracle.contains(&fingerprint.max(1)));
-                oracle.insert(fingerprint.max(1));
+                assert!(new || oracle.contains(&fingerprint.max(MARK + 1)));
+                oracle.insert(fingerprint.max(MARK + 1));
                 hits += u32::from(!new);
             }
             assert!(hits > 200, "{capacity:?} has {hits} hits");
@@ -129,6 +142,19 @@ mod tests {
             assert_eq!(set.slots.iter().filter(|s| **s != 0).count(), max);
         }
         let mut nothing = Fingerprints::new(Capacity::Nothing);
-        assert!(stream().all(|f| nothing.insert(f)));
+        assert!(stream().all(|f| nothing.insert(f, 7) == Seen::Never));
+    }
+
+    #[test]
+    fn the_first_mark_stays() {
+        let mut set = Fingerprints::new(Capacity::Unlimited);
+        for round in 1..4 {
+            for fingerprint in 0..1_000u128 {
+                let seen = set.insert(fingerprint << 40, round * 1_000 + fingerprint as u32);
+                let first = Seen::Before(1_000 + fingerprint as u32);
+                assert_eq!(seen == Seen::Never, round == 1);
+                assert!(round == 1 || seen == first, "{seen:?}");
+            }
+        }
     }
 }

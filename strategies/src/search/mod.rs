@@ -83,6 +83,11 @@ pub struct Counts {
     pub states: u64,
     /// Whether something was left out because of a bound of the search.
     pub cut: bool,
+    /// Whether a state that was seen was reached again in another number of steps, by a search that goes on
+    /// from each state once: some execution may never end. On a cycle of states the numbers cannot all be equal, so
+    /// without this there is none. A search that finds livelocks itself does not leave it set.
+    #[serde(default)]
+    pub cyclic: bool,
 }
 
 impl Counts {
@@ -110,6 +115,7 @@ impl std::ops::Add for Counts {
             steps: self.steps + other.steps,
             states: self.states + other.states,
             cut: self.cut || other.cut,
+            cyclic: self.cyclic || other.cyclic,
         }
     }
 }

@@ -20,7 +20,7 @@
 
 use super::explorers::walk::{Place, Walk};
 use super::explorers::{Explorer, Unsound};
-use super::fingerprints::{Capacity, Fingerprints};
+use super::fingerprints::{Capacity, Fingerprints, Seen};
 use super::prefix::Prefixes;
 use super::{Advance, Branch, Counts, Item, Prefix, Search};
 use crate::system::{Decision, Status, System};
@@ -178,9 +178,11 @@ impl<S: System, E: Explorer> Ses<S, E> {
         if self.settings.cache == Capacity::Nothing {
             return true;
         }
-        let new = self.cache.insert(system.fingerprint());
-        self.counts.states += u64::from(new);
-        new
+        let steps = system.view().step as u32;
+        let seen = self.cache.insert(system.fingerprint(), steps);
+        self.counts.states += u64::from(seen == Seen::Never);
+        self.counts.cyclic |= matches!(seen, Seen::Before(other) if other != steps);
+        seen == Seen::Never
     }
 
     /// Keeps the picks that need delays, for this bound or a later one.

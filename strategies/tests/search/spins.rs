@@ -601,3 +601,56 @@ fn searches_within_a_bound_invent_no_livelock() {
         assert_eq!(search.advance(&mut toy, u64::MAX), Advance::Exhausted, "{spec}");
     }
 }
+
+/// Whether some state can be reached from itself; `None` if there are too many.
+fn has_cycle_of_states(program: &Program) -> Option<bool> {
+    let mut first = Toy::new(program.clone());
+    let mut after = BTreeMap::<u128, BTreeSet<u128>>::from([(first.fingerprint(), BTreeSet::new())]);
+    let mut open = vec![first];
+    while let Some(mut toy) = open.pop() {
+        let here = toy.fingerprint();
+        for decision in decisions(&toy) {
+            let mut next = toy.clone();
+            decide(&mut next, decision);
+            let there = next.fingerprint();
+            after.get_mut(&here).expect("it was reached").insert(there);
+            if after.len() > 20_000 {
+                return None;
+            }
+            after.entry(there).or_insert_with(|| {
+                open.push(next);
+                BTreeSet::new()
+            });
+        }
+    }
+    // Takes away states that lead nowhere, as long as there are some.
+    loop {
+        let before = after.len();
+        let known: BTreeSet<u128> = after.keys().copied().collect();
+        after.retain(|_, next| next.iter().any(|state| known.contains(state)));
+        if after.is_empty() || after.len() == before {
+            return Some(!after.is_empty());
+        }
+    }
+}
+
+/// A search that goes on from each state once, and does not ask what follows, never passes a cycle in silence.
+#[test]
+fn who_goes_round_says_so() {
+    let (mut cycles, mut silent) = (0, 0);
+    for index in 0..400 {
+        let without_loops = || crate::dpor::program(index);
+        let program = if index % 2 == 0 { program(index) } else { without_loops() };
+        let Some(cycle) = has_cycle_of_states(&program) else { continue };
+        cycles += usize::from(cycle);
+        for spec in ["ses", "preemption-bounding+states", "delay-bounding+states"] {
+            let mut search = by_name::<Toy>(spec, 0, None).expect("a search");
+            let mut toy = Toy::new(program.clone());
+            while search.advance(&mut toy, u64::MAX) != Advance::Exhausted {}
+            let counts = search.counts();
+            assert!(counts.cyclic || !cycle, "{spec}: {program:?}");
+            silent += usize::from(!counts.cyclic);
+        }
+    }
+    assert!(cycles > 100 && silent > 100, "{cycles} with a cycle, {silent} silent");
+}
