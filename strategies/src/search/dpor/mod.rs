@@ -180,6 +180,9 @@ impl<S: System> Dpor<S> {
             return if self.replaying { None } else { self.look(system, pick) };
         }
         self.find_races_of_blocked(system, last || status == Status::Unfinished);
+        if status == Status::Unfinished {
+            self.try_starved(system);
+        }
         let counted = self.count(status);
         self.retract(last);
         counted.then_some(Advance::Ended(status))
@@ -446,7 +449,7 @@ impl<S: System> Search<S> for Dpor<S> {
             }
             while let Some(decision) = self.next() {
                 let inside = self.nodes.last().is_some_and(|node| node.origin + 1 < self.nodes.len());
-                if self.counts.steps >= limit && !inside && !self.goes_on(decision) {
+                if self.counts.steps >= limit && !inside {
                     return Advance::Working;
                 }
                 self.go_there(system);
@@ -481,7 +484,10 @@ impl<S: System> Search<S> for Dpor<S> {
     }
 
     fn split(&mut self) -> Option<Item> {
-        if self.items.is_empty() {
+        if self.next().is_some_and(|decision| self.goes_on(decision)) {
+            // It may turn out to spin, and would then be taken back.
+            None
+        } else if self.items.is_empty() {
             self.give_away()
         } else if self.nodes.is_empty() && self.items.len() == 1 {
             None

@@ -1,7 +1,7 @@
 //! Races of a step with those before it, and what has to be tried because of them.
 
 use super::sleep::value;
-use super::{Dpor, State};
+use super::{Dpor, Node, State};
 use crate::search::clocks::{Clock, process};
 use crate::search::dependence::{Order, order, signature, takes};
 use crate::system::{Access, Class, Decision, Effect, System};
@@ -52,6 +52,22 @@ impl<S: System> Dpor<S> {
             let possible = matches!(pick, Pick::Timeout(_)) || standing == Standing::Enabled;
             if standing != Standing::Ended && (cut_off || !possible) {
                 self.find_races_of(system, pick, possible);
+            }
+        }
+    }
+
+    /// The bound on steps was reached: who could still go on has not shown what comes after its next step, and so
+    /// is tried where it could have gone on first, if it is tried nowhere.
+    pub(super) fn try_starved(&mut self, system: &S) {
+        for worker in system.view().enabled {
+            let pick = Pick::Step(*worker);
+            let since = self.clocks.last(process(pick)).map_or(0, |event| self.clocks.events()[event].decisions.end);
+            let here = |node: &Node<S::Snapshot>| node.choices.clone().find(|i| self.choices[*i].pick == pick);
+            let first = self.nodes[since..].iter().find_map(|node| here(node).map(|choice| (node.closed, choice)));
+            if let Some((false, choice)) = first
+                && self.choices[choice].state == State::Idle
+            {
+                self.choices[choice].state = State::Todo;
             }
         }
     }
