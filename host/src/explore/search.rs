@@ -343,7 +343,9 @@ impl Checkpoints {
 
     /// The search is over, with nothing left.
     fn remove(&self, resumed: Option<&Path>) {
-        if self.written || resumed == Some(&self.path) {
+        let place = |path: &Path| std::fs::canonicalize(path).ok();
+        let same = resumed.and_then(place).is_some_and(|resumed| place(&self.path) == Some(resumed));
+        if self.written || same {
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -8,6 +8,7 @@ use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::granules::{Granules, Sharing};
 use coyote_wasm::instrumenter::{HeapPoints, Options};
 use coyote_wasm::machine::Part;
+use coyote_wasm::machine::conductor::Looks;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::record::{self, Origin};
 use coyote_wasm::strategies::rng::ChoiceRng;
@@ -133,7 +134,9 @@ fn check_again(execution: &mut Execution, iteration: Iteration) -> u64 {
 /// Inline, step by step under its strategy, and step by step from the trace's file: the same choices,
 /// states and end.
 fn check_from_file(execution: &mut Execution, iteration: Iteration, file: &Path) {
-    let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
+    // Driven step by step, nobody looks for livelocks.
+    let run = |execution: &mut Execution| execution.run(Box::new(RandomWalk::default()), iteration);
+    let (outcome, _) = execution.looking(Looks::Never, run).unwrap();
     let inline = Course::inline(execution, &outcome);
     let origin = Origin {
         strategy: "random".into(),

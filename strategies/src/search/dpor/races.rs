@@ -61,9 +61,12 @@ impl<S: System> Dpor<S> {
     pub(super) fn try_starved(&mut self, system: &S) {
         for worker in system.view().enabled {
             let pick = Pick::Step(*worker);
-            let since = self.clocks.last(process(pick)).map_or(0, |event| self.clocks.events()[event].decisions.end);
-            let here = |node: &Node<S::Snapshot>| node.choices.clone().find(|i| self.choices[*i].pick == pick);
-            let first = self.nodes[since..].iter().find_map(|node| here(node).map(|choice| (node.closed, choice)));
+            let since =
+                self.clocks.last(process(pick)).map_or(0, |event| self.clocks.events()[event].decisions.end);
+            let here =
+                |node: &Node<S::Snapshot>| node.choices.clone().find(|i| self.choices[*i].pick == pick);
+            let first =
+                self.nodes[since..].iter().find_map(|node| here(node).map(|choice| (node.closed, choice)));
             if let Some((false, choice)) = first
                 && self.choices[choice].state == State::Idle
             {
