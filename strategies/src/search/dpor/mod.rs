@@ -90,6 +90,9 @@ struct Node<T> {
     values: Range<u64>,
     /// What the present step touched before it asked for a value.
     partial: Range<usize>,
+    /// Whether an execution below it reached the bound on steps: what was tried is not all explored then, and does
+    /// not sleep.
+    unfinished: bool,
     /// Executions below alternatives that are done, and how many those are.
     found: u64,
     done: u64,
@@ -201,6 +204,9 @@ impl<S: System> Dpor<S> {
             return status == Status::Bug;
         }
         self.counts.ended(status);
+        if let Some(node) = self.nodes.last_mut() {
+            node.unfinished |= status == Status::Unfinished;
+        }
         if matches!(status, Status::Passed | Status::Bug)
             && let Some(node) = self.nodes.last_mut()
         {
@@ -290,6 +296,7 @@ impl<S: System> Dpor<S> {
             inherited: asleep,
             values: 0..0,
             partial: 0..0,
+            unfinished: false,
             found: 0,
             done: 0,
         }
@@ -315,7 +322,9 @@ impl<S: System> Dpor<S> {
         self.nodes[depth].done += 1;
         if self.clocks.events().len() > self.nodes[depth].events {
             let event = self.clocks.pop().expect("there is one");
-            self.sleep.push(pick, &self.path[origin + 1..=depth], &event, last);
+            if !self.nodes[depth].unfinished {
+                self.sleep.push(pick, &self.path[origin + 1..=depth], &event, last);
+            }
             self.nodes[origin].asleep.end = self.sleep.len();
         }
         if origin == depth {
@@ -338,6 +347,7 @@ impl<S: System> Dpor<S> {
         self.choices.truncate(node.choices.start);
         if let Some(parent) = self.nodes.last_mut() {
             parent.found += node.found;
+            parent.unfinished |= node.unfinished;
             self.retract(false);
         } else {
             self.finished += 1;
