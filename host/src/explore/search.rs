@@ -318,13 +318,13 @@ impl Checkpoints {
         let mut state = pool.lock();
         let busy = state.busy;
         match &mut state.checkpoint {
-            None if Instant::now() < self.due => return,
+            None if Instant::now() < self.due => {}
             None => {
                 self.begun = Instant::now();
                 state.checkpoint = Some(Vec::new());
                 pool.pause.store(true, Ordering::Relaxed);
             }
-            Some(sections) if sections.len() < busy => return,
+            Some(sections) if sections.len() < busy => {}
             Some(sections) => {
                 let mut left = std::mem::take(sections);
                 left.push(state.waiting());
@@ -569,7 +569,7 @@ fn conclude(
         match frontier::write(&checkpoints.path, plan, name, state.done(), &state.left) {
             Ok(()) => frontier = Some(checkpoints.path.clone()),
             // The bug matters more than what is left.
-            Err(_) if state.bugs.len() > 0 => {}
+            Err(_) if !state.bugs.is_empty() => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -309,11 +309,13 @@ fn states_that_differ_in_one_part_have_different_fingerprints() {
     }
 }
 
+type Change = (&'static str, fn(&mut Runtime));
+
 /// What is left out of a fingerprint decides nothing.
 #[test]
 fn what_decides_nothing_is_no_part_of_a_fingerprint() {
     let digest = three().digest();
-    let changes: [(&str, fn(&mut Runtime)); 5] = [
+    let changes: [Change; 5] = [
         ("who ran last", |r| r.stepped(FIRST)),
         ("names", |r| r.set_name(1, "worker".into())),
         ("the name of the next one", |r| r.set_next_name(FIRST, Some("next".into()))),

@@ -38,7 +38,7 @@ fn need(holds: bool, wrong: &str) -> Result<(), String> {
 fn is_along(item: &Item) -> Result<(), String> {
     let depths = || item.branches.iter().map(|branch| branch.depth as usize);
     need(depths().is_sorted_by(|a, b| a < b), "its states are not in the order of their depths")?;
-    need(depths().last() == Some(item.prefix.len()), "its last state is not at the end of its prefix")?;
+    need(depths().next_back() == Some(item.prefix.len()), "its last state is not at the end of its prefix")?;
     for branch in &item.branches {
         need(
             branch.values.start <= branch.values.end,

@@ -258,7 +258,7 @@ fn stored_items_are_begun_once() {
             let again = items.iter().map(|item| item.prefix.len()).max().unwrap_or(0) as u64;
             let mut rest = Dfs::<Toy>::new(kind, None, Caching::Nothing, Some(items));
             run(&mut rest, &program);
-            let [whole, first, rest] = [&whole, &first, &rest].map(|search| Search::<Toy>::counts(search));
+            let [whole, first, rest] = [&whole, &first, &rest].map(Search::<Toy>::counts);
             assert_eq!(first.executions + rest.executions, whole.executions);
             assert!(
                 first.steps + rest.steps <= whole.steps + again,

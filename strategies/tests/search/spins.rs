@@ -452,7 +452,7 @@ fn loops_that_wait_count_as_assumptions() {
     let peterson = vec![enter(0, 1, 1), enter(1, 0, 0)];
     let found = search(&peterson);
     assert_eq!((found.counts.bugs, found.counts.unfinished), (0, 0));
-    assert!(found.ends.len() > 0);
+    assert!(!found.ends.is_empty());
     both(found.counts.executions, peterson);
 }
 

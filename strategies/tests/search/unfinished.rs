@@ -127,7 +127,7 @@ fn who_is_enabled_at_the_bound_is_tried() {
     for workers in 1..3 {
         let mut program = vec![consumer(); workers];
         program.push(vec![Set(0, 1), Set(1, 1)]);
-        let (counts, _) = run("dpor", &program, 24);
+        let (counts, _) = run("dpor", &program, if workers == 1 { 24 } else { 14 });
         assert!(counts.bugs > 0 && counts.unfinished > 0, "{counts:?}");
     }
 }

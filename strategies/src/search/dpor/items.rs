@@ -49,10 +49,10 @@ impl<S: System> Dpor<S> {
                 None if decision.is_some() => self.close(depth),
                 None => {}
             }
-            if let Some(decision) = decision {
-                if self.execute(system, *decision).is_some() {
-                    return Err(misfit(depth + 1, "the program has ended"));
-                }
+            if let Some(decision) = decision
+                && self.execute(system, *decision).is_some()
+            {
+                return Err(misfit(depth + 1, "the program has ended"));
             }
         }
         self.replaying = false;
