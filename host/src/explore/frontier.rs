@@ -130,6 +130,12 @@ pub enum FrontierError {
     Malformed { path: PathBuf, reason: String },
     #[error("{} is damaged, and nothing is done with it: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
+    #[error(
+        "{} is of version 1, whose steps do not say all that they touch: what dpor left then would prove too \
+         much; search again from the start",
+        path.display()
+    )]
+    Outdated { path: PathBuf },
     #[error("{} belongs to another {what}: it says {has}, this run {wants}", path.display())]
     Other { path: PathBuf, what: &'static str, has: String, wants: String },
 }
@@ -215,6 +221,10 @@ impl Frontier {
             if has != wants {
                 return Err(FrontierError::Other { path: self.from.clone(), what, has, wants });
             }
+        }
+        let tried = |item: &Item| item.branches.iter().any(|branch| !branch.tried.is_empty());
+        if has.build.is_none() && self.items.iter().any(tried) {
+            return Err(FrontierError::Outdated { path: self.from.clone() });
         }
         Ok(())
     }

@@ -194,6 +194,18 @@ fn version_1_is_gone_on_with() {
     }
 }
 
+/// What `dpor` left in version 1 rests on footprints that did not say everything.
+#[test]
+fn dpor_does_not_go_on_with_version_1() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("old"), VERSION_1[1].1).unwrap();
+    std::fs::copy(super::guest::wat_file("frontier.wat"), directory.path().join("frontier.wat")).unwrap();
+    let base = ["test", "frontier.wat", "--test", "correct", "--seed", "0", "-s", "dpor"];
+    let ended = process::run(directory.path(), &[&base[..], &["--resume", "old"]].concat());
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("search again from the start"), "{ended:?}");
+}
+
 /// What goes on with version 1 after a change of its text.
 fn changed(artifact: &Arc<Artifact>, strategy: &str, text: &str) -> Result<u64, String> {
     let directory = tempfile::tempdir().unwrap();
