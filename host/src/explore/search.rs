@@ -478,6 +478,12 @@ fn ended(
     // A search is where it is by restored snapshots: the trace comes from an execution of its own.
     let (mut execution, bug) = replay(plan, search.path(), &outcome)?;
     let found = found(plan, &mut execution, &bug, search.name(), number, None)?;
+    add(plan, pool, found);
+    Ok(())
+}
+
+/// Takes a bug over, and ends the search with it unless it is to go on.
+fn add(plan: &Plan, pool: &Pool, found: Found) {
     let mut state = pool.lock();
     state.bugs.add(found);
     if !plan.budget.explore {
@@ -485,7 +491,6 @@ fn ended(
         drop(state);
         pool.stop();
     }
-    Ok(())
 }
 
 /// The search is in a livelock. What it saw is executed and proved again from the start.
@@ -510,14 +515,8 @@ fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<
     };
     let decisions = execution.machine().conductor().decisions;
     let found = found(plan, &mut execution, &bug, search.name(), number, None)?;
-    let mut state = pool.lock();
-    state.exploration.any_choice |= decisions > 0;
-    state.bugs.add(found);
-    if !plan.budget.explore {
-        state.exploration.stop = Stop::Bug;
-        drop(state);
-        pool.stop();
-    }
+    pool.lock().exploration.any_choice |= decisions > 0;
+    add(plan, pool, found);
     Ok(())
 }
 
