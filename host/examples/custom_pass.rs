@@ -43,7 +43,7 @@ fn main() -> anyhow::Result<()> {
     let plain = Tester::with(&wasm, &options, &[])?.explore("overdraft_fixed", "random")?;
     let pass = PointAtEntry { word: "withdraw" };
     let more = Tester::with(&wasm, &options, &[&pass])?.explore("overdraft_fixed", "random")?;
-    let steps = |e: &coyote_wasm::explore::Exploration| e.statistics.fair.steps.map_or(0, |s| s.avg());
+    let steps = |e: &coyote_wasm::results::TestResult| e.statistics.fair.steps.map_or(0, |s| s.avg());
     println!("steps an iteration: {} without the pass, {} with it", steps(&plain), steps(&more));
     anyhow::ensure!(steps(&more) > steps(&plain), "the pass added no point");
     Ok(())

@@ -55,12 +55,12 @@ fn main() -> anyhow::Result<()> {
     let wasm = std::fs::read("examples/wasm/bounded_buffer.wasm")?;
     let tester = Tester::new(&wasm)?;
     let exploration = tester.explore_with("minimal", &|| Box::new(NewestFirst::new(10)))?;
-    for found in &exploration.found {
+    for found in &exploration.bugs {
         println!("{} in iteration {}", found.bug.message(), found.iteration);
         let replayed = tester.replay(&found.trace)?;
         anyhow::ensure!(replayed.reproduces(&found.trace), "the trace does not replay");
         println!("replayed from {}", found.path.display());
     }
-    anyhow::ensure!(!exploration.found.is_empty(), "the deadlock was not found");
+    anyhow::ensure!(!exploration.bugs.is_empty(), "the deadlock was not found");
     Ok(())
 }

@@ -4,9 +4,11 @@
 use crate::outcome::BugKind;
 use crate::runtime::Place;
 use crate::words::{amount, counted};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// See the module's documentation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
     /// In the guest's own words: an assertion's text, a panic's message.
     Said(String),
@@ -45,7 +47,7 @@ pub enum Evidence {
 }
 
 /// Why wasm code cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trap {
     Unreachable,
     NullPointer {
@@ -78,7 +80,7 @@ pub enum Trap {
 }
 
 /// What POSIX leaves undefined.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Misuse {
     JoinOfNobody {
         handle: u32,
@@ -99,7 +101,7 @@ pub enum Misuse {
 }
 
 /// What is done with a sync object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
     Unlock,
     Init,
@@ -111,7 +113,7 @@ pub enum Act {
 }
 
 /// Why something must not be done with a sync object. Workers by the names that reports show.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ObjectState {
     Unlocked,
     /// Others hold it.
@@ -131,7 +133,7 @@ pub enum ObjectState {
 }
 
 /// A block of the heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// What is wrong with its use: a memory error.
     pub kind: BugKind,
@@ -142,10 +144,10 @@ pub struct Block {
 }
 
 /// An access that a block of the heap does not allow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapAccess {
     /// The operation, such as `store`.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     pub address: u64,
     /// 0 for the use of a sync object.
     pub bytes: u32,

@@ -1,12 +1,14 @@
 //! A set of granules of guest memory, and its text in a trace.
 
 use coyote_abi::rt::GRANULE;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
 /// Numbers of granules; granule `g` begins at address `64 g`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Granules(pub BTreeSet<u32>);
 
 /// Which memory accesses of a guest are scheduling points that asks for each access.
@@ -20,7 +22,8 @@ pub enum Sharing {
 }
 
 /// Why a text is no set of granules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no ascending ranges of granules, such as 10-1f 40")]
 pub struct NotGranules;
 
 /// The number of the last granule of a 32-bit address space.
@@ -74,6 +77,20 @@ impl FromStr for Granules {
             least = end + 2;
         }
         Ok(granules)
+    }
+}
+
+impl From<Granules> for String {
+    fn from(granules: Granules) -> String {
+        granules.to_string()
+    }
+}
+
+impl TryFrom<String> for Granules {
+    type Error = NotGranules;
+
+    fn try_from(text: String) -> Result<Granules, NotGranules> {
+        text.parse()
     }
 }
 

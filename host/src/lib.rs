@@ -18,7 +18,9 @@
 //! - [`trace`]: schedules on disk.
 //! - [`replay`]: a stored schedule, executed again.
 //! - [`symbols`]: places as functions and source lines.
-//! - [`verdict`], [`statistics`], [`report`]: what the user is told.
+//! - [`diagnose`]: a found bug, looked into while its execution is at hand.
+//! - [`results`], [`statistics`]: what an exploration found, as plain data.
+//! - [`verdict`], [`report`]: what the user is told.
 //! - [`cache`]: instrumented modules on disk.
 //! - [`libtest`]: test binaries of cargo, whose tests their own harness lists.
 //! - [`tester`]: all of this for a program that tests modules.
@@ -29,6 +31,7 @@ pub mod cache;
 pub mod cli;
 mod data;
 pub mod determinism;
+pub mod diagnose;
 pub mod engine_thread;
 pub mod epochs;
 pub mod evidence;
@@ -44,6 +47,7 @@ pub mod outcome;
 pub mod record;
 pub mod replay;
 pub mod report;
+pub mod results;
 pub mod runtime;
 pub mod statistics;
 pub mod symbols;

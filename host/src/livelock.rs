@@ -23,7 +23,7 @@ use crate::outcome::{Bug, BugKind, Outcome};
 use crate::words::counted;
 use coyote_instrumenter::Points;
 use coyote_strategies::{Class, Decision, Pick, Standing, Status, System, View, WorkerId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// States that may follow, unless somebody knows of more.
@@ -42,7 +42,7 @@ pub struct Effort {
 }
 
 /// A proved livelock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Livelock {
     /// How many states can follow.
     pub states: usize,
@@ -51,14 +51,12 @@ pub struct Livelock {
     /// How many workers wait for ever.
     pub waiting: usize,
     /// What leads to where they spin, if all take turns.
-    #[serde(skip)]
     tail: Vec<Decision>,
 }
 
 /// A worker that spins.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spin {
-    #[serde(skip)]
     pub worker: WorkerId,
     /// As reports name it.
     pub title: String,
@@ -69,7 +67,7 @@ pub struct Spin {
 }
 
 /// Memory that a spinning worker looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
     pub address: u64,
     pub bytes: u32,

@@ -2,7 +2,7 @@
 
 use crate::evidence::Evidence;
 use coyote_strategies::WorkerId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The verdict on one iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Outcome {
 }
 
 /// What kind of bug. The names are part of the trace format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BugKind {
     /// Nobody can go on, and somebody should.
@@ -111,7 +111,7 @@ impl BugKind {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bug {
     pub kind: BugKind,
     pub evidence: Evidence,

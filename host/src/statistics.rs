@@ -5,12 +5,12 @@
 //! jobs. Times stand on one line of their own, [`Statistics::elapsed`], which is not part of that text.
 
 use crate::words::counted;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// One iteration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationRecord {
     /// Whether its strategy was fair.
     pub fair: bool,
@@ -31,14 +31,14 @@ pub struct IterationRecord {
 }
 
 /// Bounds on the steps of one iteration, as the user gave them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepsMax {
     pub unfair: u64,
     pub fair: u64,
 }
 
 /// Smallest, mean and largest of some numbers. Exact: the mean is not stored but divided at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     pub min: u64,
     pub max: u64,
@@ -48,7 +48,7 @@ pub struct Spread {
 }
 
 /// The iterations of one kind of strategy. A terminating one ended by itself: it passed or has a bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedules {
     pub explored: u64,
     pub hit_max_steps: u64,
@@ -60,7 +60,7 @@ pub struct Schedules {
 }
 
 /// The sum of [`IterationRecord`]s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
     pub steps_max: StepsMax,
     /// Iterations with a bug.
@@ -98,6 +98,15 @@ impl Statistics {
         self.buggy += u64::from(record.buggy);
         Spread::add(&mut self.workers, record.workers.into());
         Spread::add(&mut self.concurrency, record.concurrency.into());
+    }
+
+    /// Adds the statistics of other iterations. `distinct_bugs` stays: whoever compares the bugs of both knows it.
+    pub fn merge(&mut self, other: &Statistics) {
+        self.buggy += other.buggy;
+        self.fair.merge(&other.fair);
+        self.unfair.merge(&other.unfair);
+        Spread::merge(&mut self.workers, other.workers);
+        Spread::merge(&mut self.concurrency, other.concurrency);
     }
 
     pub fn iterations(&self) -> u64 {
@@ -191,15 +200,31 @@ impl fmt::Display for Statistics {
     }
 }
 
+impl Schedules {
+    fn merge(&mut self, other: &Schedules) {
+        self.explored += other.explored;
+        self.hit_max_steps += other.hit_max_steps;
+        self.abandoned += other.abandoned;
+        Spread::merge(&mut self.steps, other.steps);
+        Spread::merge(&mut self.decisions, other.decisions);
+    }
+}
+
 impl Spread {
     fn add(spread: &mut Option<Spread>, value: u64) {
-        let so_far = spread.unwrap_or(Spread { min: value, max: value, total: 0, count: 0 });
-        *spread = Some(Spread {
-            min: so_far.min.min(value),
-            max: so_far.max.max(value),
-            total: so_far.total + value,
-            count: so_far.count + 1,
-        });
+        Spread::merge(spread, Some(Spread { min: value, max: value, total: value, count: 1 }));
+    }
+
+    fn merge(spread: &mut Option<Spread>, other: Option<Spread>) {
+        *spread = match (*spread, other) {
+            (Some(a), Some(b)) => Some(Spread {
+                min: a.min.min(b.min),
+                max: a.max.max(b.max),
+                total: a.total + b.total,
+                count: a.count + b.count,
+            }),
+            (a, b) => a.or(b),
+        };
     }
 
     /// Rounded to the nearest.

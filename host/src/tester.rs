@@ -7,7 +7,7 @@
 //! let mut tester = Tester::new(&wasm)?;
 //! tester.budget.iterations_max = 1_000;
 //! let exploration = tester.explore("two_deposits", "portfolio")?;
-//! for found in &exploration.found {
+//! for found in &exploration.bugs {
 //!     println!("{} in iteration {}: {}", found.bug.message(), found.iteration, found.path.display());
 //!     assert!(tester.replay(&found.trace)?.reproduces(&found.trace));
 //! }
@@ -23,10 +23,11 @@
 use crate::artifact::{Artifact, engine};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
-use crate::explore::{Budget, Exploration, MakeStrategy, Plan, Unwatched, sample, search};
+use crate::explore::{Budget, MakeStrategy, Plan, Unwatched, sample, search};
 use crate::libtest;
 use crate::machine::MachineError;
 use crate::replay::{self, Replayed};
+use crate::results::TestResult;
 use crate::trace::Trace;
 use anyhow::{Context as _, Result, anyhow};
 use coyote_instrumenter::{Options, Pass, instrument_with};
@@ -103,8 +104,8 @@ impl Tester {
     /// # Errors
     /// There is no such test or strategy, the search needs [`Options::footprints`] of a module with passes of
     /// the user's, or the environment fails. A bug of the guest is no error: it
-    /// stands in [`Exploration::found`], and its trace is on disk.
-    pub fn explore(&self, test: &str, strategy: &str) -> Result<Exploration> {
+    /// stands in [`TestResult::bugs`], and its trace is on disk.
+    pub fn explore(&self, test: &str, strategy: &str) -> Result<TestResult> {
         if coyote_strategies::search::is_search(strategy) {
             if rests_on_footprints(strategy) && !self.artifact.options.footprints && !self.has_passes {
                 return self.telling()?.explore(test, strategy);
@@ -119,7 +120,7 @@ impl Tester {
     }
 
     /// Explores a test by a strategy of the user's; each job makes one.
-    pub fn explore_with(&self, test: &str, strategy: MakeStrategy) -> Result<Exploration> {
+    pub fn explore_with(&self, test: &str, strategy: MakeStrategy) -> Result<TestResult> {
         let test = self.test(test)?;
         let interrupted = AtomicBool::new(false);
         Ok(sample::explore(&self.plan(&test), strategy, &interrupted, &Unwatched)?)

@@ -12,14 +12,14 @@
 //! The first that applies is the verdict. An unfair schedule that is cut off says nothing: it may just starve
 //! whom the others wait for. (A livelock that is proved is a bug, see [`crate::livelock`].)
 
-use crate::explore::Exploration;
+use crate::results::TestResult;
 use crate::words::counted;
 use serde::Serialize;
 
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They stand in [`Exploration::found`].
+    /// They stand in [`TestResult::bugs`].
     Bug,
     /// No verdict on the test. What it needs, a sentence each.
     Limit(Vec<String>),
@@ -54,22 +54,22 @@ impl Verdict {
         matches!(self, Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound)
     }
 
-    fn of(exploration: &Exploration) -> Verdict {
-        if exploration.is_buggy() {
+    fn of(result: &TestResult) -> Verdict {
+        if result.is_buggy() {
             return Verdict::Bug;
         }
-        let lacks = exploration.found.iter().map(|found| found.bug.message());
-        let limits: Vec<String> = lacks.chain(exploration.limits.iter().cloned()).collect();
+        let lacks = result.bugs.iter().map(|found| found.bug.message());
+        let limits: Vec<String> = lacks.chain(result.limits.iter().cloned()).collect();
         if !limits.is_empty() {
             return Verdict::Limit(limits);
         }
-        if let Some(what) = unfinished(exploration) {
-            return Verdict::Inconclusive { what, advice: advice(exploration) };
+        if let Some(what) = unfinished(result) {
+            return Verdict::Inconclusive { what, advice: advice(result) };
         }
-        if !exploration.any_choice {
+        if !result.any_choice {
             return Verdict::NothingTested;
         }
-        match &exploration.searched {
+        match &result.search {
             Some(searched) if searched.exhausted && !searched.counts.cut => {
                 Verdict::Proved { assumptions: searched.assumptions.clone() }
             }
@@ -78,7 +78,7 @@ impl Verdict {
     }
 }
 
-impl Exploration {
+impl TestResult {
     /// What it says of its test.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self)
@@ -86,7 +86,7 @@ impl Exploration {
 
     /// How many of its executions the bound on steps cut off. A search's schedules are not fair.
     pub fn unfinished(&self) -> Unfinished {
-        match &self.searched {
+        match &self.search {
             Some(searched) => Unfinished { fair: 0, unfair: searched.counts.unfinished },
             None => Unfinished {
                 fair: self.statistics.fair.hit_max_steps,
@@ -97,7 +97,7 @@ impl Exploration {
 
     /// How far it looked, as a fragment.
     pub fn extent(&self) -> String {
-        match &self.searched {
+        match &self.search {
             None => {
                 let Unfinished { fair, unfair } = self.unfinished();
                 format!("{}, {} unfinished", counted(self.iterations(), "schedule"), fair + unfair)
@@ -122,9 +122,9 @@ pub struct Unfinished {
 }
 
 /// What did not end though a verdict needs its end.
-fn unfinished(exploration: &Exploration) -> Option<String> {
-    let statistics = &exploration.statistics;
-    if let Some(searched) = &exploration.searched {
+fn unfinished(result: &TestResult) -> Option<String> {
+    let statistics = &result.statistics;
+    if let Some(searched) = &result.search {
         let counts = &searched.counts;
         let all = counts.executions + counts.unfinished;
         return match (counts.unfinished, counts.executions) {
@@ -141,7 +141,7 @@ fn unfinished(exploration: &Exploration) -> Option<String> {
         return Some(cut_off(fair.hit_max_steps, fair.explored, "fair schedule", statistics.steps_max.fair));
     }
     let ended = |s: &crate::statistics::Schedules| s.explored - s.hit_max_steps - s.abandoned;
-    if exploration.iterations() == 0 || ended(fair) + ended(unfair) > 0 {
+    if result.iterations() == 0 || ended(fair) + ended(unfair) > 0 {
         return None;
     }
     Some(match unfair.hit_max_steps {
@@ -155,9 +155,9 @@ fn cut_off(count: u64, all: u64, noun: &str, bound: u64) -> String {
 }
 
 /// What may help, as a clause that begins with a verb.
-fn advice(exploration: &Exploration) -> Option<String> {
-    let statistics = &exploration.statistics;
-    let raised = match &exploration.searched {
+fn advice(result: &TestResult) -> Option<String> {
+    let statistics = &result.statistics;
+    let raised = match &result.search {
         Some(searched) if searched.counts.unfinished > 0 => {
             statistics.raised(false, searched.counts.unfinished, searched.counts.executions)
         }

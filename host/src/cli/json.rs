@@ -1,10 +1,8 @@
 //! The result of a run for programs. Field names are part of the interface.
 
-use crate::explore::search::Searched;
-use crate::explore::{Exploration, Found, Stop};
-use crate::livelock::Livelock;
+use crate::livelock::{Livelock, Look};
 use crate::outcome::BugKind;
-use crate::report::history::Event;
+use crate::results::{BlockEvent, FoundBug, SearchSummary, TestResult};
 use crate::statistics::Statistics;
 use crate::symbols::{SourceFrame, Symbols};
 use crate::verdict::Unfinished;
@@ -41,7 +39,7 @@ pub struct Test {
     pub statistics: Statistics,
     /// Only for searches.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub search: Option<Searched>,
+    pub search: Option<SearchSummary>,
     pub notes: Vec<String>,
     pub elapsed_seconds: f64,
     pub bugs: Vec<Bug>,
@@ -68,7 +66,7 @@ pub struct Bug {
     pub notes: Vec<String>,
     /// Only for livelocks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub livelock: Option<Livelock>,
+    pub livelock: Option<Spinning>,
     pub output: Vec<Line>,
 }
 
@@ -87,16 +85,46 @@ pub struct Block {
     pub bytes: u32,
     /// Absent if it was there when the test began.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub allocated: Option<BlockEvent>,
+    pub allocated: Option<BlockCall>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub freed: Option<BlockEvent>,
+    pub freed: Option<BlockCall>,
 }
 
 #[derive(Serialize)]
-pub struct BlockEvent {
+pub struct BlockCall {
     pub worker: String,
     pub step: u64,
     pub stack: Vec<SourceFrame>,
+}
+
+/// What never ends.
+#[derive(Serialize)]
+pub struct Spinning {
+    /// How many states can follow.
+    pub states: usize,
+    pub spinning: Vec<Spin>,
+    /// How many workers wait for ever.
+    pub waiting: usize,
+}
+
+#[derive(Serialize)]
+pub struct Spin {
+    pub title: String,
+    /// Steps of one round.
+    pub steps: usize,
+    pub looks: Vec<Look>,
+}
+
+impl Spinning {
+    fn of(livelock: &Livelock) -> Spinning {
+        let spin = |spin: &crate::livelock::Spin| Spin {
+            title: spin.title.clone(),
+            steps: spin.steps,
+            looks: spin.looks.clone(),
+        };
+        let Livelock { states, waiting, .. } = *livelock;
+        Spinning { states, spinning: livelock.spinning.iter().map(spin).collect(), waiting }
+    }
 }
 
 #[derive(Serialize)]
@@ -115,49 +143,42 @@ impl Test {
 
 pub fn test(
     name: &str,
-    exploration: &Exploration,
+    exploration: &TestResult,
     notes: Vec<String>,
     symbols: &Symbols,
-    replay_command: &dyn Fn(&Found) -> String,
+    replay_command: &dyn Fn(&FoundBug) -> String,
 ) -> Test {
     Test {
         name: name.into(),
         verdict: exploration.verdict().name(),
         unfinished: exploration.unfinished(),
-        stopped_by: match exploration.stop {
-            Stop::Bug => "bug",
-            Stop::Iterations => "iterations",
-            Stop::Timeout => "timeout",
-            Stop::Memory => "memory",
-            Stop::Interrupted => "interrupt",
-            Stop::Exhausted => "nothing left",
-        },
+        stopped_by: exploration.stop.name(),
         statistics: exploration.statistics,
-        search: exploration.searched.clone(),
+        search: exploration.search.clone(),
         notes,
         elapsed_seconds: exploration.elapsed.as_secs_f64(),
-        bugs: exploration.found.iter().map(|f| bug(f, symbols, replay_command(f))).collect(),
+        bugs: exploration.bugs.iter().map(|f| bug(f, symbols, replay_command(f))).collect(),
     }
 }
 
-fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
-    let workers = found.findings.workers.iter().map(|worker| Worker {
+fn bug(found: &FoundBug, symbols: &Symbols, replay_command: String) -> Bug {
+    let workers = found.post_mortem.workers.iter().map(|worker| Worker {
         title: worker.title.clone(),
-        culprit: found.findings.culprit == Some(worker.id),
+        culprit: found.post_mortem.culprit == Some(worker.id),
         doing: worker.doing.clone(),
         stack: worker.stack.iter().flat_map(|l| symbols.frames(*l)).collect(),
     });
-    let lines = found.findings.output.iter().map(|line| Line {
+    let lines = found.post_mortem.output.iter().map(|line| Line {
         worker: line.worker.clone(),
         step: line.step,
         text: line.text.clone(),
     });
-    let event = |event: &Event| BlockEvent {
+    let event = |event: &BlockEvent| BlockCall {
         worker: event.title.clone(),
         step: event.step,
         stack: event.stack.iter().flat_map(|l| symbols.frames(*l)).collect(),
     };
-    let block = found.findings.history.as_ref().map(|history| Block {
+    let block = found.post_mortem.block.as_ref().map(|history| Block {
         address: history.address,
         bytes: history.bytes,
         allocated: history.allocated.as_ref().map(event),
@@ -174,8 +195,8 @@ fn bug(found: &Found, symbols: &Symbols, replay_command: String) -> Bug {
         replay_command,
         workers: workers.collect(),
         block,
-        notes: found.findings.notes.clone(),
-        livelock: found.findings.livelock.clone(),
+        notes: found.post_mortem.notes.clone(),
+        livelock: found.post_mortem.livelock.as_ref().map(Spinning::of),
         output: lines.collect(),
     }
 }

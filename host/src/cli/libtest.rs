@@ -8,8 +8,8 @@ use super::shares::Shares;
 use super::test::{InternalError, not_run};
 use crate::artifact::Artifact;
 use crate::execution::{Settings, Test};
-use crate::explore::{Exploration, Stop};
 use crate::libtest;
+use crate::results::{Stop, TestResult};
 use crate::verdict::Verdict;
 use crate::words::counted;
 use anyhow::{Result, bail};
@@ -139,7 +139,7 @@ pub fn run(session: &Session, selected: &Selected, harness: &HarnessArgs) -> Res
             }
             Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound => {
                 counts.passed += 1;
-                let output = exploration.first_output.trim_end();
+                let output = exploration.first_output.as_ref().map_or("", |output| output.text.trim_end());
                 if harness.nocapture && !output.is_empty() && !terse {
                     say(&format!("{output}\n"));
                 }
@@ -209,7 +209,7 @@ fn without_verdict(counts: &Counts) -> String {
 }
 
 /// The result of a test in a word, and how much of it was executed.
-fn result(exploration: &Exploration, verdict: &Verdict) -> String {
+fn result(exploration: &TestResult, verdict: &Verdict) -> String {
     match (verdict, exploration.workers_max) {
         (Verdict::Bug, _) => "FAILED".into(),
         (Verdict::Limit(limits), _) => format!("no verdict ({})", limits.join("; ")),
@@ -234,23 +234,23 @@ fn letter(verdict: &Verdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explore::search::Searched;
-    use crate::statistics::{IterationRecord, Statistics, StepsMax};
+    use crate::results::{SearchSummary, Subject};
+    use crate::statistics::{IterationRecord, StepsMax};
     use coyote_strategies::search::Counts as SearchCounts;
 
-    fn sampled(records: &[IterationRecord]) -> Exploration {
-        let mut statistics = Statistics::new(StepsMax { unfair: 300, fair: 3_000 });
-        records.iter().for_each(|record| statistics.add(record));
-        let mut exploration = Exploration::new(statistics);
+    fn sampled(records: &[IterationRecord]) -> TestResult {
+        let steps_max = StepsMax { unfair: 300, fair: 3_000 };
+        let mut exploration = TestResult::new(Subject::default(), steps_max, false);
+        records.iter().for_each(|record| exploration.statistics.add(record));
         exploration.any_choice = records.iter().any(|record| record.decisions > 0);
         exploration.workers_max = 2;
         exploration
     }
 
-    fn searched(counts: SearchCounts, exhausted: bool) -> Exploration {
+    fn searched(counts: SearchCounts, exhausted: bool) -> TestResult {
         let mut exploration = sampled(&[]);
         exploration.any_choice = true;
-        exploration.searched = Some(Searched {
+        exploration.search = Some(SearchSummary {
             counts,
             exhausted,
             estimate: None,
@@ -270,7 +270,7 @@ mod tests {
         let starved = IterationRecord { fair: false, ..endless };
         let counts = SearchCounts { executions: 6, ..SearchCounts::default() };
         let mut deep = sampled(&[fair]);
-        deep.limits.push("it nests too deeply".into());
+        deep.limits.insert("it nests too deeply".into());
         let mut states = counts;
         states.states = 21;
         for (exploration, expected) in [

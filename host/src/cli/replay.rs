@@ -3,22 +3,23 @@
 use super::exit::Exit;
 use super::load;
 use super::test::outcome_line;
+use crate::diagnose::{Discovery, SourceLines, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
-use crate::explore::Found;
 use crate::libtest;
 use crate::machine::MachineError;
 use crate::options;
 use crate::outcome::{BugKind, Outcome};
 use crate::record::{self, Origin};
 use crate::replay::{Replayed, replay};
-use crate::report::{self, Findings, History};
+use crate::report;
+use crate::results::FoundBug;
 use crate::symbols::Symbols;
 use crate::trace::Trace;
 use crate::words::counted;
 use anyhow::{Context as _, Result, bail};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -121,7 +122,7 @@ fn found(
     replayed: &Replayed,
     trace: &Trace,
     args: &Args,
-) -> Result<Option<Found>, MachineError> {
+) -> Result<Option<FoundBug>, MachineError> {
     let Outcome::Bug(bug) = &replayed.outcome else { return Ok(None) };
     let origin = Origin {
         strategy: "replay".into(),
@@ -130,17 +131,10 @@ fn found(
         options: trace.header.options.clone(),
     };
     let trace = record::trace(execution, &replayed.outcome, origin);
-    let mut findings = Findings::of(execution, bug);
-    findings.history = History::of(execution, &trace)?;
-    Ok(Some(Found {
-        bug: bug.clone(),
-        iteration: trace.header.iteration,
-        trace,
-        path: args.trace.clone(),
-        findings,
-        count: 1,
-        by: None,
-    }))
+    let lines = Mutex::new(SourceLines::new(execution.machine().artifact()));
+    let index = Some(trace.header.iteration);
+    let discovery = Discovery { trace, path: args.trace.clone(), index, by: None };
+    found_bug(execution, bug, discovery, &lines).map(Some)
 }
 
 fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool, symbols: &Symbols) -> Exit {

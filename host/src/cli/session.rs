@@ -7,9 +7,10 @@ use crate::artifact::Artifact;
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
 use crate::explore::frontier::Frontier;
-use crate::explore::{Budget, Exploration, Found, Plan, sample, search};
+use crate::explore::{Budget, Plan, sample, search};
 use crate::replay::replay;
 use crate::report;
+use crate::results::{FoundBug, TestResult};
 use crate::statistics::Statistics;
 use crate::symbols::Symbols;
 use crate::verdict::Verdict;
@@ -18,6 +19,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use coyote_strategies::{Context as StrategyContext, Strategy, by_name};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,7 +103,7 @@ impl Session<'_> {
         self.outdir.join(format!("{}-{safe}", file_stem(self.module)))
     }
 
-    pub fn explore(&self, test: &Test, budget: &Budget) -> Result<Exploration> {
+    pub fn explore(&self, test: &Test, budget: &Budget) -> Result<TestResult> {
         std::fs::create_dir_all(self.outdir)
             .with_context(|| format!("cannot create the directory {}", self.outdir.display()))?;
         let plan = Plan {
@@ -132,8 +134,8 @@ impl Session<'_> {
     }
 
     /// Replays every bug that was found. What does not replay is our bug, not the guest's.
-    pub fn confirm(&self, test: &Test, exploration: &Exploration) -> Result<Option<String>> {
-        for found in &exploration.found {
+    pub fn confirm(&self, test: &Test, exploration: &TestResult) -> Result<Option<String>> {
+        for found in &exploration.bugs {
             let trace = &found.trace;
             let (artifact, settings) = (&self.artifact, &self.settings);
             let replayed = on_engine_thread(|| {
@@ -155,14 +157,14 @@ impl Session<'_> {
         Ok(None)
     }
 
-    fn replay_command(&self, found: &Found) -> String {
+    fn replay_command(&self, found: &FoundBug) -> String {
         format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path))
     }
 
     /// Writes the logs of the bugs that were found, and describes them.
-    pub fn describe(&self, test: &Test, exploration: &Exploration) -> Result<String> {
+    pub fn describe(&self, test: &Test, exploration: &TestResult) -> Result<String> {
         let mut text = String::new();
-        for found in &exploration.found {
+        for found in &exploration.bugs {
             let log = report::log::log(&test.name, found, &self.symbols);
             let path = found.path.with_extension("log");
             std::fs::write(&path, &log).with_context(|| format!("cannot write {}", path.display()))?;
@@ -186,12 +188,12 @@ impl Session<'_> {
     }
 
     /// Prints what was found.
-    pub fn print(&self, exploration: &Exploration, bugs: &str) {
+    pub fn print(&self, exploration: &TestResult, bugs: &str) {
         if !self.is_text() {
             return;
         }
         print!("{bugs}");
-        match &exploration.searched {
+        match &exploration.search {
             Some(searched) => print!("{}", report::searched::statistics(exploration, searched)),
             None => print!("{}", exploration.statistics),
         }
@@ -200,14 +202,14 @@ impl Session<'_> {
     }
 
     /// The result of a test for programs.
-    pub fn result(&self, test: &Test, exploration: &Exploration) -> json::Test {
-        let command = |found: &Found| self.replay_command(found);
+    pub fn result(&self, test: &Test, exploration: &TestResult) -> json::Test {
+        let command = |found: &FoundBug| self.replay_command(found);
         let notes = self.notes(exploration);
         json::test(&test.name, exploration, notes, &self.symbols, &command)
     }
 
     /// What a verdict does not say by itself.
-    pub fn notes(&self, exploration: &Exploration) -> Vec<String> {
+    pub fn notes(&self, exploration: &TestResult) -> Vec<String> {
         let mut notes = notes(exploration);
         if !self.settings.world.directories.is_empty() {
             notes.push(
@@ -285,7 +287,7 @@ fn no_bug(tests: &[json::Test], count: &str) -> String {
 }
 
 /// What an exploration says beside its verdict.
-fn notes(exploration: &Exploration) -> Vec<String> {
+fn notes(exploration: &TestResult) -> Vec<String> {
     let mut notes = Vec::new();
     match exploration.verdict() {
         Verdict::Inconclusive { what, advice } => notes.push(match advice {
@@ -295,7 +297,7 @@ fn notes(exploration: &Exploration) -> Vec<String> {
         Verdict::Limit(limits) => notes.extend(limits.iter().map(|limit| format!("No verdict: {limit}."))),
         _ => {}
     }
-    if let Some(searched) = &exploration.searched {
+    if let Some(searched) = &exploration.search {
         notes.push(report::searched::verdict(exploration, searched));
     }
     if exploration.verdict() == Verdict::NothingTested {
@@ -324,16 +326,20 @@ fn notes(exploration: &Exploration) -> Vec<String> {
     if !exploration.refused_calls.is_empty() {
         notes.push(format!(
             "The guest called {}, which nobody serves: the calls failed with ENOTSUP.",
-            exploration.refused_calls.join(", ")
+            joined(&exploration.refused_calls)
         ));
     }
     if !exploration.left_blocked.is_empty() {
         notes.push(format!(
             "Blocked for ever when a test had ended: {}. This is no bug for detached workers.",
-            exploration.left_blocked.join(", ")
+            joined(&exploration.left_blocked)
         ));
     }
     notes
+}
+
+fn joined(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// A path as a shell takes it.

@@ -7,8 +7,9 @@
 use super::session::Session;
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Test};
-use crate::explore::{Exploration, alarm};
+use crate::explore::alarm;
 use crate::machine::MachineError;
+use crate::results::TestResult;
 use anyhow::Result;
 use coyote_strategies::{Iteration, RandomWalk};
 use std::collections::BTreeSet;
@@ -38,7 +39,7 @@ impl Shares {
     }
 
     /// Explores a test within its share.
-    pub fn explore(&mut self, session: &Session, test: &Test) -> Result<Exploration> {
+    pub fn explore(&mut self, session: &Session, test: &Test) -> Result<TestResult> {
         let mut budget = session.budget.clone();
         if let Some(end) = self.end {
             // One that an execution did not show to meet a choice counts when it comes.

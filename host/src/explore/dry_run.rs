@@ -1,16 +1,16 @@
 //! The dry run: the first iteration of the random walk, which tells strategies how long executions are
 //! and who does what. It is an iteration like any other: a bug that it finds is found.
 
-use super::{Cut, ExploreError, Found, Notes, Plan, compared, found};
+use super::{Cut, ExploreError, Finder, Plan, compared, first_output, found, notes};
+use crate::diagnose::SourceLines;
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
-use crate::granules::Granules;
 use crate::outcome::Outcome;
-use crate::statistics::IterationRecord;
+use crate::results::{IterationNotes, IterationResult};
 use coyote_strategies::profile::Profiler;
 use coyote_strategies::{Iteration, Profile};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 /// How reports name it.
 pub const LABEL: &str = "the dry run";
@@ -18,12 +18,7 @@ pub const LABEL: &str = "the dry run";
 /// What came of it.
 pub struct DryRun {
     pub profile: Profile,
-    pub(super) record: IterationRecord,
-    pub(super) notes: Notes,
-    pub(super) found: Option<Found>,
-    pub(super) grown: Granules,
-    pub(super) repeats: u32,
-    pub(super) states_compared: u64,
+    pub result: IterationResult,
 }
 
 /// Executes the dry run, before all iterations: they begin with what it finds out. `first_of` names the
@@ -35,6 +30,7 @@ pub fn dry_run(
     epochs: &Epochs,
     is_iteration: bool,
     cancel: &Arc<AtomicBool>,
+    lines: &Mutex<SourceLines>,
 ) -> Result<Result<DryRun, Cut>, ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let profiler = Profiler::default();
@@ -52,16 +48,21 @@ pub fn dry_run(
         false => epochs.add(&ran.grown),
     }
     let Ran { outcome, grown, repeats, .. } = ran;
-    let (record, notes) = (execution.record(true), Notes::of(&execution, &outcome, true));
-    let found = match &outcome {
+    let index = first_of.map(|_| iteration.index);
+    let record = execution.record(true);
+    let notes =
+        IterationNotes { first_output: Some(first_output(&execution, index)), ..notes(&execution, &outcome) };
+    let bug = match &outcome {
         Outcome::Bug(bug) => {
             let by = if first_of.is_some() { "random" } else { LABEL };
             let strategy = first_of.unwrap_or("random").to_string();
-            Some(found(plan, &mut execution, bug, strategy, 0, Some(by.into()))?)
+            let finder = Finder { strategy, iteration: 0, index, by: Some(by.into()) };
+            Some(Box::new(found(plan, &mut execution, bug, finder, lines)?))
         }
         _ => None,
     };
     let profile = profile.lock().expect("the run is over").clone();
     let states_compared = compared(plan, &mut execution, &outcome, true, iteration)?;
-    Ok(Ok(DryRun { profile, record, notes, found, grown, repeats, states_compared }))
+    let result = IterationResult { index, record, bug, notes, shared: grown, repeats, states_compared };
+    Ok(Ok(DryRun { profile, result }))
 }

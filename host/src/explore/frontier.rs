@@ -22,8 +22,8 @@ mod version_1;
 pub use sections::Section;
 
 use super::Plan;
-use crate::outcome::BugKind;
-use coyote_strategies::search::{Counts, Item};
+use crate::results::Done;
+use coyote_strategies::search::Item;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -59,43 +59,6 @@ impl Identity {
             seed: plan.seed,
             options: plan.options(),
         }
-    }
-}
-
-/// A bug that was found before the frontier was written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KnownBug {
-    /// As [`BugKind::name`] says it.
-    pub kind: String,
-    pub message: String,
-    pub trace: PathBuf,
-}
-
-/// What a verdict needs to know of the runs before.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Done {
-    pub counts: Counts,
-    /// Different bugs, in the order in which they were found.
-    pub bugs: Vec<KnownBug>,
-    /// Whether any execution met a choice.
-    pub any_choice: bool,
-    /// Most workers of an execution.
-    pub workers_max: u32,
-    /// Whether the guest was refused memory.
-    pub memory_refused: bool,
-    /// Advice for a bound other than steps that was reached.
-    pub bound: Option<String>,
-    pub left_blocked: Vec<String>,
-    /// Whether some part of it was read from a file that nothing protects from damage.
-    pub unprotected: bool,
-}
-
-impl Done {
-    /// Whether some execution had this kind of bug.
-    pub fn has(&self, kind: BugKind) -> bool {
-        self.bugs.iter().any(|bug| bug.kind == kind.name())
     }
 }
 

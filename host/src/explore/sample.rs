@@ -5,18 +5,18 @@
 //! (unless exploration goes on after bugs) is dropped. A strategy whose iterations build on each other
 //! has one job.
 
-use super::bugs::{self, Bugs};
 use super::dry_run::dry_run;
 use super::{
-    Cut, Exploration, ExploreError, Found, MakeStrategy, Notes, Plan, Stop, Watch, alarm, compared, found,
+    Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, compared, first_output, found, notes, remove,
 };
 use crate::artifact::THREAD_STACK_BYTES;
+use crate::diagnose::SourceLines;
 use crate::engine_thread::on_engine_thread;
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
-use crate::granules::Granules;
 use crate::outcome::Outcome;
-use crate::statistics::{IterationRecord, Statistics, StepsMax};
+use crate::results::{IterationResult, Stop, TestResult};
+use crate::statistics::StepsMax;
 use coyote_strategies::{Iteration, Profile, Strategy};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,35 +24,24 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// One iteration, as its job reports it.
-struct Report {
-    index: u64,
-    record: IterationRecord,
-    found: Option<Box<Found>>,
-    notes: Notes,
-    grown: Granules,
-    repeats: u32,
-    states_compared: u64,
-}
-
-impl Report {
-    /// Whether no later iteration is needed: a bug was found, or, of a test harness's test, there is nothing
-    /// but this iteration, since it met no choice.
-    fn is_last(&self, ends: &Ends) -> bool {
-        let met_no_choice = self.record.decisions == 0 && !self.record.abandoned;
-        met_no_choice && ends.without_choice || self.found.is_some() && ends.with_bug
-    }
-}
-
 /// What ends an exploration early.
 #[derive(Clone, Copy)]
-struct Ends {
+struct StopRules {
     with_bug: bool,
     without_choice: bool,
 }
 
+impl StopRules {
+    /// Whether no later iteration is needed: a bug was found, or, of a test harness's test, there is nothing
+    /// but this iteration, since it met no choice.
+    fn end_with(&self, iteration: &IterationResult) -> bool {
+        let met_no_choice = iteration.record.decisions == 0 && !iteration.record.abandoned;
+        met_no_choice && self.without_choice || iteration.bug.is_some() && self.with_bug
+    }
+}
+
 /// What jobs share.
-struct Shared {
+struct Dispatch {
     epochs: Epochs,
     /// Iterations before the first one that are executed only for what later ones know from them.
     needed_before: u64,
@@ -64,7 +53,11 @@ struct Shared {
     cancel: Arc<AtomicBool>,
     /// Such iterations.
     cut: Mutex<Vec<Cut>>,
+    lines: Mutex<SourceLines>,
 }
+
+/// Iterations with their numbers.
+type Batch = Vec<(u64, IterationResult)>;
 
 /// How many iterations a job does before it reports them.
 const BATCH: usize = 32;
@@ -75,7 +68,7 @@ pub fn explore(
     strategy: MakeStrategy,
     interrupted: &AtomicBool,
     watch: &dyn Watch,
-) -> Result<Exploration, ExploreError> {
+) -> Result<TestResult, ExploreError> {
     alarm::with(plan.budget.timeout, interrupted, |cancel| {
         explore_until(plan, strategy, interrupted, cancel, watch)
     })
@@ -87,13 +80,13 @@ fn explore_until(
     interrupted: &AtomicBool,
     cancel: &Arc<AtomicBool>,
     watch: &dyn Watch,
-) -> Result<Exploration, ExploreError> {
+) -> Result<TestResult, ExploreError> {
     let started = Instant::now();
     let first = plan.budget.first;
     let end = first.saturating_add(plan.budget.iterations_max);
     let sample = strategy();
     let epochs = Epochs::new(&plan.artifact.options);
-    let shared = Shared {
+    let dispatch = Dispatch {
         needed_before: if sample.independent() { epochs.needed_before(first, end) } else { first },
         epochs,
         next: AtomicU64::new(0),
@@ -101,16 +94,15 @@ fn explore_until(
         stop: AtomicBool::new(false),
         cancel: cancel.clone(),
         cut: Mutex::new(Vec::new()),
+        lines: Mutex::new(SourceLines::new(plan.artifact)),
     };
     let limits = plan.settings.limits;
     let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max };
     let mut collected = Collected {
-        exploration: Exploration::new(Statistics::new(steps_max)),
-        bugs: Bugs::new(plan.artifact),
+        result: TestResult::new(plan.subject(sample.name()), steps_max, plan.budget.explore),
         waiting: BTreeMap::new(),
         next: first,
-        explore: plan.budget.explore,
-        ends: Ends {
+        rules: StopRules {
             with_bug: !plan.budget.explore,
             without_choice: plan.test.harness.is_some() && !plan.budget.check_determinism,
         },
@@ -121,59 +113,51 @@ fn explore_until(
         let is_first = first == 0 && is_iteration;
         let name = sample.name();
         let dry_run = on_engine_thread(|| {
-            dry_run(plan, is_first.then_some(&name), &shared.epochs, is_iteration, cancel)
+            let first_of = is_first.then_some(&*name);
+            dry_run(plan, first_of, &dispatch.epochs, is_iteration, cancel, &dispatch.lines)
         });
         let dry_run = match dry_run? {
             Ok(dry_run) => dry_run,
             Err(cut) => {
-                collected.exploration.cut(cut, interrupted.load(Ordering::Relaxed));
+                cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
                 return Ok(collected.finish(started));
             }
         };
-        if is_first || is_iteration && shared.needed_before > 0 {
-            shared.next.store(1, Ordering::Relaxed);
+        if is_first || is_iteration && dispatch.needed_before > 0 {
+            dispatch.next.store(1, Ordering::Relaxed);
         }
         if is_first {
             collected.next = 1;
         }
         profile = Some(dry_run.profile);
-        let report = Report {
-            index: 0,
-            record: dry_run.record,
-            found: dry_run.found.map(Box::new),
-            notes: dry_run.notes,
-            grown: dry_run.grown,
-            repeats: dry_run.repeats,
-            states_compared: dry_run.states_compared,
-        };
         // Whoever wants one iteration alone has no use for this one's bug.
-        if plan.budget.first == 0 && collected.count(report) {
-            shared.stop.store(true, Ordering::Relaxed);
+        if plan.budget.first == 0 && collected.count(dry_run.result) {
+            dispatch.stop.store(true, Ordering::Relaxed);
         }
     }
     let jobs = if sample.independent() { plan.budget.jobs.max(1) } else { 1 };
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
         for job in 0..jobs {
-            let (sender, shared, profile) = (sender.clone(), &shared, profile.as_ref());
+            let (sender, dispatch, profile) = (sender.clone(), &dispatch, profile.as_ref());
             std::thread::Builder::new()
                 .name(format!("job-{job}"))
                 .stack_size(THREAD_STACK_BYTES)
                 .spawn_scoped(scope, move || {
-                    if let Err(error) = run_job(plan, strategy(), profile, shared, &sender) {
-                        shared.stop.store(true, Ordering::Relaxed);
+                    if let Err(error) = run_job(plan, strategy(), profile, dispatch, &sender) {
+                        dispatch.stop.store(true, Ordering::Relaxed);
                         let _ = sender.send(Err(error));
                     }
                 })
                 .map_err(ExploreError::Thread)?;
         }
         drop(sender);
-        let result = collect(plan, &shared, &mut collected, &receiver, interrupted, watch, started);
-        shared.stop.store(true, Ordering::Relaxed);
+        let result = collect(plan, &dispatch, &mut collected, &receiver, interrupted, watch, started);
+        dispatch.stop.store(true, Ordering::Relaxed);
         result
     })?;
-    for cut in shared.cut.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        collected.exploration.cut(cut, interrupted.load(Ordering::Relaxed));
+    for cut in dispatch.cut.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
     }
     Ok(collected.finish(started))
 }
@@ -181,21 +165,21 @@ fn explore_until(
 /// Receives reports until all jobs are done.
 fn collect(
     plan: &Plan,
-    shared: &Shared,
+    dispatch: &Dispatch,
     collected: &mut Collected,
-    receiver: &Receiver<Result<Vec<Report>, ExploreError>>,
+    receiver: &Receiver<Result<Batch, ExploreError>>,
     interrupted: &AtomicBool,
     watch: &dyn Watch,
     started: Instant,
 ) -> Result<(), ExploreError> {
     loop {
         match receiver.recv_timeout(Duration::from_millis(20)) {
-            Ok(Ok(reports)) => {
-                for report in reports {
-                    if report.is_last(&collected.ends) {
-                        shared.end.fetch_min(report.index + 1, Ordering::Relaxed);
+            Ok(Ok(batch)) => {
+                for (index, iteration) in batch {
+                    if collected.rules.end_with(&iteration) {
+                        dispatch.end.fetch_min(index + 1, Ordering::Relaxed);
                     }
-                    collected.waiting.insert(report.index, report);
+                    collected.waiting.insert(index, iteration);
                 }
                 collected.advance();
             }
@@ -203,7 +187,7 @@ fn collect(
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
         }
-        let statistics = &collected.exploration.statistics;
+        let statistics = &collected.result.statistics;
         watch.progress(statistics.iterations(), statistics.buggy);
         let stop = if interrupted.load(Ordering::Relaxed) {
             Some(Stop::Interrupted)
@@ -213,76 +197,60 @@ fn collect(
             None
         };
         if let Some(stop) = stop
-            && collected.exploration.stop == Stop::Iterations
+            && collected.result.stop == Stop::Iterations
         {
-            collected.exploration.stop = stop;
-            shared.stop.store(true, Ordering::Relaxed);
+            collected.result.stop = stop;
+            dispatch.stop.store(true, Ordering::Relaxed);
         }
     }
 }
 
-/// Reports in the order of their iterations.
+/// Iterations in the order of their numbers.
 struct Collected {
-    exploration: Exploration,
-    bugs: Bugs,
-    /// Reports that came early.
-    waiting: BTreeMap<u64, Report>,
+    result: TestResult,
+    /// Iterations that came early.
+    waiting: BTreeMap<u64, IterationResult>,
     next: u64,
-    explore: bool,
-    ends: Ends,
+    rules: StopRules,
 }
 
 impl Collected {
     /// Counts what is complete.
     fn advance(&mut self) {
-        while !matches!(self.exploration.stop, Stop::Bug | Stop::Exhausted)
-            && let Some(report) = self.waiting.remove(&self.next)
+        while !matches!(self.result.stop, Stop::Bug | Stop::Exhausted)
+            && let Some(iteration) = self.waiting.remove(&self.next)
         {
             self.next += 1;
-            self.count(report);
+            self.count(iteration);
         }
     }
 
     /// Whether the exploration ends with this iteration.
-    fn count(&mut self, report: Report) -> bool {
-        let last = report.is_last(&self.ends);
-        let exploration = &mut self.exploration;
-        exploration.statistics.add(&report.record);
-        exploration.any_choice |= report.record.decisions > 0;
-        exploration.workers_max = exploration.workers_max.max(report.record.workers);
-        exploration.note(report.notes);
-        exploration.shared.0.extend(report.grown.0);
-        exploration.repeats += u64::from(report.repeats);
-        exploration.states_compared += report.states_compared;
+    fn count(&mut self, iteration: IterationResult) -> bool {
+        let last = self.rules.end_with(&iteration);
         if last {
-            let stop = if report.found.is_some() { Stop::Bug } else { Stop::Exhausted };
-            self.exploration.stop = stop;
+            self.result.stop = if iteration.bug.is_some() { Stop::Bug } else { Stop::Exhausted };
         }
-        if let Some(found) = report.found {
-            self.bugs.add(*found);
+        if let Some(other) = self.result.absorb(iteration) {
+            remove(&other, &self.result);
         }
         last
     }
 
     /// Counts what there was no time to wait for, and removes traces of iterations that turned out not to count.
-    fn finish(mut self, started: Instant) -> Exploration {
-        if matches!(self.exploration.stop, Stop::Timeout | Stop::Interrupted) {
-            while self.exploration.stop != Stop::Bug
-                && let Some((_, report)) = self.waiting.pop_first()
+    fn finish(mut self, started: Instant) -> TestResult {
+        if matches!(self.result.stop, Stop::Timeout | Stop::Interrupted) {
+            while self.result.stop != Stop::Bug
+                && let Some((_, iteration)) = self.waiting.pop_first()
             {
-                self.count(report);
+                self.count(iteration);
             }
         }
-        for report in std::mem::take(&mut self.waiting).into_values() {
-            if let Some(found) = report.found {
-                bugs::remove(&found.path);
-            }
+        for bug in self.waiting.into_values().filter_map(|iteration| iteration.bug) {
+            remove(&bug, &self.result);
         }
-        self.exploration.found = self.bugs.into_found();
-        let found = self.exploration.found.iter().filter(|found| !found.is_limit()).count() as u64;
-        self.exploration.statistics.distinct_bugs = self.explore.then_some(found);
-        self.exploration.elapsed = started.elapsed();
-        self.exploration
+        self.result.elapsed = started.elapsed();
+        self.result
     }
 }
 
@@ -290,8 +258,8 @@ fn run_job(
     plan: &Plan,
     mut strategy: Box<dyn Strategy>,
     profile: Option<&Profile>,
-    shared: &Shared,
-    sender: &Sender<Result<Vec<Report>, ExploreError>>,
+    dispatch: &Dispatch,
+    sender: &Sender<Result<Batch, ExploreError>>,
 ) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let name = strategy.name();
@@ -302,43 +270,58 @@ fn run_job(
     loop {
         // A number that was taken is also executed, unless nobody needs it any more: what is reported up
         // to the end has no gaps.
-        if shared.stop.load(Ordering::Relaxed) {
+        if dispatch.stop.load(Ordering::Relaxed) {
             break;
         }
-        let taken = shared.next.fetch_add(1, Ordering::Relaxed);
-        let index = match taken.checked_sub(shared.needed_before) {
+        let taken = dispatch.next.fetch_add(1, Ordering::Relaxed);
+        let index = match taken.checked_sub(dispatch.needed_before) {
             None => taken,
             Some(nth) => plan.budget.first.saturating_add(nth),
         };
-        let needed = || !shared.stop.load(Ordering::Relaxed) && index < shared.end.load(Ordering::Relaxed);
-        let Some(known) = shared.epochs.enter(index, needed).filter(|_| needed()) else { break };
+        let needed =
+            || !dispatch.stop.load(Ordering::Relaxed) && index < dispatch.end.load(Ordering::Relaxed);
+        let Some(known) = dispatch.epochs.enter(index, needed).filter(|_| needed()) else { break };
         let iteration = Iteration { seed: plan.seed, index };
-        execution.cancel_by(Some(shared.cancel.clone()));
+        execution.cancel_by(Some(dispatch.cancel.clone()));
         let ran = epochs::run(&mut execution, strategy, iteration, &known)?;
         execution.cancel_by(None);
         if execution.cancelled() {
             // Nor can any begin that waits for it.
-            shared.stop.store(true, Ordering::Relaxed);
-            shared.cut.lock().unwrap_or_else(PoisonError::into_inner).push(Cut::of(&execution));
+            dispatch.stop.store(true, Ordering::Relaxed);
+            dispatch.cut.lock().unwrap_or_else(PoisonError::into_inner).push(Cut::of(&execution));
             break;
         }
-        shared.epochs.leave(&ran);
+        dispatch.epochs.leave(&ran);
         let Ran { outcome, strategy: used, grown, repeats } = ran;
         strategy = used;
-        if taken < shared.needed_before {
+        if taken < dispatch.needed_before {
             continue;
         }
         let record = execution.record(strategy.fair());
-        let notes = Notes::of(&execution, &outcome, index == plan.budget.first);
-        let found = match &outcome {
+        let mut notes = notes(&execution, &outcome);
+        if index == plan.budget.first {
+            notes.first_output = Some(first_output(&execution, Some(index)));
+        }
+        let bug = match &outcome {
             Outcome::Bug(bug) => {
-                Some(Box::new(found(plan, &mut execution, bug, name.clone(), index, strategy.member())?))
+                let by = strategy.member();
+                let finder = Finder { strategy: name.clone(), iteration: index, index: Some(index), by };
+                Some(Box::new(found(plan, &mut execution, bug, finder, &dispatch.lines)?))
             }
             _ => None,
         };
-        let urgent = found.is_some();
+        let urgent = bug.is_some();
         let states_compared = compared(plan, &mut execution, &outcome, strategy.fair(), iteration)?;
-        batch.push(Report { index, record, found, notes, grown, repeats, states_compared });
+        let result = IterationResult {
+            index: Some(index),
+            record,
+            bug,
+            notes,
+            shared: grown,
+            repeats,
+            states_compared,
+        };
+        batch.push((index, result));
         if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {
             return Ok(());
         }

@@ -7,51 +7,25 @@
 //! What is left goes to a file when a search stops early, and now and then before ([`Checkpoints`]), so that
 //! whatever ends the process takes little.
 
-use super::bugs::Bugs;
-use super::frontier::{self, Done, Frontier, KnownBug, Section};
+use super::frontier::{self, Frontier, Section};
 use super::memory::resident_bytes;
-use super::{Exploration, ExploreError, Found, Notes, Plan, Stop, Watch, found};
+use super::{ExploreError, Finder, Plan, Watch, first_output, found, notes, remove};
 use crate::artifact::THREAD_STACK_BYTES;
+use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind, Outcome};
+use crate::results::{Done, FoundBug, KnownBug, Resumed, SearchSummary, Stop, TestResult};
 use crate::runtime::Timers;
-use crate::statistics::{Statistics, StepsMax};
+use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::{self, Advance, Counts, Item, Search};
 use coyote_strategies::system::decide;
 use coyote_strategies::{Decision, Iteration, Status, System};
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// What a search says of itself.
-#[derive(Clone, Debug, Serialize)]
-pub struct Searched {
-    pub counts: Counts,
-    /// Whether every execution was visited that the search was to visit.
-    pub exhausted: bool,
-    /// How many executions there may be in all.
-    pub estimate: Option<f64>,
-    /// What its verdict assumes beside sequential consistency and virtual time.
-    pub assumptions: Vec<String>,
-    /// Where the rest was written, if there is any.
-    pub frontier: Option<PathBuf>,
-    /// What the runs before did, if this one went on with their rest: all of it is in `counts`, too.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resumed: Option<Resumed>,
-}
-
-/// See [`Searched::resumed`].
-#[derive(Clone, Debug, Serialize)]
-pub struct Resumed {
-    /// Where the rest was read from.
-    pub from: PathBuf,
-    #[serde(flatten)]
-    pub done: Done,
-}
 
 /// Steps that a job executes before it looks up: at first, and at most. In between, as many as take about
 /// [`PATIENCE`].
@@ -69,6 +43,7 @@ struct Pool {
     /// A checkpoint is taken: jobs say what they have left, and wait.
     pause: AtomicBool,
     stop: AtomicBool,
+    lines: Mutex<SourceLines>,
 }
 
 struct State {
@@ -85,10 +60,9 @@ struct State {
     finished: Counts,
     present: Vec<Counts>,
     estimate: Option<f64>,
-    bugs: Bugs,
     /// Executions that ended, in the order in which jobs report them: what traces are named by.
     ended: u64,
-    exploration: Exploration,
+    result: TestResult,
     /// What the runs before did.
     resumed: Option<Resumed>,
     error: Option<ExploreError>,
@@ -103,20 +77,20 @@ impl State {
     fn done(&self) -> Done {
         let before = self.resumed.as_ref().map(|resumed| &resumed.done);
         let mut bugs = before.map_or(Vec::new(), |done| done.bugs.clone());
-        bugs.extend(self.bugs.iter().map(|found| KnownBug {
+        bugs.extend(self.result.bugs.iter().map(|found| KnownBug {
             kind: found.bug.kind.name().into(),
             message: found.bug.message(),
             trace: found.path.clone(),
         }));
-        let exploration = &self.exploration;
+        let result = &self.result;
         Done {
             counts: self.counts(),
             bugs,
-            any_choice: exploration.any_choice,
-            workers_max: exploration.workers_max,
-            memory_refused: exploration.memory_refused,
-            bound: exploration.limits.first().cloned(),
-            left_blocked: exploration.left_blocked.clone(),
+            any_choice: result.any_choice,
+            workers_max: result.workers_max,
+            memory_refused: result.memory_refused,
+            bound: result.limits.first().cloned(),
+            left_blocked: result.left_blocked.iter().cloned().collect(),
             unprotected: before.is_some_and(|done| done.unprotected),
         }
     }
@@ -187,7 +161,7 @@ pub fn explore(
     resume: Option<Frontier>,
     interrupted: &AtomicBool,
     watch: &dyn Watch,
-) -> Result<Exploration, ExploreError> {
+) -> Result<TestResult, ExploreError> {
     let started = Instant::now();
     let limits = plan.settings.limits;
     let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.unfair_steps_max };
@@ -203,13 +177,13 @@ pub fn explore(
         None => (fresh.save(), None),
     };
     let before = resumed.as_ref().map_or(Counts::default(), |resumed| resumed.done.counts);
-    let mut exploration = Exploration::new(Statistics::new(steps_max));
+    let mut result = TestResult::new(plan.subject(name.into()), steps_max, true);
     if let Some(Resumed { done, .. }) = &resumed {
-        exploration.any_choice = done.any_choice;
-        exploration.workers_max = done.workers_max;
-        exploration.memory_refused = done.memory_refused;
-        exploration.limits = done.bound.iter().cloned().collect();
-        exploration.left_blocked = done.left_blocked.clone();
+        result.any_choice = done.any_choice;
+        result.workers_max = done.workers_max;
+        result.memory_refused = done.memory_refused;
+        result.limits = done.bound.iter().cloned().collect();
+        result.left_blocked = done.left_blocked.iter().cloned().collect();
     }
     let jobs = if search::shardable(name) { plan.budget.jobs.max(1) } else { 1 };
     let pool = Pool {
@@ -222,9 +196,8 @@ pub fn explore(
             finished: before,
             present: vec![Counts::default(); jobs],
             estimate: None,
-            bugs: Bugs::new(plan.artifact),
             ended: before.executions + before.abandoned + before.unfinished,
-            exploration,
+            result,
             resumed,
             error: None,
         }),
@@ -232,6 +205,7 @@ pub fn explore(
         hungry: AtomicBool::new(false),
         pause: AtomicBool::new(false),
         stop: AtomicBool::new(false),
+        lines: Mutex::new(SourceLines::new(plan.artifact)),
     };
     let mut checkpoints = Checkpoints::new(plan, started);
     std::thread::scope(|scope| -> Result<(), ExploreError> {
@@ -368,8 +342,8 @@ fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Wat
     } else {
         return;
     };
-    if state.exploration.stop == Stop::Iterations {
-        state.exploration.stop = stop;
+    if state.result.stop == Stop::Iterations {
+        state.result.stop = stop;
     }
     drop(state);
     pool.stop();
@@ -429,7 +403,7 @@ fn run_item(
             let mut state = pool.lock();
             state.present[job] = search.counts();
             // Also where no execution has ended yet.
-            state.exploration.any_choice |= execution.machine().conductor().decisions > 0;
+            state.result.any_choice |= execution.machine().conductor().decisions > 0;
             state.estimate = search.estimate().or(state.estimate);
             let counts = state.counts();
             counts.executions + counts.abandoned + counts.unfinished >= plan.budget.iterations_max
@@ -465,11 +439,14 @@ fn ended(
         let mut state = pool.lock();
         state.ended += 1;
         let workers = execution.runtime().workers().len() as u32;
-        state.exploration.workers_max = state.exploration.workers_max.max(workers);
-        let is_first = state.exploration.first_output.is_empty();
-        state.exploration.note(Notes::of(execution, &outcome, is_first));
+        state.result.workers_max = state.result.workers_max.max(workers);
+        let mut notes = notes(execution, &outcome);
+        if state.result.first_output.is_none() {
+            notes.first_output = Some(first_output(execution, Some(state.ended)));
+        }
+        state.result.note(notes);
         // Since the last restore only; the first execution of all is not restored.
-        state.exploration.any_choice |= execution.machine().conductor().decisions > 0;
+        state.result.any_choice |= execution.machine().conductor().decisions > 0;
         state.ended
     };
     if status != Status::Bug {
@@ -477,17 +454,20 @@ fn ended(
     }
     // A search is where it is by restored snapshots: the trace comes from an execution of its own.
     let (mut execution, bug) = replay(plan, search.path(), &outcome)?;
-    let found = found(plan, &mut execution, &bug, search.name(), number, None)?;
+    let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
+    let found = found(plan, &mut execution, &bug, finder, &pool.lines)?;
     add(plan, pool, found);
     Ok(())
 }
 
 /// Takes a bug over, and ends the search with it unless it is to go on.
-fn add(plan: &Plan, pool: &Pool, found: Found) {
+fn add(plan: &Plan, pool: &Pool, found: FoundBug) {
     let mut state = pool.lock();
-    state.bugs.add(found);
+    if let Some(other) = state.result.add_bug(found) {
+        remove(&other, &state.result);
+    }
     if !plan.budget.explore {
-        state.exploration.stop = Stop::Bug;
+        state.result.stop = Stop::Bug;
         drop(state);
         pool.stop();
     }
@@ -500,7 +480,7 @@ fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<
         let mut state = pool.lock();
         state.ended += 1;
         let workers = execution.runtime().workers().len() as u32;
-        state.exploration.workers_max = state.exploration.workers_max.max(workers);
+        state.result.workers_max = state.result.workers_max.max(workers);
         (state.ended, state.counts().states.max(search.counts().states))
     };
     let usual = execution.livelock_states_max;
@@ -514,8 +494,9 @@ fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<
         }
     };
     let decisions = execution.machine().conductor().decisions;
-    let found = found(plan, &mut execution, &bug, search.name(), number, None)?;
-    pool.lock().exploration.any_choice |= decisions > 0;
+    let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
+    let found = found(plan, &mut execution, &bug, finder, &pool.lines)?;
+    pool.lock().result.any_choice |= decisions > 0;
     add(plan, pool, found);
     Ok(())
 }
@@ -557,49 +538,45 @@ fn conclude(
     mut state: State,
     checkpoints: Checkpoints,
     started: Instant,
-) -> Result<Exploration, ExploreError> {
+) -> Result<TestResult, ExploreError> {
     let counts = state.counts();
     let waiting = state.waiting();
     state.left.extend(Some(waiting).filter(|waiting| !waiting.is_empty()));
-    state.exploration.any_choice |=
+    state.result.any_choice |=
         counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;
     let mut frontier = None;
     if !state.left.is_empty() {
         match frontier::write(&checkpoints.path, plan, name, state.done(), &state.left) {
             Ok(()) => frontier = Some(checkpoints.path.clone()),
             // The bug matters more than what is left.
-            Err(_) if !state.bugs.is_empty() => {}
+            Err(_) if !state.result.bugs.is_empty() => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let mut exploration = state.exploration;
-    let exhausted = state.left.is_empty() && exploration.stop == Stop::Iterations;
+    let mut result = state.result;
+    let exhausted = state.left.is_empty() && result.stop == Stop::Iterations;
     if exhausted {
-        exploration.stop = Stop::Exhausted;
-    }
-    if exhausted {
+        result.stop = Stop::Exhausted;
         checkpoints.remove(state.resumed.as_ref().map(|resumed| &*resumed.from));
     }
-    exploration.found = state.bugs.into_sorted();
-    exploration.found.iter_mut().for_each(|f| f.count = f.count.max(1));
-    let (limits, bugs): (Vec<&Found>, Vec<&Found>) = exploration.found.iter().partition(|f| f.is_limit());
-    exploration.statistics.buggy = counts.bugs - limits.iter().map(|f| f.count).sum::<u64>().min(counts.bugs);
-    exploration.statistics.distinct_bugs = Some(bugs.len() as u64);
-    exploration.elapsed = started.elapsed();
-    let assumptions = assumptions(plan, &exploration, state.resumed.as_ref());
-    exploration.searched = Some(Searched {
+    // An order that does not depend on that in which jobs met them.
+    result.bugs.sort_by(|a, b| a.order().cmp(&b.order()));
+    let limits: u64 = result.bugs.iter().filter(|bug| bug.is_limit()).map(|bug| bug.count).sum();
+    result.statistics.buggy = counts.bugs - limits.min(counts.bugs);
+    result.elapsed = started.elapsed();
+    result.search = Some(SearchSummary {
         counts,
         exhausted,
         estimate: state.estimate.filter(|_| !exhausted),
-        assumptions,
+        assumptions: assumptions(plan, &result, state.resumed.as_ref()),
         frontier,
         resumed: state.resumed,
     });
-    Ok(exploration)
+    Ok(result)
 }
 
 /// What the verdict of a search takes for granted.
-fn assumptions(plan: &Plan, exploration: &Exploration, resumed: Option<&Resumed>) -> Vec<String> {
+fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Resumed>) -> Vec<String> {
     let options = &plan.artifact.options;
     let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
     if plan.settings.timers == Timers::Ordered {
@@ -629,7 +606,7 @@ fn assumptions(plan: &Plan, exploration: &Exploration, resumed: Option<&Resumed>
         assumptions.push("no races on tables".into());
     }
     if plan.settings.limits.fail_on_steps_max
-        || exploration.found.iter().any(|f| f.bug.kind == BugKind::MaxSteps)
+        || result.bugs.iter().any(|b| b.bug.kind == BugKind::MaxSteps)
         || resumed.is_some_and(|resumed| resumed.done.has(BugKind::MaxSteps))
     {
         assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));

@@ -168,7 +168,7 @@ impl Conductor {
         bytes: u32,
     ) -> Violation {
         let blame = wrong.blame();
-        let access = HeapAccess { what, address, bytes, block: block(&blame) };
+        let access = HeapAccess { what: what.into(), address, bytes, block: block(&blame) };
         of_block(Some(worker), blame, Evidence::HeapAccess(access))
     }
 

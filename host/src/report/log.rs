@@ -3,7 +3,7 @@
 
 use super::frames::one_line;
 use super::text::mark;
-use crate::explore::Found;
+use crate::results::FoundBug;
 use crate::symbols::Symbols;
 use crate::trace::Decision;
 use coyote_instrumenter::Location;
@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The log of a found bug.
-pub fn log(test: &str, found: &Found, symbols: &Symbols) -> String {
+pub fn log(test: &str, found: &FoundBug, symbols: &Symbols) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", super::text::verdict(test, found));
     let _ = writeln!(text, "{}", super::text::details(found, symbols));
     let _ = writeln!(text, "{:>7}  {:<12} operation", "step", "worker");
     // Most steps come from few places.
     let mut places: BTreeMap<Location, String> = BTreeMap::new();
-    let mut lines = found.findings.output.iter().peekable();
+    let mut lines = found.post_mortem.output.iter().peekable();
     let mut step = 0;
     for decision in &found.trace.decisions {
         match decision {

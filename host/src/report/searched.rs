@@ -1,12 +1,11 @@
 //! What a search says of itself, in words.
 
-use crate::explore::search::{Resumed, Searched};
-use crate::explore::{Exploration, Found, Stop};
+use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
 use crate::words::counted;
 use std::fmt::Write;
 
 /// Lines that end in a line feed each; no times.
-pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
+pub fn statistics(exploration: &TestResult, searched: &SearchSummary) -> String {
     let counts = &searched.counts;
     let mut text = String::from("... Exploration statistics:\n");
     let mut line = |args: std::fmt::Arguments| writeln!(text, "..... {args}").expect("a String takes all");
@@ -48,14 +47,14 @@ pub fn statistics(exploration: &Exploration, searched: &Searched) -> String {
 }
 
 /// What was shown, and what not.
-pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
+pub fn verdict(exploration: &TestResult, searched: &SearchSummary) -> String {
     let counts = &searched.counts;
     let mut reasons = Vec::new();
     match exploration.stop {
         Stop::Timeout => reasons.push("the time is up".to_string()),
         Stop::Memory => reasons.push("what is left has used up the memory that it may have".into()),
         Stop::Interrupted => reasons.push("it was interrupted".into()),
-        Stop::Bug if exploration.found.iter().all(Found::is_limit) => {
+        Stop::Bug if exploration.bugs.iter().all(FoundBug::is_limit) => {
             reasons.push("it stopped where there is no verdict".into());
         }
         Stop::Bug => reasons.push("it stopped at a bug".into()),
@@ -76,10 +75,10 @@ pub fn verdict(exploration: &Exploration, searched: &Searched) -> String {
         reasons.push("no execution came to its end".into());
     }
     if reasons.is_empty() {
-        let bugs = match exploration.found.as_slice() {
+        let bugs = match exploration.bugs.as_slice() {
             [] if exploration.is_buggy() => "with bugs that were found before",
             [] => "no bug",
-            found if found.iter().all(Found::is_limit) => "with no verdict on those above",
+            found if found.iter().all(FoundBug::is_limit) => "with no verdict on those above",
             _ => "with the bugs above",
         };
         // Who compares states visits each once, and not every way to get there.

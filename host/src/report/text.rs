@@ -1,11 +1,9 @@
 //! The report of a bug for a terminal: verdict, parties with their stacks, last switches, output,
 //! trace and how to replay it.
 
-use super::Findings;
 use super::frames::{one_line, stack};
-use super::history::Event;
-use crate::explore::Found;
 use crate::outcome::BugKind;
+use crate::results::{BlockEvent, FoundBug, PostMortem};
 use crate::runtime::Stream;
 use crate::symbols::Symbols;
 use crate::trace::{Decision, Trace};
@@ -17,9 +15,9 @@ const SWITCHES_MAX: usize = 12;
 const LINES_MAX: usize = 20;
 
 /// The verdict in one line.
-pub fn verdict(test: &str, found: &Found) -> String {
-    let by = match found.findings.culprit {
-        Some(id) => match found.findings.workers.iter().find(|w| w.id == id) {
+pub fn verdict(test: &str, found: &FoundBug) -> String {
+    let by = match found.post_mortem.culprit {
+        Some(id) => match found.post_mortem.workers.iter().find(|w| w.id == id) {
             Some(worker) => format!(" ({})", worker.title),
             None => String::new(),
         },
@@ -32,24 +30,24 @@ pub fn verdict(test: &str, found: &Found) -> String {
 }
 
 /// Everything below the verdict.
-pub fn details(found: &Found, symbols: &Symbols) -> String {
+pub fn details(found: &FoundBug, symbols: &Symbols) -> String {
     let mut text = String::new();
-    workers(&mut text, &found.findings, symbols);
-    history(&mut text, &found.findings, symbols);
+    workers(&mut text, &found.post_mortem, symbols);
+    history(&mut text, &found.post_mortem, symbols);
     switches(&mut text, &found.trace, symbols);
-    output(&mut text, &found.findings);
+    output(&mut text, &found.post_mortem);
     if symbols.lacks_lines() {
         text += "  note: the module has no line table: set debug = \"line-tables-only\" in the profile that built it \
                  (C: -g)\n";
     }
-    for note in &found.findings.notes {
+    for note in &found.post_mortem.notes {
         let _ = writeln!(text, "  note: {note}");
     }
     text
 }
 
-fn workers(text: &mut String, findings: &Findings, symbols: &Symbols) {
-    for worker in &findings.workers {
+fn workers(text: &mut String, post_mortem: &PostMortem, symbols: &Symbols) {
+    for worker in &post_mortem.workers {
         let _ = writeln!(text, "  {} {}", worker.title, worker.doing);
         for line in stack(&worker.stack, symbols) {
             let _ = writeln!(text, "    {line}");
@@ -58,8 +56,8 @@ fn workers(text: &mut String, findings: &Findings, symbols: &Symbols) {
 }
 
 /// Where the block was allocated and freed that a memory error is about.
-fn history(text: &mut String, findings: &Findings, symbols: &Symbols) {
-    let Some(history) = &findings.history else { return };
+fn history(text: &mut String, post_mortem: &PostMortem, symbols: &Symbols) {
+    let Some(history) = &post_mortem.block else { return };
     let block = format!("the block of {} at {:#x}", amount(history.bytes), history.address);
     match &history.allocated {
         Some(allocated) => event(text, &format!("{block} was allocated"), allocated, symbols),
@@ -72,7 +70,7 @@ fn history(text: &mut String, findings: &Findings, symbols: &Symbols) {
     }
 }
 
-fn event(text: &mut String, what: &str, event: &Event, symbols: &Symbols) {
+fn event(text: &mut String, what: &str, event: &BlockEvent, symbols: &Symbols) {
     let _ = writeln!(text, "  {what} by {} in step {}", event.title, event.step);
     for line in stack(&event.stack, symbols) {
         let _ = writeln!(text, "    {line}");
@@ -116,15 +114,15 @@ fn switches(text: &mut String, trace: &Trace, symbols: &Symbols) {
     }
 }
 
-fn output(text: &mut String, findings: &Findings) {
-    if findings.output.is_empty() {
+fn output(text: &mut String, post_mortem: &PostMortem) {
+    if post_mortem.output.is_empty() {
         return;
     }
-    let shown = findings.output.len().min(LINES_MAX);
-    let all = findings.output.len();
+    let shown = post_mortem.output.len().min(LINES_MAX);
+    let all = post_mortem.output.len();
     let which = if shown < all { format!("last {shown} of {all} lines of ") } else { String::new() };
     let _ = writeln!(text, "  {which}output:");
-    for line in &findings.output[all - shown..] {
+    for line in &post_mortem.output[all - shown..] {
         let _ = writeln!(text, "    {}: {}{}", line.worker, mark(line.stream), line.text);
     }
 }

@@ -117,7 +117,7 @@ pub struct Output {
     pub text: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Stream {
     Stdout,
     Stderr,

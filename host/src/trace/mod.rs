@@ -25,6 +25,7 @@ use crate::identity::Identity;
 pub use crate::machine::wasi::directories::HostAnswer;
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// One schedule of one test. [`Trace::to_text`] and [`Trace::parse`] are inverses.
@@ -79,6 +80,20 @@ impl Trace {
         });
         let mut last = None;
         who.filter(|next| last.replace(*next) != Some(*next)).count()
+    }
+}
+
+/// As its own text, which names its version.
+impl Serialize for Trace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_text())
+    }
+}
+
+impl<'de> Deserialize<'de> for Trace {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Trace, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Trace::parse(text.as_bytes()).map_err(serde::de::Error::custom)
     }
 }
 

@@ -638,7 +638,7 @@ impl Pass for Nothing {
 fn a_module_that_does_not_tell_is_instrumented_anew_or_refused() {
     let wasm = wat::parse_str(exchanges(2)).unwrap();
     let executions =
-        |tester: &Tester| tester.explore("t", "dpor").map(|e| e.searched.unwrap().counts.executions);
+        |tester: &Tester| tester.explore("t", "dpor").map(|e| e.search.unwrap().counts.executions);
     assert_eq!(executions(&Tester::new(&wasm).unwrap()).unwrap(), 2);
     assert_eq!(executions(&Tester::with(&wasm, &told(), &[&Nothing]).unwrap()).unwrap(), 2);
     let refused = executions(&Tester::with(&wasm, &Options::default(), &[&Nothing]).unwrap()).unwrap_err();

@@ -7,8 +7,9 @@ use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::cli::test::DEFAULT_STRATEGY;
 use coyote_wasm::execution::Test;
-use coyote_wasm::explore::{Budget, Exploration, Plan, Unwatched, sample};
+use coyote_wasm::explore::{Budget, Plan, Unwatched, sample};
 use coyote_wasm::instrumenter::{Options, Points};
+use coyote_wasm::results::TestResult;
 use coyote_wasm::strategies::{Context, by_name};
 use coyote_wasm::tester::Tester;
 use coyote_wasm::verdict::Verdict;
@@ -108,7 +109,7 @@ fn run(
     iterations_max: u64,
     jobs: usize,
     fair_steps_max: u64,
-) -> Exploration {
+) -> TestResult {
     let artifact = expected.artifact();
     let test = guest::find(&artifact, &expected.test);
     let directory = tempfile::tempdir().unwrap();
@@ -140,7 +141,7 @@ const FAIR_STEPS_MAX: u64 = 100_000;
 /// How many iterations it takes to find the bug, the dry run included; `None` if the cap is reached.
 pub fn iterations_to_bug(expected: &Expected, strategy: &str, seed: u64, cap: u64) -> Option<u64> {
     let exploration = run(expected, strategy, seed, cap, 1, FAIR_STEPS_MAX);
-    (!exploration.found.is_empty()).then_some(exploration.iterations())
+    (!exploration.bugs.is_empty()).then_some(exploration.iterations())
 }
 
 fn name(expected: &Expected) -> String {
@@ -188,7 +189,7 @@ fn bugs_are_found_within_the_stated_iterations() {
         let mut finding = 0;
         for seed in 0..SEEDS {
             let exploration = run(expected, expected.strategy(), seed, within, 1, FAIR_STEPS_MAX);
-            let Some(found) = exploration.found.first() else { continue };
+            let Some(found) = exploration.bugs.first() else { continue };
             finding += 1;
             wrong.extend(another_bug(expected, found.bug.kind.name(), &found.bug.message()));
         }
@@ -211,7 +212,7 @@ fn what_is_correct_passes() {
     for expected in index().iter().filter(|e| e.verdict == "passed") {
         let iterations = expected.passes.expect("the index says how many iterations pass");
         let exploration = run(expected, expected.strategy(), 0, iterations, 2, FAIR_STEPS_MAX);
-        wrong.extend(exploration.found.iter().map(|f| format!("{}: {:?}", name(expected), f.bug)));
+        wrong.extend(exploration.bugs.iter().map(|f| format!("{}: {:?}", name(expected), f.bug)));
         let passed = exploration.statistics.iterations();
         if passed != iterations || !exploration.limits.is_empty() {
             wrong.push(format!("{}: {passed} of {iterations} iterations", name(expected)));
@@ -228,7 +229,7 @@ fn what_does_not_end_is_cut_off() {
     tester.budget.iterations_max = 20;
     for test in ["counts", "counts_beside_another"] {
         let exploration = tester.explore(test, "random").unwrap();
-        assert!(exploration.found.is_empty(), "{test}: {:?}", exploration.found);
+        assert!(exploration.bugs.is_empty(), "{test}: {:?}", exploration.bugs);
         assert_eq!(exploration.statistics.fair.hit_max_steps, 20, "{test}: {}", exploration.statistics);
         assert!(matches!(exploration.verdict(), Verdict::Inconclusive { .. }), "{test}");
     }

@@ -6,8 +6,8 @@ use super::examples::{artifact_for, module_path};
 use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::explore::frontier::Frontier;
-use coyote_wasm::explore::search::Searched;
-use coyote_wasm::explore::{Budget, Exploration, ExploreError, Plan, Stop, Unwatched, Watch, search};
+use coyote_wasm::explore::{Budget, ExploreError, Plan, Unwatched, Watch, search};
+use coyote_wasm::results::{SearchSummary, Stop, TestResult};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ fn explore(
     budget: Budget,
     directory: &Path,
     resume: Option<Frontier>,
-) -> Result<Exploration, ExploreError> {
+) -> Result<TestResult, ExploreError> {
     let test = guest::find(artifact, test);
     let settings = guest::settings();
     let trace_stem = directory.join("trace");
@@ -45,19 +45,19 @@ fn explore(
     search::explore(&plan, strategy, resume, &AtomicBool::new(false), &Unwatched)
 }
 
-fn searched(exploration: Exploration) -> Searched {
-    exploration.searched.expect("it was a search")
+fn searched(exploration: TestResult) -> SearchSummary {
+    exploration.search.expect("it was a search")
 }
 
 /// Explores so many executions in each run until nothing is left. Returns what the last run says of all.
-fn in_parts(artifact: &Arc<Artifact>, test: &str, strategy: &str, part: u64, jobs: usize) -> Exploration {
+fn in_parts(artifact: &Arc<Artifact>, test: &str, strategy: &str, part: u64, jobs: usize) -> TestResult {
     let directory = tempfile::tempdir().unwrap();
     let mut resume = None;
     for round in 1.. {
         assert!(round < 1_000, "{test} under {strategy} does not end");
         let budget = budget(round * part, jobs);
         let exploration = explore(artifact, test, strategy, budget, directory.path(), resume).unwrap();
-        let searched = exploration.searched.as_ref().unwrap();
+        let searched = exploration.search.as_ref().unwrap();
         let Some(frontier) = &searched.frontier else { return exploration };
         resume = Some(Frontier::read(frontier).unwrap());
     }
@@ -188,7 +188,7 @@ fn version_1_is_gone_on_with() {
             explore(&artifact, "correct", strategy, budget, directory.path(), Some(frontier)).unwrap();
         assert_eq!(exploration.stop, Stop::Exhausted);
         let verdict =
-            coyote_wasm::report::searched::verdict(&exploration, exploration.searched.as_ref().unwrap());
+            coyote_wasm::report::searched::verdict(&exploration, exploration.search.as_ref().unwrap());
         assert!(verdict.contains("has no checksum"), "{verdict}");
         assert_eq!(searched(exploration).counts.executions, executions, "{strategy}");
     }

@@ -4,8 +4,8 @@
 use super::c_programs::{self, Built};
 use super::guest;
 use coyote_wasm::artifact::Artifact;
-use coyote_wasm::explore::Exploration;
 use coyote_wasm::instrumenter::Options;
+use coyote_wasm::results::TestResult;
 use coyote_wasm::strategies::search::is_search;
 use coyote_wasm::tester::Tester;
 use std::sync::Arc;
@@ -47,13 +47,7 @@ fn compile(text: &str) -> Arc<Artifact> {
 }
 
 /// Explores a test to the end of the budget, and replays what was found.
-fn explore(
-    artifact: &Arc<Artifact>,
-    test: &str,
-    strategy: &str,
-    iterations: u64,
-    jobs: usize,
-) -> Exploration {
+fn explore(artifact: &Arc<Artifact>, test: &str, strategy: &str, iterations: u64, jobs: usize) -> TestResult {
     let directory = tempfile::tempdir().unwrap();
     let mut tester = Tester::of(artifact.clone());
     tester.traces = directory.path().into();
@@ -62,12 +56,12 @@ fn explore(
     tester.budget.explore = true;
     tester.budget.jobs = jobs;
     let exploration = tester.explore(test, strategy).unwrap();
-    for found in &exploration.found {
+    for found in &exploration.bugs {
         assert!(tester.replay(&found.trace).unwrap().reproduces(&found.trace), "{test} by {strategy}");
     }
     let left = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
     let traces = left.filter(|path| path.extension().is_some_and(|e| e == "trace")).count();
-    assert_eq!(traces, exploration.found.len(), "one trace is kept of each bug: {test} by {strategy}");
+    assert_eq!(traces, exploration.bugs.len(), "one trace is kept of each bug: {test} by {strategy}");
     exploration
 }
 
@@ -77,11 +71,11 @@ fn bystanders_do_not_tell_deadlocks_apart() {
     for strategy in ["random", "portfolio", "dfs+hb", "dpor"] {
         let iterations = if is_search(strategy) { u64::MAX } else { 1_000 };
         let exploration = explore(&artifact, "t", strategy, iterations, 2);
-        let kinds: Vec<&str> = exploration.found.iter().map(|f| f.bug.kind.name()).collect();
+        let kinds: Vec<&str> = exploration.bugs.iter().map(|f| f.bug.kind.name()).collect();
         assert_eq!(kinds, ["deadlock"], "{strategy}");
         // It was met with the bystander in several places: blocked at one of the locks, or ended.
-        assert!(exploration.found[0].count > 1, "{strategy}");
-        let identity = &exploration.found[0].findings.identity;
+        assert!(exploration.bugs[0].count > 1, "{strategy}");
+        let identity = &exploration.bugs[0].trace.header.identity.as_ref().unwrap();
         let paths: Vec<String> = identity.parties.iter().map(|p| p.worker.to_string()).collect();
         assert_eq!(paths, ["0.0", "0.1"], "{strategy}");
     }
@@ -95,8 +89,11 @@ fn other_deadlocks_are_told_apart() {
     let artifact = compile(&DEADLOCK.replacen(forgets, "(call $give (i32.const 0x804)))", 1));
     for strategy in ["random", "dfs"] {
         let exploration = explore(&artifact, "t", strategy, 2_000, 2);
-        let parties: Vec<usize> =
-            exploration.found.iter().map(|f| f.findings.identity.parties.len()).collect();
+        let parties: Vec<usize> = exploration
+            .bugs
+            .iter()
+            .map(|f| f.trace.header.identity.as_ref().unwrap().parties.len())
+            .collect();
         // The circle, and a lock whose holder has ended: wanted by either of the others or by both.
         assert!(parties.contains(&2) && parties.contains(&1), "{strategy}: {parties:?}");
     }
@@ -114,17 +111,17 @@ fn the_simplest_trace_is_kept() {
             tester.traces = directory.path().into();
             tester.budget.first = index;
             tester.budget.iterations_max = 1;
-            let found = tester.explore("t", "random").unwrap().found;
+            let found = tester.explore("t", "random").unwrap().bugs;
             found.into_iter().map(|f| (f.trace.switches(), f.trace.decisions.len()))
         })
         .min()
         .expect("some iterations deadlock");
-    let all: Vec<Exploration> =
+    let all: Vec<TestResult> =
         [1, 3].into_iter().map(|jobs| explore(&artifact, "t", "random", 300, jobs)).collect();
-    let kept = &all[0].found[0].trace;
+    let kept = &all[0].bugs[0].trace;
     assert_eq!((kept.switches(), kept.decisions.len()), simplest);
-    assert_eq!(kept.to_text(), all[1].found[0].trace.to_text());
-    assert_eq!(all[0].found[0].count, all[1].found[0].count);
+    assert_eq!(kept.to_text(), all[1].bugs[0].trace.to_text());
+    assert_eq!(all[0].bugs[0].count, all[1].bugs[0].count);
 }
 
 /// A search on several jobs meets bugs in any order, and reports the same ones with the same schedules.
@@ -136,7 +133,7 @@ fn searches_report_the_same_with_any_jobs() {
         assert!(is_search(strategy));
         let bugs = |jobs| {
             let exploration = explore(&artifact, "t", strategy, u64::MAX, jobs);
-            let found = exploration.found.into_iter();
+            let found = exploration.bugs.into_iter();
             found.map(|f| (f.bug.kind, f.count, f.trace.decisions)).collect::<Vec<_>>()
         };
         let one = bugs(1);
@@ -181,6 +178,6 @@ fn instructions_of_one_line_are_one_place() {
     };
     let artifact = guest::compile(&std::fs::read(module).unwrap(), &Default::default()).unwrap();
     let exploration = explore(&artifact, "main", "random", 2_000, 2);
-    let kinds: Vec<&str> = exploration.found.iter().map(|f| f.bug.kind.name()).collect();
+    let kinds: Vec<&str> = exploration.bugs.iter().map(|f| f.bug.kind.name()).collect();
     assert_eq!(kinds, ["use-after-free"]);
 }

@@ -60,11 +60,11 @@ fn tester(iterations: u64) -> (Tester, tempfile::TempDir) {
 /// Explores a test; what was found replays in a fresh execution.
 fn explore(tester: &Tester, test: &str, strategy: &str) -> (Verdict, Option<BugKind>) {
     let exploration = tester.explore(test, strategy).unwrap_or_else(|e| panic!("{test}, {strategy}: {e:#}"));
-    for found in &exploration.found {
+    for found in &exploration.bugs {
         let replayed = tester.replay(&found.trace).unwrap();
         assert!(replayed.reproduces(&found.trace), "{test}, {strategy}: {replayed:?}");
     }
-    (exploration.verdict(), exploration.found.first().map(|f| f.bug.kind))
+    (exploration.verdict(), exploration.bugs.first().map(|f| f.bug.kind))
 }
 
 /// Every iteration of a sampler proves it, fair or not: the iteration's own end does.
@@ -137,7 +137,7 @@ fn searches_see_a_rare_hang() {
 fn its_trace_is_short() {
     let (tester, _directory) = tester(200);
     let exploration = tester.explore("now_and_then", "random").unwrap();
-    let [found] = exploration.found.as_slice() else { panic!("{:?}", exploration.verdict()) };
+    let [found] = exploration.bugs.as_slice() else { panic!("{:?}", exploration.verdict()) };
     // Two spawns, two starts, the store, the reset that undoes it, and the join at most.
     assert!(found.trace.decisions.len() <= 8, "{:?}", found.trace.decisions);
 }

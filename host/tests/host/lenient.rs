@@ -70,7 +70,7 @@ fn found(artifact: &Arc<Artifact>, seed: u64) -> Trace {
     tester.seed = seed;
     tester.budget.timeout = None;
     // Found within some hundred iterations, also where two workers that print are far apart.
-    tester.explore("racy", "pct:3").unwrap().found.swap_remove(0).trace
+    tester.explore("racy", "pct:3").unwrap().bugs.swap_remove(0).trace
 }
 
 fn followed(artifact: &Arc<Artifact>, trace: &Trace) -> Replayed {

@@ -3,11 +3,10 @@
 use super::{examples, guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::execution::{Execution, Settings, Test};
-use coyote_wasm::explore::Exploration;
 use coyote_wasm::granules::Sharing;
 use coyote_wasm::instrumenter::{HeapPoints, Options, Points};
 use coyote_wasm::outcome::Outcome;
-use coyote_wasm::report::History;
+use coyote_wasm::results::{BlockHistory, TestResult};
 use coyote_wasm::strategies::{Iteration, RandomWalk};
 use coyote_wasm::tester::Tester;
 use std::sync::Arc;
@@ -68,14 +67,14 @@ fn both_ways_to_execute_agree() {
     }
 }
 
-fn explore(artifact: &Arc<Artifact>, test: &str, strategy: &str, iterations: u64) -> Exploration {
+fn explore(artifact: &Arc<Artifact>, test: &str, strategy: &str, iterations: u64) -> TestResult {
     let directory = tempfile::tempdir().unwrap();
     let mut tester = Tester::of(artifact.clone());
     tester.traces = directory.path().into();
     tester.budget.timeout = None;
     tester.budget.iterations_max = iterations;
     let exploration = tester.explore(test, strategy).unwrap();
-    for found in &exploration.found {
+    for found in &exploration.bugs {
         assert!(tester.replay(&found.trace).unwrap().reproduces(&found.trace), "{test} by {strategy}");
     }
     exploration
@@ -93,9 +92,9 @@ fn races_are_found_and_replayed_whoever_explores() {
         for strategy in strategies {
             let artifact = if strategy == "dpor" { &telling } else { &silent };
             let exploration = explore(artifact, test, strategy, 2_000);
-            let kinds: Vec<&str> = exploration.found.iter().map(|f| f.bug.kind.name()).collect();
+            let kinds: Vec<&str> = exploration.bugs.iter().map(|f| f.bug.kind.name()).collect();
             assert_eq!(kinds, [expected], "{test} by {strategy}");
-            let history = exploration.found[0].findings.history.as_ref().expect("a block is to blame");
+            let history = exploration.bugs[0].post_mortem.block.as_ref().expect("a block is to blame");
             assert!(history.allocated.is_some() && history.freed.is_some(), "{test} by {strategy}");
         }
     }
@@ -121,7 +120,7 @@ fn races_depend_on_schedules() {
 fn points_at_shared_memory_find_them_too() {
     let artifact = compile(&Options { heap_points: HeapPoints::Shared, ..Options::default() });
     for (test, expected) in RACES {
-        assert_eq!(explore(&artifact, test, "random", 2_000).found[0].bug.kind.name(), expected, "{test}");
+        assert_eq!(explore(&artifact, test, "random", 2_000).bugs[0].bug.kind.name(), expected, "{test}");
     }
     for test in tests(&artifact, "race.") {
         let expected = test.name.split('.').next().unwrap();
@@ -244,9 +243,9 @@ fn blocks_of_the_setup_are_known() {
     let artifact = guest::from_text(&text);
     for _ in 0..2 {
         let exploration = explore(&artifact, "setup", "random", 3);
-        let found = &exploration.found[0];
+        let found = &exploration.bugs[0];
         assert_eq!(found.bug.kind.name(), "use-after-free");
-        let History { allocated, freed, bytes, .. } = found.findings.history.clone().unwrap();
+        let BlockHistory { allocated, freed, bytes, .. } = found.post_mortem.block.clone().unwrap();
         assert_eq!((allocated.is_some(), freed.is_some(), bytes), (false, true, 24));
     }
 }

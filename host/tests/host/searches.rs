@@ -5,7 +5,8 @@ use super::guest::{self, settings};
 use super::{golden, process};
 use coyote_wasm::execution::Execution;
 use coyote_wasm::explore::frontier::Frontier;
-use coyote_wasm::explore::{Budget, Exploration, Plan, Stop, Unwatched, search};
+use coyote_wasm::explore::{Budget, Plan, Unwatched, search};
+use coyote_wasm::results::{Stop, TestResult};
 use coyote_wasm::strategies::search::{Advance, by_name};
 use coyote_wasm::strategies::{Decision, Status};
 use std::fmt::Write;
@@ -19,7 +20,7 @@ fn explore(
     budget: Budget,
     directory: &Path,
     resume: Option<&Path>,
-) -> Exploration {
+) -> TestResult {
     let artifact = artifact_for(module, strategy);
     let test = guest::find(&artifact, test);
     let settings = settings();
@@ -47,7 +48,7 @@ fn budget(jobs: usize) -> Budget {
     }
 }
 
-fn all_of(module: &str, test: &str, strategy: &str, jobs: usize) -> Exploration {
+fn all_of(module: &str, test: &str, strategy: &str, jobs: usize) -> TestResult {
     let directory = tempfile::tempdir().unwrap();
     let exploration = explore((module, test), strategy, budget(jobs), directory.path(), None);
     assert_eq!(exploration.stop, Stop::Exhausted, "{module} {test} under {strategy}");
@@ -79,7 +80,7 @@ fn compiled_guests_have_the_known_numbers_of_executions() {
     let mut table = String::from("# test: executions, assumed away, cut off, steps\n");
     for (test, traces) in TRACES {
         let exploration = all_of("counts", test, "dpor", 1);
-        let counts = exploration.searched.unwrap().counts;
+        let counts = exploration.search.unwrap().counts;
         assert_eq!((counts.executions, counts.bugs, counts.cut), (*traces, 0, false), "{test}");
         let (abandoned, redundant, steps) = (counts.abandoned, counts.redundant, counts.steps);
         writeln!(table, "{test}: {traces}, {abandoned}, {redundant}, {steps}").unwrap();
@@ -93,7 +94,7 @@ fn compiled_guests_have_the_known_numbers_of_executions() {
 fn the_number_of_jobs_does_not_change_the_number_of_executions() {
     for (test, traces) in [("rmw_3x2", 90), ("rmw_2x8", 12_870), ("philosophers_3", 6)] {
         for jobs in [2, 3, 8] {
-            let counts = all_of("counts", test, "dpor", jobs).searched.unwrap().counts;
+            let counts = all_of("counts", test, "dpor", jobs).search.unwrap().counts;
             assert_eq!(counts.executions, traces, "{test} with {jobs} jobs");
         }
     }
@@ -105,8 +106,8 @@ fn correct_programs_are_verified() {
         [("sct_lazy01", "lazy01_correct", 6), ("sct_stateful01", "stateful01_correct", 6)]
     {
         let exploration = all_of(module, test, "dpor", 2);
-        assert!(exploration.found.is_empty(), "{module}");
-        assert_eq!(exploration.searched.unwrap().counts.executions, executions, "{module}");
+        assert!(exploration.bugs.is_empty(), "{module}");
+        assert_eq!(exploration.search.unwrap().counts.executions, executions, "{module}");
     }
 }
 
@@ -119,7 +120,7 @@ fn a_search_goes_on_where_it_stopped() {
         let budget = Budget { iterations_max: rounds * 4_000, ..budget(2) };
         let guest = ("counts", "rmw_3x4");
         let exploration = explore(guest, "dpor", budget, directory.path(), resume.as_deref());
-        let searched = exploration.searched.unwrap();
+        let searched = exploration.search.unwrap();
         if searched.exhausted {
             assert_eq!(searched.counts.executions, 34_650);
             break;
@@ -203,7 +204,7 @@ fn every_search_finds_a_deadlock() {
     for strategy in searches {
         let guest = ("sct_deadlock01", "deadlock01");
         let exploration = explore(guest, strategy, budget(2), directory.path(), None);
-        let found = exploration.found.first().unwrap_or_else(|| panic!("{strategy} finds nothing"));
+        let found = exploration.bugs.first().unwrap_or_else(|| panic!("{strategy} finds nothing"));
         assert_eq!(found.bug.kind.name(), "deadlock", "{strategy}");
         assert!(found.path.exists(), "{strategy}");
     }
@@ -217,9 +218,9 @@ fn a_search_can_go_on_after_bugs() {
     let exploration = explore(("sct_deadlock01", "deadlock01"), "dpor", budget, directory.path(), None);
     assert_eq!(exploration.stop, Stop::Exhausted);
     // Two orders of the critical sections pass, crossing them does not.
-    let counts = exploration.searched.unwrap().counts;
+    let counts = exploration.search.unwrap().counts;
     assert_eq!((counts.executions, counts.bugs), (3, 1));
-    assert_eq!(exploration.found.len(), 1);
+    assert_eq!(exploration.bugs.len(), 1);
 }
 
 /// The whole way of a user: a verdict, a bug with its trace, and messages for what does not fit.

@@ -31,7 +31,7 @@ fn a_trace_of_the_library_replays_from_the_command_line() {
         tester.settings.leaks = leaks;
         for strategy in ["portfolio", "dpor"] {
             let exploration = tester.explore(test, strategy).unwrap();
-            let found = &exploration.found[0];
+            let found = &exploration.bugs[0];
             assert_eq!(found.bug.kind.name(), expected);
             let replayed = process::run(
                 directory.path(),

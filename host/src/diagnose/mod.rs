@@ -1,100 +1,103 @@
-//! Where every worker was when a bug was found.
+//! A bug that was found, looked into while its execution is at hand: where every worker was, what happened to the
+//! block of the heap that it is about, what makes it the same when it is met again.
+//!
+//! - [`block_history`]: where the block was allocated and freed.
+//! - `notes`: what in it may not be the program's fault.
+//! - [`source_lines`]: places as lines of the source, by which bugs are compared.
 
-use super::{History, notes};
+mod block_history;
+mod notes;
+pub mod source_lines;
+
+pub use source_lines::SourceLines;
+
 use crate::execution::Execution;
-use crate::identity::Identity;
-use crate::livelock::Livelock;
-use crate::outcome::{Bug, BugKind};
-use crate::record;
+use crate::machine::MachineError;
+use crate::outcome::Bug;
+use crate::results::{FoundBug, OutputLine, PostMortem, WorkerAt};
 use crate::runtime::{Lock, Place, Request, Runtime, Stream};
-use coyote_instrumenter::Location;
+use crate::trace::Trace;
 use coyote_strategies::{Class, Standing, WorkerId};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-/// A worker at the end of an iteration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerAt {
-    pub id: WorkerId,
-    pub title: String,
-    pub standing: Standing,
-    /// What it is about to do or waits for.
-    pub doing: String,
-    /// Innermost first.
-    pub stack: Vec<Location>,
+/// What is known of a found bug beside the execution that it was found in.
+pub struct Discovery {
+    /// The iteration as a trace, and where that is on disk.
+    pub trace: Trace,
+    pub path: PathBuf,
+    /// See [`FoundBug::first`].
+    pub index: Option<u64>,
+    /// See [`FoundBug::by`].
+    pub by: Option<String>,
 }
 
-/// See the module's documentation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Findings {
-    kind: BugKind,
-    /// What makes it the same when it is met again.
-    pub identity: Identity,
-    /// Who did it, if one did.
-    pub culprit: Option<WorkerId>,
-    /// Workers that have not ended, in the order of creation.
-    pub workers: Vec<WorkerAt>,
-    /// What happened to the block that it is about, if it is about one.
-    pub history: Option<History>,
-    /// What in it may not be the program's fault.
-    pub notes: Vec<String>,
-    /// What never ends, if it is a livelock.
-    pub livelock: Option<Livelock>,
-    /// What the guest wrote.
-    pub output: Vec<Line>,
+/// The bug with which the execution has just ended. To show where a block was allocated and freed, it is executed
+/// once more.
+///
+/// # Errors
+/// The machine's: of ours or of the environment.
+pub fn found_bug(
+    execution: &mut Execution,
+    bug: &Bug,
+    discovery: Discovery,
+    lines: &Mutex<SourceLines>,
+) -> Result<FoundBug, MachineError> {
+    let Discovery { trace, path, index, by } = discovery;
+    let mut post_mortem = post_mortem(execution, bug);
+    post_mortem.block = block_history::of(execution, &trace)?;
+    let places = trace.header.identity.as_ref().expect("the trace of a bug");
+    let identity = {
+        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.identity(bug.kind, places, post_mortem.block.as_ref())
+    };
+    let iteration = trace.header.iteration;
+    Ok(FoundBug {
+        bug: bug.clone(),
+        identity,
+        iteration,
+        trace,
+        path,
+        post_mortem,
+        count: 1,
+        first: index,
+        by,
+    })
 }
 
-/// A line of the guest's output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    pub worker: String,
-    pub step: u64,
-    pub stream: Stream,
-    pub text: String,
-}
-
-impl Findings {
-    /// Collects them from the iteration that the execution has just ended.
-    pub fn of(execution: &Execution, bug: &Bug) -> Findings {
-        let runtime = execution.runtime();
-        let livelock = execution.livelock();
-        let workers = (0..runtime.workers().len() as u32).map(WorkerId).filter_map(|id| {
-            let standing = runtime.pending(id).standing;
-            (standing != Standing::Ended).then(|| WorkerAt {
-                id,
-                title: runtime.title(id),
-                standing,
-                doing: match livelock.and_then(|l| l.spinning.iter().find(|s| s.worker == id)) {
-                    Some(spin) => spin.doing(),
-                    None => doing(runtime, id, bug),
-                },
-                stack: execution.machine().stack(id),
-            })
-        });
-        Findings {
-            kind: bug.kind,
-            identity: record::identity(execution, bug),
-            culprit: bug.worker,
-            workers: workers.collect(),
-            history: None,
-            notes: notes::of(execution, bug),
-            livelock: livelock.cloned(),
-            output: lines(runtime),
-        }
-    }
-
-    pub fn kind(&self) -> BugKind {
-        self.kind
+/// Where every worker is at the end of the iteration that the execution has just ended.
+fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
+    let runtime = execution.runtime();
+    let livelock = execution.livelock();
+    let workers = (0..runtime.workers().len() as u32).map(WorkerId);
+    let workers = workers.filter(|id| runtime.pending(*id).standing != Standing::Ended).map(|id| WorkerAt {
+        id,
+        title: runtime.title(id),
+        doing: match livelock.and_then(|l| l.spinning.iter().find(|s| s.worker == id)) {
+            Some(spin) => spin.doing(),
+            None => doing(runtime, id, bug),
+        },
+        stack: execution.machine().stack(id),
+    });
+    PostMortem {
+        culprit: bug.worker,
+        workers: workers.collect(),
+        block: None,
+        notes: notes::of(execution, bug),
+        livelock: livelock.cloned(),
+        output: lines(runtime),
     }
 }
 
 /// The guest's output in lines. Pieces of a line that one worker wrote one after the other belong
 /// together.
-fn lines(runtime: &Runtime) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+fn lines(runtime: &Runtime) -> Vec<OutputLine> {
+    let mut lines: Vec<OutputLine> = Vec::new();
     let mut open: Option<(WorkerId, Stream, u64, Vec<u8>)> = None;
     let mut close = |open: &mut Option<(WorkerId, Stream, u64, Vec<u8>)>| {
         if let Some((worker, stream, step, bytes)) = open.take() {
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            lines.push(Line { worker: runtime.title(worker), step, stream, text });
+            lines.push(OutputLine { worker: runtime.title(worker), step, stream, text });
         }
     };
     for piece in &runtime.output {

@@ -1,0 +1,34 @@
+//! What happened to the block that a memory error is about.
+//!
+//! Nobody records where blocks are allocated and freed: an error names the events, and the same schedule,
+//! executed once more, shows where they were.
+
+use crate::execution::Execution;
+use crate::machine::MachineError;
+use crate::machine::host::Seen;
+use crate::replay::replay;
+use crate::results::{BlockEvent, BlockHistory};
+use crate::trace::Trace;
+
+/// Executes once more what the execution has just ended with; the trace is of that. `None` if no block
+/// is to blame.
+pub fn of(execution: &mut Execution, trace: &Trace) -> Result<Option<BlockHistory>, MachineError> {
+    let Some(blame) = execution.machine().conductor().blame else { return Ok(None) };
+    let events: Vec<u32> = [Some(blame.allocated), blame.freed].into_iter().flatten().collect();
+    execution.machine_mut().watch(&events);
+    let replayed = replay(execution, trace, false);
+    let watched = execution.machine().watched().to_vec();
+    execution.machine_mut().watch(&[]);
+    replayed?;
+    let event = |number: u32| {
+        let seen = watched.iter().find(|w| w.event == number)?.seen.clone()?;
+        let Seen { worker, step, stack } = seen;
+        Some(BlockEvent { title: execution.runtime().title(worker), step, stack })
+    };
+    Ok(Some(BlockHistory {
+        address: blame.address,
+        bytes: blame.bytes,
+        allocated: event(blame.allocated),
+        freed: blame.freed.and_then(event),
+    }))
+}

@@ -1,0 +1,140 @@
+//! A found bug as data, and what makes two of them the same.
+
+use crate::livelock::Livelock;
+use crate::outcome::{Bug, BugKind};
+use crate::runtime::Stream;
+use crate::trace::Trace;
+use coyote_instrumenter::Location;
+use coyote_strategies::WorkerId;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A bug and how often it was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoundBug {
+    pub bug: Bug,
+    pub identity: BugIdentity,
+    /// Of the trace; 0 for a profiling run.
+    pub iteration: u64,
+    /// Of all traces in which an equal bug was found the one with the fewest switches, of these the shortest.
+    pub trace: Trace,
+    /// Where the trace is on disk.
+    pub path: PathBuf,
+    pub post_mortem: PostMortem,
+    /// Iterations in which an equal bug was found.
+    pub count: u64,
+    /// The first of them; `None`: a profiling run, before all iterations.
+    pub first: Option<u64>,
+    /// The strategy of a portfolio, or the dry run, if that says more than the run's own strategy.
+    pub by: Option<String>,
+}
+
+/// What makes two bugs the same: they are of one kind and happened at the same places, of who did it or of those for
+/// whom all others wait; for a block of the heap also where it was allocated and freed.
+///
+/// Places are lines of the source where the module has them, since one line may have several instructions that go
+/// wrong. Neither the wording matters nor where bystanders were, nor which of several workers did it. Stacks are
+/// lists of lines, the innermost one first. (A trace holds another [identity](crate::identity), by places in the
+/// module, which a replay compares.)
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct BugIdentity {
+    pub kind: BugKind,
+    /// See [`Evidence::detail`](crate::evidence::Evidence::detail).
+    pub detail: String,
+    /// Of those who did it, each stack once, in their order as texts.
+    pub stacks: Vec<Vec<String>>,
+    pub allocated: Option<Vec<String>>,
+    pub freed: Option<Vec<String>>,
+}
+
+impl BugIdentity {
+    /// 16 hexadecimal digits that are the same for equal identities only.
+    pub fn short(&self) -> String {
+        let text = serde_json::to_vec(self).expect("texts and lists of texts");
+        blake3::hash(&text).to_hex()[..16].to_string()
+    }
+}
+
+impl FoundBug {
+    /// Whether it is no bug but a limit of this tool, so that there is no verdict.
+    pub fn is_limit(&self) -> bool {
+        self.bug.kind == BugKind::Limit
+    }
+
+    /// Counts the same bug, keeps the simpler of the two traces, and returns the other one. Which one that is does
+    /// not depend on the order in which they come.
+    pub(super) fn unite(&mut self, mut other: FoundBug) -> FoundBug {
+        let (count, first) = (self.count + other.count, self.first.min(other.first));
+        if other.order() < self.order() {
+            std::mem::swap(self, &mut other);
+        }
+        (self.count, self.first) = (count, first);
+        other
+    }
+
+    /// Less is simpler. The decisions themselves make the order of traces total; of equal ones the first counts.
+    pub(crate) fn order(&self) -> impl Ord + '_ {
+        let trace = &self.trace;
+        let simplicity = (trace.switches(), trace.decisions.len(), &trace.decisions);
+        (simplicity, self.iteration, self.by.is_none(), &self.path)
+    }
+}
+
+/// Where every worker was when a bug was found, and what else is to be said of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostMortem {
+    /// Who did it, if one did.
+    pub culprit: Option<WorkerId>,
+    /// Workers that have not ended, in the order of creation.
+    pub workers: Vec<WorkerAt>,
+    /// What happened to the block that it is about, if it is about one.
+    pub block: Option<BlockHistory>,
+    /// What in it may not be the program's fault.
+    pub notes: Vec<String>,
+    /// What never ends, if it is a livelock.
+    pub livelock: Option<Livelock>,
+    /// What the guest wrote.
+    pub output: Vec<OutputLine>,
+}
+
+/// A worker at the end of an iteration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerAt {
+    pub id: WorkerId,
+    pub title: String,
+    /// What it is about to do or waits for.
+    pub doing: String,
+    /// Innermost first.
+    pub stack: Vec<Location>,
+}
+
+/// A line of the guest's output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputLine {
+    pub worker: String,
+    pub step: u64,
+    pub stream: Stream,
+    pub text: String,
+}
+
+/// What happened to the block of the heap that a memory error is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockHistory {
+    pub address: u32,
+    /// As many as the guest asked for.
+    pub bytes: u32,
+    /// `None` if the block was there when the test began.
+    pub allocated: Option<BlockEvent>,
+    /// `None` if the block is in use.
+    pub freed: Option<BlockEvent>,
+}
+
+/// A call of the allocator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockEvent {
+    /// The worker, as reports name it.
+    pub title: String,
+    pub step: u64,
+    /// Innermost first.
+    pub stack: Vec<Location>,
+}

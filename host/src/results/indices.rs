@@ -1,0 +1,87 @@
+//! A set of iterations by their numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// As ranges, of which both ends belong to the set: ascending, with gaps between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Indices(Vec<(u64, u64)>);
+
+impl Indices {
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.0.iter().map(|(first, last)| last - first + 1).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The smallest number that both sets have.
+    pub fn first_common(&self, other: &Indices) -> Option<u64> {
+        let common = |(a, b): (&(u64, u64), &(u64, u64))| {
+            let (first, last) = (a.0.max(b.0), a.1.min(b.1));
+            (first <= last).then_some(first)
+        };
+        let pairs = self.0.iter().flat_map(|a| other.0.iter().map(move |b| (a, b)));
+        pairs.filter_map(common).min()
+    }
+
+    /// Adds all of another set.
+    pub fn unite(&mut self, other: &Indices) {
+        self.0.extend(&other.0);
+        self.0.sort_unstable();
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for (first, last) in self.0.drain(..) {
+            match ranges.last_mut() {
+                Some(before) if first <= before.1.saturating_add(1) => before.1 = before.1.max(last),
+                _ => ranges.push((first, last)),
+            }
+        }
+        self.0 = ranges;
+    }
+}
+
+impl Extend<u64> for Indices {
+    fn extend<I: IntoIterator<Item = u64>>(&mut self, indices: I) {
+        for index in indices {
+            match self.0.last_mut() {
+                // Nearly all come one after the other.
+                Some(last) if last.1.checked_add(1) == Some(index) => last.1 = index,
+                _ => self.unite(&Indices(vec![(index, index)])),
+            }
+        }
+    }
+}
+
+impl FromIterator<u64> for Indices {
+    fn from_iter<I: IntoIterator<Item = u64>>(indices: I) -> Indices {
+        let mut set = Indices::default();
+        set.extend(indices);
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Against plain sets: all pairs of subsets of seven numbers, at both ends of the range of numbers.
+    #[test]
+    fn they_are_sets() {
+        let of = |bits: u32, base: u64| (0..7).filter(move |i| bits >> i & 1 == 1).map(move |i| base + i);
+        for base in [0, u64::MAX - 6] {
+            for (a, b) in (0..128).flat_map(|a| (0..128).map(move |b| (a, b))) {
+                let (one, other): (BTreeSet<u64>, BTreeSet<u64>) =
+                    (of(a, base).collect(), of(b, base).collect());
+                let mut set: Indices = of(a, base).collect();
+                let second: Indices = of(b, base).collect::<Vec<_>>().into_iter().rev().collect();
+                assert_eq!(set.first_common(&second), one.intersection(&other).next().copied());
+                set.unite(&second);
+                assert_eq!(set, one.union(&other).copied().collect());
+                assert_eq!(set.len(), one.union(&other).count() as u64);
+                assert!(set.0.windows(2).all(|w| w[0].1 + 1 < w[1].0), "{set:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! What an exploration found out about a test: plain data, which can be stored, sent and added up.
+//!
+//! [`TestResult::absorb`] takes over one iteration, [`TestResult::merge`] what another exploration of the same test
+//! found in other iterations. Both may come in any order and grouping: the result is the same. So the iterations
+//! of a sampler that goes on after bugs can be shared out, and their results put together, as if one exploration
+//! had executed them all. What is compared to say so are all fields but the time; a few things are of an exploration
+//! and not of its iterations, and so differ: where it *stopped* at a bug, what lies behind it was not counted; with
+//! `--heap-points shared` what an iteration begins with depends on those before it in the same exploration.
+//!
+//! - [`bug`]: a found bug, and what makes two the same.
+//! - [`indices`]: which iterations a result speaks of.
+
+pub mod bug;
+pub mod indices;
+#[cfg(test)]
+mod tests;
+
+pub use bug::{BlockEvent, BlockHistory, BugIdentity, FoundBug, OutputLine, PostMortem, WorkerAt};
+pub use indices::Indices;
+
+use crate::granules::Granules;
+use crate::outcome::BugKind;
+use crate::statistics::{IterationRecord, Statistics, StepsMax};
+use coyote_strategies::search::Counts;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What was explored, and how: all that decides what an iteration of a number is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The artifact's identity, see [`Artifact`](crate::artifact::Artifact).
+    pub module: String,
+    pub test: String,
+    pub strategy: String,
+    pub seed: u64,
+    /// See [`crate::options`].
+    pub options: Vec<(String, String)>,
+}
+
+/// Why an exploration stopped. Of parts that stopped for several reasons the last one in this order counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Stop {
+    /// Nothing is left to explore.
+    Exhausted,
+    Iterations,
+    Timeout,
+    /// What is left of a search takes all the memory that it may have.
+    Memory,
+    Interrupted,
+    Bug,
+}
+
+impl Stop {
+    /// As JSON has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stop::Bug => "bug",
+            Stop::Iterations => "iterations",
+            Stop::Timeout => "timeout",
+            Stop::Memory => "memory",
+            Stop::Interrupted => "interrupt",
+            Stop::Exhausted => "nothing left",
+        }
+    }
+}
+
+/// The result of one iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IterationResult {
+    /// `None` for a profiling run that stands for no iteration: it comes before all of them.
+    pub index: Option<u64>,
+    pub record: IterationRecord,
+    pub bug: Option<Box<FoundBug>>,
+    pub notes: IterationNotes,
+    /// Memory that turned out to be shared.
+    pub shared: Granules,
+    /// How often the iteration was repeated for that.
+    pub repeats: u32,
+    /// States that were compared with those of another execution of it.
+    pub states_compared: u64,
+}
+
+/// What an iteration says beside its record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IterationNotes {
+    pub memory_refused: bool,
+    /// See [`TestResult::limits`].
+    pub limit: Option<String>,
+    pub refused_calls: Vec<String>,
+    pub left_blocked: Vec<String>,
+    /// Of the first iteration of an exploration.
+    pub first_output: Option<FirstOutput>,
+}
+
+/// What an iteration wrote to standard output and standard error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstOutput {
+    /// As [`IterationResult::index`].
+    pub index: Option<u64>,
+    pub text: String,
+}
+
+/// The result of an exploration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    pub subject: Subject,
+    /// The iterations that it speaks of; none for a search.
+    pub indices: Indices,
+    pub statistics: Statistics,
+    /// Different bugs. Of samplers in the order in which they were found first, of searches the simplest first.
+    pub bugs: Vec<FoundBug>,
+    pub stop: Stop,
+    pub elapsed: Duration,
+    /// Whether any iteration met a choice.
+    pub any_choice: bool,
+    /// Most workers of an iteration.
+    pub workers_max: u32,
+    /// Whether the guest was refused memory in some iteration.
+    pub memory_refused: bool,
+    /// What some iteration needed and this tool lacks, as sentences with what to do: no verdict on the test.
+    pub limits: BTreeSet<String>,
+    /// Functions that the guest called in some iteration and that are not implemented.
+    pub refused_calls: BTreeSet<String>,
+    /// What the first iteration wrote.
+    pub first_output: Option<FirstOutput>,
+    /// Workers that a passing iteration left blocked for ever.
+    pub left_blocked: BTreeSet<String>,
+    /// Memory that turned out to be shared, and how often iterations were repeated for it.
+    pub shared: Granules,
+    pub repeats: u64,
+    /// States that were compared with those of another execution of the same iteration.
+    pub states_compared: u64,
+    /// What a search says of itself.
+    pub search: Option<SearchSummary>,
+}
+
+/// What a search says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchSummary {
+    pub counts: Counts,
+    /// Whether every execution was visited that the search was to visit.
+    pub exhausted: bool,
+    /// How many executions there may be in all.
+    pub estimate: Option<f64>,
+    /// What its verdict assumes beside sequential consistency and virtual time.
+    pub assumptions: Vec<String>,
+    /// Where the rest was written, if there is any.
+    pub frontier: Option<PathBuf>,
+    /// What the runs before did, if this one went on with their rest: all of it is in `counts`, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Resumed>,
+}
+
+/// See [`SearchSummary::resumed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// Where the rest was read from.
+    pub from: PathBuf,
+    #[serde(flatten)]
+    pub done: Done,
+}
+
+/// A bug that was found before a frontier was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownBug {
+    /// As [`BugKind::name`] says it.
+    pub kind: String,
+    pub message: String,
+    pub trace: PathBuf,
+}
+
+/// What a verdict needs to know of the runs before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    pub counts: Counts,
+    /// Different bugs, in the order in which they were found.
+    pub bugs: Vec<KnownBug>,
+    /// Whether any execution met a choice.
+    pub any_choice: bool,
+    /// Most workers of an execution.
+    pub workers_max: u32,
+    /// Whether the guest was refused memory.
+    pub memory_refused: bool,
+    /// Advice for a bound other than steps that was reached.
+    pub bound: Option<String>,
+    pub left_blocked: Vec<String>,
+    /// Whether some part of it was read from a file that nothing protects from damage.
+    pub unprotected: bool,
+}
+
+impl Done {
+    /// Whether some execution had this kind of bug.
+    pub fn has(&self, kind: BugKind) -> bool {
+        self.bugs.iter().any(|bug| bug.kind == kind.name())
+    }
+}
+
+/// Why two results cannot be put together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MergeError {
+    #[error("the results are of another {what}: {one} and {other}")]
+    Subject { what: &'static str, one: String, other: String },
+    #[error("both results count iteration {0}")]
+    Overlap(u64),
+    #[error("the results of searches cannot be put together: go on with a search by its frontier")]
+    Search,
+}
+
+impl TestResult {
+    /// Of no iteration. `goes_on`: after a bug, so that equal bugs are counted once.
+    pub fn new(subject: Subject, steps_max: StepsMax, goes_on: bool) -> TestResult {
+        let mut statistics = Statistics::new(steps_max);
+        statistics.distinct_bugs = goes_on.then_some(0);
+        TestResult {
+            subject,
+            indices: Indices::default(),
+            statistics,
+            bugs: Vec::new(),
+            stop: Stop::Iterations,
+            elapsed: Duration::ZERO,
+            any_choice: false,
+            workers_max: 0,
+            memory_refused: false,
+            limits: BTreeSet::new(),
+            refused_calls: BTreeSet::new(),
+            first_output: None,
+            left_blocked: BTreeSet::new(),
+            shared: Granules::default(),
+            repeats: 0,
+            states_compared: 0,
+            search: None,
+        }
+    }
+
+    /// How many iterations, or executions of a search.
+    pub fn iterations(&self) -> u64 {
+        self.search.as_ref().map_or(self.statistics.iterations(), |s| s.counts.executions)
+    }
+
+    /// Whether a bug was found, be it by the runs before whose rest a search went on with.
+    pub fn is_buggy(&self) -> bool {
+        let before = self.search.as_ref().and_then(|search| search.resumed.as_ref());
+        self.bugs.iter().any(|bug| !bug.is_limit())
+            || before.is_some_and(|resumed| resumed.done.counts.bugs > 0)
+    }
+
+    /// Takes over an iteration that it does not speak of yet. Returns a bug that is not kept, see
+    /// [`TestResult::add_bug`].
+    pub fn absorb(&mut self, iteration: IterationResult) -> Option<FoundBug> {
+        let IterationResult { index, record, bug, notes, shared, repeats, states_compared } = iteration;
+        self.indices.extend(index);
+        self.statistics.add(&record);
+        self.any_choice |= record.decisions > 0;
+        self.workers_max = self.workers_max.max(record.workers);
+        self.note(notes);
+        self.shared.0.extend(shared.0);
+        self.repeats += u64::from(repeats);
+        self.states_compared += states_compared;
+        bug.and_then(|bug| self.add_bug(*bug))
+    }
+
+    /// Takes over what an iteration says beside its record.
+    pub fn note(&mut self, notes: IterationNotes) {
+        self.memory_refused |= notes.memory_refused;
+        self.limits.extend(notes.limit);
+        self.refused_calls.extend(notes.refused_calls);
+        self.left_blocked.extend(notes.left_blocked);
+        self.offer_first_output(notes.first_output);
+    }
+
+    fn offer_first_output(&mut self, offered: Option<FirstOutput>) {
+        let both = [self.first_output.take(), offered];
+        self.first_output = both.into_iter().flatten().min_by_key(|output| output.index);
+    }
+
+    /// Takes over a bug. If it is known it is counted, and the simplest of the two traces is kept. Returns the
+    /// other one.
+    pub fn add_bug(&mut self, bug: FoundBug) -> Option<FoundBug> {
+        let other = match self.bugs.iter_mut().find(|known| known.identity == bug.identity) {
+            Some(known) => Some(known.unite(bug)),
+            None => {
+                self.bugs.push(bug);
+                None
+            }
+        };
+        self.bugs.sort_by_key(|bug| bug.first);
+        if let Some(distinct) = &mut self.statistics.distinct_bugs {
+            *distinct = self.bugs.iter().filter(|bug| !bug.is_limit()).count() as u64;
+        }
+        other
+    }
+
+    /// Takes over the result of another exploration of the same test. Traces that are not kept stay on disk.
+    ///
+    /// # Errors
+    /// The two speak of different things, of the same iterations, or of a search; this result is then as before.
+    pub fn merge(&mut self, other: TestResult) -> Result<(), MergeError> {
+        self.subject.check(&other.subject)?;
+        if self.search.is_some() || other.search.is_some() {
+            return Err(MergeError::Search);
+        }
+        if let Some(both) = self.indices.first_common(&other.indices) {
+            return Err(MergeError::Overlap(both));
+        }
+        self.indices.unite(&other.indices);
+        self.statistics.merge(&other.statistics);
+        other.bugs.into_iter().for_each(|bug| drop(self.add_bug(bug)));
+        self.stop = self.stop.max(other.stop);
+        self.elapsed += other.elapsed;
+        self.any_choice |= other.any_choice;
+        self.workers_max = self.workers_max.max(other.workers_max);
+        self.memory_refused |= other.memory_refused;
+        self.limits.extend(other.limits);
+        self.refused_calls.extend(other.refused_calls);
+        self.offer_first_output(other.first_output);
+        self.left_blocked.extend(other.left_blocked);
+        self.shared.0.extend(other.shared.0);
+        self.repeats += other.repeats;
+        self.states_compared += other.states_compared;
+        Ok(())
+    }
+}
+
+impl Subject {
+    fn check(&self, other: &Subject) -> Result<(), MergeError> {
+        let options = |subject: &Subject| {
+            let options: Vec<_> =
+                subject.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            options.join(" ")
+        };
+        for (what, one, other) in [
+            ("module", self.module.clone(), other.module.clone()),
+            ("test", self.test.clone(), other.test.clone()),
+            ("strategy", self.strategy.clone(), other.strategy.clone()),
+            ("seed", self.seed.to_string(), other.seed.to_string()),
+            ("set of options", options(self), options(other)),
+        ] {
+            if one != other {
+                return Err(MergeError::Subject { what, one, other });
+            }
+        }
+        Ok(())
+    }
+}

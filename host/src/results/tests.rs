@@ -1,0 +1,158 @@
+//! Generated iterations, added up one after the other and in parts.
+
+use super::*;
+use crate::evidence::Evidence;
+use crate::outcome::Bug;
+use crate::trace::{Decision, Header, Trace, WorkerPath};
+
+/// A stream of numbers, by a linear congruential generator (Knuth's MMIX).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % bound
+    }
+
+    fn flag(&mut self) -> bool {
+        self.below(2) == 1
+    }
+
+    fn names(&mut self) -> Vec<String> {
+        (0..self.below(3)).map(|_| format!("name {}", self.below(12))).collect()
+    }
+
+    fn bug(&mut self, index: Option<u64>) -> FoundBug {
+        let kind = [BugKind::Deadlock, BugKind::Assertion, BugKind::Limit][self.below(3) as usize];
+        let said = format!("said {}", self.below(9));
+        let timeouts = (0..self.below(4)).map(|_| WorkerPath(vec![self.below(2) as u32]));
+        let decisions = timeouts.map(|worker| Decision::Timeout { worker }).collect();
+        FoundBug {
+            bug: Bug { kind, evidence: Evidence::Said(said), worker: None },
+            identity: BugIdentity {
+                kind,
+                detail: String::new(),
+                stacks: vec![self.names()],
+                allocated: None,
+                freed: None,
+            },
+            iteration: index.unwrap_or(0),
+            trace: Trace { header: Header::default(), decisions, answers: Vec::new() },
+            path: format!("{index:?}.trace").into(),
+            post_mortem: PostMortem {
+                culprit: None,
+                workers: Vec::new(),
+                block: None,
+                notes: self.names(),
+                livelock: None,
+                output: Vec::new(),
+            },
+            count: 1,
+            first: index,
+            by: None,
+        }
+    }
+
+    fn iteration(&mut self, index: Option<u64>) -> IterationResult {
+        let bug = (self.below(3) == 0).then(|| Box::new(self.bug(index)));
+        let record = IterationRecord {
+            fair: self.flag(),
+            steps: self.below(100),
+            decisions: self.below(50),
+            concurrency: self.below(4) as u32,
+            workers: self.below(5) as u32,
+            hit_max_steps: self.flag(),
+            buggy: bug.as_ref().is_some_and(|bug| !bug.is_limit()),
+            livelock: self.flag(),
+            abandoned: self.flag(),
+        };
+        let notes = IterationNotes {
+            memory_refused: self.below(20) == 0,
+            limit: self.names().pop(),
+            refused_calls: self.names(),
+            left_blocked: self.names(),
+            first_output: (self.below(4) == 0).then(|| FirstOutput { index, text: self.names().concat() }),
+        };
+        let shared = (0..self.below(3)).map(|_| self.below(20) as u32).collect();
+        let (repeats, states_compared) = (self.below(3) as u32, self.below(100));
+        IterationResult { index, record, bug, notes, shared, repeats, states_compared }
+    }
+}
+
+fn empty() -> TestResult {
+    TestResult::new(Subject::default(), StepsMax { unfair: 10, fair: 100 }, true)
+}
+
+fn of(iterations: impl IntoIterator<Item = IterationResult>) -> TestResult {
+    let mut result = empty();
+    iterations.into_iter().for_each(|iteration| drop(result.absorb(iteration)));
+    result
+}
+
+/// Whatever is dealt out to whom, and whoever is put together with whom first.
+#[test]
+fn order_and_grouping_do_not_matter() {
+    for seed in 0..300 {
+        let mut numbers = Numbers(seed);
+        let indices = [None].into_iter().chain((0..numbers.below(30)).map(Some));
+        let mut iterations: Vec<IterationResult> =
+            indices.collect::<Vec<_>>().into_iter().map(|index| numbers.iteration(index)).collect();
+        let whole = of(iterations.clone());
+        let mut parts: Vec<TestResult> = (0..1 + numbers.below(5)).map(|_| empty()).collect();
+        while !iterations.is_empty() {
+            let iteration = iterations.swap_remove(numbers.below(iterations.len() as u64) as usize);
+            let part = numbers.below(parts.len() as u64) as usize;
+            let _ = parts[part].absorb(iteration);
+        }
+        while parts.len() > 1 {
+            let one = parts.swap_remove(numbers.below(parts.len() as u64) as usize);
+            let other = numbers.below(parts.len() as u64) as usize;
+            parts[other].merge(one).unwrap();
+        }
+        assert_eq!(parts[0], whole, "seed {seed}");
+        let stored = serde_json::to_string(&whole).unwrap();
+        assert_eq!(serde_json::from_str::<TestResult>(&stored).unwrap(), whole, "seed {seed}");
+    }
+}
+
+/// Of equal bugs the one with the simplest trace is kept; the other one is handed back.
+#[test]
+fn the_simplest_trace_is_kept() {
+    let mut numbers = Numbers(0);
+    let mut bug = |index, timeouts: usize| {
+        let mut bug = numbers.bug(Some(index));
+        bug.identity = BugIdentity {
+            kind: BugKind::Deadlock,
+            detail: String::new(),
+            stacks: Vec::new(),
+            allocated: None,
+            freed: None,
+        };
+        bug.trace.decisions = vec![Decision::Timeout { worker: WorkerPath::default() }; timeouts];
+        bug
+    };
+    let bugs = [bug(4, 2), bug(5, 1), bug(3, 1), bug(7, 3)];
+    let mut result = empty();
+    let others: Vec<Option<u64>> =
+        bugs.into_iter().map(|bug| result.add_bug(bug).map(|other| other.iteration)).collect();
+    assert_eq!(others, [None, Some(4), Some(5), Some(7)]);
+    let [kept] = result.bugs.as_slice() else { panic!("{:?}", result.bugs) };
+    assert_eq!((kept.iteration, kept.first, kept.count), (3, Some(3), 4));
+}
+
+/// What a search says of the runs before it is read as it was written.
+#[test]
+fn searches_are_stored_too() {
+    let bug = KnownBug { kind: "trap".into(), message: "it trapped".into(), trace: "a.trace".into() };
+    let done = Done { bugs: vec![bug], bound: Some("deep".into()), ..Done::default() };
+    let summary = SearchSummary {
+        counts: Counts { executions: 3, ..Counts::default() },
+        exhausted: false,
+        estimate: Some(2.5),
+        assumptions: vec!["virtual time".into()],
+        frontier: Some("b.frontier".into()),
+        resumed: Some(Resumed { from: "c.frontier".into(), done }),
+    };
+    let stored = serde_json::to_string(&summary).unwrap();
+    assert_eq!(serde_json::from_str::<SearchSummary>(&stored).unwrap(), summary);
+}
