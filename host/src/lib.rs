@@ -24,6 +24,7 @@
 //! - [`cache`]: instrumented modules on disk.
 //! - [`libtest`]: test binaries of cargo, whose tests their own harness lists.
 //! - [`tester`]: all of this for a program that tests modules.
+//! - [`exit`]: how a command ends.
 //! - [`cli`]: the command line.
 
 pub mod artifact;
@@ -36,6 +37,7 @@ pub mod engine_thread;
 pub mod epochs;
 pub mod evidence;
 pub mod execution;
+pub mod exit;
 pub mod explore;
 pub mod granules;
 pub mod identity;

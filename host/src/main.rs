@@ -2,11 +2,8 @@
 
 use anyhow::Context as _;
 use clap::error::ErrorKind;
-use coyote_wasm::cli::exit::Exit;
-use coyote_wasm::cli::test::InternalError;
-use coyote_wasm::cli::{self, Command, output};
-use coyote_wasm::explore::ExploreError;
-use coyote_wasm::machine::MachineError;
+use coyote_wasm::cli::{self, Command, error, output};
+use coyote_wasm::exit::Exit;
 use std::process::ExitCode;
 
 /// What a full disk does to standard output.
@@ -36,16 +33,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             output::put_error(format_args!("error: {error:#}\n"));
-            exit_of(&error).into()
+            error::exit_of(&error).into()
         }
     }
-}
-
-/// Whose fault an error is.
-fn exit_of(error: &anyhow::Error) -> Exit {
-    let ours = error.is::<InternalError>()
-        || matches!(error.downcast_ref(), Some(MachineError::Internal(_)))
-        || matches!(error.downcast_ref(), Some(ExploreError::Machine(MachineError::Internal(_))))
-        || matches!(error.downcast_ref(), Some(coyote_wasm::instrumenter::Error::Output { .. }));
-    if ours { Exit::InternalError } else { Exit::BadInput }
 }

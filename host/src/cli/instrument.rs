@@ -1,7 +1,7 @@
 //! `coyote-wasm instrument`: what instrumentation does to a module.
 
-use super::exit::Exit;
 use super::load::{self, InstrumentArgs};
+use crate::exit::Exit;
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 

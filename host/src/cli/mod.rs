@@ -5,18 +5,19 @@
 pub mod output;
 
 pub mod doctor;
-pub mod exit;
+pub mod error;
 mod harness;
 pub mod instrument;
-mod json;
-mod libtest;
 pub mod load;
 pub mod progress;
 pub mod replay;
+mod run;
+mod select;
 mod session;
 mod shares;
 pub mod test;
 
+use crate::exit;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;

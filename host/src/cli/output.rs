@@ -14,9 +14,34 @@ static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Writes to standard output, unless that has failed before.
 pub fn put(text: Arguments) {
+    write(|out| out.write_fmt(text));
+}
+
+/// Standard output as [`put`] writes to it, so that it never fails.
+pub struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        write(|out| out.write_all(bytes));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        write(|out| out.flush());
+        Ok(())
+    }
+}
+
+/// Does something with standard output, unless that has failed before.
+fn write(act: impl FnOnce(&mut io::Stdout) -> io::Result<()>) {
     let mut failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
     if failed.is_none() {
-        *failed = io::stdout().write_fmt(text).err();
+        *failed = act(&mut io::stdout()).err();
     }
 }
 

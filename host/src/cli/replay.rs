@@ -1,18 +1,19 @@
 //! `coyote-wasm replay`: reproduce a bug from its trace.
 
-use super::exit::Exit;
 use super::load;
-use super::test::outcome_line;
 use crate::diagnose::{Discovery, SourceLines, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
+use crate::exit::Exit;
 use crate::libtest;
 use crate::machine::MachineError;
 use crate::options;
 use crate::outcome::{BugKind, Outcome};
 use crate::record::{self, Origin};
 use crate::replay::{Replayed, replay};
-use crate::report;
+use crate::report::build::Builder;
+use crate::report::render::{bug, log};
+use crate::report::stack;
 use crate::results::FoundBug;
 use crate::symbols::Symbols;
 use crate::trace::Trace;
@@ -85,10 +86,12 @@ pub fn run(args: &Args) -> Result<Exit> {
     let symbols = Symbols::new(&artifact.original);
     match &found {
         Some(found) => {
-            println!("{}", report::text::verdict(&test.name, found));
-            print!("{}", report::text::details(found, &symbols));
+            let host_directories = !settings.world.directories.is_empty();
+            let report = Builder { module: &args.module, symbols: &symbols, host_directories }.bug(found);
+            println!("{}", bug::verdict(&test.name, &report));
+            print!("{}", bug::details(&report));
             if args.verbose {
-                print!("{}", report::log::log(&test.name, found, &symbols));
+                print!("{}", log::log(&test.name, &report));
             }
         }
         None if replayed.outcome == Outcome::Passed => {
@@ -140,7 +143,7 @@ fn found(
 fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool, symbols: &Symbols) -> Exit {
     let header = &trace.header;
     let left = replayed.divergence.as_ref().map(|left| {
-        let place = report::stack(&left.stack, symbols).into_iter().next();
+        let place = stack(&left.stack, symbols).into_iter().next();
         format!("at choice {}{}", left.at + 1, place.map_or(String::new(), |place| format!(", {place}")))
     });
     if let Some(divergence) = &replayed.divergence {
@@ -183,5 +186,18 @@ fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool, symbols: &Symbols
         Outcome::Bug(bug) if bug.kind == BugKind::Limit => Exit::Limit,
         Outcome::Bug(_) => Exit::BugFound,
         _ => Exit::NoBug,
+    }
+}
+
+/// An outcome as the test command would say it.
+fn outcome_line(test: &str, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Passed => format!("test {test} passes"),
+        Outcome::Bug(bug) if bug.kind == BugKind::Limit => {
+            format!("no verdict on test {test}: {}", bug.message())
+        }
+        Outcome::Bug(bug) => format!("bug in test {test}: {}: {}", bug.kind.name(), bug.message()),
+        Outcome::Bound(bound) => format!("no verdict on test {test}: {}", bound.advice()),
+        Outcome::Abandoned => format!("no verdict on test {test}: the iteration was given up"),
     }
 }

@@ -1,21 +1,20 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
-use super::exit::Exit;
 use super::harness::HarnessArgs;
-use super::libtest::{self, Selected, ToRun};
 use super::load::{self, ExecuteArgs, InstrumentArgs};
-use super::session::{Format, Session, file_stem};
-use super::shares::Shares;
-use crate::artifact::Artifact;
-use crate::execution::{Execution, Settings, Test};
+use super::output::Stdout;
+use super::run::{self, Rules};
+use super::select::Selection;
+use super::session::Session;
+use crate::execution::{Execution, Settings};
+use crate::exit::Exit;
 use crate::explore::frontier::Frontier;
 use crate::explore::memory::default_bound_bytes;
 use crate::explore::{self, Budget};
-use crate::outcome::{BugKind, Outcome};
-use crate::results::Stop;
+use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
 use crate::symbols::Symbols;
-use crate::words::counted;
 use anyhow::{Context, Result, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coyote_strategies::{self as strategies, by_name};
 use rand::TryRng;
 use std::path::{Path, PathBuf};
@@ -84,8 +83,8 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
     outdir: PathBuf,
     /// What is printed
-    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
-    format: Format,
+    #[arg(long, value_parser = formats(), default_value = "text", value_name = "FORMAT")]
+    format: &'static RendererEntry,
     /// Print the whole log of a failing iteration
     #[arg(short, long)]
     verbose: bool,
@@ -93,6 +92,13 @@ pub struct Args {
     instrument: InstrumentArgs,
     #[command(flatten)]
     execute: ExecuteArgs,
+}
+
+/// The formats of the table, as `--format` takes them.
+fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
+    let value = |entry: &RendererEntry| PossibleValue::new(entry.name).help(entry.doc).aliases(entry.alias);
+    PossibleValuesParser::new(RENDERERS.iter().map(value))
+        .map(|name| render::by_name(&name).expect("only names of the table are possible"))
 }
 
 /// Runs the subcommand.
@@ -109,14 +115,24 @@ pub fn run(args: &Args) -> Result<Exit> {
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());
-    let settings = args.execute.settings(arguments, args.runner || artifact.table.libtest)?;
+    let harness = artifact.table.libtest;
+    let settings = args.execute.settings(arguments, args.runner || harness)?;
+    let selection = Selection {
+        artifact: &artifact,
+        module,
+        settings: &settings,
+        patterns: &args.test,
+        harness: &args.harness,
+        may_be_empty: args.runner,
+    };
     if args.list {
-        print!("{}", list(args, &artifact, module, &settings)?);
+        let terse = args.format.name == "terse" || args.harness.quiet;
+        print!("{}", selection.list(terse, args.format.for_programs)?);
         return Ok(Exit::NoBug);
     }
     let searching = searches(args)?;
     let resume = args.resume.as_deref().map(Frontier::read).transpose()?;
-    let mut selected = select(args, &artifact, module, &settings)?;
+    let mut selected = selection.tests()?;
     if let Some(frontier) = &resume
         && args.test.is_empty()
     {
@@ -129,9 +145,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         strategy: &args.strategy,
         context: args.execute.strategy_context(),
         outdir: &outdir,
-        format: if args.harness.quiet { Format::Terse } else { args.format },
-        quiet: args.format == Format::Json || artifact.table.libtest,
-        verbose: args.verbose,
+        quiet: args.format.for_programs || harness,
         seed: seed(args, resume.as_ref()),
         resuming: resume.is_some(),
         resume: resume.into(),
@@ -140,50 +154,20 @@ pub fn run(args: &Args) -> Result<Exit> {
         searching,
         symbols: Symbols::new(&artifact.original),
         interrupted: interruptible()?,
-        artifact,
-        settings,
+        artifact: artifact.clone(),
+        settings: settings.clone(),
     };
-    session.headline(selected.tests.len());
-    if session.artifact.table.libtest {
-        return libtest::run(&session, &selected, &args.harness);
-    }
-    let tests: Vec<&Test> = selected.tests.iter().map(|t| &t.test).collect();
-    run_each(&session, &tests, args.runner)
+    // That tests, or all, have nothing to explore is as good as any other success where cargo asks.
+    let rules = Rules { fail_fast: args.harness.fail_fast, needs_no_choice: args.runner || harness };
+    run::run(&session, &selected, &rules, &mut outputs(args, harness))
 }
 
-/// Explores one test after the other. Whether there was anything to explore is of no interest to a
-/// `runner`'s caller.
-fn run_each(session: &Session, tests: &[&Test], runner: bool) -> Result<Exit> {
-    let mut verdicts = Vec::new();
-    let mut results = Vec::new();
-    let mut shares = Shares::new(session, tests)?;
-    let mut interrupted = false;
-    for (number, test) in tests.iter().enumerate() {
-        if session.is_text() {
-            println!("... Test {}", test.name);
-        }
-        let exploration = shares.explore(session, test)?;
-        let replays = session.confirm(test, &exploration)?;
-        verdicts.push(exploration.verdict());
-        session.print(&exploration, &session.describe(test, &exploration)?);
-        results.push(session.result(test, &exploration));
-        if let Some(diverged) = replays {
-            bail!(InternalError(diverged));
-        }
-        interrupted = exploration.stop == Stop::Interrupted;
-        if interrupted {
-            if session.is_text() {
-                println!(". {}", not_run(tests.len() - number - 1));
-            }
-            break;
-        }
-    }
-    let exit = match Exit::of_run(&verdicts, interrupted) {
-        Exit::NothingTested if runner => Exit::NoBug,
-        exit => exit,
-    };
-    session.conclude(exit, results)?;
-    Ok(exit)
+/// What is printed, and how.
+fn outputs(args: &Args, harness: bool) -> Outputs {
+    let terse = args.harness.quiet.then(|| render::by_name("terse").expect("it is in the table"));
+    let format = terse.unwrap_or(args.format);
+    let options = RenderOptions { harness, verbose: args.verbose, nocapture: args.harness.nocapture };
+    Outputs(vec![((format.make)(&options), Box::new(Stdout))])
 }
 
 /// Where traces and logs are written, as the caller can use it. Whoever names the module by an absolute path may
@@ -194,50 +178,6 @@ fn outdir(args: &Args, module: &Path) -> PathBuf {
         false => args.outdir.clone(),
     }
 }
-
-/// What an interruption left out.
-pub fn not_run(tests: usize) -> String {
-    match tests {
-        0 => "Interrupted.".into(),
-        n => format!("Interrupted: {} not run.", counted(n as u64, "test")),
-    }
-}
-
-/// What is to be run.
-fn select(args: &Args, artifact: &Arc<Artifact>, module: &Path, settings: &Settings) -> Result<Selected> {
-    if artifact.table.libtest {
-        return libtest::select(artifact, settings, &args.test, &args.harness);
-    }
-    let all = load::select(artifact, module, &args.test)?;
-    let count = all.len();
-    let tests: Vec<_> = all
-        .into_iter()
-        .filter(|t| args.harness.selects(&t.name))
-        .map(|test| ToRun { test, ignored: None })
-        .collect();
-    if tests.is_empty() && !args.runner {
-        bail!("{} has no test that is selected; --list shows what it has", module.display());
-    }
-    Ok(Selected { filtered_out: count - tests.len(), tests })
-}
-
-/// The answer to `--list`. Under Rust's test harness it is the harness's own.
-fn list(args: &Args, artifact: &Arc<Artifact>, module: &Path, settings: &Settings) -> Result<String> {
-    let terse = args.format == Format::Terse || args.harness.quiet;
-    if artifact.table.libtest && args.test.is_empty() && args.format != Format::Json {
-        let mut arguments = args.harness.selection();
-        arguments.extend(["--list", "--format", if terse { "terse" } else { "pretty" }].map(String::from));
-        return crate::libtest::ask(artifact, settings, &arguments);
-    }
-    let tests = select(args, artifact, module, settings)?.tests;
-    let kind = if terse { ": test" } else { "" };
-    Ok(tests.iter().map(|t| format!("{}{kind}\n", t.test.name)).collect())
-}
-
-/// We are wrong, not the user.
-#[derive(Debug, thiserror::Error)]
-#[error("this is a bug in coyote-wasm: {0}")]
-pub struct InternalError(pub String);
 
 /// Directories of the host cannot be put back, nor shared.
 fn check_directories(args: &Args, searching: bool, settings: &Settings) -> Result<()> {
@@ -347,15 +287,6 @@ fn interruptible() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// For the replay subcommand: the outcome as the test command would say it.
-pub fn outcome_line(test: &str, outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Passed => format!("test {test} passes"),
-        Outcome::Bug(bug) if bug.kind == BugKind::Limit => {
-            format!("no verdict on test {test}: {}", bug.message())
-        }
-        Outcome::Bug(bug) => format!("bug in test {test}: {}: {}", bug.kind.name(), bug.message()),
-        Outcome::Bound(bound) => format!("no verdict on test {test}: {}", bound.advice()),
-        Outcome::Abandoned => format!("no verdict on test {test}: the iteration was given up"),
-    }
+fn file_stem(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "module".into(), |s| s.to_string_lossy().into_owned())
 }

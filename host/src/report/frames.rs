@@ -43,11 +43,20 @@ fn is_library(frame: &SourceFrame) -> bool {
     }
 }
 
+/// A stack with the functions of its places, innermost first.
+pub fn of(stack: &[Location], symbols: &Symbols) -> Vec<SourceFrame> {
+    stack.iter().flat_map(|location| symbols.frames(*location)).collect()
+}
+
+/// The frames that belong to the guest itself.
+pub fn own(stack: &[SourceFrame]) -> impl Iterator<Item = &SourceFrame> {
+    stack.iter().filter(|frame| !is_library(frame))
+}
+
 /// A stack in lines, innermost first. Frames of libraries are left out unless there is nothing else.
-pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
-    let all: Vec<_> = stack.iter().flat_map(|l| symbols.frames(*l)).collect();
-    let own: Vec<_> = all.iter().filter(|f| !is_library(f)).collect();
-    let shown = if own.is_empty() { all.iter().collect() } else { own };
+pub fn lines(stack: &[SourceFrame]) -> Vec<String> {
+    let own: Vec<_> = own(stack).collect();
+    let shown = if own.is_empty() { stack.iter().collect() } else { own };
     let mut lines: Vec<String> = shown.iter().take(FRAMES_MAX).map(|f| format!("at {}", line(f))).collect();
     if shown.len() > FRAMES_MAX {
         lines.push(format!("... and {} more", shown.len() - FRAMES_MAX));
@@ -55,14 +64,17 @@ pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
     lines
 }
 
-/// A place in one line: the innermost function that belongs to the guest itself, and whose line is known
-/// if that of any is. (The line of code that the compiler added, as for a destructor, is not.) In a library
+/// Places in lines, as [`lines`] has them.
+pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
+    lines(&of(stack, symbols))
+}
+
+/// A place in one line, from all functions there: the innermost one that belongs to the guest itself, and whose line
+/// is known if that of any is. (The line of code that the compiler added, as for a destructor, is not.) In a library
 /// it is the outermost one: that a lock waits says more than that an atomic is loaded.
-pub fn one_line(location: Location, symbols: &Symbols) -> String {
-    let frames = symbols.frames(location);
-    let mut own = frames.iter().filter(|f| !is_library(f));
-    let frame = own.clone().find(|f| f.line.is_some()).or_else(|| own.next()).or(frames.last());
-    frame.map_or_else(|| format!("func[{}] +{:#x}", location.function, location.offset), line)
+pub fn one_line(frames: &[SourceFrame]) -> String {
+    let frame = own(frames).find(|f| f.line.is_some()).or_else(|| own(frames).next()).or(frames.last());
+    frame.map_or_else(String::new, line)
 }
 
 fn line(frame: &SourceFrame) -> String {

@@ -1,13 +1,16 @@
-//! What a user is told about a bug.
+//! What a user is told.
 //!
+//! - [`model`]: a run as its readers get it: plain data, also for programs.
+//! - [`build`]: from results to that model.
+//! - [`note`]: what a verdict does not say by itself; [`coverage`]: what a search visited.
 //! - `frames`: stacks and places in lines.
-//! - [`searched`]: what a search says of itself.
-//! - [`text`]: the report for a terminal.
-//! - [`log`]: the whole iteration, step by step.
+//! - [`render`]: the model in several formats.
 
+pub mod build;
+pub mod coverage;
 mod frames;
-pub mod log;
-pub mod searched;
-pub mod text;
+pub mod model;
+pub mod note;
+pub mod render;
 
 pub use frames::stack;

@@ -7,6 +7,7 @@ use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::explore::frontier::Frontier;
 use coyote_wasm::explore::{Budget, ExploreError, Plan, Unwatched, Watch, search};
+use coyote_wasm::report::coverage::Coverage;
 use coyote_wasm::results::{SearchSummary, Stop, TestResult};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -187,8 +188,7 @@ fn version_1_is_gone_on_with() {
         let exploration =
             explore(&artifact, "correct", strategy, budget, directory.path(), Some(frontier)).unwrap();
         assert_eq!(exploration.stop, Stop::Exhausted);
-        let verdict =
-            coyote_wasm::report::searched::verdict(&exploration, exploration.search.as_ref().unwrap());
+        let verdict = Coverage::of(&exploration, exploration.search.as_ref().unwrap()).to_string();
         assert!(verdict.contains("has no checksum"), "{verdict}");
         assert_eq!(searched(exploration).counts.executions, executions, "{strategy}");
     }

@@ -1,7 +1,7 @@
 //! Programs that hang without a deadlock: whatever explores them, it never says that all is well.
 
 use super::{guest, process};
-use coyote_wasm::cli::exit::Exit;
+use coyote_wasm::exit::Exit;
 use coyote_wasm::instrumenter::Options;
 use coyote_wasm::machine::conductor::Limits;
 use coyote_wasm::outcome::BugKind;

@@ -8,7 +8,7 @@ mod dependencies;
 mod module;
 mod package;
 
-use super::exit::Exit;
+use crate::exit::Exit;
 use anyhow::Result;
 use clap::ValueEnum;
 use serde::Serialize;

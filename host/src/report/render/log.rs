@@ -1,26 +1,26 @@
 //! The failing iteration, step by step, for reading: every operation with its place, and the guest's
 //! output where it was written.
 
-use super::frames::one_line;
-use super::text::mark;
-use crate::results::FoundBug;
-use crate::symbols::Symbols;
+use super::bug::{details, mark, verdict};
+use crate::report::frames::one_line;
+use crate::report::model::BugReport;
 use crate::trace::Decision;
 use coyote_instrumenter::Location;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The log of a found bug.
-pub fn log(test: &str, found: &FoundBug, symbols: &Symbols) -> String {
+pub fn log(test: &str, bug: &BugReport) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}", super::text::verdict(test, found));
-    let _ = writeln!(text, "{}", super::text::details(found, symbols));
+    let _ = writeln!(text, "{}", verdict(test, bug));
+    let _ = writeln!(text, "{}", details(bug));
     let _ = writeln!(text, "{:>7}  {:<12} operation", "step", "worker");
     // Most steps come from few places.
-    let mut places: BTreeMap<Location, String> = BTreeMap::new();
-    let mut lines = found.post_mortem.output.iter().peekable();
+    let places: BTreeMap<Location, String> =
+        bug.timeline.places.iter().map(|(site, frames)| (*site, one_line(frames))).collect();
+    let mut lines = bug.output.iter().peekable();
     let mut step = 0;
-    for decision in &found.trace.decisions {
+    for decision in &bug.timeline.decisions {
         match decision {
             Decision::Step { worker, kind, site } => {
                 // Output counts the steps before it.
@@ -28,10 +28,7 @@ pub fn log(test: &str, found: &FoundBug, symbols: &Symbols) -> String {
                     let _ = writeln!(text, "{:>7}  {}: {}{}", "", line.worker, mark(line.stream), line.text);
                 }
                 step += 1;
-                let place = match site {
-                    Some(site) => places.entry(*site).or_insert_with(|| one_line(*site, symbols)),
-                    None => "",
-                };
+                let place = site.as_ref().map_or("", |site| places[site].as_str());
                 let _ = writeln!(text, "{step:>7}  {:<12} {:<18} {place}", worker.to_string(), kind.name());
             }
             Decision::Timeout { worker } => {

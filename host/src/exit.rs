@@ -1,4 +1,4 @@
-//! Exit codes: part of the interface.
+//! Exit codes of the command line: part of the interface.
 
 use crate::verdict::Verdict;
 

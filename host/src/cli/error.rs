@@ -1,0 +1,19 @@
+//! Whose fault an error is.
+
+use crate::exit::Exit;
+use crate::explore::ExploreError;
+use crate::machine::MachineError;
+
+/// This tool is wrong, not the user.
+#[derive(Debug, thiserror::Error)]
+#[error("this is a bug in coyote-wasm: {0}")]
+pub struct InternalError(pub String);
+
+/// The exit code of an error.
+pub fn exit_of(error: &anyhow::Error) -> Exit {
+    let internal = error.is::<InternalError>()
+        || matches!(error.downcast_ref(), Some(MachineError::Internal(_)))
+        || matches!(error.downcast_ref(), Some(ExploreError::Machine(MachineError::Internal(_))))
+        || matches!(error.downcast_ref(), Some(coyote_instrumenter::Error::Output { .. }));
+    if internal { Exit::InternalError } else { Exit::BadInput }
+}

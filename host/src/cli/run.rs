@@ -1,0 +1,104 @@
+//! The loop over the tests of a run: each is explored, its bugs are confirmed, and renderers are told.
+
+use super::error::InternalError;
+use super::select::{Selected, ToRun};
+use super::session::Session;
+use super::shares::Shares;
+use crate::exit::Exit;
+use crate::libtest;
+use crate::report::build::Builder;
+use crate::report::model::{IgnoredTest, RunReport, TestReport};
+use crate::report::render::{Outputs, log};
+use crate::results::{Stop, TestResult};
+use anyhow::{Context, Result, bail};
+use std::time::{Duration, Instant};
+
+/// What else a run is told.
+pub struct Rules {
+    /// Start no further test after the first failure.
+    pub fail_fast: bool,
+    /// Whether a run in which nothing was to be explored is as good as any other.
+    pub needs_no_choice: bool,
+}
+
+/// Explores one test after the other.
+///
+/// # Errors
+/// The environment's, bad input, and [`InternalError`] where a bug does not replay.
+pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut Outputs) -> Result<Exit> {
+    let started = Instant::now();
+    let mut run = RunReport {
+        header: session.header(selected),
+        tests: Vec::new(),
+        ignored: Vec::new(),
+        exit: Exit::NoBug,
+        not_run: None,
+        elapsed: Duration::ZERO,
+    };
+    outputs.each(|renderer, out| renderer.run_started(out, &run.header)).context(LOST)?;
+    let to_explore = selected.tests.iter().filter(|t| t.ignored.is_none()).map(|t| &t.test);
+    let mut shares = Shares::new(session, &to_explore.collect::<Vec<_>>())?;
+    for (number, to_run) in selected.tests.iter().enumerate() {
+        let name = &to_run.test.name;
+        let refused = refused(session, to_run)?;
+        outputs.each(|renderer, out| renderer.test_started(out, name)).context(LOST)?;
+        if let Some(reason) = refused {
+            let test = IgnoredTest { name: name.clone(), reason };
+            outputs.each(|renderer, out| renderer.test_ignored(out, &test)).context(LOST)?;
+            run.ignored.push(test);
+            continue;
+        }
+        let result = shares.explore(session, &to_run.test)?;
+        let diverged = session.confirm(&to_run.test, &result)?;
+        let test = report(session, name, &result)?;
+        outputs.each(|renderer, out| renderer.test_finished(out, &test)).context(LOST)?;
+        let failed = !test.verdict.is_good();
+        run.tests.push(test);
+        if let Some(diverged) = diverged {
+            bail!(InternalError(diverged));
+        }
+        if result.stop == Stop::Interrupted {
+            run.not_run = Some(selected.tests.len() - number - 1);
+            break;
+        }
+        if rules.fail_fast && failed {
+            break;
+        }
+    }
+    run.elapsed = started.elapsed();
+    run.exit = match Exit::of_run(run.tests.iter().map(|test| &test.verdict), run.not_run.is_some()) {
+        Exit::NothingTested if rules.needs_no_choice => Exit::NoBug,
+        exit => exit,
+    };
+    outputs.each(|renderer, out| renderer.run_finished(out, &run)).context(LOST)?;
+    Ok(run.exit)
+}
+
+const LOST: &str = "cannot write the report";
+
+/// Why a test is not to be run, if so.
+fn refused(session: &Session, to_run: &ToRun) -> Result<Option<String>> {
+    match &to_run.ignored {
+        None if session.artifact.table.libtest => {
+            libtest::refused(&session.artifact, &session.settings, &to_run.test)
+        }
+        reason => Ok(reason.clone()),
+    }
+}
+
+/// The report of a test, with the logs of its bugs on disk.
+fn report(session: &Session, name: &str, result: &TestResult) -> Result<TestReport> {
+    let builder = Builder {
+        module: session.module,
+        symbols: &session.symbols,
+        host_directories: !session.settings.world.directories.is_empty(),
+    };
+    let mut test = builder.test(name, result);
+    for (bug, found) in test.bugs.iter_mut().zip(&result.bugs) {
+        let path = found.path.with_extension("log");
+        std::fs::write(&path, log::log(name, bug))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        bug.log = Some(path.display().to_string());
+    }
+    Ok(test)
+}

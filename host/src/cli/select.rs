@@ -1,0 +1,100 @@
+//! Which tests are run or listed.
+
+use super::harness::HarnessArgs;
+use super::load;
+use crate::artifact::Artifact;
+use crate::execution::{Settings, Test};
+use crate::libtest;
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A test, and why it is not to be run, if so.
+pub struct ToRun {
+    pub test: Test,
+    pub ignored: Option<String>,
+}
+
+/// What is to be run.
+pub struct Selected {
+    pub tests: Vec<ToRun>,
+    pub filtered_out: usize,
+}
+
+/// What selects tests: `--test` as everywhere, and what Rust's test harness understands.
+pub struct Selection<'a> {
+    pub artifact: &'a Arc<Artifact>,
+    pub module: &'a Path,
+    pub settings: &'a Settings,
+    /// Names or globs; all tests if there are none.
+    pub patterns: &'a [String],
+    pub harness: &'a HarnessArgs,
+    /// Whether it is no mistake to select none.
+    pub may_be_empty: bool,
+}
+
+impl Selection<'_> {
+    /// The tests that are selected.
+    ///
+    /// # Errors
+    /// There is none, or none of a name that was given.
+    pub fn tests(&self) -> Result<Selected> {
+        if self.artifact.table.libtest {
+            return self.of_harness();
+        }
+        let all = load::select(self.artifact, self.module, self.patterns)?;
+        let count = all.len();
+        let tests: Vec<_> = all
+            .into_iter()
+            .filter(|t| self.harness.selects(&t.name))
+            .map(|test| ToRun { test, ignored: None })
+            .collect();
+        if tests.is_empty() && !self.may_be_empty {
+            bail!("{} has no test that is selected; --list shows what it has", self.module.display());
+        }
+        Ok(Selected { filtered_out: count - tests.len(), tests })
+    }
+
+    /// The harness lists its tests itself.
+    fn of_harness(&self) -> Result<Selected> {
+        let Selection { artifact, settings, patterns, harness, .. } = self;
+        if harness.bench {
+            bail!(
+                "benchmarks measure nothing here, since time is virtual; without --bench they run as tests"
+            );
+        }
+        let mut listed = libtest::list(artifact, settings, &harness.selection())?;
+        let mut all = listed.len();
+        if !harness.selects_all() {
+            all = libtest::list(artifact, settings, &["--include-ignored".into()])?.len();
+        }
+        if !patterns.is_empty() {
+            let mut matchers = Vec::new();
+            for pattern in *patterns {
+                matchers.push((pattern, globset::Glob::new(pattern)?.compile_matcher()));
+            }
+            listed.retain(|t| matchers.iter().any(|(name, glob)| t.name == **name || glob.is_match(&t.name)));
+            if listed.is_empty() {
+                bail!("--test {}: there is no such test; --list shows all", patterns.join(" --test "));
+            }
+        }
+        let filtered_out = all - listed.len();
+        let to_run = |t: libtest::Listed| ToRun { test: libtest::test(&t.name), ignored: t.ignored };
+        Ok(Selected { tests: listed.into_iter().map(to_run).collect(), filtered_out })
+    }
+
+    /// The answer to `--list`, in one of two formats; under Rust's test harness in its own words, unless `plain`.
+    ///
+    /// # Errors
+    /// As [`Selection::tests`].
+    pub fn list(&self, terse: bool, plain: bool) -> Result<String> {
+        if self.artifact.table.libtest && self.patterns.is_empty() && !plain {
+            let mut arguments = self.harness.selection();
+            arguments
+                .extend(["--list", "--format", if terse { "terse" } else { "pretty" }].map(String::from));
+            return libtest::ask(self.artifact, self.settings, &arguments);
+        }
+        let kind = if terse { ": test" } else { "" };
+        Ok(self.tests()?.tests.iter().map(|t| format!("{}{kind}\n", t.test.name)).collect())
+    }
+}

@@ -1,0 +1,115 @@
+//! From what was found to what is reported: the one place where the report model is filled.
+
+use super::frames;
+use super::model::{
+    BlockCall, BlockReport, BugReport, LivelockReport, OutputReport, SpinReport, TestReport, Timeline,
+    WorkerReport,
+};
+use super::note;
+use crate::livelock::{Livelock, Spin};
+use crate::results::{BlockEvent, FoundBug, TestResult};
+use crate::symbols::Symbols;
+use crate::trace::Decision;
+use std::path::Path;
+
+/// What a report has to know beside the results.
+pub struct Builder<'a> {
+    /// The module's path, as the user gave it.
+    pub module: &'a Path,
+    pub symbols: &'a Symbols,
+    /// Whether tests work in directories of the host.
+    pub host_directories: bool,
+}
+
+impl Builder<'_> {
+    pub fn test(&self, name: &str, result: &TestResult) -> TestReport {
+        TestReport {
+            name: name.into(),
+            verdict: result.verdict(),
+            unfinished: result.unfinished(),
+            stopped_by: result.stop.name(),
+            statistics: result.statistics,
+            search: result.search.clone(),
+            notes: note::of(result, self.host_directories),
+            elapsed: result.elapsed,
+            bugs: result.bugs.iter().map(|bug| self.bug(bug)).collect(),
+            any_choice: result.any_choice,
+            workers_max: result.workers_max,
+            extent: result.extent(),
+            first_output: result.first_output.as_ref().map_or(String::new(), |output| output.text.clone()),
+        }
+    }
+
+    pub fn bug(&self, found: &FoundBug) -> BugReport {
+        let post_mortem = &found.post_mortem;
+        let workers = post_mortem.workers.iter().map(|worker| WorkerReport {
+            title: worker.title.clone(),
+            culprit: post_mortem.culprit == Some(worker.id),
+            doing: worker.doing.clone(),
+            stack: frames::of(&worker.stack, self.symbols),
+        });
+        let output = post_mortem.output.iter().map(|line| OutputReport {
+            worker: line.worker.clone(),
+            step: line.step,
+            stream: line.stream,
+            text: line.text.clone(),
+        });
+        BugReport {
+            kind: found.bug.kind,
+            identity: found.identity.short(),
+            message: found.bug.message(),
+            iteration: found.iteration,
+            found_by: found.by.clone(),
+            count: found.count,
+            steps: found.trace.decisions.len(),
+            trace: found.path.display().to_string(),
+            log: None,
+            replay_command: format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path)),
+            workers: workers.collect(),
+            block: post_mortem.block.as_ref().map(|block| BlockReport {
+                address: block.address,
+                bytes: block.bytes,
+                allocated: block.allocated.as_ref().map(|event| self.call(event)),
+                freed: block.freed.as_ref().map(|event| self.call(event)),
+            }),
+            notes: post_mortem.notes.clone(),
+            livelock: post_mortem.livelock.as_ref().map(livelock),
+            output: output.collect(),
+            timeline: self.timeline(&found.trace.decisions),
+            lacks_lines: self.symbols.lacks_lines(),
+        }
+    }
+
+    fn call(&self, event: &BlockEvent) -> BlockCall {
+        let BlockEvent { title, step, stack } = event;
+        BlockCall { worker: title.clone(), step: *step, stack: frames::of(stack, self.symbols) }
+    }
+
+    fn timeline(&self, decisions: &[Decision]) -> Timeline {
+        let mut timeline = Timeline { decisions: decisions.to_vec(), ..Timeline::default() };
+        for decision in decisions {
+            if let Decision::Step { site: Some(site), .. } = decision {
+                timeline.places.entry(*site).or_insert_with(|| self.symbols.frames(*site));
+            }
+        }
+        timeline
+    }
+}
+
+fn livelock(livelock: &Livelock) -> LivelockReport {
+    let spin =
+        |spin: &Spin| SpinReport { title: spin.title.clone(), steps: spin.steps, looks: spin.looks.clone() };
+    let (states, waiting) = (livelock.states, livelock.waiting);
+    LivelockReport { states, spinning: livelock.spinning.iter().map(spin).collect(), waiting }
+}
+
+/// A path as a shell takes it.
+fn shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,111 @@
+//! What a search visited, and what it left out.
+
+use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
+use crate::words::counted;
+use std::fmt;
+use std::path::PathBuf;
+
+/// See the module's documentation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coverage {
+    /// Why not everything was visited, as clauses; none if it was.
+    pub gaps: Vec<String>,
+    /// What was visited, if it was everything.
+    all: String,
+    /// What was found then.
+    bugs: &'static str,
+    assumptions: Vec<String>,
+    /// Where the rest was written.
+    frontier: Option<PathBuf>,
+    resumed: Option<Resumed>,
+}
+
+impl Coverage {
+    /// `search` is the result's.
+    pub fn of(result: &TestResult, search: &SearchSummary) -> Coverage {
+        let counts = &search.counts;
+        Coverage {
+            gaps: gaps(result, search),
+            // Who compares states visits each once, and not every way to get there.
+            all: match counts.states {
+                0 => counted(counts.executions, "execution"),
+                states => counted(states, "state"),
+            },
+            bugs: match result.bugs.as_slice() {
+                [] if result.is_buggy() => "with bugs that were found before",
+                [] => "no bug",
+                bugs if bugs.iter().all(FoundBug::is_limit) => "with no verdict on those above",
+                _ => "with the bugs above",
+            },
+            assumptions: search.assumptions.clone(),
+            frontier: search.frontier.clone(),
+            resumed: search.resumed.clone(),
+        }
+    }
+}
+
+fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
+    let counts = &search.counts;
+    let mut gaps = Vec::new();
+    match result.stop {
+        Stop::Timeout => gaps.push("the time is up".to_string()),
+        Stop::Memory => gaps.push("what is left has used up the memory that it may have".into()),
+        Stop::Interrupted => gaps.push("it was interrupted".into()),
+        Stop::Bug if result.bugs.iter().all(FoundBug::is_limit) => {
+            gaps.push("it stopped where there is no verdict".into());
+        }
+        Stop::Bug => gaps.push("it stopped at a bug".into()),
+        Stop::Iterations if !search.exhausted => gaps.push("the number of executions is used up".into()),
+        _ => {}
+    }
+    if counts.cut {
+        gaps.push("the search's own bound left something out".into());
+    }
+    if counts.unfinished > 0 {
+        gaps.push("some executions hit the bound on steps".into());
+    }
+    if search.exhausted && counts.cyclic {
+        gaps.push("whether each state that was reached again can come to an end was not asked".into());
+    }
+    gaps.extend(result.limits.iter().cloned());
+    if counts.executions == 0 {
+        gaps.push("no execution came to its end".into());
+    }
+    gaps
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.gaps.is_empty() {
+            write!(f, "All {} explored, {} ({}).", self.all, self.bugs, self.assumptions.join(", "))?;
+        } else {
+            write!(f, "Not everything was explored: {}.", self.gaps.join("; "))?;
+            if let Some(frontier) = &self.frontier {
+                write!(f, " Go on with --resume {}.", frontier.display())?;
+            }
+        }
+        self.resumed.as_ref().map_or(Ok(()), |resumed| before(f, resumed))
+    }
+}
+
+/// What the runs before did, and how far that is to be relied on.
+fn before(f: &mut fmt::Formatter, resumed: &Resumed) -> fmt::Result {
+    let (from, done) = (resumed.from.display(), &resumed.done);
+    write!(
+        f,
+        " This speaks of all runs together: {} were explored before {from} was written.",
+        counted(done.counts.executions, "execution")
+    )?;
+    if done.counts.bugs > 0 {
+        let traces: Vec<String> =
+            done.bugs.iter().map(|bug| format!("{} ({})", bug.trace.display(), bug.kind)).collect();
+        let traces = if traces.is_empty() { String::new() } else { format!(": {}", traces.join(", ")) };
+        write!(f, " A bug was found in {} of these{traces}.", counted(done.counts.bugs, "execution"))?;
+    }
+    if done.unprotected {
+        f.write_str(
+            " A frontier of version 1 has no checksum: had it been damaged, nobody would have noticed.",
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! A run of `coyote-wasm test` as its readers get it: plain data, from which every renderer works, and which
+//! `--format json` prints as it is. Field names are part of the interface; what is skipped is not.
+
+use super::note::Note;
+use crate::exit::Exit;
+use crate::livelock::Look;
+use crate::outcome::BugKind;
+use crate::results::SearchSummary;
+use crate::runtime::Stream;
+use crate::statistics::Statistics;
+use crate::symbols::SourceFrame;
+use crate::trace::Decision;
+use crate::verdict::{Unfinished, Verdict};
+use coyote_instrumenter::Location;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is known before the first test.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunHeader {
+    /// Of this tool.
+    pub version: &'static str,
+    /// The module's path, as the user gave it.
+    pub module: String,
+    pub seed: u64,
+    pub strategy: String,
+    /// How many tests are selected, and how many others the module has.
+    #[serde(skip)]
+    pub tests: usize,
+    #[serde(skip)]
+    pub filtered_out: usize,
+    /// Bounds of each test; `u64::MAX`: none.
+    #[serde(skip)]
+    pub iterations_max: u64,
+    #[serde(skip)]
+    pub timeout: Option<Duration>,
+    /// Of all tests together.
+    #[serde(skip)]
+    pub total_timeout: Option<Duration>,
+    /// Whether exploration goes on after a bug.
+    #[serde(skip)]
+    pub explore: bool,
+}
+
+/// The whole run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    #[serde(flatten)]
+    pub header: RunHeader,
+    pub tests: Vec<TestReport>,
+    /// Tests that their harness does not run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<IgnoredTest>,
+    #[serde(rename = "exit_code", serialize_with = "exit_code")]
+    pub exit: Exit,
+    /// Whether it was interrupted, and how many tests were not run because of that.
+    #[serde(skip)]
+    pub not_run: Option<usize>,
+    #[serde(skip)]
+    pub elapsed: Duration,
+}
+
+/// A test that is not run.
+#[derive(Clone, Debug, Serialize)]
+pub struct IgnoredTest {
+    pub name: String,
+    /// Empty if the test does not say.
+    pub reason: String,
+}
+
+/// A test that was explored.
+#[derive(Clone, Debug, Serialize)]
+pub struct TestReport {
+    pub name: String,
+    /// Its [`Verdict::name`].
+    #[serde(serialize_with = "verdict_name")]
+    pub verdict: Verdict,
+    /// Executions that the bound on steps cut off.
+    pub unfinished: Unfinished,
+    /// See [`Stop::name`](crate::results::Stop::name).
+    pub stopped_by: &'static str,
+    pub statistics: Statistics,
+    /// Only for searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchSummary>,
+    /// What the verdict does not say by itself, a sentence each.
+    pub notes: Vec<Note>,
+    #[serde(rename = "elapsed_seconds", serialize_with = "seconds")]
+    pub elapsed: Duration,
+    pub bugs: Vec<BugReport>,
+    /// Whether any iteration met a choice.
+    #[serde(skip)]
+    pub any_choice: bool,
+    /// Most workers of an iteration.
+    #[serde(skip)]
+    pub workers_max: u32,
+    /// How far it was explored, as a fragment.
+    #[serde(skip)]
+    pub extent: String,
+    /// What its first iteration wrote.
+    #[serde(skip)]
+    pub first_output: String,
+}
+
+/// A bug that was found, or a limit of this tool that was met.
+#[derive(Clone, Debug, Serialize)]
+pub struct BugReport {
+    pub kind: BugKind,
+    /// The same for equal bugs of a module only: see [`BugIdentity`](crate::results::BugIdentity).
+    pub identity: String,
+    pub message: String,
+    /// Of the trace.
+    pub iteration: u64,
+    /// The strategy of a portfolio, or the dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<String>,
+    /// Iterations in which it was found.
+    pub count: u64,
+    /// Choices of the trace.
+    pub steps: usize,
+    pub trace: String,
+    /// Where the whole log is, if it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    pub replay_command: String,
+    /// Those that have not ended.
+    pub workers: Vec<WorkerReport>,
+    /// Only for memory errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockReport>,
+    /// What in it may not be the program's fault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Only for livelocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub livelock: Option<LivelockReport>,
+    pub output: Vec<OutputReport>,
+    #[serde(skip)]
+    pub timeline: Timeline,
+    /// Whether the module's compiler could have said which lines there are, and was not asked to.
+    #[serde(skip)]
+    pub lacks_lines: bool,
+}
+
+/// A worker when the bug was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkerReport {
+    pub title: String,
+    /// Whether it did it.
+    pub culprit: bool,
+    /// What it is about to do or waits for.
+    pub doing: String,
+    /// Innermost first.
+    pub stack: Vec<SourceFrame>,
+}
+
+/// The block of the heap that a memory error is about.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockReport {
+    pub address: u32,
+    pub bytes: u32,
+    /// Absent if it was there when the test began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocated: Option<BlockCall>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freed: Option<BlockCall>,
+}
+
+/// A call of the allocator.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockCall {
+    pub worker: String,
+    pub step: u64,
+    pub stack: Vec<SourceFrame>,
+}
+
+/// What never ends.
+#[derive(Clone, Debug, Serialize)]
+pub struct LivelockReport {
+    /// How many states can follow.
+    pub states: usize,
+    pub spinning: Vec<SpinReport>,
+    /// How many workers wait for ever.
+    pub waiting: usize,
+}
+
+/// A worker that spins.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpinReport {
+    pub title: String,
+    /// Steps of one round.
+    pub steps: usize,
+    pub looks: Vec<Look>,
+}
+
+/// A line that the guest wrote.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutputReport {
+    pub worker: String,
+    pub step: u64,
+    pub stream: Stream,
+    pub text: String,
+}
+
+/// The failing iteration, choice by choice.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    pub decisions: Vec<Decision>,
+    /// The functions at every place of these decisions, the innermost first; at least one.
+    pub places: BTreeMap<Location, Vec<SourceFrame>>,
+}
+
+impl RunReport {
+    /// The tests whose verdict has this name.
+    pub fn with(&self, verdict: &str) -> Vec<&str> {
+        self.tests.iter().filter(|t| t.verdict.name() == verdict).map(|t| t.name.as_str()).collect()
+    }
+}
+
+impl TestReport {
+    /// Schedules that were executed, or executions of a search.
+    pub fn schedules(&self) -> u64 {
+        self.search.as_ref().map_or(self.statistics.iterations(), |s| s.counts.executions)
+    }
+}
+
+impl BugReport {
+    /// Whether it is a limit of this tool, so that there is no verdict.
+    pub fn is_limit(&self) -> bool {
+        self.kind == BugKind::Limit
+    }
+
+    /// The line of the guest's own source that it is about: where the worker is that did it, else the first one;
+    /// of a block that nobody has an eye on, where it was allocated.
+    pub fn place(&self) -> Option<&SourceFrame> {
+        let culprit = self.workers.iter().find(|worker| worker.culprit);
+        let allocated = self.block.as_ref().and_then(|block| block.allocated.as_ref());
+        let stacks = culprit.into_iter().chain(&self.workers).map(|worker| &worker.stack);
+        let mut stacks = stacks.chain(allocated.map(|call| &call.stack));
+        stacks.find_map(|stack| super::frames::own(stack).find(|f| f.file.is_some() && f.line.is_some()))
+    }
+}
+
+fn exit_code<S: Serializer>(exit: &Exit, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u8(*exit as u8)
+}
+
+fn verdict_name<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict.name())
+}
+
+fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
+}

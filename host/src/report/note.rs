@@ -1,0 +1,128 @@
+//! What the verdict on a test does not say by itself.
+
+use super::coverage::Coverage;
+use crate::results::TestResult;
+use crate::verdict::Verdict;
+use crate::words::counted;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A note to a test; its text is one or more sentences.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// See [`Verdict::Inconclusive`].
+    Inconclusive { what: String, advice: Option<String> },
+    /// What this tool lacks.
+    Limit(String),
+    /// What a search visited.
+    Coverage(Box<Coverage>),
+    /// Nothing was to be chosen among this number of workers.
+    NoChoice { workers: u32 },
+    /// Memory that workers share, with `--heap-points shared`.
+    Shared { granules: u64, repeats: u64 },
+    /// `--check-determinism` compared this number of states.
+    Deterministic { states: u64 },
+    /// The guest was refused memory.
+    MemoryRefused,
+    /// Functions that the guest called and that are not implemented.
+    RefusedCalls(BTreeSet<String>),
+    /// Workers that were blocked when a test had passed.
+    LeftBlocked(BTreeSet<String>),
+    /// The test works in a directory of the host.
+    HostDirectory,
+}
+
+/// The notes to a test, in the order in which they are read.
+pub fn of(result: &TestResult, host_directories: bool) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let verdict = result.verdict();
+    match &verdict {
+        Verdict::Inconclusive { what, advice } => {
+            notes.push(Note::Inconclusive { what: what.clone(), advice: advice.clone() });
+        }
+        Verdict::Limit(limits) => notes.extend(limits.iter().cloned().map(Note::Limit)),
+        _ => {}
+    }
+    notes.extend(result.search.as_ref().map(|search| Note::Coverage(Coverage::of(result, search).into())));
+    if verdict == Verdict::NothingTested {
+        notes.push(Note::NoChoice { workers: result.workers_max });
+    }
+    if !result.shared.0.is_empty() {
+        let granules = result.shared.0.len() as u64;
+        notes.push(Note::Shared { granules, repeats: result.repeats });
+    }
+    if result.states_compared > 0 {
+        notes.push(Note::Deterministic { states: result.states_compared });
+    }
+    if result.memory_refused {
+        notes.push(Note::MemoryRefused);
+    }
+    if !result.refused_calls.is_empty() {
+        notes.push(Note::RefusedCalls(result.refused_calls.clone()));
+    }
+    if !result.left_blocked.is_empty() {
+        notes.push(Note::LeftBlocked(result.left_blocked.clone()));
+    }
+    if host_directories {
+        notes.push(Note::HostDirectory);
+    }
+    notes
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Note::Inconclusive { what, advice: Some(advice) } => {
+                write!(f, "Inconclusive: {what}. They may never end: {advice}.")
+            }
+            Note::Inconclusive { what, advice: None } => write!(f, "Inconclusive: {what}."),
+            Note::Limit(limit) => write!(f, "No verdict: {limit}."),
+            Note::Coverage(coverage) => coverage.fmt(f),
+            Note::NoChoice { workers: 0 | 1 } => {
+                f.write_str("This test met no choice: it has one worker and asks for no value.")
+            }
+            Note::NoChoice { workers } => {
+                write!(f, "This test met no choice, though it has {workers} workers.")
+            }
+            Note::Shared { granules, repeats } => write!(
+                f,
+                "Workers share {} of {} bytes; found in {} of iterations.",
+                counted(*granules, "granule"),
+                coyote_abi::rt::GRANULE,
+                counted(*repeats, "repeat"),
+            ),
+            Note::Deterministic { states } => {
+                write!(f, "Every iteration was executed twice more: equal after each of {states} steps.")
+            }
+            Note::MemoryRefused => {
+                f.write_str("The guest was refused memory in some iteration: raise --max-memory.")
+            }
+            Note::RefusedCalls(names) => write!(
+                f,
+                "The guest called {}, which nobody serves: the calls failed with ENOTSUP.",
+                joined(names)
+            ),
+            Note::LeftBlocked(workers) => write!(
+                f,
+                "Blocked for ever when a test had ended: {}. This is no bug for detached workers.",
+                joined(workers)
+            ),
+            Note::HostDirectory => f.write_str(
+                "With --dir an iteration starts with what the directory then holds, and what it writes there \
+                 stays: only traces reproduce it.",
+            ),
+        }
+    }
+}
+
+/// As its text.
+impl Serialize for Note {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+fn joined(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,152 @@
+//! A bug for reading: verdict, parties with their stacks, last switches, output, trace and how to replay it.
+
+use super::log;
+use crate::report::frames;
+use crate::report::model::{BlockCall, BugReport, TestReport};
+use crate::runtime::Stream;
+use crate::trace::Decision;
+use crate::words::amount;
+use std::fmt::Write;
+
+/// How much of the switches and of the output is shown; the log has all of it.
+const SWITCHES_MAX: usize = 12;
+const LINES_MAX: usize = 20;
+
+/// All bugs of a test. `explore`: exploration goes on after bugs; `verbose`: with the whole logs.
+pub fn descriptions(test: &TestReport, explore: bool, verbose: bool) -> String {
+    let mut text = String::new();
+    for bug in &test.bugs {
+        let _ = writeln!(text, "{}", verdict(&test.name, bug));
+        text += &details(bug);
+        let by = bug.found_by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
+        let what = if test.search.is_some() { "execution" } else { "iteration" };
+        let _ = writeln!(text, "  found in {what} {}{by}, {} choices", bug.iteration, bug.steps);
+        if explore {
+            let _ = writeln!(text, "  in {} of all iterations", bug.count);
+        }
+        let _ = writeln!(text, "  trace:  {}", bug.trace);
+        if let Some(log) = &bug.log {
+            let _ = writeln!(text, "  log:    {log} (--verbose prints it)");
+        }
+        let _ = writeln!(text, "  replay: {}", bug.replay_command);
+        if verbose {
+            text += &log::log(&test.name, bug);
+        }
+    }
+    text
+}
+
+/// The verdict in one line.
+pub fn verdict(test: &str, bug: &BugReport) -> String {
+    let by = bug.workers.iter().find(|worker| worker.culprit);
+    let by = by.map_or(String::new(), |worker| format!(" ({})", worker.title));
+    match bug.is_limit() {
+        true => format!("no verdict on test {test}: {}{by}", bug.message),
+        false => format!("bug in test {test}: {}: {}{by}", bug.kind.name(), bug.message),
+    }
+}
+
+/// What a replay shows, too: everything about the iteration below the verdict.
+pub fn details(bug: &BugReport) -> String {
+    let mut text = String::new();
+    for worker in &bug.workers {
+        let _ = writeln!(text, "  {} {}", worker.title, worker.doing);
+        stack(&mut text, &worker.stack);
+    }
+    block(&mut text, bug);
+    switches(&mut text, bug);
+    output(&mut text, bug);
+    if bug.lacks_lines {
+        text += "  note: the module has no line table: set debug = \"line-tables-only\" in the profile that built it \
+                 (C: -g)\n";
+    }
+    for note in &bug.notes {
+        let _ = writeln!(text, "  note: {note}");
+    }
+    text
+}
+
+fn stack(text: &mut String, stack: &[crate::symbols::SourceFrame]) {
+    for line in frames::lines(stack) {
+        let _ = writeln!(text, "    {line}");
+    }
+}
+
+/// Where the block was allocated and freed that a memory error is about.
+fn block(text: &mut String, bug: &BugReport) {
+    let Some(block) = &bug.block else { return };
+    let name = format!("the block of {} at {:#x}", amount(block.bytes), block.address);
+    match &block.allocated {
+        Some(allocated) => call(text, &format!("{name} was allocated"), allocated),
+        None => {
+            let _ = writeln!(text, "  {name} was allocated before the test began");
+        }
+    }
+    if let Some(freed) = &block.freed {
+        call(text, "it was freed", freed);
+    }
+}
+
+fn call(text: &mut String, what: &str, call: &BlockCall) {
+    let _ = writeln!(text, "  {what} by {} in step {}", call.worker, call.step);
+    stack(text, &call.stack);
+}
+
+/// The last context switches: who ran, for how many steps, and what it executed last.
+fn switches(text: &mut String, bug: &BugReport) {
+    struct Run<'a> {
+        worker: String,
+        steps: usize,
+        last: &'a Decision,
+    }
+    let mut runs: Vec<Run> = Vec::new();
+    for decision in &bug.timeline.decisions {
+        let worker = match decision {
+            Decision::Step { worker, .. } => worker.to_string(),
+            Decision::Timeout { worker } => format!("{worker} (timeout)"),
+            Decision::Value { .. } => continue,
+        };
+        match runs.last_mut() {
+            Some(run) if run.worker == worker => {
+                run.steps += 1;
+                run.last = decision;
+            }
+            _ => runs.push(Run { worker, steps: 1, last: decision }),
+        }
+    }
+    let shown = runs.len().min(SWITCHES_MAX);
+    let _ = writeln!(text, "  last {shown} of {} switches:", runs.len());
+    for run in &runs[runs.len() - shown..] {
+        let what = match run.last {
+            Decision::Step { kind, site, .. } => match site.and_then(|site| bug.timeline.places.get(&site)) {
+                Some(frames) => format!("{} in {}", kind.name(), frames::one_line(frames)),
+                None => kind.name().into(),
+            },
+            _ => "fires".into(),
+        };
+        let steps = if run.steps == 1 { "step " } else { "steps" };
+        let _ = writeln!(text, "    worker {:<8} {:>5} {steps}, last: {what}", run.worker, run.steps);
+    }
+}
+
+fn output(text: &mut String, bug: &BugReport) {
+    if bug.output.is_empty() {
+        return;
+    }
+    let shown = bug.output.len().min(LINES_MAX);
+    let all = bug.output.len();
+    let which = if shown < all { format!("last {shown} of {all} lines of ") } else { String::new() };
+    let _ = writeln!(text, "  {which}output:");
+    for line in &bug.output[all - shown..] {
+        let _ = writeln!(text, "    {}: {}{}", line.worker, mark(line.stream), line.text);
+    }
+}
+
+/// Tells streams apart without colour.
+pub fn mark(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "",
+        Stream::Stderr => "! ",
+        Stream::Log => "# ",
+    }
+}

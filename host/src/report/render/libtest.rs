@@ -1,0 +1,227 @@
+//! The report of a test binary of cargo, as its own harness would print it: a line for each test, or a letter, then
+//! the failures with all that is known of them. Those who read a harness's output can read this.
+
+use super::{RenderOptions, Renderer, bug, headline, not_run};
+use crate::exit::Exit;
+use crate::report::model::{IgnoredTest, RunHeader, RunReport, TestReport};
+use crate::verdict::Verdict;
+use crate::words::counted;
+use std::io::{self, Write};
+
+/// See the module's documentation.
+pub struct Libtest {
+    options: RenderOptions,
+    /// Letters, as the harness's own format `terse`.
+    terse: bool,
+    explore: bool,
+    /// Names of the tests that failed, each with what is to be said of it.
+    failures: Vec<(String, String)>,
+}
+
+impl Libtest {
+    pub fn lines(options: RenderOptions) -> Libtest {
+        Libtest { options, terse: false, explore: false, failures: Vec::new() }
+    }
+
+    pub fn letters(options: RenderOptions) -> Libtest {
+        Libtest { terse: true, ..Libtest::lines(options) }
+    }
+}
+
+impl Renderer for Libtest {
+    fn run_started(&mut self, out: &mut dyn Write, run: &RunHeader) -> io::Result<()> {
+        self.explore = run.explore;
+        writeln!(out, "{}", headline(run))?;
+        writeln!(out, "\nrunning {}", counted(run.tests as u64, "test"))?;
+        match (run.tests, run.filtered_out) {
+            (0, 0) => {
+                writeln!(out, "note: there are no tests on this target; `coyote-wasm doctor` may know why")
+            }
+            (0, n) => writeln!(out, "note: none of {} is selected", counted(n as u64, "test")),
+            _ => Ok(()),
+        }
+    }
+
+    fn test_started(&mut self, out: &mut dyn Write, name: &str) -> io::Result<()> {
+        if self.terse { Ok(()) } else { write!(out, "test {name} ... ") }
+    }
+
+    fn test_ignored(&mut self, out: &mut dyn Write, test: &IgnoredTest) -> io::Result<()> {
+        let comma = if test.reason.is_empty() { "" } else { ", " };
+        match self.terse {
+            true => write!(out, "i"),
+            false => writeln!(out, "ignored{comma}{}", test.reason),
+        }
+    }
+
+    fn test_finished(&mut self, out: &mut dyn Write, test: &TestReport) -> io::Result<()> {
+        match self.terse {
+            true => write!(out, "{}", letter(&test.verdict))?,
+            false => writeln!(out, "{}", result(test))?,
+        }
+        let output = test.first_output.trim_end();
+        if !test.verdict.is_good() {
+            let notes: String = test.notes.iter().map(|note| format!("  note: {note}\n")).collect();
+            let bugs = bug::descriptions(test, self.explore, self.options.verbose);
+            self.failures.push((test.name.clone(), bugs + &notes));
+        } else if self.options.nocapture && !output.is_empty() && !self.terse {
+            writeln!(out, "{output}")?;
+        }
+        Ok(())
+    }
+
+    fn run_finished(&mut self, out: &mut dyn Write, run: &RunReport) -> io::Result<()> {
+        if self.terse {
+            writeln!(out)?;
+        }
+        if !self.failures.is_empty() {
+            writeln!(out, "\nfailures:")?;
+            self.failures.iter().try_for_each(|(name, bugs)| write!(out, "\n---- {name} ----\n{bugs}"))?;
+            writeln!(out, "\nfailures:")?;
+            self.failures.iter().try_for_each(|(name, _)| writeln!(out, "    {name}"))?;
+        }
+        if let Some(tests) = run.not_run {
+            writeln!(out, "\n{}", not_run(tests))?;
+        }
+        writeln!(out, "\n{}\n", summary(run))
+    }
+}
+
+/// The last line. No verdict is no success, and is counted for those who want to know.
+fn summary(run: &RunReport) -> String {
+    let passed = run.tests.iter().filter(|test| test.verdict.is_good()).count();
+    let explored = run.tests.iter().filter(|test| test.any_choice).count();
+    let (inconclusive, limits) = (run.with("inconclusive").len(), run.with("limit").len());
+    let mut without_verdict = String::new();
+    for (count, what) in [(inconclusive, "inconclusive"), (limits, "without a verdict")] {
+        if count > 0 {
+            without_verdict += &format!(", {count} {what}");
+        }
+    }
+    format!(
+        "test result: {}. {passed} passed; {} failed; {} ignored; 0 measured; {} filtered out; \
+         {explored} explored, {} sequential{without_verdict}; finished in {:.2}s",
+        match run.exit {
+            Exit::NoBug => "ok",
+            Exit::Interrupted => "interrupted",
+            Exit::Limit => "no verdict",
+            _ => "FAILED",
+        },
+        run.tests.len() - passed - limits,
+        run.ignored.len(),
+        run.header.filtered_out,
+        run.tests.len() - explored,
+        run.elapsed.as_secs_f64(),
+    )
+}
+
+/// The result of a test in a word, and how much of it was executed.
+fn result(test: &TestReport) -> String {
+    match (&test.verdict, test.workers_max) {
+        (Verdict::Bug, _) => "FAILED".into(),
+        (Verdict::Limit(limits), _) => format!("no verdict ({})", limits.join("; ")),
+        (Verdict::Inconclusive { what, .. }, _) => format!("inconclusive ({what})"),
+        (Verdict::NothingTested, 0 | 1) => "ok (one worker)".into(),
+        (Verdict::NothingTested, workers) => format!("ok ({workers} workers, no choice)"),
+        (Verdict::Proved { .. }, _) => format!("ok (proved: {})", test.extent),
+        (Verdict::NotFound, _) => format!("ok ({})", test.extent),
+    }
+}
+
+/// The same in one letter.
+fn letter(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Bug => "F",
+        Verdict::Limit(_) => "L",
+        Verdict::Inconclusive { .. } => "?",
+        Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound => ".",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::build::Builder;
+    use crate::results::{SearchSummary, Subject, TestResult};
+    use crate::statistics::{IterationRecord, StepsMax};
+    use crate::symbols::Symbols;
+    use coyote_strategies::search::Counts as SearchCounts;
+    use std::path::Path;
+
+    fn sampled(records: &[IterationRecord]) -> TestResult {
+        let steps_max = StepsMax { unfair: 300, fair: 3_000 };
+        let mut exploration = TestResult::new(Subject::default(), steps_max, false);
+        records.iter().for_each(|record| exploration.statistics.add(record));
+        exploration.any_choice = records.iter().any(|record| record.decisions > 0);
+        exploration.workers_max = 2;
+        exploration
+    }
+
+    fn searched(counts: SearchCounts, exhausted: bool) -> TestResult {
+        let mut exploration = sampled(&[]);
+        exploration.any_choice = true;
+        exploration.search = Some(SearchSummary {
+            counts,
+            exhausted,
+            estimate: None,
+            assumptions: Vec::new(),
+            frontier: None,
+            resumed: None,
+        });
+        exploration
+    }
+
+    /// Every verdict as a line, a letter and JSON have it.
+    #[test]
+    fn every_verdict_is_told_apart() {
+        let fair = IterationRecord { fair: true, decisions: 1, steps: 9, ..IterationRecord::default() };
+        let endless = IterationRecord { hit_max_steps: true, ..fair };
+        let unfair = IterationRecord { fair: false, ..fair };
+        let starved = IterationRecord { fair: false, ..endless };
+        let counts = SearchCounts { executions: 6, ..SearchCounts::default() };
+        let symbols = Symbols::new(&[]);
+        let builder = Builder { module: Path::new("m.wasm"), symbols: &symbols, host_directories: false };
+        let mut deep = sampled(&[fair]);
+        deep.limits.insert("it nests too deeply".into());
+        let mut states = counts;
+        states.states = 21;
+        for (exploration, expected) in [
+            (sampled(&[fair, fair]), ". ok (2 schedules, 0 unfinished): not found"),
+            (sampled(&[fair, starved]), ". ok (2 schedules, 1 unfinished): not found"),
+            (
+                sampled(&[IterationRecord { decisions: 0, ..fair }]),
+                ". ok (2 workers, no choice): nothing tested",
+            ),
+            (
+                sampled(&[fair, endless, unfair, starved]),
+                "? inconclusive (1 of 2 fair schedules did not end within 3000 steps): inconclusive",
+            ),
+            (
+                sampled(&[starved]),
+                "? inconclusive (1 of 1 unfair schedule did not end within 300 steps): inconclusive",
+            ),
+            (
+                sampled(&[IterationRecord { abandoned: true, ..fair }]),
+                "? inconclusive (no schedule came to its end: an assumption failed in each): inconclusive",
+            ),
+            (deep, "L no verdict (it nests too deeply): limit"),
+            (searched(counts, true), ". ok (proved: all 6 executions): proved"),
+            (searched(states, true), ". ok (proved: all 21 states): proved"),
+            (searched(counts, false), ". ok (6 executions, not all): not found"),
+            (searched(SearchCounts { cut: true, ..counts }, true), ". ok (6 executions, not all): not found"),
+            (
+                searched(SearchCounts { unfinished: 2, ..counts }, true),
+                "? inconclusive (2 of 8 executions did not end within 300 steps): inconclusive",
+            ),
+            (
+                searched(SearchCounts::default(), true),
+                "? inconclusive (no execution came to its end): inconclusive",
+            ),
+        ] {
+            let test = builder.test("t", &exploration);
+            let said = format!("{} {}: {}", letter(&test.verdict), result(&test), test.verdict.name());
+            assert_eq!(said, expected);
+        }
+        assert_eq!((letter(&Verdict::Bug), Verdict::Bug.name()), ("F", "bug"));
+    }
+}

@@ -1,0 +1,174 @@
+//! The report of a run in several formats, one file each. A renderer knows the [model](super::model) and nothing of
+//! what lies below it.
+//!
+//! - [`text`]: for reading.
+//! - [`libtest`]: as Rust's test harness, in lines or in letters.
+//! - [`json`]: for programs, at the end of the run.
+//! - [`bug`], [`log`]: what the first two say of a bug.
+
+pub mod bug;
+pub mod json;
+pub mod libtest;
+pub mod log;
+pub mod text;
+
+use super::model::{IgnoredTest, RunHeader, RunReport, TestReport};
+use crate::words::counted;
+use std::io::{self, Write};
+
+/// Reports a run while it goes on. The methods are called in the order in which they stand here, those about a test
+/// for one test after the other; each writes what is due by then.
+pub trait Renderer {
+    fn run_started(&mut self, _out: &mut dyn Write, _run: &RunHeader) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn test_started(&mut self, _out: &mut dyn Write, _name: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The test that was started is not run.
+    fn test_ignored(&mut self, _out: &mut dyn Write, _test: &IgnoredTest) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn test_finished(&mut self, _out: &mut dyn Write, _test: &TestReport) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn run_finished(&mut self, out: &mut dyn Write, run: &RunReport) -> io::Result<()>;
+}
+
+/// What a renderer has to know beside the report.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RenderOptions {
+    /// The module is a test binary of cargo.
+    pub harness: bool,
+    /// Show the whole log of a failing iteration.
+    pub verbose: bool,
+    /// Show what passing tests print in their first iteration.
+    pub nocapture: bool,
+}
+
+/// A format.
+pub struct RendererEntry {
+    pub name: &'static str,
+    /// Another name.
+    pub alias: Option<&'static str>,
+    /// For the help text and the documentation.
+    pub doc: &'static str,
+    /// Whether its readers are programs, which want nothing else on the terminal.
+    pub for_programs: bool,
+    pub make: fn(&RenderOptions) -> Box<dyn Renderer>,
+}
+
+/// All formats. The command line and the documentation read this table.
+pub static RENDERERS: &[RendererEntry] = &[
+    RendererEntry {
+        name: "text",
+        alias: Some("pretty"),
+        doc: "For reading; libtest for a test binary of cargo",
+        for_programs: false,
+        make: |options| match options.harness {
+            true => Box::new(libtest::Libtest::lines(*options)),
+            false => Box::new(text::Text::new(*options)),
+        },
+    },
+    RendererEntry {
+        name: "terse",
+        alias: None,
+        doc: "As text; one character for each test of a test binary of cargo",
+        for_programs: false,
+        make: |options| match options.harness {
+            true => Box::new(libtest::Libtest::letters(*options)),
+            false => Box::new(text::Text::new(*options)),
+        },
+    },
+    RendererEntry {
+        name: "libtest",
+        alias: None,
+        doc: "One line for each test, as Rust's test harness prints them",
+        for_programs: false,
+        make: |options| Box::new(libtest::Libtest::lines(*options)),
+    },
+    RendererEntry {
+        name: "json",
+        alias: None,
+        doc: "One JSON document at the end",
+        for_programs: true,
+        make: |_| Box::new(json::Json),
+    },
+];
+
+/// The format of a name or of its other name.
+pub fn by_name(name: &str) -> Option<&'static RendererEntry> {
+    RENDERERS.iter().find(|entry| entry.name == name || entry.alias == Some(name))
+}
+
+/// Renderers, each with what it writes to.
+pub struct Outputs(pub Vec<(Box<dyn Renderer>, Box<dyn Write>)>);
+
+impl Outputs {
+    /// Lets all of them do something, and passes on what they have written.
+    ///
+    /// # Errors
+    /// Something cannot be written.
+    pub fn each(
+        &mut self,
+        mut act: impl FnMut(&mut dyn Renderer, &mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for (renderer, out) in &mut self.0 {
+            act(&mut **renderer, &mut **out)?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// The first line of a run for readers.
+fn headline(run: &RunHeader) -> String {
+    let mut bounds = Vec::new();
+    if run.iterations_max != u64::MAX {
+        bounds.push(counted(run.iterations_max, "iteration"));
+    }
+    if let Some(timeout) = run.timeout {
+        bounds.push(format!("{} s", timeout.as_secs_f64()));
+    }
+    let total = run.total_timeout.map(|t| format!("{} s for all", t.as_secs_f64()));
+    let each = (!bounds.is_empty()).then(|| bounds.join(" or ") + " each");
+    let bounds: Vec<String> = each.into_iter().chain(total).collect();
+    format!(
+        ". Testing {}: {}, strategy {}, seed {}, at most {}",
+        run.module,
+        counted(run.tests as u64, "test"),
+        run.strategy,
+        run.seed,
+        bounds.join(", "),
+    )
+}
+
+/// What an interruption left out.
+fn not_run(tests: usize) -> String {
+    match tests {
+        0 => "Interrupted.".into(),
+        n => format!("Interrupted: {} not run.", counted(n as u64, "test")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table that users read names all formats.
+    #[test]
+    fn the_documentation_has_every_format() {
+        let row = |entry: &RendererEntry| {
+            let alias = entry.alias.map_or(String::new(), |alias| format!(", `{alias}`"));
+            format!("| `{}`{alias} | {} |\n", entry.name, entry.doc)
+        };
+        let table: String = RENDERERS.iter().map(row).collect();
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reports.md");
+        let text = std::fs::read_to_string(path).expect("a document");
+        assert!(text.contains(&format!("| `--format` | |\n|---|---|\n{table}\n")), "{table}");
+    }
+}

@@ -1,0 +1,141 @@
+//! The report for a terminal: of each test its bugs, what its iterations were like, and what its verdict does not
+//! say by itself.
+
+use super::{RenderOptions, Renderer, bug, headline, not_run};
+use crate::exit::Exit;
+use crate::report::model::{RunHeader, RunReport, TestReport};
+use crate::results::SearchSummary;
+use crate::statistics::Statistics;
+use crate::words::counted;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// See the module's documentation.
+pub struct Text {
+    options: RenderOptions,
+    /// Whether exploration goes on after a bug.
+    explore: bool,
+}
+
+impl Text {
+    pub fn new(options: RenderOptions) -> Text {
+        Text { options, explore: false }
+    }
+}
+
+impl Renderer for Text {
+    fn run_started(&mut self, out: &mut dyn Write, run: &RunHeader) -> io::Result<()> {
+        self.explore = run.explore;
+        writeln!(out, "{}", headline(run))
+    }
+
+    fn test_started(&mut self, out: &mut dyn Write, name: &str) -> io::Result<()> {
+        writeln!(out, "... Test {name}")
+    }
+
+    fn test_finished(&mut self, out: &mut dyn Write, test: &TestReport) -> io::Result<()> {
+        write!(out, "{}", bug::descriptions(test, self.explore, self.options.verbose))?;
+        match &test.search {
+            Some(search) => write!(out, "{}", search_statistics(&test.statistics, search))?,
+            None => write!(out, "{}", test.statistics)?,
+        }
+        writeln!(out, "{}", Statistics::elapsed(test.schedules(), test.elapsed))?;
+        test.notes.iter().try_for_each(|note| writeln!(out, "... {note}"))
+    }
+
+    fn run_finished(&mut self, out: &mut dyn Write, run: &RunReport) -> io::Result<()> {
+        if let Some(tests) = run.not_run {
+            writeln!(out, ". {}", not_run(tests))?;
+        }
+        writeln!(out, ". {}", conclusion(run))
+    }
+}
+
+/// The last line of a run.
+fn conclusion(run: &RunReport) -> String {
+    let some_of = |verdict: &str| {
+        let names = run.with(verdict);
+        format!("{} of {} tests: {}", names.len(), run.tests.len(), names.join(", "))
+    };
+    match run.exit {
+        Exit::NothingTested => "Nothing was tested: no test met a choice, neither of workers nor of values. \
+                                Does the guest start workers? Do its scheduling points lie within --points \
+                                and the filters?"
+            .into(),
+        Exit::BugFound => format!("Found bugs in {}", some_of("bug")),
+        Exit::Limit => format!("No verdict on {}, for which this tool lacks something", some_of("limit")),
+        Exit::Inconclusive => {
+            format!("Inconclusive: executions did not come to an end in {}", some_of("inconclusive"))
+        }
+        Exit::Interrupted => "No bug found until then.".into(),
+        _ => no_bug(run),
+    }
+}
+
+/// That no test has a bug, and how much is known of that.
+fn no_bug(run: &RunReport) -> String {
+    let proved = run.with("proved").len();
+    let sum = |number: fn(&TestReport) -> u64| run.tests.iter().map(number).sum::<u64>();
+    let schedules = counted(sum(TestReport::schedules), "schedule");
+    let unfinished = sum(|t| t.unfinished.fair + t.unfinished.unfair);
+    let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
+    for assumption in run.tests.iter().filter_map(|t| t.search.as_ref()).flat_map(|s| &s.assumptions) {
+        if !assumptions.contains(assumption) {
+            assumptions.push(assumption.clone());
+        }
+    }
+    let count = counted(run.tests.len() as u64, "test");
+    let what = match proved {
+        0 => format!("No bug found in {count}: {schedules}, {unfinished} unfinished"),
+        n if n == run.tests.len() => format!("Proved: no bug in {count}"),
+        n => format!("No bug found in {count}, {n} of them proved: {schedules}, {unfinished} unfinished"),
+    };
+    format!("{what} ({})", assumptions.join(", "))
+}
+
+/// What the executions of a search were like. Lines that end in a line feed each; no times.
+fn search_statistics(statistics: &Statistics, search: &SearchSummary) -> String {
+    let counts = &search.counts;
+    let mut text = String::from("... Exploration statistics:\n");
+    let mut line = |args: std::fmt::Arguments| writeln!(text, "..... {args}").expect("a String takes all");
+    match search.estimate {
+        Some(estimate) if estimate > counts.executions as f64 => line(format_args!(
+            "Explored {}; there may be about {} in all.",
+            counted(counts.executions, "execution"),
+            rounded(estimate)
+        )),
+        _ => line(format_args!("Explored {}.", counted(counts.executions, "execution"))),
+    }
+    if statistics.buggy > 0 {
+        line(format_args!("Found {} with a bug.", counted(statistics.buggy, "execution")));
+    }
+    if counts.abandoned > 0 {
+        line(format_args!(
+            "Beside these, {} ended at an assumption that does not hold.",
+            counted(counts.abandoned, "execution")
+        ));
+    }
+    if counts.unfinished > 0 {
+        line(format_args!(
+            "Beside these, {} hit the max-steps bound of {}: if they should end, try {}.",
+            counted(counts.unfinished, "execution"),
+            statistics.steps_max.unfair,
+            statistics.raised(false, counts.unfinished, counts.executions)
+        ));
+    }
+    if counts.redundant > 0 {
+        line(format_args!("Cut off {} that were explored elsewhere.", counts.redundant));
+    }
+    if counts.states > 0 {
+        line(format_args!("Saw {} different states.", counts.states));
+    }
+    let ends = counts.executions + counts.abandoned + counts.unfinished + counts.redundant;
+    let per_execution = counts.steps as f64 / ends.max(1) as f64;
+    line(format_args!("Executed {} steps, {per_execution:.1} an execution.", counts.steps));
+    text
+}
+
+/// With two digits that mean something.
+fn rounded(estimate: f64) -> String {
+    if estimate < 1e6 { format!("{estimate:.0}") } else { format!("{estimate:.1e}") }
+}
