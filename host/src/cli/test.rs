@@ -17,6 +17,8 @@ use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coyote_strategies::{self as strategies, by_name};
 use rand::TryRng;
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -85,6 +87,9 @@ pub struct Args {
     /// What is printed
     #[arg(long, value_parser = formats(), default_value = "text", value_name = "FORMAT")]
     format: &'static RendererEntry,
+    /// Write a report as JUnit XML as well
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Print the whole log of a failing iteration
     #[arg(short, long)]
     verbose: bool,
@@ -139,6 +144,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         selected.tests.retain(|t| t.test.name == frontier.test());
     }
     check_directories(args, searching, &settings)?;
+    let mut outputs = outputs(args, harness)?;
     let outdir = outdir(args, module);
     let session = Session {
         module,
@@ -159,15 +165,21 @@ pub fn run(args: &Args) -> Result<Exit> {
     };
     // That tests, or all, have nothing to explore is as good as any other success where cargo asks.
     let rules = Rules { fail_fast: args.harness.fail_fast, needs_no_choice: args.runner || harness };
-    run::run(&session, &selected, &rules, &mut outputs(args, harness))
+    run::run(&session, &selected, &rules, &mut outputs)
 }
 
-/// What is printed, and how.
-fn outputs(args: &Args, harness: bool) -> Outputs {
-    let terse = args.harness.quiet.then(|| render::by_name("terse").expect("it is in the table"));
-    let format = terse.unwrap_or(args.format);
+/// What is printed and written, and how.
+fn outputs(args: &Args, harness: bool) -> Result<Outputs> {
+    let named = |name| render::by_name(name).expect("it is in the table");
+    let format = if args.harness.quiet { named("terse") } else { args.format };
     let options = RenderOptions { harness, verbose: args.verbose, nocapture: args.harness.nocapture };
-    Outputs(vec![((format.make)(&options), Box::new(Stdout))])
+    let mut outputs = Outputs(vec![((format.make)(&options), Box::new(Stdout))]);
+    if let Some(path) = &args.junit {
+        // What cannot be written is said before hours of exploration.
+        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        outputs.0.push(((named("junit").make)(&options), Box::new(BufWriter::new(file))));
+    }
+    Ok(outputs)
 }
 
 /// Where traces and logs are written, as the caller can use it. Whoever names the module by an absolute path may

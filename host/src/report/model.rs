@@ -1,6 +1,7 @@
 //! A run of `coyote-wasm test` as its readers get it: plain data, from which every renderer works, and which
 //! `--format json` prints as it is. Field names are part of the interface; what is skipped is not.
 
+use super::frames;
 use super::note::Note;
 use crate::exit::Exit;
 use crate::livelock::Look;
@@ -14,6 +15,7 @@ use crate::verdict::{Unfinished, Verdict};
 use coyote_instrumenter::Location;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 /// What is known before the first test.
@@ -231,14 +233,20 @@ impl BugReport {
         self.kind == BugKind::Limit
     }
 
-    /// The line of the guest's own source that it is about: where the worker is that did it, else the first one;
-    /// of a block that nobody has an eye on, where it was allocated.
+    /// The line of the guest's own source that it is about: where the worker is that did it, else the first one that
+    /// has not ended; of a leak, where the block was allocated. Files below the current directory come first.
     pub fn place(&self) -> Option<&SourceFrame> {
         let culprit = self.workers.iter().find(|worker| worker.culprit);
         let allocated = self.block.as_ref().and_then(|block| block.allocated.as_ref());
         let stacks = culprit.into_iter().chain(&self.workers).map(|worker| &worker.stack);
         let mut stacks = stacks.chain(allocated.map(|call| &call.stack));
-        stacks.find_map(|stack| super::frames::own(stack).find(|f| f.file.is_some() && f.line.is_some()))
+        let known = |frame: &&SourceFrame| frame.file.is_some() && frame.line.is_some();
+        let near =
+            |frame: &&SourceFrame| frame.file.as_ref().is_some_and(|file| Path::new(file).is_relative());
+        stacks.find_map(|stack| {
+            let own = || frames::own(stack).filter(known);
+            own().find(near).or_else(|| own().next())
+        })
     }
 }
 

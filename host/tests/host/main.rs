@@ -6,6 +6,7 @@
 //! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
 //! - [`traces`]: of the library, reworded, of older versions.
 //! - [`grouping`]: what is one bug is reported once.
+//! - [`reports`]: a run in every format.
 //! - [`results`]: parts of an exploration, put together.
 //! - [`lenient`]: traces of programs that were edited since.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
@@ -66,6 +67,7 @@ mod process;
 mod published;
 mod readme;
 mod relation;
+mod reports;
 mod results;
 mod runtime;
 mod rust_limits;

@@ -3,11 +3,14 @@
 //!
 //! - [`text`]: for reading.
 //! - [`libtest`]: as Rust's test harness, in lines or in letters.
-//! - [`json`]: for programs, at the end of the run.
+//! - [`json`], [`junit`]: for programs, at the end of the run.
+//! - [`github`]: another report, and annotations of GitHub Actions.
 //! - [`bug`], [`log`]: what the first two say of a bug.
 
 pub mod bug;
+pub mod github;
 pub mod json;
+pub mod junit;
 pub mod libtest;
 pub mod log;
 pub mod text;
@@ -97,6 +100,20 @@ pub static RENDERERS: &[RendererEntry] = &[
         doc: "One JSON document at the end",
         for_programs: true,
         make: |_| Box::new(json::Json),
+    },
+    RendererEntry {
+        name: "junit",
+        alias: None,
+        doc: "One JUnit XML document at the end; --junit FILE writes it beside another format",
+        for_programs: true,
+        make: |_| Box::new(junit::Junit),
+    },
+    RendererEntry {
+        name: "github",
+        alias: None,
+        doc: "As text, and an annotation of GitHub Actions for each bug",
+        for_programs: false,
+        make: |options| Box::new(github::Github::beside((RENDERERS[0].make)(options))),
     },
 ];
 

@@ -1,0 +1,91 @@
+//! JUnit XML, as CI services read it: one suite with the module's tests.
+//!
+//! A bug is a failure, whose type is its kind. A test without a verdict has not passed and is not known to be wrong: it
+//! is an error, of the type `inconclusive` or `limit`. What a harness ignores is skipped. Every test has its verdict as
+//! a property, which tells a proof from what was only tried.
+
+use super::{Renderer, bug};
+use crate::report::model::{RunReport, TestReport};
+use crate::verdict::Verdict;
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// See the module's documentation.
+pub struct Junit;
+
+impl Renderer for Junit {
+    fn run_finished(&mut self, out: &mut dyn Write, run: &RunReport) -> io::Result<()> {
+        report(run).serialize(out).map_err(io::Error::other)
+    }
+}
+
+fn report(run: &RunReport) -> Report {
+    let header = &run.header;
+    let module = stable_name(&header.module);
+    let mut suite = TestSuite::new(module);
+    suite.set_time(run.elapsed);
+    for (name, value) in [
+        ("version", header.version),
+        ("module", &header.module),
+        ("strategy", &header.strategy),
+        ("seed", &header.seed.to_string()),
+    ] {
+        suite.add_property(Property::new(name, value));
+    }
+    for test in &run.tests {
+        let mut case = case(module, &test.name, status(test, header.explore));
+        case.set_time(test.elapsed);
+        case.add_property(Property::new("verdict", test.verdict.name()));
+        case.add_property(Property::new("extent", &test.extent));
+        if !test.notes.is_empty() {
+            let notes: Vec<String> = test.notes.iter().map(ToString::to_string).collect();
+            case.set_system_out(notes.join("\n"));
+        }
+        suite.add_test_case(case);
+    }
+    for test in &run.ignored {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(&test.reason);
+        suite.add_test_case(case(module, &test.name, status));
+    }
+    let mut report = Report::new("coyote-wasm");
+    report.set_time(run.elapsed);
+    report.add_test_suite(suite);
+    report
+}
+
+/// A module's name by which CI services know it again: of `target/queue-0123456789abcdef.wasm`, which cargo names by
+/// what it was built from, `queue`.
+fn stable_name(module: &str) -> &str {
+    let stem = Path::new(module).file_stem().and_then(|stem| stem.to_str()).unwrap_or(module);
+    let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    stem.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(stem, |(name, _)| name)
+}
+
+fn case(module: &str, name: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(name, status);
+    case.set_classname(module);
+    case
+}
+
+fn status(test: &TestReport, explore: bool) -> TestCaseStatus {
+    let (kind, of, message) = match &test.verdict {
+        Verdict::Bug => match test.bugs.iter().find(|bug| !bug.is_limit()) {
+            Some(bug) => (NonSuccessKind::Failure, bug.kind.name(), bug.message.clone()),
+            None => (NonSuccessKind::Failure, "bug", "a bug was found before".into()),
+        },
+        Verdict::Limit(limits) => (NonSuccessKind::Error, "limit", limits.join("; ")),
+        Verdict::Inconclusive { what, .. } => (NonSuccessKind::Error, "inconclusive", what.clone()),
+        Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound => {
+            return TestCaseStatus::success();
+        }
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(of).set_message(message);
+    let description = bug::descriptions(test, explore, false);
+    if !description.is_empty() {
+        status.set_description(description);
+    }
+    status
+}
