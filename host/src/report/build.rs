@@ -8,7 +8,7 @@ use super::model::{
 use super::note;
 use crate::livelock::{Livelock, Spin};
 use crate::results::{BlockEvent, FoundBug, TestResult};
-use crate::symbols::Symbols;
+use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
 use std::path::Path;
 
@@ -65,6 +65,7 @@ impl Builder<'_> {
             trace: found.path.display().to_string(),
             log: None,
             replay_command: format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path)),
+            place: self.place(found),
             workers: workers.collect(),
             block: post_mortem.block.as_ref().map(|block| BlockReport {
                 address: block.address,
@@ -78,6 +79,21 @@ impl Builder<'_> {
             timeline: self.timeline(&found.trace.decisions),
             lacks_lines: self.symbols.lacks_lines(),
         }
+    }
+
+    /// Where those are who did it, or whom all others wait for; of a leak, where the block was allocated. A function
+    /// whose source lies below the current directory says more than one of a library that it calls.
+    fn place(&self, found: &FoundBug) -> Option<SourceFrame> {
+        let parties = found.trace.header.identity.iter().flat_map(|identity| &identity.parties);
+        let allocated = found.post_mortem.block.iter().filter_map(|block| block.allocated.as_ref());
+        let stacks = parties.map(|party| &party.stack).chain(allocated.map(|event| &event.stack));
+        let mut stacks = stacks.chain(found.post_mortem.workers.iter().map(|worker| &worker.stack));
+        stacks.find_map(|stack| {
+            let stack = frames::of(stack, self.symbols);
+            let known = || frames::own(&stack).filter(|frame| frame.file.is_some() && frame.line.is_some());
+            let is_near = |file: &String| Path::new(file).is_relative();
+            known().find(|frame| frame.file.as_ref().is_some_and(is_near)).or_else(|| known().next()).cloned()
+        })
     }
 
     fn call(&self, event: &BlockEvent) -> BlockCall {

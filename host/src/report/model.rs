@@ -1,7 +1,6 @@
 //! A run of `coyote-wasm test` as its readers get it: plain data, from which every renderer works, and which
 //! `--format json` prints as it is. Field names are part of the interface; what is skipped is not.
 
-use super::frames;
 use super::note::Note;
 use crate::exit::Exit;
 use crate::livelock::Look;
@@ -15,7 +14,6 @@ use crate::verdict::{Unfinished, Verdict};
 use coyote_instrumenter::Location;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 /// What is known before the first test.
@@ -126,6 +124,9 @@ pub struct BugReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
     pub replay_command: String,
+    /// The line of the guest's own source that it is about, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<SourceFrame>,
     /// Those that have not ended.
     pub workers: Vec<WorkerReport>,
     /// Only for memory errors.
@@ -231,22 +232,6 @@ impl BugReport {
     /// Whether it is a limit of this tool, so that there is no verdict.
     pub fn is_limit(&self) -> bool {
         self.kind == BugKind::Limit
-    }
-
-    /// The line of the guest's own source that it is about: where the worker is that did it, else the first one that
-    /// has not ended; of a leak, where the block was allocated. Files below the current directory come first.
-    pub fn place(&self) -> Option<&SourceFrame> {
-        let culprit = self.workers.iter().find(|worker| worker.culprit);
-        let allocated = self.block.as_ref().and_then(|block| block.allocated.as_ref());
-        let stacks = culprit.into_iter().chain(&self.workers).map(|worker| &worker.stack);
-        let mut stacks = stacks.chain(allocated.map(|call| &call.stack));
-        let known = |frame: &&SourceFrame| frame.file.is_some() && frame.line.is_some();
-        let near =
-            |frame: &&SourceFrame| frame.file.as_ref().is_some_and(|file| Path::new(file).is_relative());
-        stacks.find_map(|stack| {
-            let own = || frames::own(stack).filter(known);
-            own().find(near).or_else(|| own().next())
-        })
     }
 }
 

@@ -1,11 +1,10 @@
 //! What an exploration found out about a test: plain data, which can be stored, sent and added up.
 //!
 //! [`TestResult::absorb`] takes over one iteration, [`TestResult::merge`] what another exploration of the same test
-//! found in other iterations. Both may come in any order and grouping: the result is the same. So the iterations
-//! of a sampler that goes on after bugs can be shared out, and their results put together, as if one exploration
-//! had executed them all. What is compared to say so are all fields but the time; a few things are of an exploration
-//! and not of its iterations, and so differ: where it *stopped* at a bug, what lies behind it was not counted; with
-//! `--heap-points shared` what an iteration begins with depends on those before it in the same exploration.
+//! found in other iterations. Both give the same answer in any order and grouping, so the iterations of a sampler can be
+//! shared out, and the results put together, as if one exploration had executed all of them. This does not hold for
+//! explorations that stop at a bug, since what lies behind it is not counted, nor with `--heap-points shared`, where an
+//! iteration begins with what those before it in the same exploration found out.
 //!
 //! - [`bug`]: a found bug, and what makes two the same.
 //! - [`indices`]: which iterations a result speaks of.

@@ -54,7 +54,7 @@ fn annotations(test: &TestReport) -> Vec<String> {
             true => ("warning", format!("no verdict on test {}", test.name)),
             false => ("error", format!("{} in test {}", bug.kind.name(), test.name)),
         };
-        command(level, bug.place(), &title, &message)
+        command(level, bug.place.as_ref(), &title, &message)
     });
     let without_verdict = match &test.verdict {
         Verdict::Inconclusive { what, .. } => Some(what.clone()),
