@@ -297,7 +297,11 @@ mod tests {
                 match rng.below(5) {
                     0..=2 => {
                         let length = 1 + rng.below(16) as usize;
-                        let at = rng.below((size - length) as u64) as usize;
+                        let at = match rng.one_in(2) {
+                            // Across a boundary, or up to one.
+                            true => CHUNK * (1 + rng.below(4) as usize) - 1 - rng.below(15) as usize,
+                            false => rng.below((size - length) as u64) as usize,
+                        };
                         // Few values, so that states come up again.
                         memory[at..at + length].fill(rng.below(2) as u8);
                         if rng.one_in(4) {
