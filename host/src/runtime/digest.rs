@@ -61,6 +61,8 @@ impl Runtime {
                 path: _,
                 key: _,
                 handle: _,
+                // Their keys say whose they are, and nobody leaves the list.
+                children: _,
                 // For reports.
                 name: _,
                 next_name: _,
@@ -69,7 +71,6 @@ impl Runtime {
                 waiting,
                 wake,
                 detached,
-                children,
                 atomic_depth,
                 atomic_ticks,
                 // An event of the heap. What matters is whether the block is still there.
@@ -85,7 +86,7 @@ impl Runtime {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached);
-                (at, children, atomic_depth, atomic_ticks, own_word, random, idle_steps).hash(h);
+                (at, atomic_depth, atomic_ticks, own_word, random, idle_steps).hash(h);
                 (standing, operation.kind, operation.site).hash(h);
                 request.hash(h);
             });
