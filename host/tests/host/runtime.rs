@@ -237,6 +237,20 @@ fn states() -> Vec<(&'static str, Runtime)> {
                 r.fire(FIRST);
             }),
         ),
+        (
+            "a timer that began before time passed",
+            changed(|r| {
+                execute(r, FIRST, timed(10_000), &[]);
+                r.read_clock_ns(SECOND);
+            }),
+        ),
+        (
+            "one that began after that",
+            changed(|r| {
+                r.read_clock_ns(SECOND);
+                execute(r, FIRST, timed(10_000), &[]);
+            }),
+        ),
         ("the clock", changed(|r| _ = r.read_clock_ns(FIRST))),
         ("read by another", changed(|r| _ = r.read_clock_ns(SECOND))),
         (
