@@ -138,6 +138,19 @@
   (func (export "coyote.test.use-after-free.stack_of_another")
     (drop (i32.load (call $run_on_freed_stack))))
 
+  ;; A block that ends where the worker's own stack begins, and one that begins where it ends.
+  (func (export "coyote.test.use-after-free.below_own_stack") (local $freed i32) (local $low i32)
+    (local.set $freed (call $freed))
+    (local.set $low (i32.add (local.get $freed) (i32.const 24)))
+    (call $join
+      (call $spawn
+        (i32.const 0) (local.get $freed) (local.get $low) (i32.add (local.get $low) (i32.const 0x200)))))
+  (func (export "coyote.test.use-after-free.above_own_stack") (local $freed i32)
+    (local.set $freed (call $freed))
+    (call $join
+      (call $spawn
+        (i32.const 0) (local.get $freed) (i32.sub (local.get $freed) (i32.const 0x200)) (local.get $freed))))
+
   ;; Who was woken has read before, and whoever woke it may free the memory.
   (func $waits (param $address i32)
     (drop (call $futex_wait (local.get $address) (i32.const 0) (i64.const -1))))
