@@ -434,6 +434,8 @@ impl Owners {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::{AtExit, Faults, Request, Start};
+    use coyote_strategies::Operation;
 
     /// Owners of one worker that has begun so many segments.
     fn after(segments: u32) -> (Owners, Vec<u8>) {
@@ -454,6 +456,29 @@ mod tests {
             assert_eq!(owners.touch(&mut table, &Runtime::default(), WorkerId(0), touch), shared);
             assert_eq!(owners.take_grown().0.contains(&1), shared, "after {segments} segments");
         }
+    }
+
+    /// What the worker that has memory wrote itself, it was not given.
+    #[test]
+    fn states_are_equal_whether_memory_was_read_before_it_was_written() {
+        let start = Start { entry: 0, a: 0, b: 0, stack: None };
+        let mut runtime = Runtime::new(start, AtExit::Wait, true, Faults::default());
+        runtime.announce(WorkerId(0), Operation::START, Request::Spawn(start));
+        runtime.perform(WorkerId(0), &[], &mut |_, _| None);
+        let digest = |accesses: &[bool]| {
+            let (mut owners, mut table) = after(1);
+            let touch = |write| Touch { address: 0x40, bytes: 4, write };
+            owners.touch(&mut table, &runtime, WorkerId(0), touch(true));
+            owners.begin_segment(WorkerId(0), 1);
+            owners.begin_segment(WorkerId(1), 0);
+            for write in accesses {
+                assert!(!owners.touch(&mut table, &runtime, WorkerId(1), touch(*write)));
+            }
+            owners.digest(&table)
+        };
+        let (read, write) = (false, true);
+        assert_eq!(digest(&[read, write]), digest(&[write]));
+        assert_ne!(digest(&[read]), digest(&[write]));
     }
 
     #[test]

@@ -249,6 +249,41 @@ fn memory_is_handed_over_to_new_workers_alone() {
     check("taken_back", None, Some(Fault::AlwaysHandedOver));
 }
 
+/// What several workers have read is shared as soon as one of them writes it, or frees it, even if no schedule of
+/// fewer points has another access after that.
+#[test]
+fn what_several_have_read_is_shared_by_who_changes_it() {
+    for test in ["read_and_written", "read_and_freed"] {
+        let all = with_all(OWNERS, test);
+        assert!(all.len() > 1, "{test}");
+        assert_eq!(with_shared(OWNERS, test, None, None, true).ends, all, "{test}");
+    }
+}
+
+/// Who wrote is not forgotten when somebody else has it. A search that tries one order of two reads finds out from it
+/// that a third worker's read is in a race with the write.
+#[test]
+fn what_was_handed_over_keeps_its_writer() {
+    let artifact = compile(OWNERS, HeapPoints::All, None);
+    let all = guest::with(&artifact, "handed_on", &guest::settings(), |e| search::distinct(e, &mut end));
+    assert_eq!(all.len(), 2, "{all:?}");
+    let options = Options { footprints: true, ..options(HeapPoints::Shared) };
+    let artifact = guest::compile(&wat::parse_str(OWNERS).unwrap(), &options).unwrap();
+    guest::with(&artifact, "handed_on", &guest::settings(), |execution| {
+        let (mut ends, mut shared) = (BTreeSet::new(), Granules::default());
+        loop {
+            execution.share(Sharing::Only(Arc::new(shared.clone())));
+            search::exhaust("dpor", execution, |execution, outcome| _ = ends.insert(end(execution, outcome)));
+            let more = execution.take_grown();
+            if more.0.is_empty() {
+                break;
+            }
+            shared.0.extend(more.0);
+        }
+        assert_eq!(ends, all);
+    });
+}
+
 /// Repeats are what finds the race in the first iteration: what it knows at first has no points.
 #[test]
 fn an_iteration_that_finds_sharing_is_repeated_with_it() {

@@ -3,14 +3,17 @@
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
   (import "coyote" "join" (func $join (param i32)))
   (import "coyote" "yield" (func $yield))
+  (import "coyote" "semaphore_wait" (func $wait (param i32 i64) (result i32)))
+  (import "coyote" "semaphore_post" (func $post (param i32) (result i32)))
   (import "wasi_snapshot_preview1" "random_get" (func $random_get (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
   (memory (export "memory") 1)
   (data (i32.const 0x800) "\00\10\00\00\01\00\00\00")
-  (table 19 funcref)
+  (table 25 funcref)
   (elem (i32.const 0) $reads_twice $random $writes_twice $prints $waits $uses_block $uses_block_again
     $uses_stale_block $spins $sets_flag $reads_owned $publishes $reads_owned $publishes_first $announces $frees_announced
-    $reads_across $writes_beyond $uses_given)
+    $reads_across $writes_beyond $uses_given $posts_between_reads $waits_and_writes $waits_and_frees
+    $posts_and_writes $joins_and_reads $waits_and_reads)
 
   ;; An allocator of one free block of 128 bytes, and more behind 0x8000.
   (func $malloc (param i32) (result i32) (local $p i32)
@@ -46,6 +49,30 @@
     (i64.store (i32.const 0x2040) (i64.load (i32.const 0x103c))))
   (func $writes_beyond (param i32)
     (i32.store (i32.const 0x1040) (i32.const 1)))
+
+  ;; Its second read belongs to the step that posts: whoever waits for that comes after both, as long as the
+  ;; cell is no point.
+  (func $posts_between_reads (param $cell i32)
+    (drop (i32.load (local.get $cell)))
+    (drop (call $post (i32.const 0x500)))
+    (i32.store (i32.const 0x2000) (i32.load (local.get $cell))))
+  (func $waits_and_writes (param $cell i32)
+    (drop (call $wait (i32.const 0x500) (i64.const -1)))
+    (drop (i32.load (local.get $cell)))
+    (i32.store (local.get $cell) (i32.const 1)))
+  (func $waits_and_frees (param $block i32)
+    (drop (call $wait (i32.const 0x500) (i64.const -1)))
+    (drop (i32.load (local.get $block)))
+    (call $free (local.get $block)))
+  (func $posts_and_writes (param i32)
+    (drop (call $post (i32.const 0x500)))
+    (i32.store (i32.const 0x1000) (i32.const 1)))
+  (func $joins_and_reads (param $worker i32)
+    (call $join (local.get $worker))
+    (drop (i32.load (i32.const 0x1000))))
+  (func $waits_and_reads (param i32)
+    (drop (call $wait (i32.const 0x500) (i64.const -1)))
+    (i32.store (i32.const 0x2000) (i32.load (i32.const 0x1000))))
 
   ;; A cell that was written before.
   (func $uses_given (param i32)
@@ -112,6 +139,14 @@
     (call $join (local.get $first))
     (call $join (local.get $second)))
 
+  (func $both_with (param $a i32) (param $b i32) (param $argument i32) (local $first i32) (local $second i32)
+    (local.set $first
+      (call $spawn (local.get $a) (local.get $argument) (i32.const 0) (i32.const 0)))
+    (local.set $second
+      (call $spawn (local.get $b) (local.get $argument) (i32.const 0) (i32.const 0)))
+    (call $join (local.get $first))
+    (call $join (local.get $second)))
+
   (func (export "coyote.test.host_writes") (call $both (i32.const 0) (i32.const 1)))
   (func (export "coyote.test.host_reads") (call $both (i32.const 2) (i32.const 3)))
   (func (export "coyote.test.futex") (call $both (i32.const 2) (i32.const 4)))
@@ -140,5 +175,17 @@
     (i32.store (i32.const 0x404) (i32.const 64))
     (drop (call $malloc (i32.const 128)))
     (call $both (i32.const 14) (i32.const 15)))
+  ;; Two workers read it before one of them writes it, or frees it.
+  (func (export "coyote.test.read_and_written")
+    (call $both_with (i32.const 19) (i32.const 20) (i32.const 0x1000)))
+  (func (export "coyote.test.read_and_freed")
+    (call $both_with (i32.const 19) (i32.const 21) (call $malloc (i32.const 128))))
+  ;; One worker reads what another one wrote that it joined; a third one reads it without being ordered.
+  (func (export "coyote.test.handed_on") (local $writer i32) (local $after i32) (local $beside i32)
+    (local.set $writer (call $spawn (i32.const 22) (i32.const 0) (i32.const 0) (i32.const 0)))
+    (local.set $after (call $spawn (i32.const 23) (local.get $writer) (i32.const 0) (i32.const 0)))
+    (local.set $beside (call $spawn (i32.const 24) (i32.const 0) (i32.const 0) (i32.const 0)))
+    (call $join (local.get $after))
+    (call $join (local.get $beside)))
   (func (export "coyote.test.spin") (call $both (i32.const 8) (i32.const 9)))
   (func (export "coyote.test.readers") (call $both (i32.const 12) (i32.const 12))))
