@@ -25,8 +25,9 @@ impl Runtime {
             rwlocks,
             semaphores,
             barriers,
-            condvars,
-            futexes,
+            // Who stands in a queue says so as a worker.
+            condvars: _,
+            futexes: _,
             clock,
             faults,
             own_word,
@@ -107,23 +108,14 @@ impl Runtime {
             sum = sum.wrapping_add(part(9, &|h| (address, semaphore).hash(h)));
         }
         for (address, barrier) in barriers.iter() {
+            // So does who has arrived.
             sum = sum.wrapping_add(part(10, &|h| (address, barrier.count).hash(h)));
-            for w in &barrier.arrived {
-                sum = sum.wrapping_add(part(11, &|h| (address, key(*w)).hash(h)));
-            }
         }
         // Within an atomic function only who is in it goes on.
         let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
         sum = sum.wrapping_add(part(12, &|h| {
             (faults, over, assumed_away, alone, own_word, harness).hash(h);
         }));
-        for (class, queues) in [(3, condvars), (4, futexes)] {
-            for (address, queue) in queues.iter() {
-                for w in queue.waiters() {
-                    sum = sum.wrapping_add(part(class, &|h| (address, key(*w)).hash(h)));
-                }
-            }
-        }
         sum = sum.wrapping_add(files.digest());
         sum = sum.wrapping_add(u128::from(heap.digest()));
         if *tells_time {
