@@ -124,6 +124,16 @@ impl Clock {
 mod tests {
     use super::*;
 
+    /// Which of two began first is no part of a fingerprint, so that it may decide nothing.
+    #[test]
+    fn equal_deadlines_come_by_handle() {
+        for order in [[0, 1], [1, 0]] {
+            let mut clock = Clock::default();
+            order.iter().for_each(|n| clock.start(WorkerId(*n), 7 - n, 5));
+            assert_eq!((clock.fire(), clock.fire()), (Some(WorkerId(1)), Some(WorkerId(0))), "{order:?}");
+        }
+    }
+
     #[test]
     fn a_timeout_in_ages_never_comes() {
         let mut clock = Clock::default();
