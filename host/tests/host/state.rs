@@ -6,7 +6,8 @@ use coyote_wasm::execution::Execution;
 use coyote_wasm::machine::conductor::Choice;
 use coyote_wasm::machine::stack::RED_ZONE;
 use coyote_wasm::outcome::Outcome;
-use coyote_wasm::strategies::{Iteration, RandomWalk, System};
+use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Status, System};
+use std::collections::BTreeSet;
 
 /// What an iteration leaves behind.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,6 +68,7 @@ fn the_next_iteration_sees_no_change() {
         // The first call through the table; the second after table.init wrote another function.
         ("elem_drop", &[1, 2]),
         ("table_set", &[1, 2]),
+        ("table_set_after_setup", &[31]),
         // Size before, result of the growth, size after, a call of what it was filled with.
         ("table_grow", &[4, 4, 7, 2]),
         ("table_fill", &[1, 2]),
@@ -119,6 +121,47 @@ fn iterations_of_two_kinds_do_not_meet() {
             assert!((10..=30).contains(&changing), "{test}: {changing} of 40 iterations change something");
         });
     }
+}
+
+/// Which values a step has is a part of the state that it stands in, before it is complete.
+#[test]
+fn a_step_that_waits_for_values_is_a_state_of_its_own() {
+    let artifact = guest::from_text(
+        r#"(module
+  (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+  (import "coyote" "futex_wait" (func $wait (param i32 i32 i64) (result i32)))
+  (import "coyote" "futex_notify" (func $notify (param i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (table 1 funcref) (elem (i32.const 0) $waits)
+  (func $waits (param i32) (drop (call $wait (i32.const 0x800) (i32.const 0) (i64.const -1))))
+  (func $create (drop (call $spawn (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0))))
+  (func (export "coyote.test.t")
+    (call $create) (call $create) (call $create)
+    (drop (call $notify (i32.const 0x800) (i32.const 2)))))"#,
+    );
+    guest::with(&artifact, "t", &guest::settings(), |execution| {
+        execution.begin().unwrap();
+        let mut prints = Vec::new();
+        // All others wait before the first worker goes on.
+        while execution.status() == Status::Ready {
+            let last = *execution.view().enabled.last().unwrap();
+            prints.push(execution.fingerprint());
+            execution.step(Pick::Step(last));
+        }
+        assert_eq!(execution.status(), Status::Choosing { bound: 3 });
+        prints.push(execution.fingerprint());
+        let snapshot = execution.snapshot();
+        for value in 0..3 {
+            execution.restore(&snapshot);
+            assert_eq!(execution.status(), Status::Choosing { bound: 3 });
+            assert_eq!(prints.last(), Some(&execution.fingerprint()));
+            execution.choose(value);
+            assert_eq!(execution.status(), Status::Choosing { bound: 2 });
+            prints.insert(0, execution.fingerprint());
+        }
+        let different: BTreeSet<u128> = prints.iter().copied().collect();
+        assert_eq!(different.len(), prints.len());
+    });
 }
 
 /// The end of a test whose worker wrote a byte so far below its stack pointer, and is suspended there.

@@ -12,6 +12,9 @@
   (global $own (mut i32) (i32.const 10))
   (global $exported (export "exported") (mut i32) (i32.const 20))
   (global $reference (mut funcref) (ref.func $one))
+  (global $set_up (mut i32) (i32.const 30))
+
+  (func (export "coyote.setup") (global.set $set_up (i32.const 31)))
 
   (func $one (result i32) (i32.const 1))
   (func $two (result i32) (i32.const 2))
@@ -46,6 +49,12 @@
     (table.set $t (i32.const 0) (ref.func $two))
     (call $yield)
     (i32.store (i32.const 0x804) (call $call (i32.const 0))))
+
+  (func (export "coyote.test.table_set_after_setup")
+    (i32.store (i32.const 0x800) (global.get $set_up))
+    (global.set $set_up (i32.const 32))
+    (call $yield)
+    (table.set $t (i32.const 0) (ref.func $two)))
 
   (func (export "coyote.test.table_grow")
     (i32.store (i32.const 0x800) (table.size $t))
