@@ -1,7 +1,8 @@
 //! The runtime's state and steps, one by one, without a guest: what its fingerprint distinguishes, and what
 //! each operation says that it touches.
 
-use coyote_wasm::runtime::files::Files;
+use coyote_abi::file::CALLS;
+use coyote_wasm::runtime::files::{Call, Files, Served};
 use coyote_wasm::runtime::heap::Heap;
 use coyote_wasm::runtime::{AtExit, Faults, Lock, Performed, Place, Request, Runtime, Start, Stream};
 use coyote_wasm::strategies::Class::{
@@ -83,6 +84,14 @@ fn changed(change: impl FnOnce(&mut Runtime)) -> Runtime {
     runtime
 }
 
+/// A file function is called with the root directory and a path, if it has one.
+fn file_call(runtime: &mut Runtime, name: &str, path: &str) {
+    let function = CALLS.iter().find(|call| call.name == name).unwrap();
+    let call = Call { function, numbers: vec![3], inputs: vec![path.into()], room: 0 };
+    let served = runtime.file_call(Some(FIRST), &call);
+    assert!(matches!(&served, Served::Here(answer) if answer.error.is_none()), "{name}: {served:?}");
+}
+
 const RECURSIVE: u32 = 1;
 const MUTEX: Lock = Lock::Mutex(8);
 
@@ -92,6 +101,7 @@ fn states() -> Vec<(&'static str, Runtime)> {
     let unlock = |class, address| Request::Unlock { place: place(class, address) };
     let timed = |span| Request::Lock { lock: Lock::Semaphore(8), span_ns: Some(span) };
     let futex = Request::FutexWait { address: 8, expected: 0, bytes: 4, span_ns: None };
+    let futex_for = |span| Request::FutexWait { address: 8, expected: 0, bytes: 4, span_ns: Some(span) };
     let condvar = Request::Wait { condvar: 16, mutex: 8, span_ns: None };
     let faulty = |faults: Faults| {
         let mut runtime = Runtime::new(START, AtExit::Wait, true, faults);
@@ -220,6 +230,21 @@ fn states() -> Vec<(&'static str, Runtime)> {
                 execute(r, SECOND, Request::Notify { place, count: 1 }, &[]);
             }),
         ),
+        (
+            "a wait whose time was up at once",
+            changed(|r| {
+                execute(r, FIRST, futex_for(0), &[0]);
+                r.fire(FIRST);
+            }),
+        ),
+        (
+            "which was ended before that",
+            changed(|r| {
+                execute(r, FIRST, futex_for(0), &[0]);
+                let place = place(Class::Futex, 8);
+                execute(r, SECOND, Request::Notify { place, count: 1 }, &[]);
+            }),
+        ),
         ("a condvar is waited for", after(&[lock(MUTEX), condvar])),
         ("a timer", after(&[timed(10)])),
         ("a later timer", after(&[timed(11)])),
@@ -263,6 +288,9 @@ fn states() -> Vec<(&'static str, Runtime)> {
         ("a try that failed for no reason", changed(|r| _ = execute(r, FIRST, try_lock, &[1]))),
         ("a fault more", faulty(Faults { spurious_wakeups: 2, ..Faults::default() })),
         ("of the other kind", faulty(Faults { failing_try_locks: 2, ..Faults::default() })),
+        ("a directory", changed(|r| file_call(r, "path_create_directory", "directory"))),
+        ("another one", changed(|r| file_call(r, "path_create_directory", "other"))),
+        ("a directory is open no more", changed(|r| file_call(r, "fd_close", ""))),
         ("a harness", changed(Runtime::follow_harness)),
         (
             "a harness in its test",
@@ -363,6 +391,25 @@ fn a_reset_leaves_nothing_behind() {
             assert_eq!(format!("{:?}", runtime.view()), format!("{:?}", start.view()), "{name}");
             assert_eq!((runtime.steps(), runtime.progress()), (start.steps(), start.progress()), "{name}");
         }
+    }
+}
+
+/// POSIX leaves open what waits for one condvar with two mutexes mean, if they overlap.
+#[test]
+fn who_waits_for_a_condvar_does_so_with_the_mutex_of_the_others() {
+    let wait = |mutex| Request::Wait { condvar: 16, mutex, span_ns: None };
+    for notified in [false, true] {
+        let mut runtime = three();
+        execute(&mut runtime, FIRST, lock(Lock::Mutex(8)), &[]);
+        assert_eq!(execute(&mut runtime, FIRST, wait(8), &[0]), Performed::Blocked);
+        if notified {
+            let place = place(Condvar, 16);
+            execute(&mut runtime, MAIN, Request::Notify { place, count: 1 }, &[]);
+        }
+        execute(&mut runtime, SECOND, lock(Lock::Mutex(12)), &[]);
+        let performed = execute(&mut runtime, SECOND, wait(12), &[0]);
+        let misused = matches!(&performed, Performed::Bug(bug) if bug.kind.name() == "misuse");
+        assert_eq!(misused, !notified, "{performed:?}");
     }
 }
 
