@@ -11,7 +11,7 @@ use coyote_wasm::machine::conductor::Choice;
 use coyote_wasm::machine::owners::Fault;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::strategies::rng::ChoiceRng;
-use coyote_wasm::strategies::{Iteration, OpKind, RandomWalk};
+use coyote_wasm::strategies::{Iteration, OpKind, Pick, RandomWalk, Status, System, WorkerId};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -281,6 +281,35 @@ fn what_was_handed_over_keeps_its_writer() {
             shared.0.extend(more.0);
         }
         assert_eq!(ends, all);
+    });
+}
+
+/// What was accessed is a part of the state as long as it decides which accesses will be points.
+#[test]
+fn states_differ_by_who_accessed_what() {
+    let text = r#"(module
+  (import "coyote" "choose_bool" (func $choose_bool (result i32)))
+  (import "coyote" "yield" (func $yield))
+  (memory (export "memory") 1)
+  (func (export "coyote.test.t")
+    (if (call $choose_bool) (then (drop (i32.load (i32.const 0x1000)))))
+    (call $yield)))"#;
+    let artifact = compile(text, HeapPoints::Shared, None);
+    guest::with(&artifact, "t", &guest::settings(), |execution| {
+        for (sharing, differ) in [(Sharing::Only(Arc::default()), true), (Sharing::All, false)] {
+            execution.share(sharing);
+            let mut print = |value| {
+                execution.begin().unwrap();
+                while execution.view().workers[0].operation.kind != OpKind::Yield {
+                    execution.step(Pick::Step(WorkerId(0)));
+                    if execution.status() == (Status::Choosing { bound: 2 }) {
+                        execution.choose(value);
+                    }
+                }
+                execution.fingerprint()
+            };
+            assert_eq!(print(0) != print(1), differ);
+        }
     });
 }
 
