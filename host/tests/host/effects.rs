@@ -181,6 +181,28 @@ const PAIRS: &[Pair] = &[
         true,
     ),
     pair(
+        "which of two values a global keeps",
+        "(global $g (mut i32) (i32.const 0))",
+        "(global.set $g (i32.const 1)) (drop (i32.load (i32.const 0x200))) \
+         (call $say (i32.const 0x102) (global.get $g))",
+        "(global.set $g (i32.const 2))",
+        true,
+    ),
+    pair(
+        "what a copy reads is written",
+        "",
+        "(memory.copy (i32.const 0x102) (i32.const 0x200) (i32.const 1))",
+        "(i32.store8 (i32.const 0x200) (i32.const 0x62))",
+        false,
+    ),
+    pair(
+        "the end of a long access is written",
+        "",
+        "(i64.store (i32.const 0x100) (i64.const 0x6161616161616161))",
+        "(i32.store8 (i32.const 0x105) (i32.const 0x62))",
+        false,
+    ),
+    pair(
         "a segment is dropped and read",
         "",
         "(data.drop $bytes)",
