@@ -201,10 +201,8 @@ impl Runtime {
         let worker = self.worker(id);
         if pick == Pick::Step(id) && worker.request == Request::Step {
             let operation = self.pending(id).operation;
-            if operation.kind == OpKind::Start {
-                into.push(Access::new(Class::Birth, Effect::Await, worker.key));
-            }
-            // Nobody knows yet whether a compare-exchange writes.
+            // Nobody knows yet whether a compare-exchange writes. Who exists has been created: its first step is in no
+            // race.
             return into.extend(self.of_memory(id, operation, false).into_iter().flatten());
         }
         let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
