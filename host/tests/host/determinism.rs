@@ -12,7 +12,7 @@ use coyote_wasm::machine::conductor::Looks;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::record::{self, Origin};
 use coyote_wasm::strategies::rng::ChoiceRng;
-use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Replay, Status, System};
+use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Replay, Status, Strategy, System, View};
 use coyote_wasm::trace::Trace;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -346,6 +346,56 @@ fn going_back_to_a_snapshot_is_exact() {
         });
     }
     assert!(restores > 500, "only {restores} snapshots were gone back to");
+}
+
+/// A random walk that relies on being asked only where something can be picked.
+#[derive(Default)]
+struct Trusting(RandomWalk);
+
+impl Strategy for Trusting {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn fair(&self) -> bool {
+        self.0.fair()
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.0.begin(iteration);
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        assert!(view.choices() > 0, "asked after the end");
+        self.0.pick(view)
+    }
+
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
+        self.0.value(bound, view)
+    }
+}
+
+/// Plain accesses end nothing, what comes after them may.
+#[test]
+fn both_ways_end_where_nothing_can_be_picked() {
+    let artifact = guest::from_text(
+        r#"(module
+  (import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
+  (import "coyote" "assume" (func $assume (param i32)))
+  (memory (export "memory") 1)
+  (func $load (drop (i32.load (i32.const 0x800))))
+  (func $lock_one (drop (call $lock (i32.const 0x900) (i64.const -1))))
+  (func (export "coyote.test.deadlock") (call $lock_one) (call $load) (call $lock_one))
+  (func (export "coyote.test.abandoned") (call $load) (call $assume (i32.const 0))))"#,
+    );
+    for expected in ["deadlock", "abandoned"] {
+        guest::with(&artifact, expected, &settings(), |execution| {
+            let iteration = Iteration { seed: 0, index: 0 };
+            let (outcome, mut strategy) = execution.run(Box::new(Trusting::default()), iteration).unwrap();
+            assert_eq!(outcome.describe().0, expected);
+            assert_eq!(execution.run_stepwise(&mut *strategy, iteration, &mut |_| {}).unwrap(), outcome);
+        });
+    }
 }
 
 /// Snapshots from before and after a growth of memory, in any order.
