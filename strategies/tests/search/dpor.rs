@@ -79,6 +79,19 @@ fn all_classes_of_random_programs_once() {
     );
 }
 
+/// Who gives its timer up when it has its lock depends on all other timers; that is no reason not to try it before the
+/// one who had the lock instead.
+#[test]
+fn a_timed_lock_is_in_a_race_with_whoever_had_it_first() {
+    use coyote_strategies::toy::Instruction::*;
+    for span in [1, 2] {
+        let program =
+            vec![vec![LockTimeout(0, 1)], vec![Lock(0), WaitTimeout(0, 0, span)], vec![LockTimeout(0, 2)]];
+        let truth = enumerate(&program, 20_000).unwrap();
+        assert_eq!(flaw(&truth, &run(&mut Dpor::<Toy>::new(None), &program)), None, "{program:?}");
+    }
+}
+
 /// Runs jobs that give work to each other, or are stored and loaded, at random moments.
 pub fn run_in_parts<T: Search<Toy>>(
     program: &Program,

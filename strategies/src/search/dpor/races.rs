@@ -81,7 +81,9 @@ impl<S: System> Dpor<S> {
         announced.clear();
         system.announced(pick, &mut announced);
         if possible || !self.awaits_what_never_came(process(pick), &announced) {
-            announced.retain(|access| possible || access.effect != Effect::Await);
+            // Who is blocked is in a race for what it waits for. What else it will touch, its timer among it, would order
+            // it behind who took that.
+            announced.retain(|access| possible || matches!(access.effect, Effect::Acquire | Effect::Share));
             let start = self.touched.len();
             self.touched.extend(&announced);
             let footprint = start..self.touched.len();
