@@ -4,7 +4,7 @@ use coyote_strategies::search::bounding::Cost;
 use coyote_strategies::search::caching::Caching;
 use coyote_strategies::search::dfs::Dfs;
 use coyote_strategies::search::dpor::Dpor;
-use coyote_strategies::search::{Advance, Search};
+use coyote_strategies::search::{Advance, Counts, Search};
 use coyote_strategies::toy::{Instruction::*, Program, Toy};
 use coyote_strategies::{Access, Event, Pick, Status, System, View};
 // Clocks are banned where choices are made; here time is the result.
@@ -54,9 +54,9 @@ impl System for Again {
     }
 }
 
-/// The median of five runs.
+/// The median of five runs, in seconds, and what each of them counts.
 #[allow(clippy::disallowed_types)]
-fn measure<S: System>(name: &str, system: impl Fn() -> S, new: impl Fn() -> Box<dyn Search<S>>) {
+fn time<S: System>(system: impl Fn() -> S, new: impl Fn() -> Box<dyn Search<S>>) -> (f64, Counts) {
     let mut times = Vec::new();
     let mut counts = None;
     for _ in 0..5 {
@@ -68,7 +68,11 @@ fn measure<S: System>(name: &str, system: impl Fn() -> S, new: impl Fn() -> Box<
         counts = Some(search.counts());
     }
     times.sort_by(f64::total_cmp);
-    let (time, counts) = (times[2], counts.expect("it ran"));
+    (times[2], counts.expect("it ran"))
+}
+
+fn measure<S: System>(name: &str, system: impl Fn() -> S, new: impl Fn() -> Box<dyn Search<S>>) {
+    let (time, counts) = time(system, new);
     let executions = counts.executions as f64;
     println!(
         "{name}: {} executions, {} redundant, {:.2} steps and {:.2} us per execution, {:.0}/s",
@@ -88,11 +92,33 @@ fn dfs<S: System + 'static>() -> Box<dyn Search<S>> {
     Box::new(Dfs::new(Cost::Nothing, None, Caching::Nothing, None))
 }
 
+/// What a step of a long execution costs against one of a short one: 1 if looking for races costs what is
+/// concurrent, whatever was before.
+fn growth(name: &str, program: impl Fn(usize) -> Program) {
+    let step = |length| {
+        let (time, counts) = time(|| Toy::new(program(length)), dpor);
+        time / counts.steps as f64 * 1e6
+    };
+    let (short, long) = (step(400), step(6_400));
+    let ratio = long / short;
+    println!("dpor, {name}: {short:.2} us per step of 400, {long:.2} of 6400: {ratio:.2} times");
+}
+
 fn main() {
     for (workers, times) in [(3, 4), (2, 8)] {
         let program = vec![vec![Rmw(0, 1); times]; workers];
         measure(&format!("dpor, {workers} x {times} RMW"), || Toy::new(program.clone()), dpor);
     }
+    // The second worker begins when the first one has made its steps, meets it in between, or at the end only.
+    growth("one after the other", |length| {
+        vec![[vec![Rmw(1, 1); length / 2], vec![Spawn(1)]].concat(), vec![Rmw(0, 1); length / 2]]
+    });
+    growth("handing over", |length| {
+        let semaphores =
+            |wait, post| [SemaphoreWait(wait), Rmw(1, 1), SemaphorePost(post)].repeat(length / 6);
+        vec![[vec![SemaphorePost(0)], semaphores(0, 1)].concat(), semaphores(1, 0)]
+    });
+    growth("apart", |length| vec![vec![Rmw(0, 1); length / 2], vec![Rmw(1, 1); length / 2]]);
     for depth in [20, 100, 500] {
         // A long beginning, then all orders of 2 x 4 RMW.
         let beginning = [vec![Rmw(1, 1); depth], vec![Spawn(1)], vec![Rmw(0, 1); 4]].concat();

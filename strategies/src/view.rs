@@ -16,7 +16,7 @@ impl WorkerId {
 }
 
 /// What a worker is about to do. Announced before it is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Operation {
     pub kind: OpKind,
     /// Number of the place in the guest's code; [`Operation::NO_SITE`] for a step that has none,

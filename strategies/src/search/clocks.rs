@@ -13,7 +13,7 @@ pub struct Event {
     /// How many events of its process there are up to it.
     pub index: u32,
     /// The event of its process before it.
-    previous: Option<u32>,
+    pub previous: Option<u32>,
     /// Where its clock is.
     row: Range<usize>,
     /// Where its footprint is kept.
@@ -93,9 +93,9 @@ impl Clocks {
         self.last.get(process).copied().flatten().map(|event| event as usize)
     }
 
-    /// The event of the same process before an event.
-    pub fn previous(&self, event: usize) -> Option<usize> {
-        self.events[event].previous.map(|event| event as usize)
+    /// The last events of all processes.
+    pub fn lasts(&self) -> impl Iterator<Item = u32> {
+        self.last.iter().copied().flatten()
     }
 
     /// Whether one event happens before another or is it.

@@ -15,6 +15,7 @@ impl<S: System> Dpor<S> {
     pub(super) fn begin(&mut self, system: &mut S, item: Item) -> Result<Option<Status>, String> {
         self.path.clear();
         self.clocks.clear();
+        self.done.clear();
         self.choices.clear();
         self.sleep.truncate(0);
         self.touched.clear();

@@ -24,6 +24,7 @@
 //! A number may mean another worker in an equivalent execution, where others created theirs first. Here numbers
 //! are compared with those at states of the present path only, and whoever exists at a state has one there.
 
+mod immediate;
 mod items;
 mod livelocks;
 mod races;
@@ -37,7 +38,7 @@ use crate::system::{Access, Decision, Status, System, decide};
 use crate::{Operation, Pick, Standing};
 use races::Scratch;
 use sleep::{Sleep, value};
-use spins::Mark;
+use spins::{Done, Mark};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -107,6 +108,7 @@ pub struct Dpor<S: System> {
     path: Vec<Decision>,
     nodes: Vec<Node<S::Snapshot>>,
     clocks: Clocks,
+    done: Done,
     choices: Vec<Choice>,
     sleep: Sleep,
     /// Footprints of the path's events and of what sleeps.
@@ -136,6 +138,7 @@ impl<S: System> Dpor<S> {
             path: Vec::new(),
             nodes: Vec::new(),
             clocks: Clocks::default(),
+            done: Done::default(),
             choices: Vec::new(),
             sleep: Sleep::default(),
             touched: Vec::new(),
@@ -322,6 +325,7 @@ impl<S: System> Dpor<S> {
         self.nodes[depth].done += 1;
         if self.clocks.events().len() > self.nodes[depth].events {
             let event = self.clocks.pop().expect("there is one");
+            self.done.pop();
             if !self.nodes[depth].unfinished {
                 self.sleep.push(pick, &self.path[origin + 1..=depth], &event, last);
             }

@@ -1,9 +1,10 @@
 //! Races of a step with those before it, and what has to be tried because of them.
 
+use super::immediate::{Immediate, Step};
 use super::sleep::value;
 use super::{Dpor, Node, State};
-use crate::search::clocks::{Clock, process};
-use crate::search::dependence::{Order, order, signature, takes};
+use crate::search::clocks::process;
+use crate::search::dependence::signature;
 use crate::system::{Access, Class, Decision, Effect, System};
 use crate::view::Standing;
 use crate::{Pick, WorkerId};
@@ -12,12 +13,7 @@ use std::ops::Range;
 /// What is computed anew for every step.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// What happens before the step.
-    full: Clock,
-    /// The same without what lies between an Acquire and the Release that the step waited for.
-    held: Clock,
-    /// Events that the step is in a race with.
-    races: Vec<usize>,
+    immediate: Immediate,
     /// For each process the index of its first event among those that a race leaves alone.
     first: Vec<u32>,
     announced: Vec<Access>,
@@ -30,15 +26,15 @@ impl<S: System> Dpor<S> {
         let footprint = self.gather(system);
         let signature = signature(&self.touched[footprint.clone()]);
         let process = process(pick);
-        self.find_races(process, footprint.clone(), signature, last);
+        let step = Step { process, footprint: &self.touched[footprint.clone()], signature, last };
+        self.scratch.immediate.find(&self.clocks, &self.touched, step);
         if !self.replaying {
-            for race in 0..self.scratch.races.len() {
-                self.reverse(self.scratch.races[race], pick, depth + 1..self.path.len());
-            }
+            self.reverse_all(pick, depth + 1..self.path.len());
             self.try_displaced(system, pick, depth, last);
         }
         let decisions = depth..self.path.len();
-        self.clocks.push(process, &self.scratch.full, footprint, signature, decisions);
+        self.clocks.push(process, &self.scratch.immediate.before, footprint, signature, decisions);
+        self.done.push(&self.clocks, self.nodes[depth].operation);
     }
 
     /// Nobody goes on, or only who sleeps or spins. A worker that is still blocked has not executed what it
@@ -84,14 +80,10 @@ impl<S: System> Dpor<S> {
             // Who is blocked is in a race for what it waits for. What else it will touch, its timer among it, would order
             // it behind who took that.
             announced.retain(|access| possible || matches!(access.effect, Effect::Acquire | Effect::Share));
-            let start = self.touched.len();
-            self.touched.extend(&announced);
-            let footprint = start..self.touched.len();
-            self.find_races(process(pick), footprint, signature(&announced), false);
-            for race in 0..self.scratch.races.len() {
-                self.reverse(self.scratch.races[race], pick, 0..0);
-            }
-            self.touched.truncate(start);
+            let signature = signature(&announced);
+            let step = Step { process: process(pick), footprint: &announced, signature, last: false };
+            self.scratch.immediate.find(&self.clocks, &self.touched, step);
+            self.reverse_all(pick, 0..0);
         }
         self.scratch.announced = announced;
     }
@@ -108,48 +100,10 @@ impl<S: System> Dpor<S> {
         })
     }
 
-    /// Computes the clock of a next event and which earlier events it is in an immediate race with: of
-    /// another process, dependent, not ordered through a third event, and not what it had to wait for.
-    ///
-    /// An Acquire happens after the Release that it waited for, and so after everything before that; its
-    /// race is with the Acquire of the former owner.
-    fn find_races(&mut self, process: usize, footprint: Range<usize>, signature: u64, last: bool) {
-        let Scratch { full, held, races, .. } = &mut self.scratch;
-        let accesses = &self.touched[footprint];
-        races.clear();
-        full.set(self.clocks.latest(process));
-        held.set(self.clocks.latest(process));
-        for (i, event) in self.clocks.events().iter().enumerate().rev() {
-            if event.index <= held.get(event.process) {
-                continue;
-            }
-            if event.process == process || !(last || event.signature & signature != 0) {
-                continue;
-            }
-            let earlier = &self.touched[event.footprint.clone()];
-            if event.index <= full.get(event.process) {
-                if takes(earlier, accesses) {
-                    races.push(i);
-                    if order(earlier, accesses) != Order::Changed {
-                        held.join(self.clocks.row(i));
-                    }
-                }
-                continue;
-            }
-            let order = match order(earlier, accesses) {
-                Order::Independent if last => Order::Reversible,
-                order => order,
-            };
-            if order == Order::Independent {
-                continue;
-            }
-            full.join(self.clocks.row(i));
-            if !matches!(order, Order::Handover | Order::Changed) {
-                held.join(self.clocks.row(i));
-            }
-            if matches!(order, Order::Reversible | Order::Changed) {
-                races.push(i);
-            }
+    /// Has `pick` tried before each event that it is in a race with: see [`Dpor::reverse`].
+    fn reverse_all(&mut self, pick: Pick, values: Range<usize>) {
+        for race in 0..self.scratch.immediate.races.len() {
+            self.reverse(self.scratch.immediate.races[race], pick, values.clone());
         }
     }
 
@@ -204,7 +158,7 @@ impl<S: System> Dpor<S> {
                 Cover::Impossible => {}
             }
         }
-        if begins(process(pick), u32::MAX - 1, self.scratch.full.row()) {
+        if begins(process(pick), u32::MAX - 1, self.scratch.immediate.before.row()) {
             match self.look_up(depth, pick, values) {
                 Cover::Covered => return None,
                 Cover::Possible(choice) => candidate = Some(choice),

@@ -22,9 +22,10 @@
 //! chosen in it: then the cycle is executed again by itself as soon as its worker is about to do what it did before.
 
 use super::{Dpor, State};
-use crate::search::clocks::process;
+use crate::search::clocks::{Clocks, process};
 use crate::system::{Decision, Status, System, decide};
 use crate::{Operation, Pick, Standing};
+use std::collections::BTreeMap;
 
 /// So many steps in succession are made before states are compared.
 const RUN_MIN: u32 = 4;
@@ -37,6 +38,60 @@ pub struct Mark {
     /// What the worker was about to do.
     operation: Operation,
     fingerprint: u128,
+}
+
+/// What each process did where on the path, so that a cycle's first step is found without a walk along the path.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// The events, ascending.
+    by_operation: BTreeMap<(usize, Operation), Vec<u32>>,
+    events: Vec<DoneEvent>,
+}
+
+#[derive(Debug)]
+struct DoneEvent {
+    process: usize,
+    operation: Operation,
+    /// The latest event of its process, itself or before, in which values were chosen or after which others
+    /// made steps.
+    mixed: Option<u32>,
+}
+
+impl Done {
+    pub fn clear(&mut self) {
+        self.by_operation.clear();
+        self.events.clear();
+    }
+
+    /// The last event was added, in which its process did this.
+    pub fn push(&mut self, clocks: &Clocks, operation: Operation) {
+        let number = self.events.len() as u32;
+        let event = clocks.events().last().expect("it was added");
+        let mixed = match event.previous {
+            _ if event.decisions.len() > 1 => Some(number),
+            Some(previous) if previous + 1 < number => Some(previous),
+            previous => previous.and_then(|previous| self.events[previous as usize].mixed),
+        };
+        self.by_operation.entry((event.process, operation)).or_default().push(number);
+        self.events.push(DoneEvent { process: event.process, operation, mixed });
+    }
+
+    /// Takes the last event back.
+    pub fn pop(&mut self) {
+        if let Some(DoneEvent { process, operation, .. }) = self.events.pop()
+            && let Some(events) = self.by_operation.get_mut(&(process, operation))
+        {
+            events.pop();
+        }
+    }
+
+    /// Events in which the process of the last one did this, such that since then others made steps in its midst
+    /// or values were chosen.
+    fn starts(&self, operation: Operation) -> &[u32] {
+        let Some(DoneEvent { process, mixed: Some(mixed), .. }) = self.events.last() else { return &[] };
+        let events = self.by_operation.get(&(*process, operation)).map_or(&[][..], Vec::as_slice);
+        &events[..events.partition_point(|event| event <= mixed)]
+    }
 }
 
 impl<S: System> Dpor<S> {
@@ -122,22 +177,15 @@ impl<S: System> Dpor<S> {
     /// Whether the worker of the last step, which is about to do `operation`, has made a cycle in which
     /// others made steps that could be executed before or after it, or in which values were chosen.
     fn made_a_cycle(&mut self, system: &mut S, operation: Operation) -> bool {
-        let mut start = self.clocks.events().len() - 1;
-        let mut special = false;
-        loop {
-            let decisions = &self.clocks.events()[start].decisions;
-            special |= decisions.len() > 1;
-            if special && self.nodes[decisions.start].operation == operation {
-                // What comes between its steps for a later start also does so for an earlier one.
-                let Some(others) = self.others_before(start) else { return false };
-                if self.leads_back(system, start, others) {
-                    return true;
-                }
+        let starts: Vec<usize> = self.done.starts(operation).iter().map(|start| *start as usize).collect();
+        for start in starts.into_iter().rev() {
+            // What comes between its steps for a later start also does so for an earlier one.
+            let Some(others) = self.others_before(start) else { return false };
+            if self.leads_back(system, start, others) {
+                return true;
             }
-            let Some(previous) = self.clocks.previous(start) else { return false };
-            special |= previous + 1 < start;
-            start = previous;
         }
+        false
     }
 
     /// Steps of others since the event `start` that can be executed before it, if none has to come after
@@ -213,6 +261,7 @@ impl<S: System> Dpor<S> {
         let depth = self.clocks.events()[events - 1].decisions.end;
         while self.clocks.events().len() > events {
             let event = self.clocks.pop().expect("there is one more");
+            self.done.pop();
             self.touched.truncate(event.footprint.start);
         }
         if let Some(next) = self.nodes.get(depth + 1) {
