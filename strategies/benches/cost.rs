@@ -1,8 +1,8 @@
 //! What a decision costs each strategy: `cargo bench -p coyote-strategies [NAME...]`.
 //!
-//! Four workers that are always enabled, each at one of 64 places with one of 8 objects; what a
+//! Four workers, and 64, that are always enabled, each at one of 64 places with one of 8 objects; what a
 //! worker is about to do changes with each of its steps, as it does in a program. The first line is what
-//! that alone costs, and is subtracted.
+//! that alone costs, and is subtracted. The last column is the ratio: 16 is linear in the number of workers.
 #![allow(clippy::disallowed_types)] // Time is what is measured.
 
 use coyote_strategies::catalog::SAMPLERS;
@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 const STEPS: u64 = 5_000;
-const WORKERS: u32 = 4;
+const WORKERS: [u32; 2] = [4, 64];
 
 /// The synthetic program.
 struct Bench {
@@ -25,15 +25,15 @@ struct Bench {
 }
 
 impl Bench {
-    fn new() -> Bench {
-        let workers = (0..WORKERS).map(|w| pending(u64::from(w) * 17)).collect();
-        Bench { workers, enabled: (0..WORKERS).map(WorkerId).collect(), current: None, step: 0 }
+    fn new(count: u32) -> Bench {
+        let workers = (0..count).map(|w| pending(u64::from(w) * 17)).collect();
+        Bench { workers, enabled: (0..count).map(WorkerId).collect(), current: None, step: 0 }
     }
 
     #[inline]
     fn view(&self) -> View<'_> {
         let Bench { workers, enabled, current, step } = self;
-        View { enabled, timeout: None, workers, current: *current, step: *step }
+        View { enabled, timeout: None, workers, current: *current, step: *step, changes: 0 }
     }
 
     #[inline]
@@ -77,26 +77,34 @@ fn main() {
     if !chosen.is_empty() {
         names = chosen;
     }
-    let mut bench = Bench::new();
-    let own = measure(|_| bench.iteration(|view| view.enabled[(view.step % 4) as usize]));
-    println!("{own:8.1} ns  the bench itself");
+    let own = WORKERS.map(|count| {
+        let mut bench = Bench::new(count);
+        measure(|_| bench.iteration(|view| view.enabled[(view.step % 4) as usize]))
+    });
+    println!("{:8.1} ns {:8.1} ns        the bench itself", own[0], own[1]);
     for name in names {
-        let mut strategy = by_name(&name, &Context { unfair_steps_max: 10_000 }).expect("a strategy");
-        strategy.prepare(&profile());
-        let time = measure(|index| {
-            strategy.begin(Iteration { seed: 1, index });
-            bench.iteration(|view| match strategy.pick(view) {
-                Some(Pick::Step(worker)) => worker,
-                other => unreachable!("{other:?}"),
-            });
-            strategy.end(Summary { steps: STEPS, buggy: false });
-        });
-        println!("{:8.1} ns  {}", time - own, strategy.name());
+        let costs = [0, 1].map(|i| cost(&name, WORKERS[i]) - own[i]);
+        println!("{:8.1} ns {:8.1} ns {:5.1}  {name}", costs[0], costs[1], costs[1] / costs[0]);
     }
 }
 
-fn profile() -> Profile {
+/// Nanoseconds a step under the strategy of this name, with so many workers.
+fn cost(name: &str, workers: u32) -> f64 {
+    let mut bench = Bench::new(workers);
+    let mut strategy = by_name(name, &Context { unfair_steps_max: 10_000 }).expect("a strategy");
+    strategy.prepare(&profile(workers));
+    measure(|index| {
+        strategy.begin(Iteration { seed: 1, index });
+        bench.iteration(|view| match strategy.pick(view) {
+            Some(Pick::Step(worker)) => worker,
+            other => unreachable!("{other:?}"),
+        });
+        strategy.end(Summary { steps: STEPS, buggy: false });
+    })
+}
+
+fn profile(count: u32) -> Profile {
     let path = |w| if w == 0 { WorkerPath::default() } else { WorkerPath(vec![w - 1]) };
-    let workers = (0..WORKERS).map(|w| (path(w), STEPS / u64::from(WORKERS))).collect();
+    let workers = (0..count).map(|w| (path(w), STEPS / u64::from(count))).collect();
     Profile { steps: STEPS, decisions: STEPS, concurrent_steps: STEPS, workers, ..Profile::default() }
 }

@@ -167,6 +167,9 @@ pub struct View<'a> {
     pub current: Option<WorkerId>,
     /// Steps executed so far.
     pub step: u64,
+    /// How often any worker's standing has changed in this execution, creations included: while this is the
+    /// same, so are all standings.
+    pub changes: u64,
 }
 
 impl View<'_> {

@@ -450,21 +450,27 @@ impl Conductor {
         Some(pick)
     }
 
+    #[inline]
     fn record(&mut self, pick: Pick) {
-        self.choices.push(match pick {
+        let choice = match pick {
             Pick::Step(worker) => {
                 let operation = &self.runtime.pending(worker).operation;
                 Choice::Step { worker, kind: operation.kind, site: operation.site }
             }
-            Pick::Timeout(worker) => {
-                let view = self.runtime.view();
-                let (step, others) = (view.step, view.enabled.len());
-                if others > 0 && !self.runtime.is_due() {
-                    self.early_timeout = Some(EarlyTimeout { worker, step, others });
-                }
-                Choice::Timeout { worker }
-            }
-        });
+            Pick::Timeout(worker) => self.timeout(worker),
+        };
+        self.choices.push(choice);
+    }
+
+    /// The choice of a timeout. Not often made: kept out of what every step executes.
+    #[cold]
+    fn timeout(&mut self, worker: WorkerId) -> Choice {
+        let view = self.runtime.view();
+        let (step, others) = (view.step, view.enabled.len());
+        if others > 0 && !self.runtime.is_due() {
+            self.early_timeout = Some(EarlyTimeout { worker, step, others });
+        }
+        Choice::Timeout { worker }
     }
 
     /// Finds out whether the iteration has ended by now.

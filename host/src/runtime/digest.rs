@@ -15,6 +15,8 @@ impl Runtime {
             pending,
             // Those of them that stand as enabled.
             enabled: _,
+            // So often have strategies to look at them again.
+            changes: _,
             current,
             // A bound on them is a search's own affair.
             steps: _,

@@ -138,6 +138,8 @@ pub struct Runtime {
     pending: Vec<Pending>,
     /// Workers that are enabled, ascending.
     enabled: Vec<WorkerId>,
+    /// How often a standing has changed, of new workers too.
+    changes: u64,
     current: Option<WorkerId>,
     steps: u64,
     /// Whether a worker goes no further because of an assumption that did not hold.
@@ -194,6 +196,7 @@ impl Runtime {
             workers,
             pending,
             enabled,
+            changes,
             current,
             steps,
             assumed_away,
@@ -226,6 +229,7 @@ impl Runtime {
         workers.clone_from(&other.workers);
         pending.clone_from(&other.pending);
         enabled.clone_from(&other.enabled);
+        *changes = other.changes;
         *current = other.current;
         *steps = other.steps;
         *assumed_away = other.assumed_away;
@@ -265,6 +269,7 @@ impl Runtime {
             workers: &self.pending,
             current: self.current,
             step: self.steps,
+            changes: self.changes,
         }
     }
 
@@ -442,6 +447,7 @@ impl Runtime {
     #[inline]
     fn stand(&mut self, id: WorkerId, standing: Standing) {
         let old = std::mem::replace(&mut self.pending[id.index()].standing, standing);
+        self.changes += u64::from(old != standing);
         match (old == Standing::Enabled, standing == Standing::Enabled) {
             (false, true) => {
                 let at = self.enabled.partition_point(|w| *w < id);

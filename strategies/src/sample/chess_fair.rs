@@ -34,6 +34,8 @@ pub struct ChessFair {
     /// Who made the last step, and whether that was a yield.
     last: Option<(WorkerId, bool)>,
     workers: Vec<Worker>,
+    /// [`View::changes`] of the standings that `workers` has.
+    changes: Option<u64>,
     /// When a step of this worker last disabled that one; rows may be short.
     disabled: Vec<Vec<u64>>,
     /// The first waits until the second has run or cannot.
@@ -62,6 +64,7 @@ impl ChessFair {
             now: 0,
             last: None,
             workers: Vec::new(),
+            changes: None,
             disabled: Vec::new(),
             waits: Vec::new(),
             allowed: Vec::new(),
@@ -72,12 +75,22 @@ impl ChessFair {
     fn update(&mut self, view: &View) {
         self.now += 1;
         let last = self.last.take();
+        if self.changes.replace(view.changes) != Some(view.changes) {
+            self.compare_standings(view, last.map(|(by, _)| by));
+        }
+        if let Some((worker, yields)) = last {
+            self.scheduled(worker, yields);
+        }
+    }
+
+    /// Some standings have changed since the pick before, by a step of this worker if it was one.
+    fn compare_standings(&mut self, view: &View, by: Option<WorkerId>) {
         for (u, (worker, pending)) in self.workers.iter_mut().zip(view.workers).enumerate() {
             let enabled = pending.standing == Standing::Enabled;
             if worker.enabled != enabled {
                 worker.enabled = enabled;
                 worker.off_at = self.now - u64::from(enabled);
-                if let Some((by, _)) = last.filter(|_| !enabled) {
+                if let Some(by) = by.filter(|_| !enabled) {
                     let row = &mut self.disabled[by.index()];
                     row.resize(row.len().max(u + 1), 0);
                     row[u] = self.now;
@@ -89,9 +102,6 @@ impl ChessFair {
             let off_at = self.now - 1;
             self.disabled.push(Vec::new());
             self.workers.push(Worker { enabled, off_at, scheduled_at: 0, yielded_at: None, steps: 0 });
-        }
-        if let Some((worker, yields)) = last {
-            self.scheduled(worker, yields);
         }
     }
 
@@ -160,6 +170,7 @@ impl Strategy for ChessFair {
         self.now = 0;
         self.last = None;
         self.workers.clear();
+        self.changes = None;
         self.disabled.clear();
         self.waits.clear();
     }

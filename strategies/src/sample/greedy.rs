@@ -5,11 +5,10 @@
 //! random. States are those of [`super::q_learning`]. Data values are greedy, too, if there are at most
 //! 16, and uniform else. Not fair, and not independent: an iteration depends on all before it.
 
-use super::learned::{States, mix};
+use super::learned::{ByAction, Numbers, States, mix};
 use super::timeout;
 use crate::rng::ChoiceRng;
 use crate::{Event, Iteration, Pick, Strategy, View};
-use std::collections::BTreeMap;
 
 /// Choices among more values are not counted.
 const VALUES_MAX: u64 = 16;
@@ -19,33 +18,48 @@ const VALUES_MAX: u64 = 16;
 pub struct Greedy {
     rng: ChoiceRng,
     places: States,
-    /// How often each state was seen.
-    seen: BTreeMap<u64, u64>,
-    /// Where an action in a state led last.
-    led: BTreeMap<(u64, u64), u64>,
+    states: Numbers,
+    /// How often each state was seen, by its number.
+    seen: Vec<u64>,
+    /// Where each action that was ever taken in a state led last, by the state's number.
+    led: Vec<Vec<(usize, usize)>>,
     /// The last state and action of this iteration.
-    last: Option<(u64, u64)>,
+    last: Option<(usize, usize)>,
+    seen_after: ByAction<u64>,
 }
 
 impl Greedy {
     /// Arrives in a state and chooses the best of some actions in it.
-    fn choose(&mut self, state: u64, actions: impl Iterator<Item = u64>) -> usize {
-        *self.seen.entry(state).or_default() += 1;
-        if let Some(from) = self.last {
-            self.led.insert(from, state);
+    fn choose(&mut self, state: u64, actions: impl Iterator<Item = usize>) -> usize {
+        let state = self.states.of(state);
+        if self.seen.len() <= state {
+            self.seen.push(0);
+            self.led.push(Vec::new());
         }
-        let (mut best, mut least, mut ties) = ((0, 0), u64::MAX, 0);
-        for (i, action) in actions.enumerate() {
-            let seen = self.led.get(&(state, action)).map_or(0, |to| self.seen[to]);
-            if seen > least {
-                continue;
-            }
-            // Of equal ones the n-th takes over with probability 1/n: each is left alike.
-            ties = if seen < least { 1 } else { ties + 1 };
-            if self.rng.one_in(ties) {
-                (best, least) = ((i, action), seen);
+        self.seen[state] += 1;
+        if let Some((from, action)) = self.last {
+            match self.led[from].iter_mut().find(|(known, _)| *known == action) {
+                Some((_, to)) => *to = state,
+                None => self.led[from].push((action, state)),
             }
         }
+        let Greedy { rng, seen, led, seen_after, .. } = self;
+        let known = led[state].iter().map(|(action, to)| (*action, seen[*to]));
+        let best = seen_after.with(known, |seen_after| {
+            let (mut best, mut least, mut ties) = ((0, 0), u64::MAX, 0);
+            for (i, action) in actions.enumerate() {
+                let seen = seen_after(action);
+                if seen > least {
+                    continue;
+                }
+                // Of equal ones the n-th takes over with probability 1/n: each is left alike.
+                ties = if seen < least { 1 } else { ties + 1 };
+                if rng.one_in(ties) {
+                    (best, least) = ((i, action), seen);
+                }
+            }
+            best
+        });
         self.last = Some((state, best.1));
         best.0
     }
@@ -88,7 +102,7 @@ impl Strategy for Greedy {
             return Some(self.rng.below(bound));
         }
         let state = mix(self.places.hash(view) ^ bound);
-        let value = self.choose(state, 0..bound) as u64;
+        let value = self.choose(state, 0..bound as usize) as u64;
         self.places.chose(value);
         Some(value)
     }

@@ -1,25 +1,72 @@
 //! What learning strategies know of where they are.
 
-use crate::{Event, Standing, View, WorkerId};
+use crate::{Event, Pending, Standing, View, WorkerId};
+use std::collections::BTreeMap;
+
+/// Numbers for hashes, from 0 on in the order in which they come up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbers(BTreeMap<u64, u32>);
+
+impl Numbers {
+    pub fn of(&mut self, hash: u64) -> usize {
+        let next = self.0.len() as u32;
+        *self.0.entry(hash).or_insert(next) as usize
+    }
+}
+
+/// What belongs to the actions of a state, by their numbers: mostly nothing. Memory for one state at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ByAction<T>(Vec<T>);
+
+impl<T: Copy + Default> ByAction<T> {
+    /// Calls `read` with a function from actions to their values: those of `known`, and the default for others.
+    pub fn with<R>(
+        &mut self,
+        known: impl Iterator<Item = (usize, T)> + Clone,
+        read: impl FnOnce(&dyn Fn(usize) -> T) -> R,
+    ) -> R {
+        for (action, value) in known.clone() {
+            if self.0.len() <= action {
+                self.0.resize(action + 1, T::default());
+            }
+            self.0[action] = value;
+        }
+        let result = read(&|action| self.0.get(action).copied().unwrap_or_default());
+        known.for_each(|(action, _)| self.0[action] = T::default());
+        result
+    }
+}
 
 /// Names of workers and states that mean the same in every iteration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
-    /// A hash of each worker's creation path.
-    workers: Vec<u64>,
-    children: Vec<u64>,
-    /// The value that each worker chose last: what it does next may depend on it before it gets anywhere.
-    chosen: Vec<u64>,
+    workers: Vec<Worker>,
     /// Who chooses values.
     picked: usize,
+    /// The sum of the workers' hashes.
+    sum: u64,
+    /// Numbers of all creation paths that have come up.
+    paths: Numbers,
+}
+
+#[derive(Clone, Debug)]
+struct Worker {
+    /// A hash of its creation path, and the number of that.
+    key: u64,
+    number: usize,
+    children: u64,
+    /// The value that it chose last: what it does next may depend on it before it gets anywhere.
+    chosen: u64,
+    /// Where it is and the value that it chose last, as it was when its hash was computed.
+    hashed: Option<(u64, u64)>,
+    hash: u64,
 }
 
 impl States {
     pub fn restart(&mut self) {
         self.workers.clear();
-        self.children.clear();
-        self.chosen.clear();
         self.picked = 0;
+        self.sum = 0;
     }
 
     /// This worker makes the next step, with the values chosen from now on.
@@ -28,8 +75,8 @@ impl States {
     }
 
     pub fn chose(&mut self, value: u64) {
-        if let Some(chosen) = self.chosen.get_mut(self.picked) {
-            *chosen = value + 1;
+        if let Some(worker) = self.workers.get_mut(self.picked) {
+            worker.chosen = value + 1;
         }
     }
 
@@ -43,40 +90,45 @@ impl States {
     pub fn observe(&mut self, event: Event) {
         if let Event::Spawned { parent, child } = event {
             self.cover(child.index());
-            self.children[parent.index()] += 1;
-            self.push(mix(self.workers[parent.index()] ^ mix(!self.children[parent.index()])));
+            let parent = &mut self.workers[parent.index()];
+            parent.children += 1;
+            let key = mix(parent.key ^ mix(!parent.children));
+            self.push(key);
         }
     }
 
     fn push(&mut self, key: u64) {
-        self.workers.push(key);
-        self.children.push(0);
-        self.chosen.push(0);
+        let number = self.paths.of(key);
+        self.workers.push(Worker { key, number, children: 0, chosen: 0, hashed: None, hash: 0 });
     }
 
-    pub fn worker(&self, worker: WorkerId) -> u64 {
-        self.workers[worker.index()]
+    /// A number for the worker's creation path.
+    pub fn worker(&self, worker: WorkerId) -> usize {
+        self.workers[worker.index()].number
     }
 
     /// A hash of where every worker is and what it chose last: the same whatever their numbers.
     pub fn hash(&mut self, view: &View) -> u64 {
         self.cover(view.workers.len());
-        let mut sum = 0u64;
-        for ((key, chosen), pending) in self.workers.iter().zip(&self.chosen).zip(view.workers) {
-            let standing = match pending.standing {
-                Standing::Enabled => 0,
-                Standing::Blocked => 1,
-                Standing::Ended => 2,
-            };
-            let place = match standing {
-                2 => u64::MAX,
-                _ => {
-                    u64::from(pending.operation.site) << 16 | (pending.operation.kind as u64) << 8 | standing
-                }
-            };
-            sum = sum.wrapping_add(mix(key ^ mix(place ^ mix(*chosen))));
+        for (worker, pending) in self.workers.iter_mut().zip(view.workers) {
+            let now = (place(pending), worker.chosen);
+            if worker.hashed != Some(now) {
+                let hash = mix(worker.key ^ mix(now.0 ^ mix(now.1)));
+                self.sum = self.sum.wrapping_sub(worker.hash).wrapping_add(hash);
+                (worker.hashed, worker.hash) = (Some(now), hash);
+            }
         }
-        sum
+        self.sum
+    }
+}
+
+fn place(pending: &Pending) -> u64 {
+    let Pending { operation, standing } = pending;
+    let place = u64::from(operation.site) << 16 | (operation.kind as u64) << 8;
+    match standing {
+        Standing::Enabled => place,
+        Standing::Blocked => place | 1,
+        Standing::Ended => u64::MAX,
     }
 }
 

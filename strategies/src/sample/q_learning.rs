@@ -19,11 +19,10 @@
 //!
 //! Not fair, and not independent: an iteration depends on all before it.
 
-use super::learned::{States, mix};
+use super::learned::{ByAction, Numbers, States, mix};
 use super::timeout;
 use crate::rng::ChoiceRng;
 use crate::{Event, Iteration, OpKind, Pick, Strategy, Summary, View};
-use std::collections::BTreeMap;
 
 const RATE: f64 = 0.3;
 const DISCOUNT: f64 = 0.7;
@@ -40,10 +39,6 @@ struct State {
 }
 
 impl State {
-    fn q(&self, action: u64) -> f64 {
-        self.actions.iter().find(|(a, _)| *a == action).map_or(0.0, |(_, q)| *q)
-    }
-
     fn best(&self) -> f64 {
         let untried = if (self.actions.len() as u64) < self.available { 0.0 } else { f64::NEG_INFINITY };
         self.actions.iter().map(|(_, q)| *q).fold(untried, f64::max)
@@ -61,7 +56,8 @@ impl State {
 /// A choice that was made.
 #[derive(Clone, Copy, Debug)]
 struct Made {
-    state: u64,
+    /// The state's number.
+    state: usize,
     action: u64,
     /// Whether a worker is at a fault point in this state.
     fault: bool,
@@ -72,17 +68,27 @@ struct Made {
 pub struct QLearning {
     rng: ChoiceRng,
     places: States,
-    states: BTreeMap<u64, State>,
+    numbers: Numbers,
+    /// By their numbers.
+    states: Vec<State>,
     made: Vec<Made>,
     /// Weights of the present choice.
     weights: Vec<f64>,
+    qs: ByAction<f64>,
 }
 
 /// Draws an index in proportion to exp(q), and `None` for any of `others` further actions of q = 0.
 fn softmax(qs: &mut [f64], others: u64, rng: &mut ChoiceRng) -> Option<usize> {
     let start = if others > 0 { 0.0 } else { f64::NEG_INFINITY };
     let largest = qs.iter().copied().fold(start, f64::max);
-    qs.iter_mut().for_each(|q| *q = (*q - largest).exp());
+    // Most are equal: those of actions that were never taken.
+    let mut known = (f64::NAN, f64::NAN);
+    for q in qs.iter_mut() {
+        if *q != known.0 {
+            known = (*q, (*q - largest).exp());
+        }
+        *q = known.1;
+    }
     let rest = others as f64 * (0.0 - largest).exp();
     let mut at = rng.unit() * (qs.iter().sum::<f64>() + if others > 0 { rest } else { 0.0 });
     for (i, weight) in qs.iter().enumerate() {
@@ -96,8 +102,17 @@ fn softmax(qs: &mut [f64], others: u64, rng: &mut ChoiceRng) -> Option<usize> {
 }
 
 impl QLearning {
-    fn make(&mut self, state: u64, action: u64, available: u64, fault: bool) {
-        let known = self.states.entry(state).or_default();
+    /// The number of the state with this hash.
+    fn state(&mut self, hash: u64) -> usize {
+        let state = self.numbers.of(hash);
+        if self.states.len() <= state {
+            self.states.push(State::default());
+        }
+        state
+    }
+
+    fn make(&mut self, state: usize, action: u64, available: u64, fault: bool) {
+        let known = &mut self.states[state];
         known.seen += 1;
         known.available = available;
         self.made.push(Made { state, action, fault });
@@ -127,29 +142,31 @@ impl Strategy for QLearning {
         if let Some(pick) = timeout::fires(view, &mut self.rng) {
             return Some(pick);
         }
-        let state = self.places.hash(view);
+        let hash = self.places.hash(view);
+        let state = self.state(hash);
         if let [only] = view.enabled {
             // No choice, but a state that was seen.
-            self.make(state, self.places.worker(*only), 1, false);
+            self.make(state, self.places.worker(*only) as u64, 1, false);
             self.places.picked(*only);
             return Some(Pick::Step(*only));
         }
-        let known = self.states.get(&state);
-        self.weights.clear();
-        let q = |worker| known.map_or(0.0, |s| s.q(worker));
-        self.weights.extend(view.enabled.iter().map(|w| q(self.places.worker(*w))));
+        let QLearning { places, states, weights, qs, .. } = self;
+        weights.clear();
+        let known = states[state].actions.iter().map(|(action, q)| (*action as usize, *q));
+        qs.with(known, |q| weights.extend(view.enabled.iter().map(|w| q(places.worker(*w)))));
         let worker = view.enabled[softmax(&mut self.weights, 0, &mut self.rng)?];
         let fault = view.workers.iter().any(|w| w.operation.kind == OpKind::ChooseBool);
-        self.make(state, self.places.worker(worker), view.enabled.len() as u64, fault);
+        self.make(state, self.places.worker(worker) as u64, view.enabled.len() as u64, fault);
         self.places.picked(worker);
         Some(Pick::Step(worker))
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
-        let state = mix(self.places.hash(view) ^ bound);
+        let hash = mix(self.places.hash(view) ^ bound);
+        let state = self.state(hash);
         self.weights.clear();
         // Values never chosen have Q = 0: one weight for all of them.
-        let known: &[(u64, f64)] = self.states.get(&state).map_or(&[], |s| &s.actions);
+        let known = &self.states[state].actions;
         self.weights.extend(known.iter().map(|(_, q)| *q));
         let others = bound - known.len() as u64;
         let value = match softmax(&mut self.weights, others, &mut self.rng) {
@@ -174,15 +191,14 @@ impl Strategy for QLearning {
     fn end(&mut self, _summary: Summary) {
         for pair in self.made.windows(2) {
             let [from, to] = pair else { continue };
-            let next = &self.states[&to.state];
+            let next = &self.states[to.state];
             let seen = next.seen as f64 * if to.fault { FAULT_BONUS } else { 1.0 };
             let reward = -seen + DISCOUNT * next.best();
-            self.states.entry(from.state).or_default().update(from.action, reward);
+            self.states[from.state].update(from.action, reward);
         }
         // As if it stayed there for ever.
-        if let Some(last) = self.made.last()
-            && let Some(state) = self.states.get_mut(&last.state)
-        {
+        if let Some(last) = self.made.last() {
+            let state = &mut self.states[last.state];
             state.update(last.action, -(state.seen as f64) / (1.0 - DISCOUNT));
         }
     }

@@ -63,6 +63,8 @@ pub struct Toy {
     enabled: Vec<WorkerId>,
     current: Option<WorkerId>,
     steps: u64,
+    /// How often a standing has changed.
+    changes: u64,
     footprint: Vec<Access>,
     events: Vec<Event>,
 }
@@ -84,6 +86,7 @@ impl Toy {
             enabled: Vec::new(),
             current: None,
             steps: 0,
+            changes: 0,
             footprint: Vec::new(),
             events: Vec::new(),
         };
@@ -139,11 +142,20 @@ impl Toy {
 
     /// Recomputes what is pending and enabled.
     fn refresh(&mut self) {
-        self.pending.clear();
         self.enabled.clear();
         for w in 0..self.workers.len() {
             let (operation, standing) = self.announcement(w);
-            self.pending.push(Pending { operation, standing });
+            let pending = Pending { operation, standing };
+            match self.pending.get_mut(w) {
+                Some(before) => {
+                    self.changes += u64::from(before.standing != standing);
+                    *before = pending;
+                }
+                None => {
+                    self.changes += 1;
+                    self.pending.push(pending);
+                }
+            }
             if standing == Standing::Enabled {
                 self.enabled.push(WorkerId(w as u32));
             }

@@ -32,6 +32,7 @@ impl System for Toy {
             workers: &self.pending,
             current: self.current,
             step: self.steps,
+            changes: self.changes,
         }
     }
 

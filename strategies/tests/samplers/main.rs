@@ -7,6 +7,7 @@ mod distribution;
 mod exact;
 mod fairness;
 mod learning;
+mod naive;
 mod portfolio;
 mod ports;
 mod programs;
