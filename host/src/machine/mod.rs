@@ -238,7 +238,7 @@ impl Machine {
     }
 
     fn go(&mut self) -> Result<(), MachineError> {
-        let result = self.ports.run.clone().call(&mut self.store, ());
+        let result = self.ports.run.call(&mut self.store, ());
         if self.artifact.table.changes_tables {
             self.tables_changed = self.read_tables_changed();
         }

@@ -127,14 +127,14 @@ impl Machine {
 
     pub(super) fn save_globals(&mut self) -> Arc<[u8]> {
         let Some(port) = &self.ports.globals else { return Arc::from([]) };
-        port.save.clone().call(&mut self.store, ()).expect("saving globals cannot trap");
+        port.save.call(&mut self.store, ()).expect("saving globals cannot trap");
         Arc::from(&port.memory.data(&self.store)[..port.bytes])
     }
 
     pub(super) fn load_globals(&mut self, globals: &[u8]) -> Result<(), MachineError> {
         let Some(port) = &self.ports.globals else { return Ok(()) };
         port.memory.data_mut(&mut self.store)[..globals.len()].copy_from_slice(globals);
-        port.load.clone().call(&mut self.store, ()).map_err(|e| MachineError::Internal(e.to_string()))
+        port.load.call(&mut self.store, ()).map_err(|e| MachineError::Internal(e.to_string()))
     }
 
     /// Replaces the instance by a fresh one in the start state. Takes some 50 us: needed only where a

@@ -83,4 +83,5 @@ mod thread_names;
 mod timers;
 mod toy_as_wasm;
 mod traces;
+mod views;
 mod wasi;

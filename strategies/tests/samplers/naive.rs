@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 fn programs() -> Vec<Program> {
     let many = |code: Vec<_>| [vec![(1..12).map(Spawn).collect()], vec![code; 11]].concat();
     let polls = vec![Load(0), Yield, BackUnless(1, 2), Rmw(1, 1)];
-    let locks = [vec![Lock(0), Rmw(1, 1), Unlock(0)].repeat(4), vec![Set(0, 1)]].concat();
+    let locks = [[Lock(0), Rmw(1, 1), Unlock(0)].repeat(4), vec![Set(0, 1)]].concat();
     let mut programs: Vec<Program> = (0..60).map(program).collect();
     programs.push(many(vec![Rmw(0, 1), Load(1), Choose(3), Store(0, 1)]));
     programs.push(vec![polls.clone(), locks.clone(), polls, locks]);
