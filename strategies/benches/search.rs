@@ -109,7 +109,8 @@ fn main() {
         let program = vec![vec![Rmw(0, 1); times]; workers];
         measure(&format!("dpor, {workers} x {times} RMW"), || Toy::new(program.clone()), dpor);
     }
-    // The second worker begins when the first one has made its steps, meets it in between, or at the end only.
+    // The second worker begins when the first one has made its steps, takes turns with it, or never meets it: then
+    // all steps of one are concurrent with all of the other.
     growth("one after the other", |length| {
         vec![[vec![Rmw(1, 1); length / 2], vec![Spawn(1)]].concat(), vec![Rmw(0, 1); length / 2]]
     });

@@ -273,3 +273,57 @@ impl<S: System> Dpor<S> {
         self.mark = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::ChoiceRng;
+    use crate::search::clocks::Clock;
+    use crate::{Iteration, OpKind};
+
+    /// The same by a walk along the process's steps, back from the last one.
+    fn walk(clocks: &Clocks, done: &[Operation], operation: Operation) -> Vec<u32> {
+        let events = clocks.events();
+        let (mut starts, mut mixed) = (Vec::new(), false);
+        let mut next = events.len().checked_sub(1);
+        while let Some(start) = next {
+            mixed |= events[start].decisions.len() > 1;
+            if mixed && done[start] == operation {
+                starts.push(start as u32);
+            }
+            next = events[start].previous.map(|previous| previous as usize);
+            mixed |= next.is_some_and(|previous| previous + 1 < start);
+        }
+        starts.reverse();
+        starts
+    }
+
+    /// Random steps, also after some were taken back.
+    #[test]
+    fn starts_of_cycles_are_those_that_a_walk_finds() {
+        let operation = |site| Operation { kind: OpKind::Load, site, object: 8, size: 4 };
+        let mut found = 0;
+        for index in 0..200 {
+            let mut rng = ChoiceRng::new(Iteration { seed: 12, index });
+            let (mut clocks, mut done, mut operations) = (Clocks::default(), Done::default(), Vec::new());
+            let mut process = 0;
+            for _ in 0..100 {
+                if rng.one_in(4) {
+                    process = rng.below(3) as usize;
+                }
+                operations.push(operation(rng.below(4) as u32));
+                let decisions = if rng.one_in(8) { 0..2 } else { 0..1 };
+                clocks.push(process, &Clock::default(), 0..0, 0, decisions);
+                done.push(&clocks, operations[operations.len() - 1]);
+                while rng.one_in(4) && clocks.pop().is_some() {
+                    done.pop();
+                    operations.pop();
+                }
+                let wanted = operation(rng.below(4) as u32);
+                assert_eq!(done.starts(wanted), walk(&clocks, &operations, wanted), "run {index}");
+                found += done.starts(wanted).len();
+            }
+        }
+        assert!(found > 10_000, "{found}");
+    }
+}
