@@ -136,11 +136,10 @@ impl Execution {
         let world = test.world(&settings.world);
         let mut machine = Machine::new(artifact.clone(), conductor, world, settings.memory_bytes_max)?;
         let knows_joins = !artifact.table.wasi_threads;
-        // What initialisation does to files stays.
         let begin = |machine: &Machine, entry, faults| {
             let start = Start { entry, a: 0, b: 0, stack: None };
             let mut runtime = Runtime::new(start, settings.at_exit, knows_joins, faults);
-            runtime.files = machine.conductor().runtime.files.clone();
+            runtime.continue_from(&machine.conductor().runtime);
             runtime.timers = settings.timers;
             runtime.foreign_unlocks = settings.foreign_unlocks;
             runtime.program = test.export == "_start";
@@ -164,6 +163,9 @@ impl Execution {
                 return Err(MachineError::Initialise(format!("{export}: {kind}: {message}")));
             }
             let alone = execution.runtime().workers().len() == 1;
+            if let Some(why) = execution.runtime().left_behind() {
+                return Err(MachineError::Initialise(format!("{export}: {why}")));
+            }
             machine = execution.machine;
             if machine.tables_changed() {
                 // A fresh instance, which later iterations may need, would not have these changes.

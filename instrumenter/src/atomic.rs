@@ -15,7 +15,9 @@
 //! Allocators have brackets of their own, which also say what becomes of which block, if anybody wants to
 //! know: see `allocator`.
 //!
-//! A function of a C library that takes a path is announced before: it is one operation on files.
+//! A function of a C library that takes a path is announced before: it is one operation on files. So is the call of
+//! a function that is atomic by default, but for allocators and for what no other worker can tell the time
+//! of: others can come before it, also where its worker has just done something else.
 //!
 //! An exception that leaves an atomic function skips the exit: the host closes what is open when the
 //! worker ends.
@@ -24,7 +26,7 @@ use crate::Location;
 use crate::allocator::Change;
 use crate::code::Code;
 use crate::draft::{Draft, Treatment, site_location};
-use crate::options::ALLOCATORS;
+use crate::options::{ALLOCATORS, PATHS, STDIO, UNGUARDED};
 use crate::threads::announce;
 use coyote_abi::{OpKind, rt};
 use walrus::ir::{Call, InstrLocId};
@@ -34,10 +36,15 @@ pub fn atomic(draft: &mut Draft) {
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let (pattern, announced) = match &draft.treatments[origin as usize] {
-            Treatment::Atomic(pattern) => (pattern.as_str(), false),
-            Treatment::FileFunction => ("", true),
+            Treatment::Atomic(pattern) => {
+                let announced = [STDIO, PATHS, UNGUARDED].concat().contains(&pattern.as_str());
+                (pattern.as_str(), announced.then_some(OpKind::Call))
+            }
+            Treatment::FileFunction => ("", Some(OpKind::File)),
+            Treatment::Operation => ("", Some(OpKind::Call)),
             _ => continue,
         };
+        let is_atomic = draft.treatments[origin as usize] != Treatment::Operation;
         let allocator = draft.options.follows_allocators() && ALLOCATORS.contains(&pattern);
         let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
         let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
@@ -47,9 +54,9 @@ pub fn atomic(draft: &mut Draft) {
         draft.wrap(id, " (atomic)", |draft, inner| {
             let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
             let mut code = Code::default();
-            if announced {
+            if let Some(kind) = announced {
                 let place = Location { function: origin, offset: start };
-                let site = draft.site(place, OpKind::File, 0, 0);
+                let site = draft.site(place, kind, 0, 0);
                 code.i32(0);
                 announce(draft, &mut code, site, site_location(site));
             }
@@ -57,7 +64,7 @@ pub fn atomic(draft: &mut Draft) {
                 let enter = draft.import(rt::ALLOCATOR_ENTER, &[ValType::I32], &[]);
                 change.push_freed(&mut code, &args);
                 code.call(enter);
-            } else {
+            } else if is_atomic {
                 code.call(draft.import(rt::ATOMIC_ENTER, &[], &[]));
             }
             args.iter().for_each(|arg| {
@@ -67,7 +74,7 @@ pub fn atomic(draft: &mut Draft) {
             code.push(Call { func: inner }, InstrLocId::new(start));
             if allocator {
                 leave_allocator(draft, &mut code, change, &args);
-            } else {
+            } else if is_atomic {
                 code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
             }
             let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);

@@ -34,6 +34,8 @@ pub enum Treatment {
     Atomic(String),
     /// A function of a C library that takes a path: atomic, and announced as an operation on files.
     FileFunction,
+    /// A function of coyote-cc's library that is announced, and whose accesses are no points.
+    Operation,
     /// Every way to the function leads through an atomic one.
     OnlyFromAtomic,
     /// Left out by this pattern of `--no-points-in`.

@@ -44,6 +44,7 @@ fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<
     match &draft.treatments[index as usize] {
         Treatment::Points => {}
         Treatment::FileFunction => parts.push("atomic: one operation on files".into()),
+        Treatment::Operation => parts.push("announced; no points at accesses".into()),
         Treatment::Atomic(pattern) => parts.push(format!("atomic: matches `{pattern}`")),
         Treatment::OnlyFromAtomic => {
             parts.push("no points at accesses: only atomic functions call it".into())

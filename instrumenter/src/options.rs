@@ -122,7 +122,6 @@ pub const HARNESS: &[&str] = &["test::*", "<test::*", "getopts::*", "<getopts::*
 /// Stdio of a libc that was built without threads. Not applied to a module that
 /// imports `wasi.thread-spawn`: its libc locks, and the locks may block.
 pub const STDIO: &[&str] = &[
-    "{,v}{,i,small_,__small_}printf",
     "{,v}f{,i}printf",
     "{,v}s{,n}{,i}printf",
     "{,v}{si,fi,sni}printf",
@@ -131,18 +130,20 @@ pub const STDIO: &[&str] = &[
     "__small_{,v}{f,s,sn}printf",
     "{,f,s}scanf",
     "v{,f,s}scanf",
-    "{put,get}{c,char,s}{,_unlocked}",
+    "{putc,get{c,char,s}}{,_unlocked}",
     "f{put,get}{c,s}{,_unlocked}",
-    "{,v}{,f,s}w{printf,scanf}",
+    "{,v}{f,s}w{printf,scanf}",
+    "{,v}wscanf",
     "{,f}{put,get}w{c,char,s}",
     "ungetc",
-    "perror",
     "f{open,close,reopen,read,write,flush,seek,tell,eof,error}{,_unlocked}",
     "f{seeko,tello,ileno,dopen,purge}",
     "{setvbuf,setbuf,setlinebuf,rewind,clearerr,getline,getdelim}",
-    "__{fwritex,stdio_exit,stdio_read,stdio_write,stdio_seek,stdio_close,stdout_write}",
-    "__{overflow,uflow,towrite,toread,ofl_add,ofl_lock,ofl_unlock}",
 ];
+
+/// What such a libc prints with: no other worker can tell when, so that a call is no scheduling point.
+pub const PRINTS: &[&str] =
+    &["{,v}{,i,small_,__small_}printf", "put{char,s}{,_unlocked}", "{,v}wprintf", "perror"];
 
 /// How wasi-libc finds the directory that a path begins in: also with threads it keeps the current one, and a
 /// path that it has made absolute, for all of them.
@@ -152,16 +153,32 @@ pub const PATHS: &[&str] = &[
 ];
 
 /// What else a libc without threads, and a libc++ on top of it, keep for all threads and would guard: handlers of exit,
-/// preopened directories, the environment, counts of references. Where a header has the code, it is the
+/// the locale, whether a weak pointer still points to something. Where a header has the code, it is the
 /// program's, and was compiled with threads.
 pub const UNGUARDED: &[&str] = &[
     "{at,__cxa_at,at_quick_}exit",
     "setlocale",
+    "std::__[12]::__shared_weak_count::{lock,__release_weak}",
+];
+
+/// The same, where no other worker can tell when it is called: what stdio consists of, counts of references to what
+/// is made once, the environment, random numbers.
+pub const UNNOTICED: &[&str] = &[
+    "__{fwritex,stdio_exit,stdio_read,stdio_write,stdio_seek,stdio_close,stdout_write}",
+    "__{overflow,uflow,towrite,toread,ofl_add,ofl_lock,ofl_unlock}",
     "arc4random{,_buf,_uniform}",
     "__wasilibc_{ensure,initialize,deinitialize,get}_environ",
-    "std::__[12]::__shared_weak_count::{lock,__release_weak}",
     "std::__[12]::locale::*",
     "std::__[12]::ios_base::xalloc",
+];
+
+/// Functions of the C library of coyote-cc that are one operation which no object of the host stands for: a
+/// scheduling point precedes them.
+pub const C_SDK_OPERATIONS: &[&str] = &[
+    "__coyote_{pthread,thrd}_detach",
+    "__coyote_pthread_{key_delete,setspecific}",
+    "__coyote_tss_{delete,set}",
+    "__coyote_destroy_values",
 ];
 
 /// What the C library of coyote-cc does for itself: a call of pthread_mutex_lock is one step. What it
@@ -171,10 +188,10 @@ pub const UNGUARDED: &[&str] = &[
 /// Besides, the linker's function that fills a new thread's own variables.
 pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
 
-/// Of these, what is no part of what a step touches: functions that begin and end threads, whose list of
+/// Of these, what is no part of what a step touches: functions that prepare and end threads, whose list of
 /// finished threads and count of running ones mean nothing to the program, and what says of which kind a mutex
 /// is, which is the same whenever it is said.
-pub const UNTOLD: &[&str] = &["__coyote_{prepare,started,thread,finish,mutex}", "__wasm_init_tls"];
+pub const UNTOLD: &[&str] = &["__coyote_{prepare,thread,finish,mutex}", "__wasm_init_tls"];
 
 /// A function of wasi-libc that stores through a null pointer, which its callers pass: localtime and its kin
 /// would be memory errors.

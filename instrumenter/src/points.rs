@@ -31,7 +31,10 @@
 use crate::access::{access, bulk};
 use crate::code::Code;
 use crate::draft::{Draft, Owners, Treatment, sequences, site_location};
-use crate::options::{ALLOCATORS, C_SDK, EXCUSED, HARNESS, PATHS, Points, STDIO, UNGUARDED, UNTOLD};
+use crate::options::{
+    ALLOCATORS, C_SDK, C_SDK_OPERATIONS, EXCUSED, HARNESS, PATHS, PRINTS, Points, STDIO, UNGUARDED, UNNOTICED,
+    UNTOLD,
+};
 use crate::scope::{Scope, library_names, names_of};
 use crate::{Error, calls, calls::Calls, effects, frame};
 use coyote_abi::{OpKind, rt};
@@ -66,14 +69,14 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let mut defaults: Vec<&str> =
         if options.atomic_defaults { [ALLOCATORS, PATHS].concat() } else { Vec::new() };
     if unguarded {
-        defaults.extend(STDIO);
-        defaults.extend(UNGUARDED);
+        defaults.extend([STDIO, PRINTS, UNGUARDED, UNNOTICED].concat());
     }
     let defaults = Scope::new(defaults)?;
     let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
     let harness: &[&str] = if draft.original.libtest { HARNESS } else { &[] };
     let own = C_SDK.iter().chain(EXCUSED).chain(harness).copied();
     let untold = Scope::new(UNTOLD.iter().copied())?;
+    let operations = Scope::new(C_SDK_OPERATIONS.iter().copied())?;
     let excluded = Scope::new(options.no_points_in.iter().map(String::as_str).chain(own))?;
     let included = Scope::new(options.points_only_in.iter().map(String::as_str))?;
     let functions = draft.guest_functions();
@@ -91,6 +94,8 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
                 Treatment::Atomic(pattern.to_string())
             } else if files.contains(id) {
                 Treatment::FileFunction
+            } else if operations.matching(&names).is_some() {
+                Treatment::Operation
             } else if let Some(pattern) = excluded.matching(&names) {
                 Treatment::Excluded(pattern.to_string())
             } else if !included.is_empty() && included.matching(&names).is_none() {

@@ -73,8 +73,9 @@ impl Operation {
                 Some((Class::Semaphore, self.object))
             }
             OpKind::BarrierWait => Some((Class::Barrier, self.object)),
-            // All files together are one object: what a path leads to is not known before.
-            OpKind::File => Some((Class::File, 0)),
+            // All files together are one object: what a path leads to is not known before, nor what a function of
+            // a library works on.
+            OpKind::File | OpKind::Call => Some((Class::File, 0)),
             _ => None,
         }
     }
@@ -105,7 +106,7 @@ const TRAITS: [u8; 256] = {
             OpKind::BarrierWait => 32,
             // Of whatever class.
             OpKind::Init | OpKind::Destroy => 1 | 2 | 8 | 16 | 32,
-            OpKind::File => FILES,
+            OpKind::File | OpKind::Call => FILES,
             _ => 0,
         };
         i += 1;

@@ -87,6 +87,8 @@ kinds! {
     File = 60 "file",
     /// A call of an import that the user stubbed with a constant answer.
     Stub = 61 "stub",
+    /// A call of a library function that is one step, and no other kind.
+    Call = 62 "call",
 }
 
 impl OpKind {

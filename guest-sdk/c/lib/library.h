@@ -50,11 +50,14 @@ struct __pthread {
   char joining;
   /* It does nothing more but end. */
   char finished;
+  /* Whether it ever set a value for a key. */
+  char has_values;
   char name[16];
+  /* In a list of detached threads that have finished. */
+  struct __pthread *next;
+  /* What follows is of no use any more once it has. */
   struct __ptcb *cleanup;
   struct destructor *destructors;
-  /* In the list of detached threads that have finished. */
-  struct __pthread *next;
   struct value values[KEYS];
 };
 

@@ -10,10 +10,12 @@ void __wasm_init_tls(void *storage);
 
 static struct __pthread main_thread = {.magic = ALIVE, .name = "main"};
 static _Thread_local struct __pthread *this_thread;
-/* Detached threads that have finished: the next thread that comes or goes frees them, since none can
+/* Detached threads that have finished: the next thread that comes or goes frees their memory, since none can
  * free the stack on which it runs. */
 static struct __pthread *finished;
-/* Threads that run, but the main one. */
+/* Of these, what says that they are detached: so a late join is refused, whoever was first. */
+static struct __pthread *buried;
+/* Threads that run or are about to, but the main one. */
 static unsigned running;
 static char main_left;
 /* That of the libc, if anything in the program sets it. */
@@ -31,8 +33,9 @@ PRIVATE void bury(void) {
   while (finished) {
     struct __pthread *thread = finished;
     finished = thread->next;
-    thread->magic = 0;
-    free(thread);
+    struct __pthread *rest = realloc(thread, offsetof(struct __pthread, cleanup));
+    rest->next = buried;
+    buried = rest;
   }
 }
 
@@ -69,6 +72,7 @@ pthread_t __coyote_prepare(const pthread_attr_t *attributes, uint32_t entry, uin
     pthread_attr_getdetachstate(attributes, &detached);
   }
   thread->detached = (char)detached;
+  running++;
   return (pthread_t)thread;
 }
 
@@ -83,7 +87,6 @@ uint32_t __coyote_stack_high(pthread_t thread) {
 void __coyote_started(pthread_t thread, uint32_t worker) {
   struct __pthread *started = (struct __pthread *)thread;
   started->worker = worker;
-  running++;
   if (started->detached) {
     coyote_raw_detach(worker);
   }
@@ -101,7 +104,7 @@ PRIVATE struct __pthread *known(pthread_t thread, const char *function) {
   struct __pthread *known = (struct __pthread *)thread;
   if (!known || known->magic != ALIVE) {
     const char *parts[] = {
-        function, ": there is no such thread; was it joined, or is it detached and over?", NULL};
+        function, ": there is no such thread; was it joined?", NULL};
     __coyote_bug_parts(parts);
   }
   return known;
@@ -111,6 +114,9 @@ int __coyote_join(pthread_t thread) {
   struct __pthread *joined = known(thread, "pthread_join");
   if (joined == __coyote_self()) {
     return EDEADLK;
+  }
+  if (joined->worker == 0 && joined != &main_thread) {
+    __coyote_bug("pthread_join: the pthread_create of this thread has not returned");
   }
   if (joined->detached || joined->joining) {
     return EINVAL;
@@ -162,7 +168,9 @@ void __coyote_finish(uint32_t result) {
     handler->__f(handler->__x);
   }
   __coyote_destroy_objects(self);
-  __coyote_destroy_values(self);
+  if (self->has_values) {
+    __coyote_destroy_values(self);
+  }
   self->result = result;
   if (self == &main_thread) {
     main_left = 1;

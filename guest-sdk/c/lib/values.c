@@ -53,7 +53,9 @@ int __coyote_pthread_setspecific(pthread_key_t key, const void *pointer) {
   if (key >= KEYS || !keys[key].used) {
     return EINVAL;
   }
-  struct value *value = &__coyote_self()->values[key];
+  struct __pthread *self = __coyote_self();
+  struct value *value = &self->values[key];
+  self->has_values = 1;
   value->pointer = (void *)pointer;
   value->generation = keys[key].generation;
   return 0;

@@ -2,6 +2,7 @@
 
 use super::Machine;
 use super::stack;
+use crate::evidence::Evidence;
 use crate::outcome::{Bound, Outcome};
 use coyote_strategies::{Standing, WorkerId};
 use std::hash::Hash;
@@ -34,6 +35,12 @@ impl std::fmt::Display for Part {
             Part::Frames(worker) => write!(f, "the suspended worker number {}", worker.index()),
         }
     }
+}
+
+fn hash(seed: u64, value: impl Hash) -> u128 {
+    let mut hasher = Xxh3::with_seed(seed);
+    value.hash(&mut hasher);
+    hasher.digest128()
 }
 
 impl Machine {
@@ -71,18 +78,19 @@ impl Machine {
         // A step that must not be taken, or that ends the program, changes nothing but the outcome. Other ends
         // follow from the rest; how many steps there may be is no part of a state.
         let ended = match &host.conductor.outcome {
-            Some(Outcome::Bug(bug)) => bug.kind.name(),
-            Some(Outcome::Bound(Bound::Frames | Bound::NativeStack)) => "bound",
-            Some(Outcome::Passed) if host.conductor.exited => "exited",
-            Some(Outcome::Passed | Outcome::Bound(Bound::Steps(_)) | Outcome::Abandoned) | None => "",
+            Some(Outcome::Bug(bug)) => {
+                let worker = bug.worker.map(|worker| host.conductor.runtime.worker(worker).key);
+                let said = if let Evidence::Said(text) = &bug.evidence { text } else { "" };
+                hash(3, (bug.kind.name(), worker, bug.evidence.detail(), said))
+            }
+            Some(Outcome::Bound(Bound::Frames | Bound::NativeStack)) => hash(3, "bound"),
+            Some(Outcome::Passed) if host.conductor.exited => hash(3, "exited"),
+            Some(Outcome::Passed | Outcome::Bound(Bound::Steps(_)) | Outcome::Abandoned) | None => 0,
         };
-        let ended = if ended.is_empty() { 0 } else { xxh3_128_with_seed(ended.as_bytes(), 3) };
         each(Part::Runtime, host.conductor.runtime.digest().wrapping_add(ended));
         each(Part::Globals, xxh3_128_with_seed(&globals, 1));
         if let Some(unfinished) = host.conductor.unfinished() {
-            let mut hasher = Xxh3::with_seed(2);
-            unfinished.hash(&mut hasher);
-            each(Part::Unfinished, hasher.digest128());
+            each(Part::Unfinished, hash(2, unfinished));
         }
         let workers = host.conductor.runtime.view().workers.iter().zip(host.conductor.runtime.workers());
         for (number, ((pending, worker), image)) in workers.zip(&host.images).enumerate() {

@@ -228,12 +228,20 @@ impl Host {
         if !runtime.footprint.recording {
             return;
         }
-        let taken_back = change.old.and_then(|(old, bytes)| Some((old, bytes?)));
-        let mut touched = change.new;
+        let heap = &runtime.heap;
+        let taken_back = change.old.and_then(|(old, bytes)| {
+            let gap = heap.freed_at(old).map_or(0, |freed| freed.range().end - old);
+            Some((old, bytes?.max(gap)))
+        });
+        // With the gap behind it, where an access is an overflow.
+        let mut touched = change.new.map(|(new, bytes)| (new, bytes.max(heap.extent(new))));
         if let Some((old, bytes)) = taken_back {
             let block = old..=old.saturating_add(bytes);
-            let is_stack =
-                runtime.workers().iter().any(|w| w.start.stack.is_some_and(|s| block.contains(&s.1)));
+            // Of a worker that still has instructions to execute there.
+            let is_stack = runtime.workers().iter().zip(runtime.view().workers).any(|(worker, pending)| {
+                let within = worker.start.stack.is_some_and(|(_, high)| block.contains(&high));
+                within && pending.standing != Standing::Ended
+            });
             touched = match touched {
                 // It stays where it is, with another size.
                 Some((new, size)) if new == old => Some((new, size.max(bytes))),
@@ -261,6 +269,7 @@ impl Host {
             self.conductor.runtime.footprint.grown(before, bytes, allocating);
         } else {
             self.memory_refused = true;
+            self.conductor.runtime.footprint.refused();
         }
         fits
     }

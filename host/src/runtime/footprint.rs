@@ -107,18 +107,30 @@ impl Footprint {
         }
     }
 
-    /// Memory has grown to so many bytes. Which memory an allocator asked for is not seen by others that do.
+    /// Memory has grown to so many bytes. Which memory an allocator asked for is not seen by others that do; who
+    /// asks otherwise is told how large it was.
     pub fn grown(&mut self, from_bytes: u64, to_bytes: u64, allocating: bool) {
+        let pages = if allocating { from_bytes >> PAGE_BITS..to_bytes >> PAGE_BITS } else { 0..PAGES.into() };
+        if self.recording && !pages.is_empty() {
+            let size = (pages.end - pages.start) as u32;
+            self.accesses.push(Access {
+                class: Class::Size,
+                effect: Effect::Write,
+                object: pages.start,
+                size,
+            });
+        }
+    }
+
+    /// Memory could not grow: others have made it as large as it is.
+    pub fn refused(&mut self) {
         if self.recording {
-            let first = from_bytes >> PAGE_BITS;
-            let size = match allocating {
-                true => ((to_bytes >> PAGE_BITS) - first) as u32,
-                false => PAGES - first as u32,
-            };
-            if size > 0 {
-                let effect = Effect::Write;
-                self.accesses.push(Access { class: Class::Size, effect, object: first, size });
-            }
+            self.accesses.push(Access {
+                class: Class::Size,
+                effect: Effect::Read,
+                object: 0,
+                size: PAGES,
+            });
         }
     }
 
@@ -126,7 +138,7 @@ impl Footprint {
     pub fn seen(&mut self, (seen, number): (Seen, u32), object: u32, size: u32) {
         use Effect::{Read, Write};
         /// Above all entries of a table: its size.
-        const SIZE: u64 = u32::MAX as u64;
+        const SIZE: u64 = u32::MAX as u64 - 1;
         let in_table = |object: u64| u64::from(number) << 32 | object;
         let (class, effect, object, size) = match seen {
             Seen::MemoryRead => (Class::Memory, Read, object.into(), size),

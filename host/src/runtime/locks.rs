@@ -70,7 +70,7 @@ impl Runtime {
 
     /// A call by who has the object, or one about having it: nobody else can tell, and nobody else matters
     /// but who makes the object anew.
-    fn touch_own(&mut self, place: Place) {
+    pub(super) fn touch_own(&mut self, place: Place) {
         let access = identity(Effect::Read, place);
         self.footprint.touch(access.class, access.effect, access.object);
     }

@@ -190,6 +190,31 @@ impl Runtime {
         runtime
     }
 
+    /// The program initialised itself before: what that did to files, sync objects and time stays. The heap is the
+    /// machine's to keep.
+    pub fn continue_from(&mut self, initialised: &Runtime) {
+        self.files.clone_from(&initialised.files);
+        self.mutexes.clone_from(&initialised.mutexes);
+        self.rwlocks.clone_from(&initialised.rwlocks);
+        self.semaphores.clone_from(&initialised.semaphores);
+        self.barriers.clone_from(&initialised.barriers);
+        self.clock.clone_from(&initialised.clock);
+        self.own_word = initialised.own_word;
+    }
+
+    /// What keeps a test from beginning where this program has ended, if anything does: workers that are gone hold
+    /// or await something.
+    pub fn left_behind(&self) -> Option<String> {
+        let holder = self.ids().skip(1).find(|id| self.holds(*id));
+        let waits = |id: &WorkerId| self.pending(*id).standing != Standing::Ended;
+        let waiter = || self.ids().find(waits);
+        match (holder, waiter()) {
+            (Some(holder), _) => Some(format!("{} has ended and still holds a lock", self.title(holder))),
+            (None, Some(waiter)) => Some(format!("{} is still blocked at its end", self.title(waiter))),
+            (None, None) => None,
+        }
+    }
+
     /// Becomes equal to `other`, keeping allocations: an iteration begins with this.
     pub fn reset_to(&mut self, other: &Runtime) {
         let Runtime {
@@ -388,6 +413,10 @@ impl Runtime {
         self.pending[id.index()].operation = operation;
         self.workers[id.index()].request = request;
         self.assumed_away |= request == Request::Assume;
+        if let Some(place) = request.wants() {
+            // Who destroys the object finds somebody there.
+            self.touch_own(place);
+        }
         self.restand(id);
     }
 

@@ -178,7 +178,7 @@ pub fn search(execution: &mut Execution, place: usize, name: &str, pieces: bool,
             }
         }
         let counts = search.counts();
-        found.complete &= !counts.cut && counts.unfinished == 0;
+        found.complete &= !counts.cut && counts.unfinished == 0 && !counts.cyclic;
         found.executions += counts.executions;
         steps += counts.steps;
     }

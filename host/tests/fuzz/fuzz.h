@@ -164,6 +164,16 @@ static void left_2(void) {
   o.x = o.x * 4 + 2;
 }
 
+/* What must not happen at once, by POSIX. */
+#define GUARDED(statement)              \
+  {                                     \
+    pthread_mutex_lock(&environment);   \
+    statement;                          \
+    pthread_mutex_unlock(&environment); \
+  }
+
+static pthread_mutex_t environment = PTHREAD_MUTEX_INITIALIZER;
+
 static NOINLINE int variable(void) {
   const char *value = getenv("A");
   return value ? value[0] - '0' : -1;

@@ -26,7 +26,7 @@ pub fn shrink(
         let artifact = compile(&named, &options(points));
         for (name, candidate) in &named {
             let compared =
-                compare(&artifact, name, candidate.faults(), turn, effort).and_model(candidate, points);
+                compare(&artifact, name, candidate.faults(), turn, effort).and_program(candidate, points);
             if !compared.kind().is_disjoint(&kind) {
                 (program, comparison) = ((*candidate).clone(), compared);
                 continue 'again;

@@ -60,7 +60,7 @@ impl Cache {
         if self.caching == Caching::Classes {
             let created = system.footprint().iter().any(|a| (a.class, a.effect) == BORN);
             let number = if created { system.view().workers.len() } else { 0 };
-            self.past.push((decisions, number), partial, system.footprint());
+            self.past.push((decisions, number), partial, system.footprint(), system.cut_short());
         }
     }
 
@@ -123,8 +123,14 @@ struct Past {
 
 impl Past {
     /// A step, with its decisions and the number of the worker that it created, if it did: who comes next by
-    /// default may depend on numbers.
-    fn push(&mut self, (decisions, number): (&[Decision], usize), partial: &[Access], footprint: &[Access]) {
+    /// default may depend on numbers. One that ended the program by itself depends on all others.
+    fn push(
+        &mut self,
+        (decisions, number): (&[Decision], usize),
+        partial: &[Access],
+        footprint: &[Access],
+        last: bool,
+    ) {
         let Decision::Pick(pick) = decisions[0] else { unreachable!("a step begins with a pick") };
         let start = self.touched.len();
         self.touched.extend(partial);
@@ -133,8 +139,10 @@ impl Past {
         let (process, signature) = (process(pick), signature(&self.touched[start..]));
         self.clock.set(self.clocks.latest(process));
         for (i, event) in self.clocks.events().iter().enumerate().rev() {
-            let new = event.index > self.clock.get(event.process) && event.signature & signature != 0;
-            if new && dependent(&self.touched[event.footprint.clone()], &self.touched[range.clone()]) {
+            let new = event.index > self.clock.get(event.process) && (last || event.signature & signature != 0);
+            let depends =
+                || last || dependent(&self.touched[event.footprint.clone()], &self.touched[range.clone()]);
+            if new && depends() {
                 self.clock.join(self.clocks.row(i));
             }
         }

@@ -193,6 +193,11 @@ impl Blocks {
         self.last_before(address, |p| &p.live, |l| l.address).filter(|live| address < live.end())
     }
 
+    /// How many bytes from the beginning of a block in use are its own or its gap.
+    pub fn extent(&self, address: u32) -> u32 {
+        self.at(address).map_or(0, |block| self.painted_end(block) - address)
+    }
+
     /// What was freed at an address.
     pub fn freed_at(&self, address: u32) -> Option<Freed> {
         self.freed_in(address, address.saturating_add(1))

@@ -124,6 +124,16 @@ impl Heap {
         self.blocks.around(address)
     }
 
+    /// How many bytes from the beginning of a block in use are its own or its gap.
+    pub fn extent(&self, address: u32) -> u32 {
+        self.blocks.extent(address)
+    }
+
+    /// What was freed at an address.
+    pub fn freed_at(&self, address: u32) -> Option<Freed> {
+        self.blocks.freed_at(address)
+    }
+
     /// Whether all functions of the allocator so far were of a known kind.
     pub fn is_known(&self) -> bool {
         !self.unknown

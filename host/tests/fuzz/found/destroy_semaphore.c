@@ -1,6 +1,5 @@
 /* Whether somebody waits for what is destroyed.
- * ends: 2
- * open: dpor dfs+hb preemption-bounding+hb delay-bounding+hb */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *waits(void *unused) {

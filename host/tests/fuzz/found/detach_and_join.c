@@ -1,6 +1,5 @@
-/* What is known of a thread decides whether it can be joined.
- * ends: 2
- * open: dpor dfs+hb preemption-bounding+hb delay-bounding+hb */
+/* A join of a detached thread is refused, also when its stack was freed by whoever came after it.
+ * ends: 1 */
 #include "fuzz.h"
 
 static void *does_nothing(void *unused) {

@@ -1,6 +1,5 @@
 /* The step that fails is the second one, whoever's it is.
- * ends: 2
- * open: dfs+hb preemption-bounding+hb delay-bounding+hb */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *frees(void *unused) {

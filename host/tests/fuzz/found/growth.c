@@ -1,6 +1,5 @@
 /* What lies behind the end of memory, until it grows.
- * ends: 2
- * open: dpor dfs+hb preemption-bounding+hb delay-bounding+hb */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *grows(void *unused) {

@@ -1,6 +1,5 @@
 /* Two workers do the same wrong thing: two bugs.
- * ends: 2
- * open: stateful preemption-bounding+states */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *unlocks(void *unused) {

@@ -1,6 +1,5 @@
 /* A call of a library function that is atomic by default can come after another worker's step.
- * ends: 2
- * open: all */
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *goes_to_d(void *unused) {
