@@ -155,11 +155,8 @@ pub const PATHS: &[&str] = &[
 /// What else a libc without threads, and a libc++ on top of it, keep for all threads and would guard: handlers of exit,
 /// the locale, whether a weak pointer still points to something. Where a header has the code, it is the
 /// program's, and was compiled with threads.
-pub const UNGUARDED: &[&str] = &[
-    "{at,__cxa_at,at_quick_}exit",
-    "setlocale",
-    "std::__[12]::__shared_weak_count::{lock,__release_weak}",
-];
+pub const UNGUARDED: &[&str] =
+    &["{at,__cxa_at,at_quick_}exit", "setlocale", "std::__[12]::__shared_weak_count::{lock,__release_weak}"];
 
 /// The same, where no other worker can tell when it is called: what stdio consists of, counts of references to what
 /// is made once, the environment, random numbers.

@@ -32,8 +32,8 @@ use crate::access::{access, bulk};
 use crate::code::Code;
 use crate::draft::{Draft, Owners, Treatment, sequences, site_location};
 use crate::options::{
-    ALLOCATORS, C_SDK, C_SDK_OPERATIONS, EXCUSED, HARNESS, PATHS, PRINTS, Points, STDIO, UNGUARDED, UNNOTICED,
-    UNTOLD,
+    ALLOCATORS, C_SDK, C_SDK_OPERATIONS, EXCUSED, HARNESS, PATHS, PRINTS, Points, STDIO, UNGUARDED,
+    UNNOTICED, UNTOLD,
 };
 use crate::scope::{Scope, library_names, names_of};
 use crate::{Error, calls, calls::Calls, effects, frame};

@@ -33,10 +33,11 @@ struct destructor {
 
 struct cleanup;
 
-/* A thread. The main thread's is static, others share a block with their thread-local storage and,
- * unless the program gave one, their stack. */
+/* A thread, for as long as the program runs, so that a join that comes too late is always refused. The
+ * main thread's is static. Others have a block for their thread-local storage, the values of their keys
+ * and, unless the program gave one, their stack. */
 struct __pthread {
-  /* ALIVE, or nobody knows this thread. */
+  /* ALIVE, or it was joined, or it is no thread. */
   unsigned magic;
   uint32_t worker;
   uint32_t entry;
@@ -44,8 +45,11 @@ struct __pthread {
   uint32_t result;
   uint32_t stack_low;
   uint32_t stack_high;
+  /* Freed when nobody runs on it any more. */
+  char *block;
   /* Its thread-local storage. */
   void *storage;
+  struct value *values;
   char detached;
   char joining;
   /* It does nothing more but end. */
@@ -53,12 +57,12 @@ struct __pthread {
   /* Whether it ever set a value for a key. */
   char has_values;
   char name[16];
-  /* In a list of detached threads that have finished. */
-  struct __pthread *next;
-  /* What follows is of no use any more once it has. */
   struct __ptcb *cleanup;
   struct destructor *destructors;
-  struct value values[KEYS];
+  /* In the list of all threads. */
+  struct __pthread *older;
+  /* In the list of detached threads that have finished. */
+  struct __pthread *next;
 };
 
 #define ALIVE 0xc0707eu

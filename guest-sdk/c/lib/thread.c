@@ -8,13 +8,14 @@
 /* Made by the linker. */
 void __wasm_init_tls(void *storage);
 
-static struct __pthread main_thread = {.magic = ALIVE, .name = "main"};
+static struct value main_values[KEYS];
+static struct __pthread main_thread = {.magic = ALIVE, .name = "main", .values = main_values};
 static _Thread_local struct __pthread *this_thread;
-/* Detached threads that have finished: the next thread that comes or goes frees their memory, since none can
- * free the stack on which it runs. */
+/* All but the main one, also when they are over. */
+static struct __pthread *newest;
+/* Detached threads that have finished: the next thread that comes or goes frees their blocks, since none
+ * can free the stack on which it runs. */
 static struct __pthread *finished;
-/* Of these, what says that they are detached: so a late join is refused, whoever was first. */
-static struct __pthread *buried;
 /* Threads that run or are about to, but the main one. */
 static unsigned running;
 static char main_left;
@@ -31,11 +32,8 @@ PRIVATE size_t rounded(size_t bytes, size_t alignment) {
 
 PRIVATE void bury(void) {
   while (finished) {
-    struct __pthread *thread = finished;
-    finished = thread->next;
-    struct __pthread *rest = realloc(thread, offsetof(struct __pthread, cleanup));
-    rest->next = buried;
-    buried = rest;
+    free(finished->block);
+    finished = finished->next;
   }
 }
 
@@ -52,18 +50,25 @@ pthread_t __coyote_prepare(const pthread_attr_t *attributes, uint32_t entry, uin
     pthread_attr_getstacksize(attributes, &stack_bytes);
     pthread_attr_getstack(attributes, &stack, &stack_bytes);
   }
-  size_t head = rounded(sizeof(struct __pthread), 16);
+  size_t head = rounded(KEYS * sizeof(struct value), 16);
   size_t bytes = head + rounded(storage_bytes, 16) + (stack ? 0 : rounded(stack_bytes, 16));
+  struct __pthread *thread = malloc(sizeof *thread);
   char *block = malloc(bytes);
-  if (!block) {
+  if (!thread || !block) {
+    free(thread);
+    free(block);
     return NULL;
   }
-  struct __pthread *thread = (struct __pthread *)block;
   __builtin_memset(thread, 0, sizeof *thread);
+  __builtin_memset(block, 0, head);
   thread->magic = ALIVE;
   thread->entry = entry;
   thread->argument = argument;
+  thread->block = block;
+  thread->values = (struct value *)block;
   thread->storage = (void *)rounded((size_t)block + head, alignment);
+  thread->older = newest;
+  newest = thread;
   char *low = stack ? stack : block + head + rounded(storage_bytes, 16);
   thread->stack_low = (uint32_t)rounded((size_t)low, 16);
   thread->stack_high = ((uint32_t)(size_t)low + stack_bytes) & ~15u;
@@ -134,9 +139,7 @@ uint32_t __coyote_joined(pthread_t thread) {
   uint32_t result = joined->result;
   bury();
   joined->magic = 0;
-  if (joined != &main_thread) {
-    free(joined);
-  }
+  free(joined->block);
   return result;
 }
 

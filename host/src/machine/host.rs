@@ -553,7 +553,10 @@ impl ResourceLimiter for Host {
     ) -> wasmtime::Result<bool> {
         // What a module has from the beginning is not growth.
         let fits = current == 0 || desired <= self.memory_bytes_max;
-        self.memory_refused |= !fits;
+        if !fits {
+            self.memory_refused = true;
+            self.conductor.runtime.footprint.refused();
+        }
         Ok(fits)
     }
 

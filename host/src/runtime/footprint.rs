@@ -125,12 +125,7 @@ impl Footprint {
     /// Memory could not grow: others have made it as large as it is.
     pub fn refused(&mut self) {
         if self.recording {
-            self.accesses.push(Access {
-                class: Class::Size,
-                effect: Effect::Read,
-                object: 0,
-                size: PAGES,
-            });
+            self.accesses.push(Access { class: Class::Size, effect: Effect::Read, object: 0, size: PAGES });
         }
     }
 

@@ -139,7 +139,8 @@ impl Past {
         let (process, signature) = (process(pick), signature(&self.touched[start..]));
         self.clock.set(self.clocks.latest(process));
         for (i, event) in self.clocks.events().iter().enumerate().rev() {
-            let new = event.index > self.clock.get(event.process) && (last || event.signature & signature != 0);
+            let new =
+                event.index > self.clock.get(event.process) && (last || event.signature & signature != 0);
             let depends =
                 || last || dependent(&self.touched[event.footprint.clone()], &self.touched[range.clone()]);
             if new && depends() {

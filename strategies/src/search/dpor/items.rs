@@ -154,7 +154,7 @@ impl<S: System> Dpor<S> {
             pick,
             values: self.path[depth + 1..next].iter().map(super::value).collect(),
             footprint: self.touched[event.footprint.clone()].to_vec(),
-            last: false,
+            last: self.nodes[next].restricted,
             whole,
             spins: false,
         });

@@ -18,6 +18,8 @@
 //! - A step that ends the execution for all depends on everything.
 //! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
 //!   a step cancels or overtakes is tried before that step.
+//! - Steps of an atomic section are events of their own, but a race with one is reversed where the section begins,
+//!   and what sleeps there wakes by any step.
 //! - A worker that spins goes no further: see [`spins`].
 //! - States are restored from snapshots.
 //!
@@ -35,7 +37,7 @@ use super::clocks::Clocks;
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
 use crate::system::{Access, Decision, Status, System, decide};
-use crate::{Operation, Pick, Standing};
+use crate::{Operation, Pending, Pick, Standing};
 use races::Scratch;
 use sleep::{Sleep, value};
 use spins::{Done, Mark};
@@ -72,6 +74,8 @@ struct Node<T> {
     origin: usize,
     /// Nothing is to be tried here by this search.
     closed: bool,
+    /// A worker in an atomic section keeps all others from being picked here.
+    restricted: bool,
     /// Nothing was tried yet.
     fresh: bool,
     /// Events before it.
@@ -270,7 +274,15 @@ impl<S: System> Dpor<S> {
         }
         self.partial = None;
         let run = self.run();
-        self.push(Node { run, choices: from..self.choices.len(), asleep, ..self.blank(self.nodes.len()) });
+        let able = |p: &Pending| p.standing == Standing::Enabled;
+        let restricted = view.enabled.len() == 1 && view.workers.iter().filter(|p| able(p)).count() > 1;
+        self.push(Node {
+            run,
+            restricted,
+            choices: from..self.choices.len(),
+            asleep,
+            ..self.blank(self.nodes.len())
+        });
         let awake = self.choices[from..].iter().filter(|c| c.state == State::Idle).count();
         self.save_state(system, awake > 1);
     }
@@ -289,6 +301,7 @@ impl<S: System> Dpor<S> {
             snapshot: None,
             origin,
             closed: false,
+            restricted: false,
             fresh: true,
             events: self.clocks.events().len(),
             run: 0,
@@ -316,7 +329,8 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// All that begins with the last node's decision is explored. `last`: its step ended the execution.
+    /// All that begins with the last node's decision is explored. `last`: its step ended the execution, or others of
+    /// its atomic section follow.
     fn retract(&mut self, last: bool) {
         let depth = self.nodes.len() - 1;
         let origin = self.nodes[depth].origin;
@@ -352,7 +366,8 @@ impl<S: System> Dpor<S> {
         if let Some(parent) = self.nodes.last_mut() {
             parent.found += node.found;
             parent.unfinished |= node.unfinished;
-            self.retract(false);
+            // The rest of a section touches more than its first step: what sleeps is all of it.
+            self.retract(node.restricted);
         } else {
             self.finished += 1;
         }

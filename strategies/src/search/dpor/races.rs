@@ -109,15 +109,18 @@ impl<S: System> Dpor<S> {
 
     /// The step of `pick`, whose values stand at `values` of the path, shall also be tried before the event
     /// `race`: in its pre-state, after those events since that do not depend on it. Any process that can
-    /// begin with that will do (an initial of that sequence; source sets).
+    /// begin with that will do (an initial of that sequence; source sets). An atomic section is one event.
     fn reverse(&mut self, race: usize, pick: Pick, values: Range<usize>) {
-        let depth = self.clocks.events()[race].decisions.start;
+        let before = |event: usize| self.clocks.events()[event].decisions.start;
+        let begins = |event: &usize| !self.nodes[before(*event)].restricted;
+        let section = (0..=race).rev().find(begins).expect("a section has a beginning")..race + 1;
+        let depth = before(section.start);
         if self.nodes[depth].closed {
             return;
         }
         let mut first = std::mem::take(&mut self.scratch.first);
         first.clear();
-        if let Some(choice) = self.initial(race, depth, pick, values, &mut first) {
+        if let Some(choice) = self.initial(section, depth, pick, values, &mut first) {
             self.choices[choice].state = State::Todo;
         }
         self.scratch.first = first;
@@ -127,7 +130,7 @@ impl<S: System> Dpor<S> {
     /// anyway, or if there is none.
     fn initial(
         &self,
-        race: usize,
+        section: Range<usize>,
         depth: usize,
         pick: Pick,
         values: Range<usize>,
@@ -145,8 +148,10 @@ impl<S: System> Dpor<S> {
             !seen
                 && !row.iter().zip(first.iter()).enumerate().any(|(r, (n, first))| r != process && n >= first)
         };
-        for (i, event) in events.iter().enumerate().skip(race + 1) {
-            if self.clocks.before(race, i) || !begins(event.process, event.index, self.clocks.row(i)) {
+        for (i, event) in events.iter().enumerate().skip(section.end) {
+            if section.clone().any(|event| self.clocks.before(event, i))
+                || !begins(event.process, event.index, self.clocks.row(i))
+            {
                 continue;
             }
             let Decision::Pick(pick) = self.path[event.decisions.start] else {
@@ -160,6 +165,7 @@ impl<S: System> Dpor<S> {
         }
         if begins(process(pick), u32::MAX - 1, self.scratch.immediate.before.row()) {
             match self.look_up(depth, pick, values) {
+                Cover::Covered if self.follows(section, depth, pick) => {}
                 Cover::Covered => return None,
                 Cover::Possible(choice) => candidate = Some(choice),
                 // It waited for the event.
@@ -167,6 +173,18 @@ impl<S: System> Dpor<S> {
             }
         }
         candidate
+    }
+
+    /// Whether a pick that sleeps at a state cannot begin what is wanted there: it touched more when it was executed than
+    /// after `section`, and so depends on something that comes before it. A compare-exchange that fails only
+    /// reads, for one.
+    fn follows(&self, section: Range<usize>, depth: usize, pick: Pick) -> bool {
+        let events = self.clocks.events().iter().enumerate().skip(section.end);
+        let before = |i: usize| section.clone().any(|event| self.clocks.before(event, i));
+        let asleep = self.nodes[depth].asleep.clone();
+        events
+            .filter(|(i, _)| !before(*i))
+            .any(|(_, event)| self.sleep.depends(asleep.clone(), pick, event, &self.touched))
     }
 
     /// Whether a step with these values, at these places of the path, is tried at a state.

@@ -19,7 +19,7 @@ struct Sleeper {
     values_end: usize,
     footprint: Range<usize>,
     signature: u64,
-    /// It ended the execution: anything wakes it.
+    /// It ended the execution, or is not the last one of its atomic section: anything wakes it.
     last: bool,
     /// The steps with all other values of its pick sleep too.
     whole: bool,
@@ -59,6 +59,15 @@ impl Sleep {
     pub fn contains(&self, set: Range<usize>, pick: Pick, values: impl Iterator<Item = u64> + Clone) -> bool {
         let same = |s: &Sleeper| self.values[s.values.clone()].iter().copied().eq(values.clone());
         self.sleepers[set].iter().any(|s| s.pick == pick && same(s))
+    }
+
+    /// Whether what a pick touched when it went to sleep depends on an event.
+    pub fn depends(&self, set: Range<usize>, pick: Pick, event: &Event, touched: &[Access]) -> bool {
+        let mut sleepers = self.sleepers[set].iter().filter(|s| s.pick == pick);
+        sleepers.any(|s| {
+            s.signature & event.signature != 0
+                && dependent(&touched[s.footprint.clone()], &touched[event.footprint.clone()])
+        })
     }
 
     /// An explored step goes to sleep.
