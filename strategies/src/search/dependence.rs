@@ -83,7 +83,8 @@ fn bit(class: Class, number: u64) -> u64 {
     1 << ((number ^ (class as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
 }
 
-fn overlap(a: &Access, b: &Access) -> bool {
+/// Whether two accesses are of the same object.
+pub fn overlap(a: &Access, b: &Access) -> bool {
     a.class == b.class
         && (a.object.wrapping_sub(b.object) < u64::from(b.size)
             || b.object.wrapping_sub(a.object) < u64::from(a.size))

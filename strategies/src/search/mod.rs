@@ -155,7 +155,8 @@ pub struct Branch {
     pub least: u32,
 }
 
-/// A step that need not be executed again as long as nothing that depends on it was executed.
+/// A step that need not be executed again as long as nothing that depends on it was executed, or what is
+/// to be remembered of it afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     pub pick: Pick,
@@ -169,6 +170,9 @@ pub struct Tried {
     /// Not a step that was tried: its worker spins and goes no further, whatever is executed.
     #[serde(default)]
     pub spins: bool,
+    /// Not one that need not be executed: this event of the prefix depends on it.
+    #[serde(default)]
+    pub woken: Option<u32>,
 }
 
 /// See the module's documentation.

@@ -77,8 +77,10 @@ impl<S: System> Dpor<S> {
             node.inherited = node.asleep.end;
         }
         for choice in self.choices[node.choices.clone()].iter_mut().filter(|c| c.state == State::Idle) {
-            choice.drowsy |= branch.tried.iter().any(|tried| tried.pick == choice.pick);
-            if branch.tried.iter().any(|tried| tried.whole && tried.pick == choice.pick) {
+            let mut asleep =
+                branch.tried.iter().filter(|tried| tried.pick == choice.pick && tried.woken.is_none());
+            choice.drowsy |= asleep.clone().next().is_some();
+            if asleep.any(|tried| tried.whole) {
                 choice.state = State::Asleep;
             } else if branch.todo.contains(&Decision::Pick(choice.pick)) {
                 choice.state = State::Todo;
@@ -157,8 +159,9 @@ impl<S: System> Dpor<S> {
             last: self.nodes[next].restricted,
             whole,
             spins: false,
+            woken: None,
         });
-        tried.iter_mut().filter(|t| t.pick == pick).for_each(|t| t.whole = whole);
+        tried.iter_mut().filter(|t| t.pick == pick && t.woken.is_none()).for_each(|t| t.whole = whole);
         tried
     }
 

@@ -18,6 +18,7 @@
 //! - A step that ends the execution for all depends on everything.
 //! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
 //!   a step cancels or overtakes is tried before that step.
+//! - What a step touches may depend on what others did: see [`changed`].
 //! - Steps of an atomic section are events of their own, but a race with one is reversed where the section begins,
 //!   and what sleeps there wakes by any step.
 //! - A worker that spins goes no further: see [`spins`].
@@ -26,6 +27,7 @@
 //! A number may mean another worker in an equivalent execution, where others created theirs first. Here numbers
 //! are compared with those at states of the present path only, and whoever exists at a state has one there.
 
+mod changed;
 mod immediate;
 mod items;
 mod livelocks;
@@ -38,6 +40,7 @@ use super::estimate;
 use super::{Advance, Counts, Item, Search};
 use crate::system::{Access, Decision, Status, System, decide};
 use crate::{Operation, Pending, Pick, Standing};
+use changed::Changed;
 use races::Scratch;
 use sleep::{Sleep, value};
 use spins::{Done, Mark};
@@ -124,6 +127,8 @@ pub struct Dpor<S: System> {
     /// Whether an item's prefix is being executed.
     replaying: bool,
     scratch: Scratch,
+    /// In the order of their events.
+    changed: Vec<Changed>,
     /// What later states are compared with, to see whether a worker spins.
     mark: Option<Mark>,
     /// Fingerprints of states from which an end can be reached, of those that were asked about.
@@ -150,6 +155,7 @@ impl<S: System> Dpor<S> {
             partial: None,
             replaying: false,
             scratch: Scratch::default(),
+            changed: Vec::new(),
             mark: None,
             ending: BTreeSet::new(),
             counts: Counts::default(),
@@ -260,7 +266,8 @@ impl<S: System> Dpor<S> {
             (pick, self.nodes.last(), self.clocks.events().last())
         {
             let asleep = self.nodes[parent.origin].asleep.clone();
-            self.sleep.follow(asleep, pick, event, &self.touched);
+            let number = self.clocks.events().len() - 1;
+            self.sleep.follow(asleep, pick, (number, event), &self.touched);
         }
         let asleep = start..self.sleep.len();
         let from = self.choices.len();
@@ -340,6 +347,7 @@ impl<S: System> Dpor<S> {
         if self.clocks.events().len() > self.nodes[depth].events {
             let event = self.clocks.pop().expect("there is one");
             self.done.pop();
+            self.forget_changes();
             if !self.nodes[depth].unfinished {
                 self.sleep.push(pick, &self.path[origin + 1..=depth], &event, last);
             }

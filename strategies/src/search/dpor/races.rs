@@ -35,6 +35,7 @@ impl<S: System> Dpor<S> {
         let decisions = depth..self.path.len();
         self.clocks.push(process, &self.scratch.immediate.before, footprint, signature, decisions);
         self.done.push(&self.clocks, self.nodes[depth].operation);
+        self.note_change(pick, depth);
     }
 
     /// Nobody goes on, or only who sleeps or spins. A worker that is still blocked has not executed what it
@@ -111,16 +112,39 @@ impl<S: System> Dpor<S> {
     /// `race`: in its pre-state, after those events since that do not depend on it. Any process that can
     /// begin with that will do (an initial of that sequence; source sets). An atomic section is one event.
     fn reverse(&mut self, race: usize, pick: Pick, values: Range<usize>) {
-        let before = |event: usize| self.clocks.events()[event].decisions.start;
-        let begins = |event: &usize| !self.nodes[before(*event)].restricted;
-        let section = (0..=race).rev().find(begins).expect("a section has a beginning")..race + 1;
-        let depth = before(section.start);
+        let section = self.section(race);
+        let depth = self.clocks.events()[section.start].decisions.start;
         if self.nodes[depth].closed {
             return;
         }
         let mut first = std::mem::take(&mut self.scratch.first);
         first.clear();
         if let Some(choice) = self.initial(section, depth, pick, values, &mut first) {
+            self.choices[choice].state = State::Todo;
+        }
+        self.scratch.first = first;
+    }
+
+    /// The events of the atomic section that an event belongs to, up to it.
+    pub(super) fn section(&self, event: usize) -> Range<usize> {
+        let begins = |event: &usize| {
+            let depth = self.clocks.events()[*event].decisions.start;
+            !self.nodes[depth].restricted
+        };
+        (0..=event).rev().find(begins).expect("a section has a beginning")..event + 1
+    }
+
+    /// The events after `race` that do not depend on it, but for those of `without` and what depends on that, shall
+    /// also be tried before it.
+    pub(super) fn reverse_without(&mut self, race: usize, without: usize) {
+        let section = self.section(race);
+        let depth = self.clocks.events()[section.start].decisions.start;
+        if self.nodes[depth].closed {
+            return;
+        }
+        let mut first = std::mem::take(&mut self.scratch.first);
+        first.clear();
+        if let Begins::With(choice) = self.beginning(section, depth, Some(without), &mut first) {
             self.choices[choice].state = State::Todo;
         }
         self.scratch.first = first;
@@ -136,55 +160,51 @@ impl<S: System> Dpor<S> {
         values: Range<usize>,
         first: &mut Vec<u32>,
     ) -> Option<usize> {
-        let events = self.clocks.events();
-        let mut candidate = None;
-        // Whether nothing of the sequence, which is asked about in its order, happens before.
-        let mut begins = |process: usize, index: u32, row: &[u32]| {
-            if first.len() <= process {
-                first.resize(process + 1, u32::MAX);
-            }
-            let seen = first[process] != u32::MAX;
-            first[process] = first[process].min(index);
-            !seen
-                && !row.iter().zip(first.iter()).enumerate().any(|(r, (n, first))| r != process && n >= first)
+        let candidate = match self.beginning(section.clone(), depth, None, first) {
+            Begins::Covered => return None,
+            Begins::With(choice) => Some(choice),
+            Begins::Nowhere => None,
         };
-        for (i, event) in events.iter().enumerate().skip(section.end) {
-            if section.clone().any(|event| self.clocks.before(event, i))
-                || !begins(event.process, event.index, self.clocks.row(i))
+        if !begins(first, process(pick), u32::MAX - 1, self.scratch.immediate.before.row()) {
+            return candidate;
+        }
+        match self.look_up(depth, pick, values) {
+            Cover::Covered if self.follows(section, depth, pick) => candidate,
+            Cover::Covered => None,
+            Cover::Possible(choice) => Some(choice),
+            // It waited for the event.
+            Cover::Impossible => candidate,
+        }
+    }
+
+    /// What the events after `section` that do not depend on it begin with, if that is tried at the state `depth`.
+    /// `first` gets the first one of each process.
+    fn beginning(
+        &self,
+        section: Range<usize>,
+        depth: usize,
+        without: Option<usize>,
+        first: &mut Vec<u32>,
+    ) -> Begins {
+        let mut candidate = Begins::Nowhere;
+        for (i, event) in self.clocks.events().iter().enumerate().skip(section.end) {
+            let after = |earlier: usize| self.clocks.before(earlier, i);
+            if section.clone().any(after)
+                || without.is_some_and(|without| i == without || after(without))
+                || !begins(first, event.process, event.index, self.clocks.row(i))
             {
                 continue;
             }
             let Decision::Pick(pick) = self.path[event.decisions.start] else {
                 unreachable!("it has a pick")
             };
-            match self.look_up(depth, pick, event.decisions.start + 1..event.decisions.end) {
-                Cover::Covered => return None,
-                Cover::Possible(choice) => candidate = candidate.or(Some(choice)),
-                Cover::Impossible => {}
-            }
-        }
-        if begins(process(pick), u32::MAX - 1, self.scratch.immediate.before.row()) {
-            match self.look_up(depth, pick, values) {
-                Cover::Covered if self.follows(section, depth, pick) => {}
-                Cover::Covered => return None,
-                Cover::Possible(choice) => candidate = Some(choice),
-                // It waited for the event.
-                Cover::Impossible => {}
+            match (self.look_up(depth, pick, event.decisions.start + 1..event.decisions.end), candidate) {
+                (Cover::Covered, _) => return Begins::Covered,
+                (Cover::Possible(choice), Begins::Nowhere) => candidate = Begins::With(choice),
+                _ => {}
             }
         }
         candidate
-    }
-
-    /// Whether a pick that sleeps at a state cannot begin what is wanted there: it touched more when it was executed than
-    /// after `section`, and so depends on something that comes before it. A compare-exchange that fails only
-    /// reads, for one.
-    fn follows(&self, section: Range<usize>, depth: usize, pick: Pick) -> bool {
-        let events = self.clocks.events().iter().enumerate().skip(section.end);
-        let before = |i: usize| section.clone().any(|event| self.clocks.before(event, i));
-        let asleep = self.nodes[depth].asleep.clone();
-        events
-            .filter(|(i, _)| !before(*i))
-            .any(|(_, event)| self.sleep.depends(asleep.clone(), pick, event, &self.touched))
     }
 
     /// Whether a step with these values, at these places of the path, is tried at a state.
@@ -218,6 +238,27 @@ impl<S: System> Dpor<S> {
             }
         }
     }
+}
+
+/// Whether nothing of a sequence, which is asked about in its order, happens before an event of this process and index.
+/// `first` has the index of the first event of each process so far.
+fn begins(first: &mut Vec<u32>, process: usize, index: u32, row: &[u32]) -> bool {
+    if first.len() <= process {
+        first.resize(process + 1, u32::MAX);
+    }
+    let seen = first[process] != u32::MAX;
+    first[process] = first[process].min(index);
+    !seen && !row.iter().zip(first.iter()).enumerate().any(|(r, (n, first))| r != process && n >= first)
+}
+
+/// How a sequence that is wanted at a state can begin there.
+#[derive(Clone, Copy)]
+enum Begins {
+    /// In a way that is tried there, or elsewhere.
+    Covered,
+    /// With this choice.
+    With(usize),
+    Nowhere,
 }
 
 enum Cover {

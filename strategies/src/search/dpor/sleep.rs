@@ -1,5 +1,7 @@
 //! Sleep sets: steps that need not be executed, since what follows them is explored elsewhere.
 //!
+//! A step that was woken is remembered until its worker makes a step: see [`super::changed`].
+//!
 //! The sets of a path's states lie behind each other on one stack. A step that was explored goes to sleep
 //! by leaving its footprint where it is.
 
@@ -25,6 +27,8 @@ struct Sleeper {
     whole: bool,
     /// Its worker spins: nothing wakes it.
     spins: bool,
+    /// It does not sleep any more: this event woke it.
+    woken: Option<u32>,
 }
 
 /// The stack of sleep sets, each addressed by its range.
@@ -47,24 +51,33 @@ impl Sleep {
 
     /// Whether the pick need not be tried at all.
     pub fn covers(&self, set: Range<usize>, pick: Pick) -> bool {
-        self.sleepers[set].iter().any(|s| s.whole && s.pick == pick)
+        self.asleep(set, pick).any(|s| s.whole)
     }
 
     /// Whether the pick need not be tried with some values.
     pub fn covers_some(&self, set: Range<usize>, pick: Pick) -> bool {
-        self.sleepers[set].iter().any(|s| s.pick == pick)
+        self.asleep(set, pick).next().is_some()
+    }
+
+    fn asleep(&self, set: Range<usize>, pick: Pick) -> impl Iterator<Item = &Sleeper> {
+        self.sleepers[set].iter().filter(move |s| s.pick == pick && s.woken.is_none())
+    }
+
+    /// What steps of a pick touched that were woken, and the events that woke them.
+    pub fn woken(&self, set: Range<usize>, pick: Pick) -> impl Iterator<Item = (Range<usize>, usize)> {
+        let sleepers = self.sleepers[set].iter().filter(move |s| s.pick == pick);
+        sleepers.filter_map(|s| Some((s.footprint.clone(), s.woken? as usize)))
     }
 
     /// Whether the pick need not be tried with the values in these decisions.
     pub fn contains(&self, set: Range<usize>, pick: Pick, values: impl Iterator<Item = u64> + Clone) -> bool {
         let same = |s: &Sleeper| self.values[s.values.clone()].iter().copied().eq(values.clone());
-        self.sleepers[set].iter().any(|s| s.pick == pick && same(s))
+        self.asleep(set, pick).any(same)
     }
 
     /// Whether what a pick touched when it went to sleep depends on an event.
     pub fn depends(&self, set: Range<usize>, pick: Pick, event: &Event, touched: &[Access]) -> bool {
-        let mut sleepers = self.sleepers[set].iter().filter(|s| s.pick == pick);
-        sleepers.any(|s| {
+        self.asleep(set, pick).any(|s| {
             s.signature & event.signature != 0
                 && dependent(&touched[s.footprint.clone()], &touched[event.footprint.clone()])
         })
@@ -77,14 +90,31 @@ impl Sleep {
         let (footprint, signature) = (event.footprint.clone(), event.signature);
         let values = start..self.values.len();
         let values_end = values.end;
-        let (whole, spins) = (false, false);
-        self.sleepers.push(Sleeper { pick, values, values_end, footprint, signature, last, whole, spins });
+        self.sleepers.push(Sleeper {
+            pick,
+            values,
+            values_end,
+            footprint,
+            signature,
+            last,
+            whole: false,
+            spins: false,
+            woken: None,
+        });
     }
 
     /// A worker that spins makes no more steps in what follows.
     pub fn stop(&mut self, pick: Pick, touched: &mut Vec<Access>) {
         self.insert(
-            &Tried { pick, whole: true, spins: true, values: vec![], footprint: vec![], last: false },
+            &Tried {
+                pick,
+                whole: true,
+                spins: true,
+                values: vec![],
+                footprint: vec![],
+                last: false,
+                woken: None,
+            },
             touched,
         );
     }
@@ -101,11 +131,18 @@ impl Sleep {
 
     /// All values of the pick are explored.
     pub fn complete(&mut self, set: Range<usize>, pick: Pick) {
-        self.sleepers[set].iter_mut().filter(|s| s.pick == pick).for_each(|s| s.whole = true);
+        let asleep = self.sleepers[set].iter_mut().filter(|s| s.pick == pick && s.woken.is_none());
+        asleep.for_each(|s| s.whole = true);
     }
 
-    /// Appends the sleep set after a step: those of `set` that it does not wake.
-    pub fn follow(&mut self, set: Range<usize>, pick: Pick, event: &Event, touched: &[Access]) {
+    /// Appends the sleep set after a step, which is an event of this number: those of `set` of other picks.
+    pub fn follow(
+        &mut self,
+        set: Range<usize>,
+        pick: Pick,
+        (number, event): (usize, &Event),
+        touched: &[Access],
+    ) {
         self.woken.clear();
         let start = self.sleepers.len();
         for i in set {
@@ -115,11 +152,12 @@ impl Sleep {
             }
             let meets = sleeper.signature & event.signature != 0
                 && dependent(&touched[sleeper.footprint.clone()], &touched[event.footprint.clone()]);
-            if sleeper.last || meets {
+            let mut woken = sleeper.woken;
+            if woken.is_none() && (sleeper.last || meets) {
                 self.woken.push(sleeper.pick);
-            } else {
-                self.sleepers.push(Sleeper { values_end: self.values.len(), ..sleeper.clone() });
+                woken = Some(number as u32);
             }
+            self.sleepers.push(Sleeper { values_end: self.values.len(), woken, ..sleeper.clone() });
         }
         if !self.woken.is_empty() {
             let woken = std::mem::take(&mut self.woken);
@@ -141,6 +179,7 @@ impl Sleep {
             last: s.last,
             whole: s.whole,
             spins: s.spins,
+            woken: s.woken,
         })
     }
 
@@ -158,6 +197,7 @@ impl Sleep {
             last: tried.last,
             whole: tried.whole,
             spins: tried.spins,
+            woken: tried.woken,
         });
     }
 }
