@@ -17,6 +17,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use wasmtime::{AsContext, Caller, Engine, Global, Memory, ResourceLimiter, Val, WasmBacktrace};
 
+/// A block of this part of all memory that there may be is large: where it fits depends on all others, and whether
+/// there is a place for it at all.
+const LARGE: usize = 64;
+
 /// A suspended worker: its globals and frames, and whether it has run at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
@@ -207,7 +211,9 @@ impl Host {
             footprint.touch(Class::Heap, Effect::Write, 0);
         }
         let change = change?;
-        footprint.touch(Class::Heap, Effect::Read, 0);
+        let sizes = [change.old.and_then(|old| old.1), change.new.map(|new| new.1)];
+        let large = sizes.into_iter().flatten().any(|bytes| bytes as usize >= self.memory_bytes_max / LARGE);
+        footprint.touch(Class::Heap, if large { Effect::Write } else { Effect::Read }, 0);
         self.touch_blocks(&change);
         let runtime = &self.conductor.runtime;
         let (images, site_table) = (&self.images, &self.table);
