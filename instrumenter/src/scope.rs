@@ -78,7 +78,7 @@ impl Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{ALLOCATORS, C_SDK, STDIO, UNGUARDED};
+    use crate::options::{ALLOCATORS, C_SDK, PRINTS, STDIO, UNGUARDED, UNNOTICED};
 
     fn matching(patterns: &[&str], name: &str) -> bool {
         Scope::new(patterns.iter().copied()).unwrap().matching(&names_of(name)).is_some()
@@ -109,18 +109,24 @@ mod tests {
         for name in ["mallocate", "my_free", "freely"] {
             assert!(!library(ALLOCATORS, name), "{name}");
         }
-        for name in ["printf", "iprintf", "vfprintf", "snprintf", "siprintf", "puts", "putchar", "fwrite"] {
-            assert!(library(STDIO, name), "{name}");
+        for name in ["vfprintf", "snprintf", "siprintf", "fputs", "putc", "getchar", "fwrite", "wscanf"] {
+            assert!(library(STDIO, name) && !library(PRINTS, name), "{name}");
+        }
+        for name in ["printf", "iprintf", "vprintf", "puts", "putchar_unlocked", "wprintf", "perror"] {
+            assert!(library(PRINTS, name) && !library(STDIO, name), "{name}");
+        }
+        for name in
+            ["__cxa_atexit", "_ZNSt3__219__shared_weak_count4lockEv", "std::__2::__shared_weak_count::lock()"]
+        {
+            assert!(library(UNGUARDED, name), "{name}");
         }
         for name in [
-            "__cxa_atexit",
-            "_ZNSt3__219__shared_weak_count4lockEv",
             "_ZNSt3__26localeC1ERKS0_",
             "_ZNSt3__26locale2id5__getEv",
-            "std::__2::__shared_weak_count::lock()",
             "std::__2::locale::locale(std::__2::locale const&)",
+            "__stdio_exit",
         ] {
-            assert!(library(UNGUARDED, name), "{name}");
+            assert!(library(UNNOTICED, name) && !library(UNGUARDED, name), "{name}");
         }
         // In a header, and on the way to the program's own destructors.
         for name in ["exit", "_ZNSt3__219__shared_weak_count16__release_sharedEv", "_ZN6locale6localeEv"] {

@@ -227,14 +227,14 @@ pub static CLASSES: &[Class] = &[
     Class {
         name: "growth",
         templates: &[
-            "K($r, __builtin_wasm_memory_grow(0, $b) - pages);",
-            "K($r, __builtin_wasm_memory_grow(0, 1) - pages);",
+            "K($r, __builtin_wasm_memory_grow(0, STACK_PAGES * $b) - pages);",
+            "K($r, __builtin_wasm_memory_grow(0, STACK_PAGES + 1) - pages);",
             "K($r, __builtin_wasm_memory_size(0) - pages);",
             "K($r, *(volatile char *)(pages * 65536 + 8));",
             "*(volatile char *)(pages * 65536 + 8) = $k;",
             "K($r, *(volatile int *)(pages * 65536 - 2) >> 24);",
             "K($r, (uintptr_t)sbrk(0) / 65536 - pages);",
-            "K($r, (uintptr_t)sbrk(65536) / 65536 - pages);",
+            "K($r, (uintptr_t)sbrk((STACK_PAGES + 1) * 65536) / 65536 - pages);",
             "K($r, allocate(200000) != NULL);",
             "o.x = $k;",
             "K($r, o.x);",

@@ -67,6 +67,7 @@ static pthread_key_t key, other_key;
 static int *volatile pointer[2];
 static FILE *file;
 static int fd;
+enum { STACK_PAGES = 8 };
 static uint32_t pages;
 
 static inline struct timespec at(int second) {
@@ -251,5 +252,6 @@ COYOTE_SETUP {
   lseek(fd, 0, SEEK_SET);
   mkdir("/d", 0777);
   mkdir("/e", 0777);
-  pages = __builtin_wasm_memory_size(0);
+  /* Behind what the stacks of all threads take. */
+  pages = __builtin_wasm_memory_size(0) + STACK_PAGES;
 }

@@ -33,7 +33,7 @@ fn picks(execution: &Execution) -> Vec<Pick> {
 }
 
 /// What a step did.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 struct Step {
     touched: Vec<Access>,
     /// Whether it called the allocator: which block that hands out depends on the order of such calls.
@@ -88,8 +88,9 @@ pub fn check(execution: &mut Execution, rng: &mut ChoiceRng) -> usize {
                 let q_after = execute(execution, q);
                 assert_eq!(execution.status(), status, "{}", what());
                 if !(of_p.allocates && of_q.allocates) {
-                    assert!(p_after.as_ref() == (!status.is_final()).then_some(&of_p), "{}", what());
-                    assert!(q_after.as_ref() == (!status.is_final()).then_some(of_q), "{}", what());
+                    let wanted = |step| (!status.is_final()).then_some(step);
+                    assert_eq!(p_after.as_ref(), wanted(&of_p), "{}", what());
+                    assert_eq!(q_after.as_ref(), wanted(of_q), "{}", what());
                     match &memory {
                         Some(memory) => assert!(memory == execution.machine().memory(), "{}", what()),
                         None => assert_eq!(execution.fingerprint(), print, "{}", what()),
