@@ -188,7 +188,7 @@ pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
 /// Of these, what is no part of what a step touches: functions that prepare and end threads, whose list of
 /// finished threads and count of running ones mean nothing to the program, and what says of which kind a mutex
 /// is, which is the same whenever it is said.
-pub const UNTOLD: &[&str] = &["__coyote_{prepare,thread,finish,mutex}", "__wasm_init_tls"];
+pub const UNTOLD: &[&str] = &["__coyote_{prepare,thread,finish,bury,retire,mutex}", "__wasm_init_tls"];
 
 /// A function of wasi-libc that stores through a null pointer, which its callers pass: localtime and its kin
 /// would be memory errors.

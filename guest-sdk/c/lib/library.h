@@ -77,6 +77,9 @@ PRIVATE uint32_t text_length(const char *text) {
 }
 
 struct __pthread *__coyote_self(void);
+/* What becomes of threads that are detached and have finished. */
+void __coyote_bury(void);
+void __coyote_retire(struct __pthread *thread);
 /* Calls the destructors of thread-local objects and of keys. */
 void __coyote_destroy_objects(struct __pthread *self);
 void __coyote_destroy_values(struct __pthread *self);

@@ -30,15 +30,24 @@ PRIVATE size_t rounded(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) & ~(alignment - 1);
 }
 
-PRIVATE void bury(void) {
+/* Which thread does this means nothing to the program: what it touches is not told. */
+__attribute__((noinline)) void __coyote_bury(void) {
   while (finished) {
     free(finished->block);
     finished = finished->next;
   }
 }
 
+/* Of a thread that is detached or has finished, by now both perhaps. */
+__attribute__((noinline)) void __coyote_retire(struct __pthread *thread) {
+  if (thread->detached && thread->finished && thread != &main_thread) {
+    thread->next = finished;
+    finished = thread;
+  }
+}
+
 pthread_t __coyote_prepare(const pthread_attr_t *attributes, uint32_t entry, uint32_t argument) {
-  bury();
+  __coyote_bury();
   if (&libc_errno) {
     coyote_raw_own_word(COYOTE_ADDRESS(&libc_errno));
   }
@@ -137,7 +146,7 @@ uint32_t __coyote_worker(pthread_t thread) {
 uint32_t __coyote_joined(pthread_t thread) {
   struct __pthread *joined = (struct __pthread *)thread;
   uint32_t result = joined->result;
-  bury();
+  __coyote_bury();
   joined->magic = 0;
   free(joined->block);
   return result;
@@ -150,10 +159,7 @@ int __coyote_pthread_detach(pthread_t thread) {
   }
   detached->detached = 1;
   coyote_raw_detach(detached->worker);
-  if (detached->finished && detached != &main_thread) {
-    detached->next = finished;
-    finished = detached;
-  }
+  __coyote_retire(detached);
   return 0;
 }
 PUBLIC(pthread_detach);
@@ -184,10 +190,7 @@ void __coyote_finish(uint32_t result) {
     exit(0); /* the last thread ends the process */
   }
   self->finished = 1;
-  if (self->detached && self != &main_thread) {
-    self->next = finished;
-    finished = self;
-  }
+  __coyote_retire(self);
 }
 
 pthread_t __coyote_pthread_self(void) {
