@@ -48,7 +48,6 @@ pub fn soak(arguments: &Soak) -> Result<()> {
             ("COYOTE_SUSPEND_ROUNDS", arguments.suspend_rounds.to_string()),
             ("COYOTE_HOST_ITERATIONS", arguments.host_iterations.to_string()),
             ("COYOTE_SMITH", arguments.modules.to_string()),
-            ("COYOTE_FUZZ_CLASS", "all".into()),
             ("COYOTE_FUZZ_PROGRAMS", arguments.programs.to_string()),
             ("COYOTE_FUZZ_ITERATIONS", arguments.iterations.to_string()),
             ("COYOTE_FUZZ_SEED", arguments.seed.to_string()),

@@ -1,14 +1,12 @@
 //! Programs on which searches differed once, each with its number of ends.
 //!
-//! A file of `found` begins with a comment of what it shows, `ends: N`, and perhaps `open: SEARCH ..`
-//! as long as these searches (or `all`, without disagreeing) lack ends. Its tests are `COYOTE_TEST(name)`.
+//! A file of `found` begins with a comment of what it shows and `ends: N`. Its tests are `COYOTE_TEST(name)`.
 
 use super::compare::{Effort, compare};
 use super::compile::{compile_c, compiler, directory, options};
 use super::ends::Limits;
 use coyote_wasm::instrumenter::Points;
 use coyote_wasm::runtime::Faults;
-use std::collections::BTreeSet;
 
 const EFFORT: Effort = Effort {
     iterations: 200,
@@ -35,17 +33,12 @@ fn what_differed_once_does_not_differ() {
     let artifact = compile_c(&texts.concat(), &options(Points::Heap));
     for (path, text) in paths.iter().zip(&texts) {
         let ends: usize = claim(text, "ends:").expect("it has a number of ends").parse().unwrap();
-        let open: BTreeSet<&str> = claim(text, "open:").unwrap_or_default().split_whitespace().collect();
         let tests = text.lines().filter_map(|line| line.strip_prefix("COYOTE_TEST(")?.split(')').next());
         for test in tests {
             // Every search that is tried in turn.
             for turn in 0..5 {
                 let comparison = compare(&artifact, test, Faults::default(), turn, &EFFORT);
-                let lacking = comparison.lacking();
-                let lacking: BTreeSet<&str> =
-                    lacking.iter().map(|(found, _)| found.name.trim_end_matches(" in pieces")).collect();
-                let fewer = comparison.all.len() != ends && !open.contains("all");
-                if fewer || !lacking.is_subset(&open) || !comparison.wrong.is_empty() {
+                if comparison.all.len() != ends || !comparison.agrees() {
                     wrong += &format!("{}: {test}, of {ends} ends:\n{comparison}\n", path.display());
                 }
             }
