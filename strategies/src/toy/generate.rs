@@ -7,6 +7,27 @@ use crate::rng::ChoiceRng;
 /// all without those that spawn and join. It uses every kind of instruction but loops; locks are mostly,
 /// but not always, released.
 pub fn generate(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
+    generate_with(rng, instructions_max, &ANY)
+}
+
+/// The same with timers in mind: locks and waits with timeouts, sleeps, and what they compete with.
+pub fn generate_timed(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
+    generate_with(rng, instructions_max, &TIMED)
+}
+
+/// Phrases by number, each as often as it is drawn.
+const ANY: [u8; 28] = {
+    let mut all = [0; 28];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = i as u8;
+        i += 1;
+    }
+    all
+};
+const TIMED: [u8; 11] = [5, 7, 10, 12, 13, 13, 14, 15, 16, 20, 20];
+
+fn generate_with(rng: &mut ChoiceRng, instructions_max: usize, phrases: &[u8]) -> Program {
     let workers = 2 + [0, 0, 0, 1, 1, 2][rng.below(6) as usize];
     let mut program: Program = Vec::new();
     let mut left = instructions_max;
@@ -15,7 +36,7 @@ pub fn generate(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
         let length = (1 + rng.below(4) as usize).min(fair.max(1));
         let mut code = Vec::new();
         while code.len() < length {
-            phrase(rng, &mut code);
+            phrase(rng, &mut code, phrases);
         }
         code.truncate(length);
         left -= length.min(left);
@@ -40,21 +61,21 @@ fn spawn(rng: &mut ChoiceRng, program: &mut Program) {
 }
 
 /// Appends an instruction, or a few that belong together.
-fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>) {
+fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>, phrases: &[u8]) {
     use Instruction::*;
     let variable = rng.below(2) as u8;
     let lock = u8::from(rng.one_in(4));
     let small = rng.below(2) as i8;
-    match rng.below(28) {
+    match phrases[rng.below(phrases.len() as u64) as usize] {
         0..3 => code.push(Load(variable)),
         3 => code.push(Store(variable, 1)),
         4 => code.push(Set(variable, small)),
         5..7 => code.push(Rmw(variable, 1)),
-        7..10 => bracket(rng, code, Lock(lock), Unlock(lock)),
+        7..10 => bracket(rng, code, phrases, Lock(lock), Unlock(lock)),
         10 => code.extend([TryLock(lock), Unlock(lock)]),
         11 => {
             code.push(TryLock(lock));
-            phrase(rng, code);
+            phrase(rng, code, phrases);
         }
         12 => code.extend([Lock(lock), Wait(0, lock), Unlock(lock)]),
         13 => code.extend([Lock(lock), WaitTimeout(0, lock, 1 + small as u8), Unlock(lock)]),
@@ -64,9 +85,9 @@ fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>) {
         17 => code.push(Choose(2 + small as u8)),
         18 => code.push([Assert(small), Assume(small), AssumeNot(small)][rng.below(3) as usize]),
         19 => code.push([Yield, SkipUnless(small, 1)][rng.below(2) as usize]),
-        20 => bracket(rng, code, LockTimeout(lock, 1 + small as u8), Unlock(lock)),
-        21 => bracket(rng, code, ReadLock(lock), RwUnlock(lock)),
-        22 => bracket(rng, code, WriteLock(lock), RwUnlock(lock)),
+        20 => bracket(rng, code, phrases, LockTimeout(lock, 1 + small as u8), Unlock(lock)),
+        21 => bracket(rng, code, phrases, ReadLock(lock), RwUnlock(lock)),
+        22 => bracket(rng, code, phrases, WriteLock(lock), RwUnlock(lock)),
         23 => code.extend([[TryReadLock, TryWriteLock][rng.below(2) as usize](lock), RwUnlock(lock)]),
         24 => code.push(SemaphoreWait(lock)),
         25 => code.push(SemaphoreTryWait(lock)),
@@ -76,10 +97,16 @@ fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>) {
 }
 
 /// Mostly something in between, and mostly given back.
-fn bracket(rng: &mut ChoiceRng, code: &mut Vec<Instruction>, take: Instruction, give_back: Instruction) {
+fn bracket(
+    rng: &mut ChoiceRng,
+    code: &mut Vec<Instruction>,
+    phrases: &[u8],
+    take: Instruction,
+    give_back: Instruction,
+) {
     code.push(take);
     if !rng.one_in(3) {
-        phrase(rng, code);
+        phrase(rng, code, phrases);
     }
     if !rng.one_in(8) {
         code.push(give_back);

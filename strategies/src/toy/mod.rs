@@ -9,7 +9,7 @@ mod lock;
 mod program;
 mod system;
 
-pub use generate::generate;
+pub use generate::{generate, generate_timed};
 pub use program::{Instruction, Program};
 
 use lock::{Lock, Locks, Manner};

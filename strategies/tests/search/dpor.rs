@@ -5,7 +5,7 @@ use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::dpor::Dpor;
 use coyote_strategies::search::{Advance, Counts, Item, Search};
-use coyote_strategies::toy::{Program, Toy, generate};
+use coyote_strategies::toy::{Program, Toy, generate, generate_timed};
 use std::collections::BTreeMap;
 
 /// What is wrong with a search for classes, if anything.
@@ -48,10 +48,22 @@ pub fn program(index: u64) -> Program {
 
 #[test]
 fn all_classes_of_random_programs_once() {
+    explore_all(1_000, program);
+}
+
+/// Whether a step touches the clock may depend on who has a lock by then.
+#[test]
+fn all_classes_of_programs_with_timers_once() {
+    explore_all(1_000, |index| {
+        generate_timed(&mut ChoiceRng::new(Iteration { seed: 21, index }), 7 + (index % 5) as usize)
+    });
+}
+
+fn explore_all(programs: u32, program: impl Fn(u64) -> Program) {
     let (mut done, mut skipped, mut redundant, mut classes, mut schedules) = (0, 0, 0, 0, 0);
     let mut statuses = BTreeMap::<u8, u32>::new();
     for index in 0.. {
-        if done == 1000 {
+        if done == programs {
             break;
         }
         let program = program(index);
