@@ -57,6 +57,7 @@ mod sections;
 mod sites;
 mod stubs;
 pub mod suspend;
+mod table_calls;
 mod thread_names;
 mod threads;
 mod ticks;
@@ -142,6 +143,7 @@ fn prepare<'a>(
     harness::harness(&mut draft);
     grow::grow(&mut draft);
     memory::memory(&mut draft);
+    table_calls::table_calls(&mut draft);
     Ok(draft)
 }
 

@@ -199,6 +199,11 @@ pub const LOAD_GLOBALS: &str = "__cy_load_globals";
 pub const PAGES: &str = "__cy_pages";
 /// See [`PAGES`].
 pub const SLACK_PAGES: u64 = 64;
+/// A table of all functions that a reference of the module can be to, and a null: only where it changes tables. Calls
+/// through its tables are made through this one.
+pub const FUNCTIONS: &str = "__cy_functions";
+/// `function_index(funcref) -> i32`: where a function is in [`FUNCTIONS`].
+pub const FUNCTION_INDEX: &str = "function_index";
 /// A mutable i32 global that the module sets to 1 when it changes a table or a reference-typed global.
 pub const TABLES_CHANGED: &str = "__cy_tables_changed";
 /// A mutable i32 global: the lowest address of the running worker's stack, or 0 if unknown. It is a

@@ -13,7 +13,7 @@ pub use crate::world::World;
 use coyote_abi::rt::{self, Action, GLOBAL_BYTES};
 use coyote_instrumenter::{Entry, Location, SiteTable};
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Standing, WorkerId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wasmtime::{AsContext, Caller, Engine, Global, Memory, ResourceLimiter, Val, WasmBacktrace};
 
@@ -45,6 +45,8 @@ pub struct Host {
     pub world: Arc<World>,
     /// Directories of the host that the guest works in.
     pub directories: Directories,
+    /// What identifies functions of the instance, with their indices in [`rt::FUNCTIONS`]; empty until somebody asks.
+    pub functions: BTreeMap<usize, i32>,
     /// Functions that the guest called in this iteration though nobody can serve them.
     pub refused_calls: BTreeSet<&'static str>,
     pub memory: Option<Memory>,
@@ -118,6 +120,7 @@ impl Host {
             images: Vec::new(),
             table,
             directories: Directories::new(engine, &world.directories),
+            functions: BTreeMap::new(),
             refused_calls: BTreeSet::new(),
             world,
             memory: None,

@@ -9,7 +9,8 @@ use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
 use coyote_strategies::{Event, WorkerId};
-use wasmtime::{Caller, Linker, Result, Val};
+use std::collections::BTreeMap;
+use wasmtime::{Caller, Extern, Func, Linker, Ref, Result, Val};
 
 type Guest<'a> = Caller<'a, Host>;
 
@@ -56,6 +57,9 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::SEEN, |mut guest: Guest, what: i32, object: i32, size: i32| {
         guest.data_mut().seen(what, object as u32, size as u32);
     })?;
+    linker.func_wrap(rt::MODULE, rt::FUNCTION_INDEX, |mut guest: Guest, function: Option<Func>| -> i32 {
+        function_index(&mut guest, function)
+    })?;
     linker.func_wrap(
         rt::MODULE,
         rt::TOUCH,
@@ -78,6 +82,29 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     Ok(())
+}
+
+/// Where a function is in the table of all that can be in one; null comes last.
+fn function_index(guest: &mut Guest, function: Option<Func>) -> i32 {
+    if guest.data().functions.is_empty() {
+        let table = guest.get_export(rt::FUNCTIONS).and_then(Extern::into_table);
+        let table = table.expect("a module that asks has one");
+        let size = table.size(&*guest);
+        let entries: Vec<_> = (0..size).map(|i| table.get(&mut *guest, i)).collect();
+        let mut number = |entry: Option<Ref>| match entry {
+            Some(Ref::Func(function)) => raw(guest, function),
+            _ => 0,
+        };
+        let functions: BTreeMap<usize, i32> = entries.into_iter().map(&mut number).zip(0..).collect();
+        guest.data_mut().functions = functions;
+    }
+    let function = raw(guest, function);
+    *guest.data().functions.get(&function).expect("all functions are there")
+}
+
+/// What tells a function of an instance from others; 0 for null.
+fn raw(guest: &mut Guest, function: Option<Func>) -> usize {
+    function.map_or(0, |function| function.to_raw(&mut *guest) as usize)
 }
 
 /// Runs a host function on the owner table.

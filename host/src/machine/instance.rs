@@ -35,6 +35,7 @@ pub(super) fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<
     host.stack_low = None;
     host.me = None;
     host.conductor.running = None;
+    host.functions.clear();
     let failed = |e: wasmtime::Error| MachineError::Instantiate(format!("{e:#}"));
     let mut store = Store::new(artifact.engine(), host);
     store.limiter(|host| host);

@@ -403,6 +403,62 @@ fn dpor_executes_each_class_of_compare_exchanges_once() {
     assert!(done > 30 && classes > 3 * done, "{classes} classes in {done} programs");
 }
 
+/// A worker that is suspended in a call through a table goes on in the function that it is in, whatever stands in the table
+/// by then: also deeper down, where frames of the two functions look alike, and if its entry is gone.
+#[test]
+fn a_call_through_a_table_ends_in_the_function_in_which_it_began() {
+    let module = |change: &str| {
+        format!(
+            r#"(module
+  (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+  (import "coyote" "join" (func $join (param i32)))
+  (import "coyote" "fail" (func $fail (param i32 i32)))
+  (memory (export "memory") 1)
+  (table 2 funcref)
+  (table $t 4 8 funcref)
+  (elem (table 0) (i32.const 0) func $caller $changer)
+  (elem (table $t) (i32.const 2) func $five $through)
+  (elem declare func $eight)
+  (func $writes (param $n i32)
+    (i32.store (i32.const 0x100) (local.get $n))
+    (i32.store (i32.const 0x104) (local.get $n)))
+  (func $five (result i32) (call $writes (i32.const 5)) (i32.const 5))
+  (func $eight (result i32) (call $writes (i32.const 8)) (i32.const 8))
+  (func $through (result i32) (call_indirect $t (result i32) (i32.const 2)))
+  (func $caller (param i32)
+    (i32.store (i32.const 0x108) (call_indirect $t (result i32) (i32.const 3))))
+  (func $changer (param i32) {change})
+  (func (export "coyote.test.t") (local $a i32) (local $b i32)
+    (local.set $a (call $spawn (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+    (local.set $b (call $spawn (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)))
+    (call $join (local.get $a))
+    (call $join (local.get $b))
+    (if (i32.or (i32.ne (i32.load (i32.const 0x100)) (i32.load (i32.const 0x104)))
+                (i32.ne (i32.load (i32.const 0x100)) (i32.load (i32.const 0x108))))
+      (then (call $fail (i32.const 0) (i32.const 0))))
+    (if (i32.eq (i32.load (i32.const 0x100)) (i32.const 8))
+      (then (call $fail (i32.const 0x100) (i32.const 1))))))"#
+        )
+    };
+    let passes = " passed ".to_string();
+    let eight = " assertion \u{8}".to_string();
+    let gone = |why: &str| format!(" trap {why}");
+    for (change, other) in [
+        ("(table.set $t (i32.const 2) (ref.func $eight))", eight),
+        ("(table.set $t (i32.const 2) (ref.null func))", gone("call through a null function pointer")),
+        (
+            "(table.fill $t (i32.const 0) (ref.null func) (i32.const 4))",
+            gone("call through a null function pointer"),
+        ),
+    ] {
+        let wasm = wat::parse_str(module(change)).unwrap();
+        let expected = BTreeSet::from([passes.clone(), other]);
+        for strategy in [&["dfs"], SEARCHES].concat() {
+            assert_eq!(ends(&wasm, &told(), &settings(), strategy), expected, "{strategy}: {change}");
+        }
+    }
+}
+
 /// N workers that create one each, which says what it was given, or what it is called.
 fn creators(workers: usize, child: &str) -> String {
     let mut text = format!(
