@@ -9,6 +9,7 @@
 //! What comes of it is [`results`](crate::results). A bug's trace is on disk before its job goes on.
 
 pub mod alarm;
+mod assumptions;
 pub mod dry_run;
 pub mod frontier;
 pub mod memory;

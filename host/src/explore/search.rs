@@ -7,6 +7,7 @@
 //! What is left goes to a file when a search stops early, and now and then before ([`Checkpoints`]), so that
 //! whatever ends the process takes little.
 
+use super::assumptions::assumptions;
 use super::frontier::{self, Frontier, Section};
 use super::memory::resident_bytes;
 use super::{ExploreError, Finder, Plan, Watch, first_output, found, notes, remove};
@@ -16,7 +17,6 @@ use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::results::{Done, FoundBug, KnownBug, Resumed, SearchSummary, Stop, TestResult};
-use crate::runtime::Timers;
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::{self, Advance, Counts, Item, Search};
@@ -573,43 +573,4 @@ fn conclude(
         resumed: state.resumed,
     });
     Ok(result)
-}
-
-/// What the verdict of a search takes for granted.
-fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Resumed>) -> Vec<String> {
-    let options = &plan.artifact.options;
-    let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
-    if plan.settings.timers == Timers::Ordered {
-        assumptions.push("timeouts in their order".into());
-    }
-    match options.points {
-        coyote_instrumenter::Points::Heap => {}
-        coyote_instrumenter::Points::Atomic => assumptions.push("no races on plain memory".into()),
-        coyote_instrumenter::Points::Sync => {
-            assumptions.push("no races on memory, nor on atomics, of which std's locks are made".into());
-        }
-    }
-    if options.atomic_defaults {
-        assumptions.push("up to the addresses that malloc returns".into());
-    }
-    if !options.atomic_fns.is_empty()
-        || !options.no_points_in.is_empty()
-        || !options.points_only_in.is_empty()
-    {
-        assumptions.push("no races in the functions left out".into());
-    }
-    let table = &plan.artifact.table;
-    if table.shared_globals > table.segment_flags {
-        assumptions.push("no races on wasm globals".into());
-    }
-    if table.changes_tables {
-        assumptions.push("no races on tables".into());
-    }
-    if plan.settings.limits.fail_on_steps_max
-        || result.bugs.iter().any(|b| b.bug.kind == BugKind::MaxSteps)
-        || resumed.is_some_and(|resumed| resumed.done.has(BugKind::MaxSteps))
-    {
-        assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
-    }
-    assumptions
 }

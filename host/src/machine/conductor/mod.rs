@@ -6,12 +6,15 @@
 //! strategy every worker unwinds at once, and whoever drives the execution picks from outside.
 //! Both ways perform the same steps: a schedule made by one replays under the other.
 
+mod driven;
+mod looks;
+
 use super::memory_errors::Violation;
 use crate::evidence::Evidence;
-use crate::outcome::{Bound, Bug, BugKind, Outcome};
+use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::heap::Blame;
 use crate::runtime::{Performed, Progress, Request, Runtime};
-use coyote_strategies::{Decision, OpKind, Operation, Pick, Status, Strategy, WorkerId};
+use coyote_strategies::{Decision, OpKind, Operation, Pick, Strategy, WorkerId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -265,10 +268,6 @@ impl Conductor {
         self.steps_max
     }
 
-    fn next_look(&self) -> u64 {
-        (self.runtime.steps() + 1).next_power_of_two().max(SUSPICIOUS_FROM)
-    }
-
     /// Takes what going back to the present state would forget.
     pub fn take_course(&mut self) -> Course {
         Course {
@@ -285,17 +284,6 @@ impl Conductor {
         self.decisions = decisions;
         self.concurrency = concurrency;
         self.set_bounds();
-    }
-
-    /// An iteration that was left to be looked at goes on, unless it has reached its bound.
-    pub fn go_on(&mut self) {
-        self.looking = false;
-        self.suspicious_at = self.next_look();
-        self.look_up_at = 0;
-        self.looks = if let Looks::After(_) = self.looks { Looks::Never } else { self.looks };
-        if self.runtime.steps() >= self.steps_max {
-            self.reach_bound();
-        }
     }
 
     /// The running worker is about to access memory or to go round a loop: nothing that blocks.
@@ -499,63 +487,6 @@ impl Conductor {
         }
     }
 
-    /// Whether the bound on steps is reached, or somebody wants to look at the state.
-    #[cold]
-    fn look_up(&mut self) {
-        let steps = self.runtime.steps();
-        self.looking = match self.looks {
-            Looks::Never => false,
-            Looks::After(choices) => self.choices.len() == choices,
-            Looks::WhenSuspicious => {
-                steps >= self.steps_max || steps >= self.suspicious_at && self.only_looked()
-            }
-        };
-        if self.looking {
-            return;
-        }
-        if steps >= self.steps_max {
-            return self.reach_bound();
-        }
-        let next = self.steps_max.min(steps.saturating_add(LOOK_STEPS));
-        self.look_up_at = match self.looks {
-            Looks::Never => next,
-            Looks::After(_) => 0,
-            Looks::WhenSuspicious => {
-                if steps >= self.suspicious_at {
-                    self.suspicious_at = self.next_look();
-                }
-                next.min(self.suspicious_at)
-            }
-        };
-    }
-
-    /// Whether the last half of all choices changed nothing, as far as their kinds tell.
-    fn only_looked(&self) -> bool {
-        let looks = |choice: &Choice| match choice {
-            Choice::Step { kind, .. } => matches!(
-                kind,
-                OpKind::Load
-                    | OpKind::AtomicLoad
-                    | OpKind::CompareExchange
-                    | OpKind::Rmw
-                    | OpKind::Loop
-                    | OpKind::Yield
-            ),
-            Choice::Timeout { .. } | Choice::Value { .. } => false,
-        };
-        self.choices[self.choices.len() / 2..].iter().all(looks)
-    }
-
-    fn reach_bound(&mut self) {
-        let steps_max = self.steps_max;
-        self.outcome = Some(if self.limits.fail_on_steps_max {
-            let evidence = Evidence::StepsMax(steps_max);
-            Outcome::Bug(Bug { kind: BugKind::MaxSteps, evidence, worker: None })
-        } else {
-            Outcome::Bound(Bound::Steps(steps_max))
-        });
-    }
-
     fn tell(&mut self) {
         for event in self.runtime.events.drain(..) {
             if let Some(strategy) = &mut self.strategy {
@@ -635,52 +566,5 @@ impl Conductor {
         self.decisions += 1;
         self.choices.push(Choice::Value { value: value as u32, bound: bound as u32 });
         self.values.push(value);
-    }
-
-    // What follows is for an execution that is driven from outside.
-
-    /// The step that waits for a value: part of the program's state.
-    pub fn unfinished(&self) -> Option<Unfinished> {
-        let (worker, bound) = self.choosing?;
-        Some(Unfinished { worker, bound, values: self.values.clone() })
-    }
-
-    /// Puts a saved step back that waits for a value.
-    pub fn resume_unfinished(&mut self, unfinished: &Unfinished) {
-        self.choosing = Some((unfinished.worker, unfinished.bound));
-        self.values.clone_from(&unfinished.values);
-    }
-
-    /// What is asked of whoever drives the execution.
-    pub fn status(&self) -> Status {
-        if let Some((_, bound)) = self.choosing {
-            return Status::Choosing { bound };
-        }
-        match &self.outcome {
-            None => Status::Ready,
-            Some(Outcome::Passed) => Status::Passed,
-            Some(Outcome::Bug(_)) => Status::Bug,
-            Some(Outcome::Bound(Bound::Steps(_))) => Status::Unfinished,
-            Some(Outcome::Bound(_) | Outcome::Abandoned) => Status::Abandoned,
-        }
-    }
-
-    /// Executes a pick from outside. Whether a worker now waits to be put in place.
-    pub fn step(&mut self, pick: Pick, read: Read) -> bool {
-        self.runtime.footprint.clear();
-        let view = self.runtime.view();
-        self.decisions += u64::from(view.choices() > 1);
-        self.concurrency = self.concurrency.max(view.enabled.len() as u32);
-        self.record(pick);
-        self.planned = self.execute(pick, read);
-        self.planned.is_some()
-    }
-
-    /// Answers [`Status::Choosing`].
-    pub fn choose(&mut self, value: u64, read: Read) -> bool {
-        let (worker, bound) = self.choosing.take().expect("a value was asked for");
-        self.value(value, bound);
-        self.planned = self.perform(worker, read).map(|result| (worker, result));
-        self.planned.is_some()
     }
 }

@@ -1,0 +1,46 @@
+//! What the verdict of a search takes for granted.
+
+use super::Plan;
+use crate::outcome::BugKind;
+use crate::results::{Resumed, TestResult};
+use crate::runtime::Timers;
+use coyote_instrumenter::Points;
+
+/// What the verdict of a search takes for granted.
+pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Resumed>) -> Vec<String> {
+    let options = &plan.artifact.options;
+    let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
+    if plan.settings.timers == Timers::Ordered {
+        assumptions.push("timeouts in their order".into());
+    }
+    match options.points {
+        Points::Heap => {}
+        Points::Atomic => assumptions.push("no races on plain memory".into()),
+        Points::Sync => {
+            assumptions.push("no races on memory, nor on atomics, of which std's locks are made".into());
+        }
+    }
+    if options.atomic_defaults {
+        assumptions.push("up to the addresses that malloc returns".into());
+    }
+    if !options.atomic_fns.is_empty()
+        || !options.no_points_in.is_empty()
+        || !options.points_only_in.is_empty()
+    {
+        assumptions.push("no races in the functions left out".into());
+    }
+    let table = &plan.artifact.table;
+    if table.shared_globals > table.segment_flags {
+        assumptions.push("no races on wasm globals".into());
+    }
+    if table.changes_tables {
+        assumptions.push("no races on tables".into());
+    }
+    if plan.settings.limits.fail_on_steps_max
+        || result.bugs.iter().any(|b| b.bug.kind == BugKind::MaxSteps)
+        || resumed.is_some_and(|resumed| resumed.done.has(BugKind::MaxSteps))
+    {
+        assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
+    }
+    assumptions
+}

@@ -1,0 +1,52 @@
+//! An execution that is driven from outside: picks and values are given, one at a time.
+
+use super::{Conductor, Read, Unfinished};
+use crate::outcome::{Bound, Outcome};
+use coyote_strategies::{Pick, Status};
+
+impl Conductor {
+    /// The step that waits for a value: part of the program's state.
+    pub fn unfinished(&self) -> Option<Unfinished> {
+        let (worker, bound) = self.choosing?;
+        Some(Unfinished { worker, bound, values: self.values.clone() })
+    }
+
+    /// Puts a saved step back that waits for a value.
+    pub fn resume_unfinished(&mut self, unfinished: &Unfinished) {
+        self.choosing = Some((unfinished.worker, unfinished.bound));
+        self.values.clone_from(&unfinished.values);
+    }
+
+    /// What is asked of whoever drives the execution.
+    pub fn status(&self) -> Status {
+        if let Some((_, bound)) = self.choosing {
+            return Status::Choosing { bound };
+        }
+        match &self.outcome {
+            None => Status::Ready,
+            Some(Outcome::Passed) => Status::Passed,
+            Some(Outcome::Bug(_)) => Status::Bug,
+            Some(Outcome::Bound(Bound::Steps(_))) => Status::Unfinished,
+            Some(Outcome::Bound(_) | Outcome::Abandoned) => Status::Abandoned,
+        }
+    }
+
+    /// Executes a pick from outside. Whether a worker now waits to be put in place.
+    pub fn step(&mut self, pick: Pick, read: Read) -> bool {
+        self.runtime.footprint.clear();
+        let view = self.runtime.view();
+        self.decisions += u64::from(view.choices() > 1);
+        self.concurrency = self.concurrency.max(view.enabled.len() as u32);
+        self.record(pick);
+        self.planned = self.execute(pick, read);
+        self.planned.is_some()
+    }
+
+    /// Answers [`Status::Choosing`].
+    pub fn choose(&mut self, value: u64, read: Read) -> bool {
+        let (worker, bound) = self.choosing.take().expect("a value was asked for");
+        self.value(value, bound);
+        self.planned = self.perform(worker, read).map(|result| (worker, result));
+        self.planned.is_some()
+    }
+}

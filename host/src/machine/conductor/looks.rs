@@ -1,0 +1,80 @@
+//! When an iteration is left to be looked at, and when it has reached its bound.
+
+use super::{Choice, Conductor, LOOK_STEPS, Looks, SUSPICIOUS_FROM};
+use crate::evidence::Evidence;
+use crate::outcome::{Bound, Bug, BugKind, Outcome};
+use coyote_strategies::OpKind;
+
+impl Conductor {
+    /// An iteration that was left to be looked at goes on, unless it has reached its bound.
+    pub fn go_on(&mut self) {
+        self.looking = false;
+        self.suspicious_at = self.next_look();
+        self.look_up_at = 0;
+        self.looks = if let Looks::After(_) = self.looks { Looks::Never } else { self.looks };
+        if self.runtime.steps() >= self.steps_max {
+            self.reach_bound();
+        }
+    }
+
+    /// Whether the bound on steps is reached, or somebody wants to look at the state.
+    #[cold]
+    pub(super) fn look_up(&mut self) {
+        let steps = self.runtime.steps();
+        self.looking = match self.looks {
+            Looks::Never => false,
+            Looks::After(choices) => self.choices.len() == choices,
+            Looks::WhenSuspicious => {
+                steps >= self.steps_max || steps >= self.suspicious_at && self.only_looked()
+            }
+        };
+        if self.looking {
+            return;
+        }
+        if steps >= self.steps_max {
+            return self.reach_bound();
+        }
+        let next = self.steps_max.min(steps.saturating_add(LOOK_STEPS));
+        self.look_up_at = match self.looks {
+            Looks::Never => next,
+            Looks::After(_) => 0,
+            Looks::WhenSuspicious => {
+                if steps >= self.suspicious_at {
+                    self.suspicious_at = self.next_look();
+                }
+                next.min(self.suspicious_at)
+            }
+        };
+    }
+
+    /// Whether the last half of all choices changed nothing, as far as their kinds tell.
+    pub(super) fn only_looked(&self) -> bool {
+        let looks = |choice: &Choice| match choice {
+            Choice::Step { kind, .. } => matches!(
+                kind,
+                OpKind::Load
+                    | OpKind::AtomicLoad
+                    | OpKind::CompareExchange
+                    | OpKind::Rmw
+                    | OpKind::Loop
+                    | OpKind::Yield
+            ),
+            Choice::Timeout { .. } | Choice::Value { .. } => false,
+        };
+        self.choices[self.choices.len() / 2..].iter().all(looks)
+    }
+
+    pub(super) fn reach_bound(&mut self) {
+        let steps_max = self.steps_max;
+        self.outcome = Some(if self.limits.fail_on_steps_max {
+            let evidence = Evidence::StepsMax(steps_max);
+            Outcome::Bug(Bug { kind: BugKind::MaxSteps, evidence, worker: None })
+        } else {
+            Outcome::Bound(Bound::Steps(steps_max))
+        });
+    }
+
+    pub(super) fn next_look(&self) -> u64 {
+        (self.runtime.steps() + 1).next_power_of_two().max(SUSPICIOUS_FROM)
+    }
+}

@@ -1,0 +1,163 @@
+//! Who can be picked: operations that were announced, what enables and blocks a worker, atomic functions.
+
+use super::worker::{Request, Wake};
+use super::{Lock, Look, Runtime, Timers};
+use coyote_strategies::{Class, Effect, Event, OpKind, Operation, Standing, View, WorkerId};
+
+/// Forced points within one call of an atomic function before it has to let others run.
+const ATOMIC_TICKS_MAX: u32 = 1_000;
+
+impl Runtime {
+    /// What can be picked. A worker inside of an atomic function that can go on is the only one that
+    /// may, unless it lets the others run itself.
+    #[inline]
+    pub fn view(&self) -> View<'_> {
+        let alone = if self.atomic_workers == 0 { None } else { self.atomic_current() };
+        View {
+            enabled: alone.as_ref().map_or(&self.enabled[..], |i| &self.enabled[*i..=*i]),
+            timeout: if alone.is_some() { None } else { self.timeout() },
+            workers: &self.pending,
+            current: self.current,
+            step: self.steps,
+            changes: self.changes,
+        }
+    }
+
+    /// Where the current worker stands among the enabled ones, if it is in an atomic function.
+    pub(super) fn atomic_current(&self) -> Option<usize> {
+        let current = self.current?;
+        let yields = matches!(self.pending(current).operation.kind, OpKind::Yield | OpKind::Loop);
+        if self.worker(current).atomic_depth == 0 || yields {
+            return None;
+        }
+        self.enabled.iter().position(|w| *w == current)
+    }
+
+    /// The worker is about to do this.
+    #[inline]
+    pub fn announce(&mut self, id: WorkerId, operation: Operation, request: Request) {
+        self.pending[id.index()].operation = operation;
+        self.workers[id.index()].request = request;
+        self.assumed_away |= request == Request::Assume;
+        if let Some(place) = request.wants() {
+            // Who destroys the object finds somebody there.
+            self.touch_own(place);
+        }
+        self.restand(id);
+    }
+
+    /// The cheap form of [`Runtime::announce`] for what can never block.
+    #[inline]
+    pub fn announce_access(&mut self, id: WorkerId, operation: Operation) {
+        debug_assert_eq!(self.pending[id.index()].standing, Standing::Enabled);
+        debug_assert_eq!(self.workers[id.index()].request, Request::Step);
+        self.pending[id.index()].operation = operation;
+    }
+
+    /// Whether a worker that has not ended can execute its operation, or the half of it that is left.
+    pub(super) fn can_go_on(&self, id: WorkerId) -> bool {
+        let worker = self.worker(id);
+        let over = !worker.waiting || worker.wake.is_some();
+        match worker.request {
+            Request::Step => true,
+            Request::Assume => false,
+            Request::Join { handle } => {
+                self.worker_of(handle).is_none_or(|w| self.pending(w).standing == Standing::Ended)
+            }
+            Request::Lock { lock, span_ns } => span_ns.is_some() && over || self.look(id, lock) != Look::Busy,
+            Request::Relock { mutex, .. } => over && self.look(id, Lock::Mutex(mutex)) != Look::Busy,
+            _ => over,
+        }
+    }
+
+    pub(super) fn restand(&mut self, id: WorkerId) {
+        let standing = if self.can_go_on(id) { Standing::Enabled } else { Standing::Blocked };
+        self.stand(id, standing);
+    }
+
+    #[inline]
+    pub(super) fn stand(&mut self, id: WorkerId, standing: Standing) {
+        let old = std::mem::replace(&mut self.pending[id.index()].standing, standing);
+        self.changes += u64::from(old != standing);
+        match (old == Standing::Enabled, standing == Standing::Enabled) {
+            (false, true) => {
+                let at = self.enabled.partition_point(|w| *w < id);
+                self.enabled.insert(at, id);
+            }
+            (true, false) => self.enabled.retain(|w| *w != id),
+            _ => {}
+        }
+    }
+
+    /// The worker executed its pending operation: all of [`Runtime::perform`] for a plain access.
+    #[inline]
+    pub fn stepped(&mut self, id: WorkerId) {
+        self.current = Some(id);
+        self.steps += 1;
+        let looks = matches!(
+            self.pending[id.index()].operation.kind,
+            OpKind::Load | OpKind::AtomicLoad | OpKind::Yield | OpKind::Loop | OpKind::Sleep
+        );
+        if !looks {
+            self.clock.progress(id);
+        }
+        if self.timers == Timers::Ordered {
+            self.count_idle(id);
+        }
+    }
+
+    /// The pending timeout of this worker fires. It must be the earliest.
+    pub fn fire(&mut self, id: WorkerId) {
+        self.count_fired(id);
+        let fired = self.clock.fire();
+        assert_eq!(fired, Some(id), "this is a bug in coyote-wasm: the timeout is not the earliest");
+        self.footprint.touch(Class::Clock, Effect::Write, 0);
+        if let Some(queue) = self.worker(id).request.queue() {
+            self.touch_place(queue, Effect::Write);
+            self.leave_queue(id, queue);
+        }
+        if let Request::Lock { lock, .. } = self.worker(id).request {
+            // Others kept it from having the lock in time.
+            self.touch_place(lock.place(), Effect::Read);
+        }
+        self.wake(id, Wake::TimedOut);
+    }
+
+    /// Ends a worker's wait. It is enabled unless its second half needs a mutex that is taken.
+    pub(super) fn wake(&mut self, id: WorkerId, how: Wake) {
+        self.workers[id.index()].wake = Some(how);
+        self.footprint.touch(Class::Wake, Effect::Enable, self.workers[id.index()].key);
+        if how == Wake::Notified {
+            if self.clock.cancel(id) {
+                self.footprint.touch(Class::Clock, Effect::Write, 0);
+            }
+            if let Some(by) = self.current {
+                self.events.push(Event::Woken { by, worker: id });
+            }
+        }
+        self.restand(id);
+    }
+
+    /// The worker calls an atomic function.
+    pub fn atomic_enter(&mut self, id: WorkerId) {
+        let worker = &mut self.workers[id.index()];
+        worker.atomic_depth += 1;
+        worker.atomic_ticks = 0;
+        self.atomic_workers += u32::from(worker.atomic_depth == 1);
+    }
+
+    /// The worker goes round a loop in an atomic function. Whether it must let others run by now: it may wait
+    /// for one that blocked inside of such a function.
+    pub fn atomic_tick(&mut self, id: WorkerId) -> bool {
+        let ticks = &mut self.workers[id.index()].atomic_ticks;
+        *ticks = (*ticks + 1).min(ATOMIC_TICKS_MAX + 1);
+        *ticks > ATOMIC_TICKS_MAX
+    }
+
+    /// The worker returns from an atomic function.
+    pub fn atomic_exit(&mut self, id: WorkerId) {
+        let depth = &mut self.workers[id.index()].atomic_depth;
+        *depth -= 1;
+        self.atomic_workers -= u32::from(*depth == 0);
+    }
+}

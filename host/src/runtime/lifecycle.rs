@@ -1,0 +1,183 @@
+//! From a worker's creation to its end, and the program's.
+
+use super::worker::{Request, Start, Worker};
+use super::{Runtime, mix};
+use coyote_strategies::{Class, Effect, Event, Operation, Pending, Standing, WorkerId, WorkerPath};
+
+/// When the test is over after its first worker has ended.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtExit {
+    /// The other workers run to their ends.
+    #[default]
+    Wait,
+    /// The other workers are gone, as when a process ends.
+    Kill,
+}
+
+/// Where the test stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Somebody can be picked.
+    Ready,
+    /// Everybody that matters has ended. Names workers that are blocked for ever, if any.
+    Over { left_blocked: Vec<WorkerId> },
+    /// Nobody can go on, and somebody should.
+    Deadlock,
+    /// An assumption failed: there is no verdict.
+    AssumedAway,
+}
+
+/// What the guest calls workers that others than the first one created. wasi-threads has numbers up to 2^29.
+const HASHED_HANDLES: std::ops::Range<u32> = 1 << 16..1 << 29;
+
+impl Runtime {
+    pub(super) fn create(&mut self, parent: Option<WorkerId>, start: Start) -> WorkerId {
+        let id = WorkerId(self.workers.len() as u32);
+        let (path, key, handle, name) = match parent {
+            None => (WorkerPath::default(), 0, 0, None),
+            Some(creator) => {
+                let parent = &mut self.workers[creator.index()];
+                let mut path = Vec::with_capacity(parent.path.0.len() + 1);
+                path.extend_from_slice(&parent.path.0);
+                path.push(parent.children);
+                parent.children += 1;
+                let (children, name) = (parent.children, parent.next_name.take());
+                let key = mix(parent.key.wrapping_add(u64::from(children)));
+                (WorkerPath(path), key, self.new_handle(creator, children, key), name)
+            }
+        };
+        self.workers.push(Worker {
+            path,
+            key,
+            handle,
+            name,
+            next_name: None,
+            start,
+            request: Request::Step,
+            waiting: false,
+            wake: None,
+            detached: false,
+            children: 0,
+            atomic_depth: 0,
+            atomic_ticks: 0,
+            stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
+            own_word: 0,
+            idle_steps: 0,
+            random: key,
+            copy_source: 0,
+        });
+        self.pending.push(Pending { operation: Operation::START, standing: Standing::Blocked });
+        self.stand(id, Standing::Enabled);
+        if let Some(parent) = parent {
+            self.footprint.touch(Class::Birth, Effect::Enable, key);
+            self.events.push(Event::Spawned { parent, child: id });
+        }
+        id
+    }
+
+    /// A name for a new worker, the n-th of its parent.
+    pub(super) fn new_handle(&self, parent: WorkerId, n: u32, key: u64) -> u32 {
+        if parent.0 == 0 && n < HASHED_HANDLES.start {
+            return n;
+        }
+        // As of a path of one step in billions, the order decides who has it.
+        let mut handle =
+            HASHED_HANDLES.start + (key % u64::from(HASHED_HANDLES.end - HASHED_HANDLES.start)) as u32;
+        while self.worker_of(handle).is_some() {
+            handle = if handle + 1 < HASHED_HANDLES.end { handle + 1 } else { HASHED_HANDLES.start };
+        }
+        handle
+    }
+
+    /// The program initialised itself before: what that did to files, sync objects and time stays. The heap is the
+    /// machine's to keep.
+    pub fn continue_from(&mut self, initialised: &Runtime) {
+        self.files.clone_from(&initialised.files);
+        self.mutexes.clone_from(&initialised.mutexes);
+        self.rwlocks.clone_from(&initialised.rwlocks);
+        self.semaphores.clone_from(&initialised.semaphores);
+        self.barriers.clone_from(&initialised.barriers);
+        self.clock.clone_from(&initialised.clock);
+        self.own_word = initialised.own_word;
+    }
+
+    /// What keeps a test from beginning where this program has ended, if anything does: workers that are gone hold
+    /// or await something.
+    pub fn left_behind(&self) -> Option<String> {
+        let holder = self.ids().skip(1).find(|id| self.holds(*id));
+        let waits = |id: &WorkerId| self.pending(*id).standing != Standing::Ended;
+        let waiter = || self.ids().find(waits);
+        match (holder, waiter()) {
+            (Some(holder), _) => Some(format!("{} has ended and still holds a lock", self.title(holder))),
+            (None, Some(waiter)) => Some(format!("{} is still blocked at its end", self.title(waiter))),
+            (None, None) => None,
+        }
+    }
+
+    /// The worker's entry returned. Where that ends the process, it is nobody's mistake if others wait then.
+    pub fn returned(&mut self, id: WorkerId) {
+        self.over |= self.program && id.0 == 0;
+        self.end(id);
+    }
+
+    /// The worker ends: by returning, by `exit`, or because the program is over for it.
+    pub fn end(&mut self, id: WorkerId) {
+        self.stand(id, Standing::Ended);
+        let worker = &mut self.workers[id.index()];
+        worker.request = Request::Step;
+        self.atomic_workers -= u32::from(std::mem::take(&mut worker.atomic_depth) > 0);
+        if self.current == Some(id) {
+            self.current = None;
+        }
+        let (key, handle) = (worker.key, worker.handle);
+        self.footprint.touch(Class::End, Effect::Enable, key);
+        self.events.push(Event::Ended(id));
+        for i in 0..self.workers.len() {
+            if self.workers[i].request == (Request::Join { handle })
+                && self.pending[i].standing == Standing::Blocked
+            {
+                let worker = WorkerId(i as u32);
+                self.stand(worker, Standing::Enabled);
+                self.events.push(Event::Woken { by: id, worker });
+            }
+        }
+    }
+
+    /// Whether somebody can be picked, and if not, what that means.
+    #[inline]
+    pub fn progress(&self) -> Progress {
+        let main_ended = self.pending[0].standing == Standing::Ended;
+        if self.killed() {
+            return match self.assumed_away {
+                true => Progress::AssumedAway,
+                false => Progress::Over { left_blocked: Vec::new() },
+            };
+        }
+        if !self.enabled.is_empty() || self.clock.earliest().is_some() {
+            return Progress::Ready;
+        }
+        self.quiescent(main_ended)
+    }
+
+    /// Whether the end of the first worker ends the others as well, and has come.
+    pub fn killed(&self) -> bool {
+        self.at_exit == AtExit::Kill && self.pending[0].standing == Standing::Ended
+    }
+
+    pub(super) fn quiescent(&self, main_ended: bool) -> Progress {
+        if self.assumed_away {
+            return Progress::AssumedAway;
+        }
+        let blocked: Vec<WorkerId> =
+            self.ids().filter(|w| self.pending[w.index()].standing == Standing::Blocked).collect();
+        let expected =
+            |w: &WorkerId| !self.holds(*w) && (self.workers[w.index()].detached || !self.knows_joins);
+        if !main_ended || !self.over && !blocked.iter().all(expected) {
+            return Progress::Deadlock;
+        }
+        Progress::Over { left_blocked: blocked }
+    }
+}
