@@ -115,6 +115,11 @@ pub struct Access {
 }
 
 impl Access {
+    /// Objects of [`Class::Heap`] that say what a step does, and conflict with nothing: it takes a block back; it hands one
+    /// out, where an earlier free may have made room.
+    pub const FREES: u64 = 1;
+    pub const ALLOCATES: u64 = 2;
+
     pub fn new(class: Class, effect: Effect, object: u64) -> Access {
         Access { class, effect, object, size: 1 }
     }

@@ -217,6 +217,12 @@ impl Host {
         let sizes = [change.old.and_then(|old| old.1), change.new.map(|new| new.1)];
         let large = sizes.into_iter().flatten().any(|bytes| bytes as usize >= self.memory_bytes_max / LARGE);
         footprint.touch(Class::Heap, if large { Effect::Write } else { Effect::Read }, 0);
+        if change.freed().is_some() {
+            footprint.touch(Class::Heap, Effect::Read, Access::FREES);
+        }
+        if change.new.is_some() {
+            footprint.touch(Class::Heap, Effect::Read, Access::ALLOCATES);
+        }
         self.touch_blocks(&change);
         let runtime = &self.conductor.runtime;
         let (images, site_table) = (&self.images, &self.table);

@@ -48,8 +48,9 @@ const IN_TURN: [&str; 5] = [
 ];
 const SAMPLERS: [&str; 2] = ["random", "pos"];
 
-/// What asks for memory beside threads.
-const ALLOCATING: [&str; 7] = ["alloc(", "open(", "entries(", "size_of(", "here(", "setenv(", "atexit("];
+/// What asks for memory, or gives it back, beside threads.
+const ALLOCATING: [&str; 8] =
+    ["alloc(", "free(", "open(", "entries(", "size_of(", "here(", "setenv(", "atexit("];
 
 /// Steps of an execution: generated programs that end take fewer.
 const STEPS_MAX: u64 = 1_000;

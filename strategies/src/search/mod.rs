@@ -173,6 +173,12 @@ pub struct Tried {
     /// Not one that need not be executed: this event of the prefix depends on it.
     #[serde(default)]
     pub woken: Option<u32>,
+    /// Steps by process and number that wake it, whatever they touch: they depend on it if they come after it.
+    #[serde(default)]
+    pub followers: Vec<(u32, u32)>,
+    /// Whether every step that hands memory out may be one of those.
+    #[serde(default)]
+    pub frees: bool,
 }
 
 /// See the module's documentation.

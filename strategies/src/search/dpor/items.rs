@@ -4,10 +4,11 @@
 //! state. Before work at a state is given away, everything that can be picked there is therefore asked
 //! for; below it the two searches are independent, as each knows from sleep sets what the other executes.
 
+use super::sleep::has;
 use super::{Dpor, State};
 use crate::search::stored::{check_branch, check_decision, misfit};
 use crate::search::{Branch, Item, Tried};
-use crate::system::{Decision, Status, System};
+use crate::system::{Access, Decision, Status, System};
 
 impl<S: System> Dpor<S> {
     /// Starts with an item: the path becomes its prefix, without anything being tried. Returns the status
@@ -160,6 +161,9 @@ impl<S: System> Dpor<S> {
             whole,
             spins: false,
             woken: None,
+            followers: Vec::new(),
+            // Its followers are not all known yet.
+            frees: has(&self.touched[event.footprint.clone()], Access::FREES),
         });
         tried.iter_mut().filter(|t| t.pick == pick && t.woken.is_none()).for_each(|t| t.whole = whole);
         tried

@@ -19,6 +19,8 @@
 //! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
 //!   a step cancels or overtakes is tried before that step.
 //! - What a step touches may depend on what others did: see [`changed`].
+//! - Which block an allocator hands out depends on what was freed before, so that a request depends on a free only if
+//!   it comes second. A free that sleeps wakes by such a request.
 //! - Steps of an atomic section are events of their own, but a race with one is reversed where the section begins,
 //!   and what sleeps there wakes by any step.
 //! - A worker that spins goes no further: see [`spins`].
@@ -42,7 +44,7 @@ use crate::system::{Access, Decision, Status, System, decide};
 use crate::{Operation, Pending, Pick, Standing};
 use changed::Changed;
 use races::Scratch;
-use sleep::{Sleep, value};
+use sleep::{Sleep, has, value};
 use spins::{Done, Mark};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -81,6 +83,10 @@ struct Node<T> {
     restricted: bool,
     /// Nothing was tried yet.
     fresh: bool,
+    /// Steps that depend on the present one of those of this state, and are tried before it: see [`Dpor::note_follower`].
+    followers: Vec<(u32, u32)>,
+    /// Whether there may be others, as the search was stored meanwhile.
+    other_followers: bool,
     /// Events before it.
     events: usize,
     /// How many of them, up to the last one, are of one process.
@@ -310,6 +316,8 @@ impl<S: System> Dpor<S> {
             closed: false,
             restricted: false,
             fresh: true,
+            followers: Vec::new(),
+            other_followers: false,
             events: self.clocks.events().len(),
             run: 0,
             operation: Operation::START,
@@ -348,8 +356,12 @@ impl<S: System> Dpor<S> {
             let event = self.clocks.pop().expect("there is one");
             self.done.pop();
             self.forget_changes();
+            let followers = std::mem::take(&mut self.nodes[origin].followers);
             if !self.nodes[depth].unfinished {
-                self.sleep.push(pick, &self.path[origin + 1..=depth], &event, last);
+                let others = self.nodes[origin].other_followers
+                    && has(&self.touched[event.footprint.clone()], Access::FREES);
+                let values = &self.path[origin + 1..=depth];
+                self.sleep.push(pick, values, &event, last, (followers, others));
             }
             self.nodes[origin].asleep.end = self.sleep.len();
         }
@@ -420,6 +432,7 @@ impl<S: System> Dpor<S> {
         match decision {
             Decision::Value(value) => node.values.start = value + 1,
             Decision::Pick(pick) => {
+                node.other_followers = self.replaying;
                 let choices = &mut self.choices[node.choices.clone()];
                 choices.iter_mut().filter(|c| c.pick == pick).for_each(|c| c.state = State::Current);
             }

@@ -1,7 +1,7 @@
 //! Races of a step with those before it, and what has to be tried because of them.
 
 use super::immediate::{Immediate, Step};
-use super::sleep::value;
+use super::sleep::{has, value};
 use super::{Dpor, Node, State};
 use crate::search::clocks::process;
 use crate::search::dependence::signature;
@@ -117,12 +117,29 @@ impl<S: System> Dpor<S> {
         if self.nodes[depth].closed {
             return;
         }
+        self.note_follower(race, depth, pick);
         let mut first = std::mem::take(&mut self.scratch.first);
         first.clear();
         if let Some(choice) = self.initial(section, depth, pick, values, &mut first) {
             self.choices[choice].state = State::Todo;
         }
         self.scratch.first = first;
+    }
+
+    /// The next step of `pick` depends on the event `race`, a step from the state `depth` that may free memory. Before it, it
+    /// may get other memory, and touch nothing that the free touches. It wakes the free all the same: what
+    /// comes then was not explored behind the free.
+    fn note_follower(&mut self, race: usize, depth: usize, pick: Pick) {
+        let event = &self.clocks.events()[race];
+        if has(&self.touched[event.footprint.clone()], Access::FREES) {
+            let process = process(pick);
+            let number = self.clocks.last(process).map_or(1, |last| self.clocks.events()[last].index + 1);
+            let follower = (process as u32, number);
+            let followers = &mut self.nodes[depth].followers;
+            if !followers.contains(&follower) {
+                followers.push(follower);
+            }
+        }
     }
 
     /// The events of the atomic section that an event belongs to, up to it.

@@ -9,7 +9,7 @@ use crate::Pick;
 use crate::search::Tried;
 use crate::search::clocks::Event;
 use crate::search::dependence::{dependent, signature};
-use crate::system::{Access, Decision};
+use crate::system::{Access, Class, Decision};
 use std::ops::Range;
 
 /// A step that sleeps, with the footprint that it had when it was executed.
@@ -29,6 +29,10 @@ struct Sleeper {
     spins: bool,
     /// It does not sleep any more: this event woke it.
     woken: Option<u32>,
+    /// Steps by process and number that wake it, whatever they touch.
+    followers: Vec<(u32, u32)>,
+    /// Every step that hands memory out may be one of those.
+    frees: bool,
 }
 
 /// The stack of sleep sets, each addressed by its range.
@@ -84,7 +88,14 @@ impl Sleep {
     }
 
     /// An explored step goes to sleep.
-    pub fn push(&mut self, pick: Pick, values: &[Decision], event: &Event, last: bool) {
+    pub fn push(
+        &mut self,
+        pick: Pick,
+        values: &[Decision],
+        event: &Event,
+        last: bool,
+        (followers, frees): (Vec<(u32, u32)>, bool),
+    ) {
         let start = self.values.len();
         self.values.extend(values.iter().map(value));
         let (footprint, signature) = (event.footprint.clone(), event.signature);
@@ -100,6 +111,8 @@ impl Sleep {
             whole: false,
             spins: false,
             woken: None,
+            followers,
+            frees,
         });
     }
 
@@ -114,6 +127,8 @@ impl Sleep {
                 footprint: vec![],
                 last: false,
                 woken: None,
+                followers: vec![],
+                frees: false,
             },
             touched,
         );
@@ -153,7 +168,9 @@ impl Sleep {
             let meets = sleeper.signature & event.signature != 0
                 && dependent(&touched[sleeper.footprint.clone()], &touched[event.footprint.clone()]);
             let mut woken = sleeper.woken;
-            if woken.is_none() && (sleeper.last || meets) {
+            let follows = sleeper.followers.contains(&(event.process as u32, event.index))
+                || sleeper.frees && has(&touched[event.footprint.clone()], Access::ALLOCATES);
+            if woken.is_none() && (sleeper.last || meets || follows) {
                 self.woken.push(sleeper.pick);
                 woken = Some(number as u32);
             }
@@ -180,6 +197,8 @@ impl Sleep {
             whole: s.whole,
             spins: s.spins,
             woken: s.woken,
+            followers: s.followers.clone(),
+            frees: s.frees,
         })
     }
 
@@ -198,8 +217,15 @@ impl Sleep {
             whole: tried.whole,
             spins: tried.spins,
             woken: tried.woken,
+            followers: tried.followers.clone(),
+            frees: tried.frees,
         });
     }
+}
+
+/// Whether a step does this to the heap: [`Access::FREES`] or [`Access::ALLOCATES`].
+pub fn has(footprint: &[Access], what: u64) -> bool {
+    footprint.iter().any(|access| access.class == Class::Heap && access.object == what)
 }
 
 /// The value that a decision in the midst of a step chooses.
