@@ -112,33 +112,46 @@ impl<S: System> Dpor<S> {
     /// `race`: in its pre-state, after those events since that do not depend on it. Any process that can
     /// begin with that will do (an initial of that sequence; source sets). An atomic section is one event.
     fn reverse(&mut self, race: usize, pick: Pick, values: Range<usize>) {
-        let section = self.section(race);
+        self.note_follower(race, pick);
+        self.ask_before(race, |dpor, section, depth, first| {
+            dpor.initial(section, depth, pick, values, first)
+        });
+    }
+
+    /// Has a choice tried at the state before an event, and before the atomic section that it belongs to: the one that
+    /// `choose` finds, given the section, the state and memory to use again.
+    fn ask_before(
+        &mut self,
+        event: usize,
+        choose: impl FnOnce(&Dpor<S>, Range<usize>, usize, &mut Vec<u32>) -> Option<usize>,
+    ) {
+        let section = self.section(event);
         let depth = self.clocks.events()[section.start].decisions.start;
         if self.nodes[depth].closed {
             return;
         }
-        self.note_follower(race, depth, pick);
         let mut first = std::mem::take(&mut self.scratch.first);
         first.clear();
-        if let Some(choice) = self.initial(section, depth, pick, values, &mut first) {
+        if let Some(choice) = choose(self, section, depth, &mut first) {
             self.choices[choice].state = State::Todo;
         }
         self.scratch.first = first;
     }
 
-    /// The next step of `pick` depends on the event `race`, a step from the state `depth` that may free memory. Before it, it
-    /// may get other memory, and touch nothing that the free touches. It wakes the free all the same: what
-    /// comes then was not explored behind the free.
-    fn note_follower(&mut self, race: usize, depth: usize, pick: Pick) {
-        let event = &self.clocks.events()[race];
-        if has(&self.touched[event.footprint.clone()], Access::FREES) {
-            let process = process(pick);
-            let number = self.clocks.last(process).map_or(1, |last| self.clocks.events()[last].index + 1);
-            let follower = (process as u32, number);
-            let followers = &mut self.nodes[depth].followers;
-            if !followers.contains(&follower) {
-                followers.push(follower);
-            }
+    /// The next step of `pick` depends on the event `race`, which may free memory. Before it, it may get other
+    /// memory, and touch nothing that the free touches. It wakes the free all the same: what comes then was not
+    /// explored behind the free.
+    fn note_follower(&mut self, race: usize, pick: Pick) {
+        if !has(&self.touched[self.clocks.events()[race].footprint.clone()], Access::FREES) {
+            return;
+        }
+        let process = process(pick);
+        let number = self.clocks.last(process).map_or(1, |last| self.clocks.events()[last].index + 1);
+        let follower = (process as u32, number);
+        let depth = self.clocks.events()[self.section(race).start].decisions.start;
+        let followers = &mut self.nodes[depth].followers;
+        if !followers.contains(&follower) {
+            followers.push(follower);
         }
     }
 
@@ -154,17 +167,12 @@ impl<S: System> Dpor<S> {
     /// The events after `race` that do not depend on it, but for those of `without` and what depends on that, shall
     /// also be tried before it.
     pub(super) fn reverse_without(&mut self, race: usize, without: usize) {
-        let section = self.section(race);
-        let depth = self.clocks.events()[section.start].decisions.start;
-        if self.nodes[depth].closed {
-            return;
-        }
-        let mut first = std::mem::take(&mut self.scratch.first);
-        first.clear();
-        if let Begins::With(choice) = self.beginning(section, depth, Some(without), &mut first) {
-            self.choices[choice].state = State::Todo;
-        }
-        self.scratch.first = first;
+        self.ask_before(race, |dpor, section, depth, first| {
+            match dpor.beginning(section, depth, Some(without), first) {
+                Begins::With(choice) => Some(choice),
+                Begins::Covered | Begins::Nowhere => None,
+            }
+        });
     }
 
     /// A choice at the state `depth` that begins with what [`Dpor::reverse`] wants; `None` if one is made

@@ -35,6 +35,22 @@ struct Sleeper {
     frees: bool,
 }
 
+impl Sleeper {
+    /// Whether what it touched depends on an event.
+    fn meets(&self, event: &Event, touched: &[Access]) -> bool {
+        self.signature & event.signature != 0
+            && dependent(&touched[self.footprint.clone()], &touched[event.footprint.clone()])
+    }
+
+    /// Whether an event wakes it.
+    fn wakes(&self, event: &Event, touched: &[Access]) -> bool {
+        self.last
+            || self.meets(event, touched)
+            || self.followers.contains(&(event.process as u32, event.index))
+            || self.frees && has(&touched[event.footprint.clone()], Access::ALLOCATES)
+    }
+}
+
 /// The stack of sleep sets, each addressed by its range.
 #[derive(Debug, Default)]
 pub struct Sleep {
@@ -81,10 +97,7 @@ impl Sleep {
 
     /// Whether what a pick touched when it went to sleep depends on an event.
     pub fn depends(&self, set: Range<usize>, pick: Pick, event: &Event, touched: &[Access]) -> bool {
-        self.asleep(set, pick).any(|s| {
-            s.signature & event.signature != 0
-                && dependent(&touched[s.footprint.clone()], &touched[event.footprint.clone()])
-        })
+        self.asleep(set, pick).any(|s| s.meets(event, touched))
     }
 
     /// An explored step goes to sleep.
@@ -165,12 +178,8 @@ impl Sleep {
             if sleeper.pick == pick {
                 continue;
             }
-            let meets = sleeper.signature & event.signature != 0
-                && dependent(&touched[sleeper.footprint.clone()], &touched[event.footprint.clone()]);
             let mut woken = sleeper.woken;
-            let follows = sleeper.followers.contains(&(event.process as u32, event.index))
-                || sleeper.frees && has(&touched[event.footprint.clone()], Access::ALLOCATES);
-            if woken.is_none() && (sleeper.last || meets || follows) {
+            if woken.is_none() && sleeper.wakes(event, touched) {
                 self.woken.push(sleeper.pick);
                 woken = Some(number as u32);
             }
