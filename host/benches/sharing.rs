@@ -8,7 +8,7 @@ use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::epochs::{self, Epochs, Ran};
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{HeapPoints, Options, instrument};
-use coyote_wasm::machine::conductor::Limits;
+use coyote_wasm::machine::scheduler::Limits;
 use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Strategy, View};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! A guest that is ready to run: instrumented, compiled, with its site table.
 
-use crate::data;
+use crate::data_segments;
 use crate::evidence::{Evidence, Trap};
 use crate::machine::host::Host;
 use crate::outcome::BugKind;
@@ -75,7 +75,7 @@ impl Artifact {
             table: Arc::new(instrumented.table),
             options,
             identity: identity(&original),
-            data: data::ranges(&original),
+            data: data_segments::ranges(&original),
             names: OnceLock::new(),
             original,
         })

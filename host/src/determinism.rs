@@ -10,7 +10,7 @@
 //! off is not compared: suspended frames take more room than running ones.
 
 use crate::execution::Execution;
-use crate::machine::conductor::Choice;
+use crate::machine::scheduler::Choice;
 use crate::machine::{MachineError, Part};
 use crate::outcome::{Bound, BugKind, Outcome};
 use coyote_strategies::sample::follow::Follow;

@@ -2,8 +2,8 @@
 //! what makes two bugs the same is their [`identity`](crate::identity).
 
 use crate::outcome::BugKind;
-use crate::runtime::Place;
-use crate::words::{amount, counted};
+use crate::plural::{amount, counted};
+use crate::runtime::ObjectId;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -88,7 +88,7 @@ pub enum Misuse {
     /// This was done with an object that does not allow it, and why not.
     Object {
         act: Act,
-        place: Place,
+        place: ObjectId,
         state: ObjectState,
     },
     /// A choice among no values.

@@ -6,8 +6,8 @@
 use crate::artifact::Artifact;
 use crate::granules::{Granules, Sharing};
 use crate::livelock::{self, Effort, Livelock};
-use crate::machine::conductor::{Choice, Conductor, Limits, Looks};
 use crate::machine::host::World;
+use crate::machine::scheduler::{Choice, Limits, Looks, Scheduler};
 use crate::machine::{Machine, MachineError, Snapshot};
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::outcome::{Bound, BugKind, Outcome};
@@ -132,14 +132,14 @@ impl Execution {
         test: &Test,
         settings: &Settings,
     ) -> Result<Execution, MachineError> {
-        let conductor = Conductor::new(settings.limits);
+        let scheduler = Scheduler::new(settings.limits);
         let world = test.world(&settings.world);
-        let mut machine = Machine::new(artifact.clone(), conductor, world, settings.memory_bytes_max)?;
-        let knows_joins = !artifact.table.wasi_threads;
+        let mut machine = Machine::new(artifact.clone(), scheduler, world, settings.memory_bytes_max)?;
+        let joins_visible = !artifact.table.wasi_threads;
         let begin = |machine: &Machine, entry, faults| {
             let start = Start { entry, a: 0, b: 0, stack: None };
-            let mut runtime = Runtime::new(start, settings.at_exit, knows_joins, faults);
-            runtime.continue_from(&machine.conductor().runtime);
+            let mut runtime = Runtime::new(start, settings.at_exit, joins_visible, faults);
+            runtime.continue_from(&machine.scheduler().runtime);
             runtime.timers = settings.timers;
             runtime.foreign_unlocks = settings.foreign_unlocks;
             runtime.program = test.export == "_start";
@@ -210,7 +210,7 @@ impl Execution {
     /// Runs a test harness until it calls the test function, and makes iterations start there. If it
     /// calls none, or cannot be suspended there, they start where it starts.
     fn follow_harness(&mut self) -> Result<(), MachineError> {
-        self.machine.conductor_mut().fair = true;
+        self.machine.scheduler_mut().fair = true;
         self.begin()?;
         while self.status() == Status::Ready && !self.runtime().in_test() {
             let view = self.view();
@@ -223,14 +223,14 @@ impl Execution {
         }
         self.entered = self.runtime().in_test();
         if self.entered && !self.machine.tables_changed() {
-            self.machine.conductor_mut().runtime.begin_test();
+            self.machine.scheduler_mut().runtime.begin_test();
             self.machine.set_start_here();
         }
         Ok(())
     }
 
     /// Whether a test harness came to its test function: if not, it ignored the test, was only asked
-    /// for a list, or failed. What became of that stands in the conductor until the next beginning.
+    /// for a list, or failed. What became of that stands in the scheduler until the next beginning.
     pub fn entered_test(&self) -> bool {
         self.entered
     }
@@ -261,12 +261,12 @@ impl Execution {
     }
 
     pub fn runtime(&self) -> &Runtime {
-        &self.machine.conductor().runtime
+        &self.machine.scheduler().runtime
     }
 
     /// The choices of the present iteration.
     pub fn choices(&self) -> &[Choice] {
-        &self.machine.conductor().choices
+        &self.machine.scheduler().choices
     }
 
     /// Executes one iteration from the start snapshot. The strategy comes back with its state.
@@ -276,44 +276,44 @@ impl Execution {
         iteration: Iteration,
     ) -> Result<(Outcome, Box<dyn Strategy>), MachineError> {
         strategy.begin(iteration);
-        self.machine.conductor_mut().fair = strategy.fair();
-        self.machine.conductor_mut().looks = self.looks;
-        self.machine.conductor_mut().runtime.footprint.recording = false;
+        self.machine.scheduler_mut().fair = strategy.fair();
+        self.machine.scheduler_mut().looks = self.looks;
+        self.machine.scheduler_mut().runtime.footprint.recording = false;
         self.livelock = None;
         self.machine.begin()?;
-        self.machine.conductor_mut().strategy = Some(strategy);
+        self.machine.scheduler_mut().strategy = Some(strategy);
         let result = self.run_and_look();
-        let conductor = self.machine.conductor_mut();
-        let mut strategy = conductor.strategy.take().expect("nobody else takes it");
+        let scheduler = self.machine.scheduler_mut();
+        let mut strategy = scheduler.strategy.take().expect("nobody else takes it");
         result?;
-        let outcome = conductor
+        let outcome = scheduler
             .outcome
             .clone()
             .ok_or_else(|| MachineError::Internal("the guest left without an outcome".into()))?;
-        strategy.end(Summary { steps: conductor.runtime.steps(), buggy: outcome.is_bug() });
+        strategy.end(Summary { steps: scheduler.runtime.steps(), buggy: outcome.is_bug() });
         Ok((outcome, strategy))
     }
 
     /// Iterations of [`Execution::run`] are given up soon after somebody raises this flag, from now on.
     pub fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
-        self.machine.conductor_mut().cancel = flag;
+        self.machine.scheduler_mut().cancel = flag;
     }
 
     /// Whether the last iteration was given up for that: it says nothing about the test.
     pub fn cancelled(&self) -> bool {
-        self.machine.conductor().cancelled
+        self.machine.scheduler().cancelled
     }
 
-    /// Lets the guest run to the end of the iteration. Where the conductor leaves it to be looked at, a livelock
+    /// Lets the guest run to the end of the iteration. Where the scheduler leaves it to be looked at, a livelock
     /// is such an end.
     fn run_and_look(&mut self) -> Result<(), MachineError> {
         loop {
             self.machine.run()?;
-            let conductor = self.machine.conductor();
-            if !conductor.looking || conductor.outcome.is_some() {
+            let scheduler = self.machine.scheduler();
+            if !scheduler.looking || scheduler.outcome.is_some() {
                 return Ok(());
             }
-            let steps = conductor.runtime.steps();
+            let steps = scheduler.runtime.steps();
             // What is just suspicious is not worth much: it is suspicious again at twice as many steps.
             let walk_max = match self.looks {
                 Looks::After(_) => self.livelock_states_max,
@@ -321,12 +321,12 @@ impl Execution {
             };
             let effort = Effort { states_max: self.livelock_states_max, walk_max };
             self.livelock = livelock::prove(self, effort)?;
-            let conductor = self.machine.conductor_mut();
+            let scheduler = self.machine.scheduler_mut();
             match &self.livelock {
-                Some(livelock) => conductor.outcome = Some(Outcome::Bug(livelock.bug())),
-                None => conductor.go_on(),
+                Some(livelock) => scheduler.outcome = Some(Outcome::Bug(livelock.bug())),
+                None => scheduler.go_on(),
             }
-            if conductor.outcome.is_some() {
+            if scheduler.outcome.is_some() {
                 return Ok(());
             }
         }
@@ -351,7 +351,7 @@ impl Execution {
 
     /// The bound on steps of all iterations from now on, instead of that of their fairness.
     pub fn set_bound(&mut self, bound: Option<u64>) {
-        self.machine.conductor_mut().bound = bound;
+        self.machine.scheduler_mut().bound = bound;
     }
 
     /// What the iteration that has just ended by a livelock runs in for ever.
@@ -361,32 +361,32 @@ impl Execution {
 
     /// What statistics want to know of the iteration that just ended.
     pub fn record(&self, fair: bool) -> IterationRecord {
-        let conductor = self.machine.conductor();
+        let scheduler = self.machine.scheduler();
         IterationRecord {
             fair,
-            steps: conductor.runtime.steps(),
-            decisions: conductor.decisions,
-            concurrency: conductor.concurrency,
-            workers: conductor.runtime.workers().len() as u32,
-            hit_max_steps: match &conductor.outcome {
+            steps: scheduler.runtime.steps(),
+            decisions: scheduler.decisions,
+            concurrency: scheduler.concurrency,
+            workers: scheduler.runtime.workers().len() as u32,
+            hit_max_steps: match &scheduler.outcome {
                 Some(Outcome::Bound(Bound::Steps(_))) => true,
                 Some(Outcome::Bug(bug)) => bug.kind == BugKind::MaxSteps,
                 _ => false,
             },
             livelock: self.livelock.is_some(),
-            buggy: conductor.outcome.as_ref().is_some_and(Outcome::is_bug),
-            abandoned: matches!(conductor.outcome, Some(Outcome::Abandoned)),
+            buggy: scheduler.outcome.as_ref().is_some_and(Outcome::is_bug),
+            abandoned: matches!(scheduler.outcome, Some(Outcome::Abandoned)),
         }
     }
 
     /// Goes back to the start snapshot, to be driven as a [`System`] from there.
     pub fn begin(&mut self) -> Result<(), MachineError> {
-        self.machine.conductor_mut().looks = Looks::Never;
+        self.machine.scheduler_mut().looks = Looks::Never;
         self.machine.begin()?;
-        let conductor = self.machine.conductor_mut();
-        conductor.strategy = None;
-        conductor.runtime.footprint.recording = true;
-        conductor.settle();
+        let scheduler = self.machine.scheduler_mut();
+        scheduler.strategy = None;
+        scheduler.runtime.footprint.recording = true;
+        scheduler.check_end();
         Ok(())
     }
 
@@ -404,10 +404,10 @@ impl Execution {
         each: &mut dyn FnMut(&mut Execution),
     ) -> Result<Outcome, MachineError> {
         strategy.begin(iteration);
-        self.machine.conductor_mut().fair = strategy.fair();
+        self.machine.scheduler_mut().fair = strategy.fair();
         self.begin()?;
         loop {
-            for event in std::mem::take(&mut self.machine.conductor_mut().runtime.events) {
+            for event in std::mem::take(&mut self.machine.scheduler_mut().runtime.events) {
                 strategy.observe(event);
             }
             let status = self.status();
@@ -422,11 +422,11 @@ impl Execution {
                 return Err(error);
             }
             if answered.is_none() {
-                self.machine.conductor_mut().outcome = Some(Outcome::Abandoned);
+                self.machine.scheduler_mut().outcome = Some(Outcome::Abandoned);
             }
             each(self);
             if status.is_final() || answered.is_none() {
-                let outcome = self.machine.conductor().outcome.clone();
+                let outcome = self.machine.scheduler().outcome.clone();
                 return outcome.ok_or_else(|| MachineError::Internal("no outcome at the end".into()));
             }
         }
@@ -439,12 +439,12 @@ impl System for Execution {
     fn status(&self) -> Status {
         match self.error {
             Some(_) => Status::Abandoned,
-            None => self.machine.conductor().status(),
+            None => self.machine.scheduler().status(),
         }
     }
 
     fn view(&self) -> View<'_> {
-        self.machine.conductor().runtime.view()
+        self.machine.scheduler().runtime.view()
     }
 
     fn step(&mut self, pick: Pick) {
@@ -455,21 +455,21 @@ impl System for Execution {
         self.error = self.error.take().or(self.machine.choose(value).err());
     }
 
-    fn cut_short(&self) -> bool {
-        let conductor = self.machine.conductor();
-        match &conductor.outcome {
+    fn ends_program(&self) -> bool {
+        let scheduler = self.machine.scheduler();
+        match &scheduler.outcome {
             Some(Outcome::Bug(bug)) if bug.kind != BugKind::Leak => {
                 !matches!(bug.kind, BugKind::Deadlock | BugKind::Livelock | BugKind::MaxSteps)
             }
             Some(Outcome::Passed | Outcome::Abandoned | Outcome::Bug(_)) => {
-                conductor.exited || conductor.runtime.killed()
+                scheduler.exited || scheduler.runtime.killed()
             }
             _ => false,
         }
     }
 
     fn restart(&mut self) {
-        self.machine.conductor_mut().fair = false;
+        self.machine.scheduler_mut().fair = false;
         self.error = self.begin().err();
     }
 
@@ -482,7 +482,7 @@ impl System for Execution {
     }
 
     fn take_events(&mut self, into: &mut Vec<Event>) {
-        into.append(&mut self.machine.conductor_mut().runtime.events);
+        into.append(&mut self.machine.scheduler_mut().runtime.events);
     }
 
     fn can_snapshot(&self) -> bool {

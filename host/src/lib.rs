@@ -30,7 +30,7 @@
 pub mod artifact;
 pub mod cache;
 pub mod cli;
-mod data;
+mod data_segments;
 pub mod determinism;
 pub mod diagnose;
 pub mod engine_thread;
@@ -46,6 +46,7 @@ pub mod livelock;
 pub mod machine;
 pub mod options;
 pub mod outcome;
+pub mod plural;
 pub mod record;
 pub mod replay;
 pub mod report;
@@ -56,7 +57,6 @@ pub mod symbols;
 pub mod tester;
 pub mod trace;
 pub mod verdict;
-pub mod words;
 pub mod world;
 
 pub use coyote_instrumenter as instrumenter;

@@ -38,7 +38,7 @@ pub fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[String]) 
         let execution = Execution::new(artifact, &test, settings)?;
         let runtime = execution.runtime();
         let said = (runtime.printed(&[Stream::Stdout]), runtime.printed(&[Stream::Stderr]));
-        Ok((execution.machine().conductor().outcome.clone(), said))
+        Ok((execution.machine().scheduler().outcome.clone(), said))
     })?;
     match outcome {
         Some(Outcome::Passed) => Ok(said.0),
@@ -99,7 +99,7 @@ fn reason(report: &str, name: &str) -> Option<String> {
 pub fn refused(artifact: &Arc<Artifact>, settings: &Settings, test: &Test) -> Result<Option<String>> {
     let said = on_engine_thread(|| -> Result<_, MachineError> {
         let execution = Execution::new(artifact, test, settings)?;
-        let passed = execution.machine().conductor().outcome == Some(Outcome::Passed);
+        let passed = execution.machine().scheduler().outcome == Some(Outcome::Passed);
         Ok((!execution.entered_test() && passed).then(|| execution.runtime().printed(&[Stream::Stdout])))
     })?;
     let Some(reason) = said.and_then(|said| reason(&said, &test.name)) else { return Ok(None) };

@@ -12,17 +12,17 @@
 //! compared by their fingerprints; of this cycle, which reports are about, also byte for byte, once round.
 //!
 //! In a sampler's iteration the question is asked at the bound on steps, and before that wherever half of all
-//! choices did nothing but look ([`crate::machine::conductor::Looks`]), so tests that end pay nothing.
+//! choices did nothing but look ([`crate::machine::scheduler::Looks`]), so tests that end pay nothing.
 //! What is missed: livelocks of more states than the bound, and those that only unfairness avoids.
 
 use crate::evidence::Evidence;
 use crate::execution::Execution;
 use crate::machine::MachineError;
-use crate::machine::conductor::Choice;
+use crate::machine::scheduler::Choice;
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::words::counted;
+use crate::plural::counted;
 use coyote_instrumenter::Points;
-use coyote_strategies::{Class, Decision, Pick, Standing, Status, System, View, WorkerId};
+use coyote_strategies::{Class, Decision, Pick, Status, System, View, WorkerId, WorkerState};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -140,7 +140,7 @@ pub fn prove(execution: &mut Execution, effort: Effort) -> Result<Option<Liveloc
     }
     Ok(proved.map(|(states, tail, spinning)| {
         let runtime = execution.runtime();
-        let ended = runtime.view().workers.iter().filter(|w| w.standing == Standing::Ended).count();
+        let ended = runtime.view().workers.iter().filter(|w| w.state == WorkerState::Ended).count();
         let waiting = runtime.workers().len() - ended - spinning.len();
         Livelock { states, spinning, waiting, tail }
     }))
@@ -276,7 +276,7 @@ fn decisions(execution: &Execution, max: usize) -> Option<Vec<Decision>> {
 /// The machine's; also if the livelock cannot be proved again, which is a bug of ours.
 pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
     let path: Vec<Decision> = execution.choices().iter().map(|c: &Choice| Decision::from(*c)).collect();
-    let fair = execution.machine().conductor().fair;
+    let fair = execution.machine().scheduler().fair;
     let (mut first, mut proved) = (0, path.len());
     while first < proved {
         let middle = first + (proved - first) / 2;

@@ -272,7 +272,7 @@ fn heap_points_name(points: HeapPoints) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::conductor::Limits;
+    use crate::machine::scheduler::Limits;
     use crate::runtime::Faults;
 
     /// Every option that differs from the default is written, and read again.

@@ -5,7 +5,7 @@ use crate::execution::Execution;
 use crate::granules::Sharing;
 use crate::identity::{Identity, Party};
 use crate::livelock::STATES_MAX;
-use crate::machine::conductor::Choice;
+use crate::machine::scheduler::Choice;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::trace::{Decision, Header, Trace};
 use coyote_instrumenter::{Location, SiteTable};
@@ -103,10 +103,10 @@ pub const LIVELOCK_STATES: &str = "livelock-states";
 
 /// Options that a trace has to name of the iteration that the execution has just ended, beside those of the run.
 pub fn bounds(execution: &Execution) -> Vec<(String, String)> {
-    let conductor = execution.machine().conductor();
-    let (bound, states) = (conductor.steps_max(), execution.livelock_states_max);
+    let scheduler = execution.machine().scheduler();
+    let (bound, states) = (scheduler.steps_max(), execution.livelock_states_max);
     let mut options = Vec::new();
-    if bound != conductor.limits.fair_steps_max {
+    if bound != scheduler.limits.fair_steps_max {
         options.push((BOUND.into(), bound.to_string()));
     }
     if states != STATES_MAX {

@@ -4,7 +4,7 @@ use crate::execution::Execution;
 use crate::granules::Sharing;
 use crate::identity::Identity;
 use crate::machine::MachineError;
-use crate::machine::conductor::Looks;
+use crate::machine::scheduler::Looks;
 use crate::outcome::{BugKind, Outcome};
 use crate::record;
 use crate::trace::Trace;

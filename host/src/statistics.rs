@@ -4,7 +4,7 @@
 //! from the records alone: two runs with the same seed print the same text, whatever the number of
 //! jobs. Times stand on one line of their own, [`Statistics::elapsed`], which is not part of that text.
 
-use crate::words::counted;
+use crate::plural::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;

@@ -12,8 +12,8 @@
 //! The first that applies is the verdict. An unfair schedule that is cut off says nothing: it may just starve
 //! whom the others wait for. (A livelock that is proved is a bug, see [`crate::livelock`].)
 
+use crate::plural::counted;
 use crate::results::TestResult;
-use crate::words::counted;
 use serde::Serialize;
 
 /// See the module's documentation.

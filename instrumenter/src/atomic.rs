@@ -25,7 +25,7 @@
 use crate::Location;
 use crate::allocator::Change;
 use crate::code::Code;
-use crate::draft::{Draft, Treatment, site_location};
+use crate::draft::{Draft, PointPolicy, site_location};
 use crate::options::{ALLOCATORS, PATHS, STDIO, UNGUARDED};
 use crate::threads::announce;
 use coyote_abi::{OpKind, rt};
@@ -35,16 +35,16 @@ use walrus::{FunctionBuilder, LocalId, ValType};
 pub fn atomic(draft: &mut Draft) {
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
-        let (pattern, announced) = match &draft.treatments[origin as usize] {
-            Treatment::Atomic(pattern) => {
+        let (pattern, announced) = match &draft.policies[origin as usize] {
+            PointPolicy::Atomic(pattern) => {
                 let announced = [STDIO, PATHS, UNGUARDED].iter().any(|list| list.contains(&pattern.as_str()));
                 (pattern.as_str(), announced.then_some(OpKind::Call))
             }
-            Treatment::FileFunction => ("", Some(OpKind::File)),
-            Treatment::Operation => ("", Some(OpKind::Call)),
+            PointPolicy::FileFunction => ("", Some(OpKind::File)),
+            PointPolicy::Operation => ("", Some(OpKind::Call)),
             _ => continue,
         };
-        let is_atomic = draft.treatments[origin as usize] != Treatment::Operation;
+        let is_atomic = draft.policies[origin as usize] != PointPolicy::Operation;
         let allocator = draft.options.follows_allocators() && ALLOCATORS.contains(&pattern);
         let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
         let (params, results) = (ty.params().to_vec(), ty.results().to_vec());

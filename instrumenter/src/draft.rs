@@ -1,6 +1,6 @@
 //! The module on its way through the passes, and what they tell each other.
 
-use crate::options::Fault;
+use crate::options::Mutant;
 use crate::{Error, Location, Options, Site, check::Original};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ pub fn site_of_location(location: u32) -> Result<u32, u32> {
 
 /// How a function's own memory accesses are treated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Treatment {
+pub enum PointPolicy {
     /// They are scheduling points.
     #[default]
     Points,
@@ -61,7 +61,7 @@ pub struct Owners {
     pub touched: FunctionId,
     pub touch: FunctionId,
     pub budget: GlobalId,
-    pub fault: Option<Fault>,
+    pub mutant: Option<Mutant>,
 }
 
 /// A module on its way through the passes.
@@ -86,8 +86,8 @@ pub struct Draft<'a> {
     pub segment_flags: u32,
     /// Whether some instruction changes a table or a reference-typed global.
     pub changes_tables: bool,
-    /// Treatment of original functions, by index.
-    pub treatments: Vec<Treatment>,
+    /// PointPolicy of original functions, by index.
+    pub policies: Vec<PointPolicy>,
     /// Functions whose accesses are an allocator's.
     pub allocating: BTreeSet<u32>,
     /// Functions that are told of nothing: see [`crate::options::UNTOLD`].
@@ -136,7 +136,7 @@ impl<'a> Draft<'a> {
             shared_globals: Vec::new(),
             segment_flags: 0,
             changes_tables: false,
-            treatments: vec![Treatment::default(); original.functions.len()],
+            policies: vec![PointPolicy::default(); original.functions.len()],
             allocating: BTreeSet::new(),
             untold: BTreeSet::new(),
             owners: None,

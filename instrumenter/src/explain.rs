@@ -1,7 +1,7 @@
 //! Why each function was, or was not, changed.
 
 use crate::calls::Calls;
-use crate::draft::Treatment;
+use crate::draft::PointPolicy;
 use crate::{Draft, Error, Options, check, prepare};
 use coyote_abi::OpKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,18 +41,18 @@ pub fn explain(wasm: &[u8], options: &Options) -> Result<Vec<Explanation>, Error
 
 fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<FunctionId>) -> String {
     let mut parts = Vec::new();
-    match &draft.treatments[index as usize] {
-        Treatment::Points => {}
-        Treatment::FileFunction => parts.push("atomic: one operation on files".into()),
-        Treatment::Operation => parts.push("announced; no points at accesses".into()),
-        Treatment::Atomic(pattern) => parts.push(format!("atomic: matches `{pattern}`")),
-        Treatment::OnlyFromAtomic => {
+    match &draft.policies[index as usize] {
+        PointPolicy::Points => {}
+        PointPolicy::FileFunction => parts.push("atomic: one operation on files".into()),
+        PointPolicy::Operation => parts.push("announced; no points at accesses".into()),
+        PointPolicy::Atomic(pattern) => parts.push(format!("atomic: matches `{pattern}`")),
+        PointPolicy::OnlyFromAtomic => {
             parts.push("no points at accesses: only atomic functions call it".into())
         }
-        Treatment::Excluded(pattern) => {
+        PointPolicy::Excluded(pattern) => {
             parts.push(format!("no points at accesses: excluded by `{pattern}`"));
         }
-        Treatment::NotIncluded => parts.push("no points at accesses: not included".into()),
+        PointPolicy::NotIncluded => parts.push("no points at accesses: not included".into()),
     }
     let (mut accesses, mut ticks, mut calls) = (0, 0, 0);
     for site in draft.sites.iter().filter(|s| s.location.function == index) {

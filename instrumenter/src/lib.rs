@@ -32,6 +32,7 @@
 mod access;
 mod allocator;
 mod atomic;
+mod atomic_sections;
 mod calls;
 mod check;
 mod code;
@@ -41,9 +42,8 @@ mod effects;
 mod emit;
 mod entry;
 mod error;
+mod escape;
 mod explain;
-mod frame;
-mod grow;
 mod harness;
 mod memory;
 mod names;
@@ -53,7 +53,6 @@ mod owners;
 mod pass;
 mod points;
 mod scope;
-mod sections;
 mod sites;
 mod stubs;
 pub mod suspend;
@@ -61,6 +60,7 @@ mod table_calls;
 mod thread_names;
 mod threads;
 mod ticks;
+mod virtual_size;
 
 pub use ::walrus;
 pub use check::ASSEMBLYSCRIPT_ABORT;
@@ -71,7 +71,7 @@ pub use error::Error;
 pub use explain::{Explanation, explain};
 pub use harness::runs_libtest;
 #[doc(hidden)]
-pub use options::Fault;
+pub use options::Mutant;
 pub use options::{ALLOCATORS, HARNESS, HeapPoints, Options, PATHS, Points, STDIO, UNGUARDED};
 pub use pass::Pass;
 pub use sites::*;
@@ -134,14 +134,14 @@ fn prepare<'a>(
     for pass in passes {
         pass.run(&mut draft)?;
     }
-    sections::sections(&mut draft)?;
+    atomic_sections::sections(&mut draft)?;
     let calls = Calls::new(&draft.module);
     points::points(&mut draft, &calls)?;
     effects::effects(&mut draft);
     ticks::ticks(&mut draft, &calls);
     atomic::atomic(&mut draft);
     harness::harness(&mut draft);
-    grow::grow(&mut draft);
+    virtual_size::grow(&mut draft);
     memory::memory(&mut draft);
     table_calls::table_calls(&mut draft);
     Ok(draft)

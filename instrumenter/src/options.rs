@@ -52,13 +52,13 @@ pub struct Options {
     /// A planted bug, so that tests can show that they would notice it.
     #[doc(hidden)]
     #[serde(skip)]
-    pub fault: Option<Fault>,
+    pub mutant: Option<Mutant>,
 }
 
 /// Planted bugs of the passes.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fault {
+pub enum Mutant {
     /// An access that passes as its owner's resets the countdown.
     PassingResetsCountdown,
     /// The owner's pass looks at the first granule alone.
@@ -89,7 +89,7 @@ impl Default for Options {
             points_only_in: Vec::new(),
             footprints: false,
             stubs: Vec::new(),
-            fault: None,
+            mutant: None,
         }
     }
 }

@@ -34,7 +34,7 @@
 
 use crate::code::Code;
 use crate::draft::{Draft, OwnGlobal, Owners};
-use crate::options::Fault;
+use crate::options::Mutant;
 use coyote_abi::rt::{self, Granule};
 use walrus::ir::*;
 use walrus::{ConstExpr, FunctionId, LocalFunction, LocalId, MemoryId, ValType};
@@ -55,7 +55,7 @@ impl Owners {
         draft.own_globals.push(OwnGlobal { id: me, name: rt::ME.to_string(), stack_pointer: false });
         let touch = draft.import(rt::TOUCH, &[ValType::I32; 3], &[ValType::I32]);
         let touched = add_touched(draft, table, touch);
-        Owners { table, me, touched, touch, budget: draft.budget, fault: draft.options.fault }
+        Owners { table, me, touched, touch, budget: draft.budget, mutant: draft.options.mutant }
     }
 
     /// Pushes whether an access is a scheduling point. `address` is the instruction that pushes its
@@ -68,9 +68,9 @@ impl Owners {
         bytes: u8,
         write: bool,
     ) {
-        let aligned = if self.fault == Some(Fault::PassesStraddling) { 0 } else { u32::from(bytes) - 1 };
+        let aligned = if self.mutant == Some(Mutant::PassesStraddling) { 0 } else { u32::from(bytes) - 1 };
         let mask = !(rt::GRANULE - 1) | aligned;
-        if self.fault == Some(Fault::PassingResetsCountdown) {
+        if self.mutant == Some(Mutant::PassingResetsCountdown) {
             code.i32(rt::COUNTDOWN).global_set(self.budget);
         }
         push_address(code, address, offset);

@@ -30,13 +30,13 @@
 
 use crate::access::{access, bulk};
 use crate::code::Code;
-use crate::draft::{Draft, Owners, Treatment, sequences, site_location};
+use crate::draft::{Draft, Owners, PointPolicy, sequences, site_location};
 use crate::options::{
     ALLOCATORS, C_SDK, C_SDK_OPERATIONS, EXCUSED, HARNESS, PATHS, PRINTS, Points, STDIO, UNGUARDED,
     UNNOTICED, UNTOLD,
 };
 use crate::scope::{Scope, library_names, names_of};
-use crate::{Error, calls, calls::Calls, effects, frame};
+use crate::{Error, calls, calls::Calls, effects, escape};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
@@ -52,7 +52,7 @@ pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     }
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
-        let points = draft.treatments[origin as usize] == Treatment::Points;
+        let points = draft.policies[origin as usize] == PointPolicy::Points;
         let told = draft.tells_footprint(origin);
         if points || told || draft.owners.is_some() && !draft.allocating.contains(&origin) {
             draft.edit(id, |draft, function| announce_in(draft, origin, function, points, told));
@@ -89,29 +89,29 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
         if untold.matching(&names).is_some() {
             draft.untold.insert(origin);
         }
-        draft.treatments[origin as usize] =
+        draft.policies[origin as usize] =
             if let Some(pattern) = atomic.matching(&names).or_else(|| defaults.matching(&library)) {
-                Treatment::Atomic(pattern.to_string())
+                PointPolicy::Atomic(pattern.to_string())
             } else if files.contains(id) {
-                Treatment::FileFunction
+                PointPolicy::FileFunction
             } else if operations.matching(&names).is_some() {
-                Treatment::Operation
+                PointPolicy::Operation
             } else if let Some(pattern) = excluded.matching(&names) {
-                Treatment::Excluded(pattern.to_string())
+                PointPolicy::Excluded(pattern.to_string())
             } else if !included.is_empty() && included.matching(&names).is_none() {
-                Treatment::NotIncluded
+                PointPolicy::NotIncluded
             } else {
-                Treatment::Points
+                PointPolicy::Points
             };
     }
     let is_atomic = |draft: &Draft, id: &FunctionId| {
         let origin = draft.origin(*id).expect("it is the guest's");
-        matches!(draft.treatments[origin as usize], Treatment::Atomic(_) | Treatment::FileFunction)
+        matches!(draft.policies[origin as usize], PointPolicy::Atomic(_) | PointPolicy::FileFunction)
     };
     let is_allocator = |draft: &Draft, id: &FunctionId| {
         let origin = draft.origin(*id).expect("it is the guest's");
-        let treatment = &draft.treatments[origin as usize];
-        matches!(treatment, Treatment::Atomic(pattern) if ALLOCATORS.contains(&pattern.as_str()))
+        let policy = &draft.policies[origin as usize];
+        matches!(policy, PointPolicy::Atomic(pattern) if ALLOCATORS.contains(&pattern.as_str()))
     };
     let atomic: BTreeSet<FunctionId> = functions.iter().copied().filter(|id| is_atomic(draft, id)).collect();
     let allocators: BTreeSet<FunctionId> =
@@ -125,7 +125,7 @@ fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let told = |id: &FunctionId| allocators.contains(id) && outside_allocators.contains(id);
     for id in functions.iter().filter(|id| !outside.contains(id) && !told(id)) {
         let origin = draft.origin(*id).expect("it is the guest's");
-        draft.treatments[origin as usize] = Treatment::OnlyFromAtomic;
+        draft.policies[origin as usize] = PointPolicy::OnlyFromAtomic;
     }
     Ok(())
 }
@@ -206,7 +206,7 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
     let level = draft.options.points;
     let private = match draft.stack_pointer {
         Some(sp) if level == Points::Heap || told => {
-            frame::private_accesses(&draft.module, function, sp, draft.memory)
+            escape::private_accesses(&draft.module, function, sp, draft.memory)
         }
         _ => Default::default(),
     };

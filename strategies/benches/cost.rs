@@ -7,8 +7,8 @@
 
 use coyote_strategies::catalog::SAMPLERS;
 use coyote_strategies::{
-    Context, Iteration, OpKind, Operation, Pending, Pick, Profile, Standing, Summary, View, WorkerId,
-    WorkerPath, by_name,
+    Context, Iteration, OpKind, Operation, Pending, Pick, Profile, Summary, View, WorkerId, WorkerPath,
+    WorkerState, by_name,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -56,7 +56,7 @@ fn pending(n: u64) -> Pending {
     let kinds = [OpKind::Load, OpKind::Load, OpKind::Store, OpKind::Rmw];
     let (kind, site) = (kinds[n as usize % 4], (n % 64) as u32);
     let operation = Operation { kind, site, object: 1024 + n / 4 % 8 * 8, size: 4 };
-    Pending { operation, standing: Standing::Enabled }
+    Pending { operation, state: WorkerState::Enabled }
 }
 
 /// The fastest of many measurements, in nanoseconds a step: what makes others slower is not the strategy,

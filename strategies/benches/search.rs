@@ -20,8 +20,8 @@ impl System for Again {
     fn status(&self) -> Status {
         self.0.status()
     }
-    fn cut_short(&self) -> bool {
-        self.0.cut_short()
+    fn ends_program(&self) -> bool {
+        self.0.ends_program()
     }
     fn view(&self) -> View<'_> {
         self.0.view()

@@ -12,7 +12,7 @@
 //! - [`strategy`]: the trait of samplers.
 //! - [`system`]: the trait of programs that can be searched, and what their steps touch.
 //! - [`rng`]: the one source of randomness.
-//! - [`profile`]: what a dry run tells samplers.
+//! - [`profile`]: what a profiling run tells samplers.
 //! - [`sample`]: the samplers.
 //! - [`search`]: the searches.
 //! - [`catalog`]: both by name.
@@ -54,4 +54,4 @@ pub use sample::urw::Urw;
 pub use search::Search;
 pub use strategy::{Event, Iteration, Strategy, Summary};
 pub use system::{Access, Class, Decision, Effect, Status, System};
-pub use view::{Operation, Pending, Pick, Standing, View, WorkerId};
+pub use view::{Operation, Pending, Pick, View, WorkerId, WorkerState};

@@ -1,7 +1,7 @@
-//! What a program did in its dry run: what strategies scale their random choices by.
+//! What a program did in its profiling run: what strategies scale their random choices by.
 
 use crate::{
-    Class, Event, Iteration, Paths, Pick, RandomWalk, Standing, Strategy, Summary, View, WorkerPath,
+    Class, Event, Iteration, Paths, Pick, RandomWalk, Strategy, Summary, View, WorkerPath, WorkerState,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -69,7 +69,7 @@ impl Profiler {
         let Pick::Step(worker) = pick else { return };
         self.profile.steps += 1;
         self.profile.decisions += u64::from(view.enabled.len() > 1);
-        let alive = view.workers.iter().filter(|w| w.standing != Standing::Ended).count();
+        let alive = view.workers.iter().filter(|w| w.state != WorkerState::Ended).count();
         self.profile.concurrent_steps += u64::from(alive > 1);
         self.steps.resize(view.workers.len(), 0);
         self.steps[worker.index()] += 1;

@@ -60,13 +60,13 @@ pub trait Strategy: Send {
         false
     }
 
-    /// Whether this strategy's own first iteration is that of the random walk: the dry run then stands for
+    /// Whether this strategy's own first iteration is that of the random walk: the profiling run then stands for
     /// it.
-    fn begins_with_dry_run(&self) -> bool {
+    fn begins_with_profiling_run(&self) -> bool {
         false
     }
 
-    /// Tells what the program did in its dry run, the first iteration of the random walk with the same
+    /// Tells what the program did in its profiling run, the first iteration of the random walk with the same
     /// seed. Called at most once.
     fn prepare(&mut self, _profile: &Profile) {}
 

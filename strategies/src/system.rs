@@ -144,7 +144,7 @@ pub trait System {
     ///
     /// Such a step depends on all others. To say so too often costs a search of classes redundant
     /// executions; to say so too seldom loses classes.
-    fn cut_short(&self) -> bool {
+    fn ends_program(&self) -> bool {
         self.status() == Status::Bug
     }
 

@@ -121,7 +121,7 @@ const FILES: u8 = WRITES;
 
 /// Whether a worker can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum WorkerState {
     /// Its pending operation can be executed now.
     Enabled,
     /// Its pending operation has to wait for another worker or for a timeout.
@@ -134,7 +134,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pending {
     pub operation: Operation,
-    pub standing: Standing,
+    pub state: WorkerState,
 }
 
 /// A scheduling decision.
@@ -168,8 +168,8 @@ pub struct View<'a> {
     pub current: Option<WorkerId>,
     /// Steps executed so far.
     pub step: u64,
-    /// How often any worker's standing has changed in this execution, creations included: while this is the
-    /// same, so are all standings.
+    /// How often any worker's state has changed in this execution, creations included: while this is the
+    /// same, so are all states.
     pub changes: u64,
 }
 
@@ -179,7 +179,7 @@ impl View<'_> {
         self.enabled.len() + usize::from(self.timeout.is_some())
     }
 
-    /// Whether this worker can be picked. Its standing alone does not tell: inside of an atomic function
+    /// Whether this worker can be picked. Its state alone does not tell: inside of an atomic function
     /// its worker is the only one that can.
     #[inline]
     pub fn can_step(&self, worker: WorkerId) -> bool {

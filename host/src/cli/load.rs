@@ -4,7 +4,7 @@ use super::progress::Stages;
 use crate::artifact::{self, Artifact};
 use crate::cache::{Cache, Entry};
 use crate::execution::{Settings, Test};
-use crate::machine::conductor::Limits;
+use crate::machine::scheduler::Limits;
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::runtime::{AtExit, Faults, Timers};
 use crate::world::{Mapping, World};

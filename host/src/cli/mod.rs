@@ -6,8 +6,8 @@ pub mod output;
 
 pub mod doctor;
 pub mod error;
-mod harness;
 pub mod instrument;
+mod libtest_args;
 pub mod load;
 pub mod progress;
 pub mod replay;

@@ -1,6 +1,6 @@
 //! Which tests are run or listed.
 
-use super::harness::HarnessArgs;
+use super::libtest_args::HarnessArgs;
 use super::load;
 use crate::artifact::Artifact;
 use crate::execution::{Settings, Test};

@@ -1,6 +1,6 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
-use super::harness::HarnessArgs;
+use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::output::Stdout;
 use super::run::{self, Rules};

@@ -13,7 +13,7 @@ use crate::trace::Trace;
 /// Executes once more what the execution has just ended with; the trace is of that. `None` if no block
 /// is to blame.
 pub fn of(execution: &mut Execution, trace: &Trace) -> Result<Option<BlockHistory>, MachineError> {
-    let Some(blame) = execution.machine().conductor().blame else { return Ok(None) };
+    let Some(blame) = execution.machine().scheduler().blame else { return Ok(None) };
     let events: Vec<u32> = [Some(blame.allocated), blame.freed].into_iter().flatten().collect();
     execution.machine_mut().watch(&events);
     let replayed = replay(execution, trace, false);

@@ -15,9 +15,9 @@ use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::outcome::Bug;
 use crate::results::{FoundBug, OutputLine, PostMortem, WorkerAt};
-use crate::runtime::{Lock, Place, Request, Runtime, Stream};
+use crate::runtime::{Lock, ObjectId, Request, Runtime, Stream};
 use crate::trace::Trace;
-use coyote_strategies::{Class, Standing, WorkerId};
+use coyote_strategies::{Class, WorkerId, WorkerState};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -70,7 +70,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
     let runtime = execution.runtime();
     let livelock = execution.livelock();
     let workers = (0..runtime.workers().len() as u32).map(WorkerId);
-    let workers = workers.filter(|id| runtime.pending(*id).standing != Standing::Ended).map(|id| WorkerAt {
+    let workers = workers.filter(|id| runtime.pending(*id).state != WorkerState::Ended).map(|id| WorkerAt {
         id,
         title: runtime.title(id),
         doing: match livelock.and_then(|l| l.spinning.iter().find(|s| s.worker == id)) {
@@ -117,7 +117,7 @@ fn lines(runtime: &Runtime) -> Vec<OutputLine> {
 }
 
 /// Who has what a worker waits for.
-fn held(runtime: &Runtime, id: WorkerId, place: Place) -> String {
+fn held(runtime: &Runtime, id: WorkerId, place: ObjectId) -> String {
     let holders = runtime.holders(place);
     match holders.as_slice() {
         [] if place.class == Class::Semaphore => ", whose value is 0".into(),
@@ -135,7 +135,7 @@ fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
     }
     let worker = runtime.worker(id);
     let pending = runtime.pending(id);
-    let blocked = pending.standing == Standing::Blocked;
+    let blocked = pending.state == WorkerState::Blocked;
     match worker.request {
         Request::Lock { lock, .. } if blocked => {
             let what = match lock {
@@ -151,7 +151,7 @@ fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
             format!("waits for a notification of the condvar at {condvar:#x}")
         }
         Request::Relock { mutex, .. } if blocked => {
-            let place = Place { class: Class::Mutex, address: mutex };
+            let place = ObjectId { class: Class::Mutex, address: mutex };
             format!("was notified and waits to lock the {}{}", place.title(), held(runtime, id, place))
         }
         Request::BarrierWait { barrier } if blocked => {

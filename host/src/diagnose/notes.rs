@@ -4,8 +4,8 @@
 use crate::evidence::{Evidence, Trap};
 use crate::execution::Execution;
 use crate::outcome::{Bug, BugKind};
+use crate::plural::counted;
 use crate::runtime::{Runtime, Timers};
-use crate::words::counted;
 use coyote_strategies::WorkerId;
 
 /// Of the iteration that the execution has just ended with this bug.
@@ -17,7 +17,7 @@ pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
 
 /// A timeout that fired before its time as programs see it.
 fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
-    let early = execution.machine().conductor().early_timeout?;
+    let early = execution.machine().scheduler().early_timeout?;
     let who = runtime.title(early.worker);
     let others = counted(early.others as u64, "worker");
     Some(match runtime.timers {

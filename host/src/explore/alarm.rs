@@ -1,7 +1,7 @@
 //! The end of the time, for executions that are on their way.
 //!
 //! Who explores looks at the clock between two executions. One execution can take longer than all the time there
-//! is (100,000 steps that each copy 100 MB), so its [`Conductor`](crate::machine::conductor::Conductor) looks
+//! is (100,000 steps that each copy 100 MB), so its [`Scheduler`](crate::machine::scheduler::Scheduler) looks
 //! at a flag every few steps. An execution that was cut says nothing about its test.
 
 use std::sync::Arc;

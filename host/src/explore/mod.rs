@@ -1,7 +1,7 @@
 //! Exploration of one test: by samplers, iteration after iteration, or by a search, until nothing is left.
 //!
 //! - [`sample`]: iterations under a strategy on all cores, with results that do not depend on how many
-//!   there are; [`dry_run`]: the one that tells strategies what to expect.
+//!   there are; [`profiling_run`]: the one that tells strategies what to expect.
 //! - [`search`]: all executions that a search visits; [`frontier`]: what is left of it, on disk; [`memory`]: how
 //!   much of that it may have.
 //! - [`alarm`]: the end of the time, for executions that are on their way.
@@ -10,9 +10,9 @@
 
 pub mod alarm;
 mod assumptions;
-pub mod dry_run;
 pub mod frontier;
 pub mod memory;
+pub mod profiling_run;
 pub mod sample;
 pub mod search;
 
@@ -155,7 +155,7 @@ impl Cut {
 
 /// What the iteration says that the execution has just ended, beside its record and its output.
 fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
-    let conductor = execution.machine().conductor();
+    let scheduler = execution.machine().scheduler();
     IterationNotes {
         memory_refused: execution.machine().memory_refused(),
         limit: match outcome {
@@ -164,7 +164,7 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
             _ => None,
         },
         refused_calls: execution.machine().refused_calls().map(String::from).collect(),
-        left_blocked: conductor.left_blocked.iter().map(|w| conductor.runtime.title(*w)).collect(),
+        left_blocked: scheduler.left_blocked.iter().map(|w| scheduler.runtime.title(*w)).collect(),
         first_output: None,
     }
 }
@@ -202,7 +202,8 @@ fn found(
     options.extend(record::bounds(execution));
     let origin = Origin { strategy, seed: plan.seed, iteration, options };
     let trace = record::trace(execution, &Outcome::Bug(bug.clone()), origin);
-    let label = if by.as_deref() == Some(dry_run::LABEL) { "dry".into() } else { iteration.to_string() };
+    let label =
+        if by.as_deref() == Some(profiling_run::LABEL) { "dry".into() } else { iteration.to_string() };
     let path = trace_path(&plan.trace_stem, &label);
     trace.write(&path)?;
     Ok(found_bug(execution, bug, Discovery { trace, path, index, by }, lines)?)

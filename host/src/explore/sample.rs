@@ -5,7 +5,7 @@
 //! (unless exploration goes on after bugs) is dropped. A strategy whose iterations build on each other
 //! has one job.
 
-use super::dry_run::dry_run;
+use super::profiling_run::profiling_run;
 use super::{
     Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, compared, first_output, found, notes, remove,
 };
@@ -109,15 +109,15 @@ fn explore_until(
     };
     let mut profile = None;
     if sample.needs_profile() {
-        let is_iteration = sample.begins_with_dry_run();
+        let is_iteration = sample.begins_with_profiling_run();
         let is_first = first == 0 && is_iteration;
         let name = sample.name();
-        let dry_run = on_engine_thread(|| {
+        let profiling_run = on_engine_thread(|| {
             let first_of = is_first.then_some(&*name);
-            dry_run(plan, first_of, &dispatch.epochs, is_iteration, cancel, &dispatch.lines)
+            profiling_run(plan, first_of, &dispatch.epochs, is_iteration, cancel, &dispatch.lines)
         });
-        let dry_run = match dry_run? {
-            Ok(dry_run) => dry_run,
+        let profiling_run = match profiling_run? {
+            Ok(profiling_run) => profiling_run,
             Err(cut) => {
                 cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
                 return Ok(collected.finish(started));
@@ -129,9 +129,9 @@ fn explore_until(
         if is_first {
             collected.next = 1;
         }
-        profile = Some(dry_run.profile);
+        profile = Some(profiling_run.profile);
         // Whoever wants one iteration alone has no use for this one's bug.
-        if plan.budget.first == 0 && collected.count(dry_run.result) {
+        if plan.budget.first == 0 && collected.count(profiling_run.result) {
             dispatch.stop.store(true, Ordering::Relaxed);
         }
     }

@@ -39,7 +39,7 @@ struct Pool {
     /// An item was added, or all is over.
     changed: Condvar,
     /// Jobs that wait for an item: whoever has much gives some away.
-    hungry: AtomicBool,
+    idle: AtomicBool,
     /// A checkpoint is taken: jobs say what they have left, and wait.
     pause: AtomicBool,
     stop: AtomicBool,
@@ -117,14 +117,14 @@ impl Pool {
                 && let Some(items) = state.items.pop()
             {
                 state.busy += 1;
-                self.hungry.store(state.items.is_empty() && state.busy < state.jobs, Ordering::Relaxed);
+                self.idle.store(state.items.is_empty() && state.busy < state.jobs, Ordering::Relaxed);
                 return Some(items);
             }
             if state.busy == 0 && state.items.is_empty() {
                 self.changed.notify_all();
                 return None;
             }
-            self.hungry.store(true, Ordering::Relaxed);
+            self.idle.store(true, Ordering::Relaxed);
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -132,7 +132,7 @@ impl Pool {
     fn give(&self, item: Item) {
         let mut state = self.lock();
         state.items.push(vec![item]);
-        self.hungry.store(state.items.len() < state.jobs - state.busy, Ordering::Relaxed);
+        self.idle.store(state.items.len() < state.jobs - state.busy, Ordering::Relaxed);
         self.changed.notify_one();
     }
 
@@ -202,7 +202,7 @@ pub fn explore(
             error: None,
         }),
         changed: Condvar::new(),
-        hungry: AtomicBool::new(false),
+        idle: AtomicBool::new(false),
         pause: AtomicBool::new(false),
         stop: AtomicBool::new(false),
         lines: Mutex::new(SourceLines::new(plan.artifact)),
@@ -403,7 +403,7 @@ fn run_item(
             let mut state = pool.lock();
             state.present[job] = search.counts();
             // Also where no execution has ended yet.
-            state.result.any_choice |= execution.machine().conductor().decisions > 0;
+            state.result.any_choice |= execution.machine().scheduler().decisions > 0;
             state.estimate = search.estimate().or(state.estimate);
             let counts = state.counts();
             counts.executions + counts.abandoned + counts.unfinished >= plan.budget.iterations_max
@@ -417,7 +417,7 @@ fn run_item(
         if pool.pause.load(Ordering::Relaxed) {
             pool.deposit(left(search));
         }
-        if pool.hungry.load(Ordering::Relaxed)
+        if pool.idle.load(Ordering::Relaxed)
             && let Some(item) = search.split()
         {
             pool.give(item);
@@ -433,7 +433,7 @@ fn ended(
     status: Status,
     pool: &Pool,
 ) -> Result<(), ExploreError> {
-    let outcome = execution.machine().conductor().outcome.clone();
+    let outcome = execution.machine().scheduler().outcome.clone();
     let outcome = outcome.ok_or_else(|| internal("an execution ended without an outcome"))?;
     let number = {
         let mut state = pool.lock();
@@ -446,7 +446,7 @@ fn ended(
         }
         state.result.note(notes);
         // Since the last restore only; the first execution of all is not restored.
-        state.result.any_choice |= execution.machine().conductor().decisions > 0;
+        state.result.any_choice |= execution.machine().scheduler().decisions > 0;
         state.ended
     };
     if status != Status::Bug {
@@ -493,7 +493,7 @@ fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<
             return Err(internal(&format!("the search saw a livelock, the same choices end with {other:?}")));
         }
     };
-    let decisions = execution.machine().conductor().decisions;
+    let decisions = execution.machine().scheduler().decisions;
     let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
     let found = found(plan, &mut execution, &bug, finder, &pool.lines)?;
     pool.lock().result.any_choice |= decisions > 0;

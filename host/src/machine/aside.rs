@@ -1,7 +1,7 @@
 //! An iteration that is left for a while, so that what can follow is found out, and then goes on as if
 //! nothing had happened.
 
-use super::conductor::Course;
+use super::scheduler::Course;
 use super::{Machine, MachineError, Snapshot};
 use crate::runtime::Runtime;
 use coyote_strategies::Strategy;
@@ -48,12 +48,12 @@ impl Machine {
     pub fn set_aside(&mut self) -> Aside {
         let snapshot = self.snapshot();
         let host = self.store.data_mut();
-        host.conductor.closing = true;
+        host.scheduler.closing = true;
         Aside {
             snapshot,
-            course: host.conductor.take_course(),
-            strategy: host.conductor.strategy.take(),
-            recording: std::mem::replace(&mut host.conductor.runtime.footprint.recording, true),
+            course: host.scheduler.take_course(),
+            strategy: host.scheduler.strategy.take(),
+            recording: std::mem::replace(&mut host.scheduler.runtime.footprint.recording, true),
             memory_refused: host.memory_refused,
             refused_calls: host.refused_calls.clone(),
         }
@@ -66,10 +66,10 @@ impl Machine {
         let host = self.store.data_mut();
         host.memory_refused = memory_refused;
         host.refused_calls = refused_calls;
-        host.conductor.runtime.footprint.recording = recording;
-        host.conductor.strategy = strategy;
-        host.conductor.closing = false;
-        host.conductor.give_course(course);
+        host.scheduler.runtime.footprint.recording = recording;
+        host.scheduler.strategy = strategy;
+        host.scheduler.closing = false;
+        host.scheduler.give_course(course);
         restored
     }
 
@@ -80,8 +80,8 @@ impl Machine {
         Bytes {
             memory: self.memory()[..self.memory_bytes()].to_vec(),
             globals,
-            frames: host.images.iter().map(|image| image.bytes.clone()).collect(),
-            runtime: host.conductor.runtime.clone(),
+            frames: host.saved_workers.iter().map(|image| image.bytes.clone()).collect(),
+            runtime: host.scheduler.runtime.clone(),
         }
     }
 }

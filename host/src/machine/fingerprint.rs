@@ -4,7 +4,7 @@ use super::Machine;
 use super::stack;
 use crate::evidence::Evidence;
 use crate::outcome::{Bound, Outcome};
-use coyote_strategies::{Standing, WorkerId};
+use coyote_strategies::{WorkerId, WorkerState};
 use std::hash::Hash;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 
@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 pub enum Part {
     Memory,
     /// Whose memory is: see [`owners`].
-    Owners,
+    OwnerTable,
     /// Sync objects, the clock, who waits for what.
     Runtime,
     /// Globals that workers share.
@@ -28,7 +28,7 @@ impl std::fmt::Display for Part {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
             Part::Memory => f.write_str("memory"),
-            Part::Owners => f.write_str("the owners of memory"),
+            Part::OwnerTable => f.write_str("the owners of memory"),
             Part::Runtime => f.write_str("the runtime's state"),
             Part::Globals => f.write_str("globals"),
             Part::Unfinished => f.write_str("the values of a step"),
@@ -68,34 +68,34 @@ impl Machine {
         self.collect_marks();
         let globals = self.save_globals();
         let dead = stack::dead_ranges(self.store.data(), red_zone);
-        if let Some(memory) = self.ports.memory {
+        if let Some(memory) = self.exports.memory {
             let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-            let size = host.conductor.memory_bytes as usize;
-            each(Part::Memory, host.tracker.hash(&bytes[..size], dead));
+            let size = host.scheduler.memory_bytes as usize;
+            each(Part::Memory, host.dirty_memory.hash(&bytes[..size], dead));
         }
-        each(Part::Owners, self.with_owners(|owners, table| owners.digest(table)));
+        each(Part::OwnerTable, self.with_owners(|owners, table| owners.digest(table)));
         let host = self.store.data();
         // A step that must not be taken, or that ends the program, changes nothing but the outcome. Other ends
         // follow from the rest; how many steps there may be is no part of a state.
-        let ended = match &host.conductor.outcome {
+        let ended = match &host.scheduler.outcome {
             Some(Outcome::Bug(bug)) => {
-                let worker = bug.worker.map(|worker| host.conductor.runtime.worker(worker).key);
+                let worker = bug.worker.map(|worker| host.scheduler.runtime.worker(worker).key);
                 let said = if let Evidence::Said(text) = &bug.evidence { text } else { "" };
                 hash(3, (bug.kind.name(), worker, bug.evidence.detail(), said))
             }
             Some(Outcome::Bound(Bound::Frames | Bound::NativeStack)) => hash(3, "bound"),
-            Some(Outcome::Passed) if host.conductor.exited => hash(3, "exited"),
+            Some(Outcome::Passed) if host.scheduler.exited => hash(3, "exited"),
             Some(Outcome::Passed | Outcome::Bound(Bound::Steps(_)) | Outcome::Abandoned) | None => 0,
         };
-        each(Part::Runtime, host.conductor.runtime.digest().wrapping_add(ended));
+        each(Part::Runtime, host.scheduler.runtime.digest().wrapping_add(ended));
         each(Part::Globals, xxh3_128_with_seed(&globals, 1));
-        if let Some(unfinished) = host.conductor.unfinished() {
+        if let Some(unfinished) = host.scheduler.unfinished() {
             each(Part::Unfinished, hash(2, unfinished));
         }
-        let workers = host.conductor.runtime.view().workers.iter().zip(host.conductor.runtime.workers());
-        for (number, ((pending, worker), image)) in workers.zip(&host.images).enumerate() {
+        let workers = host.scheduler.runtime.view().workers.iter().zip(host.scheduler.runtime.workers());
+        for (number, ((pending, worker), image)) in workers.zip(&host.saved_workers).enumerate() {
             // A worker that has not begun is all in the runtime, and one that has ended is no more.
-            if image.started && pending.standing != Standing::Ended {
+            if image.started && pending.state != WorkerState::Ended {
                 let bytes = stack::canonical(&host.table, &image.bytes);
                 each(Part::Frames(WorkerId(number as u32)), xxh3_128_with_seed(&bytes, worker.key));
             }

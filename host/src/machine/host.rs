@@ -1,9 +1,9 @@
 //! What the guest's imports work on: the data of the wasmtime store.
 
-use super::conductor::{Answer, Conductor};
+use super::dirty_memory::DirtyMemory;
 use super::guest_memory::GuestMemory;
-use super::owners::{Owners, Touch};
-use super::tracker::Tracker;
+use super::owners::{OwnerTable, Touch};
+use super::scheduler::{PointResult, Scheduler};
 use super::wasi::directories::Directories;
 use crate::evidence::Evidence;
 use crate::outcome::{Bug, BugKind, Outcome};
@@ -12,7 +12,7 @@ use crate::runtime::heap::Change;
 pub use crate::world::World;
 use coyote_abi::rt::{self, Action, GLOBAL_BYTES};
 use coyote_instrumenter::{Entry, Location, SiteTable};
-use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Standing, WorkerId};
+use coyote_strategies::{Access, Class, Effect, OpKind, Operation, WorkerId, WorkerState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wasmtime::{AsContext, Caller, Engine, Global, Memory, ResourceLimiter, Val, WasmBacktrace};
@@ -23,7 +23,7 @@ const LARGE: usize = 64;
 
 /// A suspended worker: its globals and frames, and whether it has run at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Image {
+pub struct SavedWorker {
     pub bytes: Vec<u8>,
     pub started: bool,
 }
@@ -37,10 +37,10 @@ pub struct HotSite {
 }
 
 pub struct Host {
-    pub conductor: Conductor,
-    pub tracker: Tracker,
-    pub owners: Owners,
-    pub images: Vec<Image>,
+    pub scheduler: Scheduler,
+    pub dirty_memory: DirtyMemory,
+    pub owners: OwnerTable,
+    pub saved_workers: Vec<SavedWorker>,
     pub table: Arc<SiteTable>,
     pub world: Arc<World>,
     /// Directories of the host that the guest works in.
@@ -88,7 +88,7 @@ pub struct Seen {
     pub stack: Vec<Location>,
 }
 
-/// The host function does not return to the guest: the reason stands in [`Conductor::outcome`].
+/// The host function does not return to the guest: the reason stands in [`Scheduler::outcome`].
 #[derive(Debug)]
 pub struct Stopped;
 
@@ -103,7 +103,7 @@ impl std::error::Error for Stopped {}
 impl Host {
     pub fn new(
         engine: &Engine,
-        conductor: Conductor,
+        scheduler: Scheduler,
         table: Arc<SiteTable>,
         world: Arc<World>,
         memory_bytes_max: usize,
@@ -114,10 +114,10 @@ impl Host {
             .map(|s| HotSite { kind: s.kind(), size: s.size.into(), offset: s.memory_offset })
             .collect();
         Host {
-            conductor,
-            tracker: Tracker::new(Arc::from([])),
-            owners: Owners::default(),
-            images: Vec::new(),
+            scheduler,
+            dirty_memory: DirtyMemory::new(Arc::from([])),
+            owners: OwnerTable::default(),
+            saved_workers: Vec::new(),
             table,
             directories: Directories::new(engine, &world.directories),
             functions: BTreeMap::new(),
@@ -148,34 +148,34 @@ impl Host {
     #[inline]
     pub fn point(&mut self, site: u32, address: u32) -> i32 {
         let operation = self.operation(site, u64::from(address));
-        i32::from(self.conductor.access(operation) == Answer::Unwind)
+        i32::from(self.scheduler.access(operation) == PointResult::Unwind)
     }
 
     /// The running worker accesses memory that may not be its own. Whether that is a scheduling point.
     pub fn touch(&mut self, table: &mut [u8], touch: Touch) -> bool {
         // Before the first worker runs, nobody shares anything.
-        let Some(worker) = self.conductor.running else { return false };
+        let Some(worker) = self.scheduler.running else { return false };
         // What cannot be accessed is a bug, and the point reports it.
-        let within = u64::from(touch.address) + u64::from(touch.bytes) <= self.conductor.memory_bytes
-            && u64::from(touch.address) >= self.conductor.null_bytes;
+        let within = u64::from(touch.address) + u64::from(touch.bytes) <= self.scheduler.memory_bytes
+            && u64::from(touch.address) >= self.scheduler.null_bytes;
         if !within {
             return true;
         }
-        if self.conductor.runtime.is_own_word(touch.address.into(), touch.bytes) {
+        if self.scheduler.runtime.is_worker_local(touch.address.into(), touch.bytes) {
             return false;
         }
-        let clean = touch.bytes == 0 || self.conductor.runtime.heap.clean(touch.address.into(), touch.bytes);
-        self.owners.touch(table, &self.conductor.runtime, worker, touch)
-            || !clean && !self.conductor.runtime.heap.allocating(worker)
+        let clean = touch.bytes == 0 || self.scheduler.runtime.heap.clean(touch.address.into(), touch.bytes);
+        self.owners.touch(table, &self.scheduler.runtime, worker, touch)
+            || !clean && !self.scheduler.runtime.heap.allocating(worker)
     }
 
     /// See [`coyote_abi::rt::SEEN`].
     pub fn seen(&mut self, what: i32, object: u32, size: u32) {
-        let Some(worker) = self.conductor.running else { return };
-        let runtime = &mut self.conductor.runtime;
+        let Some(worker) = self.scheduler.running else { return };
+        let runtime = &mut self.scheduler.runtime;
         let seen = rt::Seen::from_argument(what).expect("it comes from our instrumenter");
         let own = match seen.0 {
-            rt::Seen::MemoryRead | rt::Seen::MemoryWrite => runtime.is_own_word(object.into(), size),
+            rt::Seen::MemoryRead | rt::Seen::MemoryWrite => runtime.is_worker_local(object.into(), size),
             // What an allocator asks for says which addresses it hands out, and no more.
             rt::Seen::MemorySize => runtime.heap.allocating(worker),
             _ => false,
@@ -187,28 +187,28 @@ impl Host {
 
     /// Whose calls of an allocator these are: before the first worker runs, it is as if that called.
     fn allocates(&self) -> WorkerId {
-        self.conductor.running.unwrap_or(WorkerId(0))
+        self.scheduler.running.unwrap_or(WorkerId(0))
     }
 
     /// See [`coyote_abi::rt::ALLOCATOR_ENTER`].
     pub fn allocator_enter(&mut self, old: u32) -> Result<(), Stopped> {
-        self.conductor.atomic_enter();
+        self.scheduler.atomic_enter();
         let worker = self.allocates();
-        let Some(blame) = self.conductor.runtime.heap.enter(worker, old) else { return Ok(()) };
-        let violation = self.conductor.free_violation(worker, old, blame);
-        self.conductor.stop_at(violation);
+        let Some(blame) = self.scheduler.runtime.heap.enter(worker, old) else { return Ok(()) };
+        let violation = self.scheduler.free_violation(worker, old, blame);
+        self.scheduler.stop_at(violation);
         Err(Stopped)
     }
 
     /// See [`coyote_abi::rt::ALLOCATOR_EXIT`]. The number of the event, if it is one.
     pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) -> Option<u32> {
-        self.conductor.atomic_exit();
+        self.scheduler.atomic_exit();
         let worker = self.allocates();
-        let before = self.conductor.runtime.heap.is_known();
-        let failed = self.conductor.runtime.heap.fails(worker, change);
-        let change = self.conductor.runtime.heap.exit(worker, change);
-        let known = self.conductor.runtime.heap.is_known();
-        let footprint = &mut self.conductor.runtime.footprint;
+        let before = self.scheduler.runtime.heap.is_known();
+        let failed = self.scheduler.runtime.heap.fails(worker, change);
+        let change = self.scheduler.runtime.heap.exit(worker, change);
+        let known = self.scheduler.runtime.heap.is_known();
+        let footprint = &mut self.scheduler.runtime.footprint;
         if failed || before != known {
             // Somebody else took what it needed. And what nobody knows may be anything.
             footprint.touch(Class::Heap, Effect::Write, 0);
@@ -224,11 +224,11 @@ impl Host {
             footprint.touch(Class::Heap, Effect::Read, Access::ALLOCATES);
         }
         self.touch_blocks(&change);
-        let runtime = &self.conductor.runtime;
-        let (images, site_table) = (&self.images, &self.table);
+        let runtime = &self.scheduler.runtime;
+        let (saved_workers, site_table) = (&self.saved_workers, &self.table);
         let done = |other: WorkerId, block: std::ops::RangeInclusive<u32>| {
-            let on_its_stack = || images.get(other.index()).and_then(|i| stack_pointer(site_table, i));
-            let ended = runtime.pending(other).standing == Standing::Ended;
+            let on_its_stack = || saved_workers.get(other.index()).and_then(|i| stack_pointer(site_table, i));
+            let ended = runtime.pending(other).state == WorkerState::Ended;
             site_table.wasi_threads && (ended || on_its_stack().is_some_and(|sp| block.contains(&sp)))
         };
         self.owners.allocator_exit(table, runtime, worker, &change, &done);
@@ -239,7 +239,7 @@ impl Host {
     /// stale pointer, or beyond the end of another block. Stacks that are freed are left out: see
     /// [`super::memory_errors`].
     fn touch_blocks(&mut self, change: &Change) {
-        let runtime = &mut self.conductor.runtime;
+        let runtime = &mut self.scheduler.runtime;
         if !runtime.footprint.recording {
             return;
         }
@@ -255,7 +255,7 @@ impl Host {
             // Of a worker that still has instructions to execute there.
             let is_stack = runtime.workers().iter().zip(runtime.view().workers).any(|(worker, pending)| {
                 let within = worker.start.stack.is_some_and(|(_, high)| block.contains(&high));
-                within && pending.standing != Standing::Ended
+                within && pending.state != WorkerState::Ended
             });
             touched = match touched {
                 // It stays where it is, with another size.
@@ -279,27 +279,27 @@ impl Host {
         let fits = bytes <= self.memory_bytes_max as u64;
         if fits {
             let allocating =
-                self.conductor.running.is_some_and(|w| self.conductor.runtime.heap.allocating(w));
-            let before = std::mem::replace(&mut self.conductor.memory_bytes, bytes);
-            self.conductor.runtime.footprint.grown(before, bytes, allocating);
+                self.scheduler.running.is_some_and(|w| self.scheduler.runtime.heap.allocating(w));
+            let before = std::mem::replace(&mut self.scheduler.memory_bytes, bytes);
+            self.scheduler.runtime.footprint.grown(before, bytes, allocating);
         } else {
             self.memory_refused = true;
-            self.conductor.runtime.footprint.refused();
+            self.scheduler.runtime.footprint.refused();
         }
         fits
     }
 
     /// The guest reports that it is wrong.
     pub fn stop(&mut self, kind: BugKind, evidence: impl Into<Evidence>) -> Stopped {
-        let worker = self.conductor.running;
-        self.conductor.outcome.get_or_insert(Outcome::Bug(Bug { kind, evidence: evidence.into(), worker }));
+        let worker = self.scheduler.running;
+        self.scheduler.outcome.get_or_insert(Outcome::Bug(Bug { kind, evidence: evidence.into(), worker }));
         Stopped
     }
 
     /// Writes the worker globals of a worker that starts.
     fn write_fresh_globals(&mut self, worker: WorkerId, bytes: &mut Vec<u8>) {
         let me = self.owners.begin_segment(worker, 0);
-        let start = self.conductor.runtime.worker(worker).start;
+        let start = self.scheduler.runtime.worker(worker).start;
         let stack = match start.stack {
             None if worker.0 == 0 => self.main_stack.map(|(low, _)| (low, None)),
             stack => stack.map(|(low, high)| (low, Some(high))),
@@ -323,8 +323,8 @@ impl Host {
     /// The stack pointer is below its bound. A worker of wasi-threads sets its own when it begins: then its
     /// stack ends where the block begins in which that lies. `None`: there is no room for more.
     pub fn learn_stack(&mut self, stack_pointer: u32) -> Option<u32> {
-        let runtime = &mut self.conductor.runtime;
-        let worker = self.conductor.running?;
+        let runtime = &mut self.scheduler.runtime;
+        let worker = self.scheduler.running?;
         let start = runtime.worker(worker).start;
         if start.stack.is_some() || !matches!(self.table.entries[start.entry as usize], Entry::WasiThread) {
             return None;
@@ -337,13 +337,13 @@ impl Host {
     }
 
     /// The value of a saved worker's stack pointer.
-    pub fn stack_pointer(&self, image: &Image) -> Option<u32> {
+    pub fn stack_pointer(&self, image: &SavedWorker) -> Option<u32> {
         stack_pointer(&self.table, image)
     }
 
-    /// The workers' images as they are when an iteration starts: those in mid-run, and none of the others.
-    pub fn start_images(&mut self, started: &[Image]) {
-        for image in &mut self.images {
+    /// The workers' saved_workers as they are when an iteration starts: those in mid-run, and none of the others.
+    pub fn start_saved_workers(&mut self, started: &[SavedWorker]) {
+        for image in &mut self.saved_workers {
             image.started = false;
             image.bytes.clear();
         }
@@ -363,37 +363,37 @@ impl Host {
         }
     }
 
-    /// The worker is suspended: see [`crate::runtime::own_word`].
+    /// The worker is suspended: see [`crate::runtime::worker_local_word`].
     fn put_own_word_away(&mut self, bytes: &mut [u8], worker: WorkerId) {
-        let Some(address) = self.conductor.runtime.own_word() else { return };
-        let mut memory = GuestMemory::new(bytes, &mut self.tracker.host_written);
+        let Some(address) = self.scheduler.runtime.worker_local_word() else { return };
+        let mut memory = GuestMemory::new(bytes, &mut self.dirty_memory.host_written);
         let word = memory.peek(address, 4).map_or(0, |b| u32::from_le_bytes(b.try_into().expect("4 bytes")));
         if word != 0 {
             memory.write(address, &[0; 4]).expect("it was read there");
         }
-        self.conductor.runtime.keep_own_word(worker, word);
+        self.scheduler.runtime.keep_own_word(worker, word);
     }
 
     /// The worker goes on.
     fn bring_own_word_back(&mut self, bytes: &mut [u8], worker: WorkerId) {
-        let Some(address) = self.conductor.runtime.own_word() else { return };
-        let word = self.conductor.runtime.take_own_word(worker);
+        let Some(address) = self.scheduler.runtime.worker_local_word() else { return };
+        let word = self.scheduler.runtime.take_own_word(worker);
         if word != 0 {
-            let mut memory = GuestMemory::new(bytes, &mut self.tracker.host_written);
+            let mut memory = GuestMemory::new(bytes, &mut self.dirty_memory.host_written);
             memory.write(address, &word.to_le_bytes()).expect("it was read there");
         }
     }
 
-    pub fn image(&mut self, worker: WorkerId) -> &mut Image {
+    pub fn image(&mut self, worker: WorkerId) -> &mut SavedWorker {
         let needed = worker.index() + 1;
-        if self.images.len() < needed {
-            self.images.resize_with(needed, Image::default);
+        if self.saved_workers.len() < needed {
+            self.saved_workers.resize_with(needed, SavedWorker::default);
         }
-        &mut self.images[worker.index()]
+        &mut self.saved_workers[worker.index()]
     }
 }
 
-fn stack_pointer(table: &SiteTable, image: &Image) -> Option<u32> {
+fn stack_pointer(table: &SiteTable, image: &SavedWorker) -> Option<u32> {
     let slot = table.worker_globals.iter().position(|g| g.stack_pointer)?;
     let bytes = image.bytes.get(slot * GLOBAL_BYTES..)?.get(..4)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
@@ -410,7 +410,7 @@ pub fn notice(caller: &mut Caller<'_, Host>, event: u32) {
     let Some(at) = caller.data().watched.iter().position(|w| w.event == event) else { return };
     let stack = original_stack(&WasmBacktrace::force_capture(caller.as_context()), &caller.data().table);
     let host = caller.data_mut();
-    let seen = Seen { worker: host.allocates(), step: host.conductor.runtime.steps(), stack };
+    let seen = Seen { worker: host.allocates(), step: host.scheduler.runtime.steps(), stack };
     host.watched[at].seen = Some(seen);
 }
 
@@ -428,24 +428,24 @@ pub fn split<'a>(caller: &'a mut Caller<'_, Host>) -> (&'a mut [u8], &'a mut Hos
 /// Runs a host function on guest memory.
 pub fn with_memory<R>(
     caller: &mut Caller<'_, Host>,
-    function: impl FnOnce(&mut GuestMemory, &mut Conductor, &World) -> R,
+    function: impl FnOnce(&mut GuestMemory, &mut Scheduler, &World) -> R,
 ) -> R {
     let (bytes, host) = split(caller);
-    let footprint = host.conductor.runtime.footprint.recording;
+    let footprint = host.scheduler.runtime.footprint.recording;
     // There may be more than the guest sees; before the start function ends, nobody has told the size.
-    let seen = match host.conductor.memory_bytes as usize {
+    let seen = match host.scheduler.memory_bytes as usize {
         0 => bytes.len(),
         seen => seen.min(bytes.len()),
     };
-    let mut memory = GuestMemory::new(&mut bytes[..seen], &mut host.tracker.host_written);
-    let result = function(&mut memory, &mut host.conductor, &host.world);
+    let mut memory = GuestMemory::new(&mut bytes[..seen], &mut host.dirty_memory.host_written);
+    let result = function(&mut memory, &mut host.scheduler, &host.world);
     let touched = memory.into_touched();
-    let running = host.conductor.running;
+    let running = host.scheduler.running;
     if let Some(worker) = running
-        && let Some(violation) = host.conductor.violation_by_host(worker, &touched)
+        && let Some(violation) = host.scheduler.violation_by_host(worker, &touched)
     {
         // The guest goes on until it comes to the next scheduling point.
-        host.conductor.stop_at(violation);
+        host.scheduler.stop_at(violation);
         let stack = original_stack(&WasmBacktrace::force_capture(&*caller), &caller.data().table);
         caller.data_mut().stopped_at.get_or_insert((worker, stack));
     }
@@ -453,10 +453,10 @@ pub fn with_memory<R>(
         && let Some(table) = caller.data().owner_table
     {
         let (table, host) = table.data_and_store_mut(&mut *caller);
-        host.owners.touch_by_host(table, &host.conductor.runtime, worker, &touched);
+        host.owners.touch_by_host(table, &host.scheduler.runtime, worker, &touched);
     }
     if footprint {
-        caller.data_mut().conductor.runtime.footprint.extend(touched);
+        caller.data_mut().scheduler.runtime.footprint.extend(touched);
     }
     result
 }
@@ -478,17 +478,17 @@ pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: 
                 object: address.into(),
                 size: bytes.into(),
             };
-            if let Some(worker) = caller.data().conductor.running
+            if let Some(worker) = caller.data().scheduler.running
                 && let Some(table) = caller.data().owner_table
             {
                 let (table, host) = table.data_and_store_mut(&mut *caller);
-                host.owners.touch_by_host(table, &host.conductor.runtime, worker, &[read]);
+                host.owners.touch_by_host(table, &host.scheduler.runtime, worker, &[read]);
             }
         }
         Request::Join { handle } => {
-            if let Some(worker) = caller.data().conductor.running {
+            if let Some(worker) = caller.data().scheduler.running {
                 let host = caller.data_mut();
-                if let Some(ended) = host.conductor.runtime.worker_of(handle) {
+                if let Some(ended) = host.scheduler.runtime.worker_of(handle) {
                     host.owners.joined(worker, ended);
                 }
             }
@@ -496,8 +496,8 @@ pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: 
         Request::Spawn(_) => {
             // It does nothing more before the new worker exists.
             let host = caller.data_mut();
-            if let (Some(worker), Some(global)) = (host.conductor.running, host.me) {
-                let children = host.conductor.runtime.worker(worker).children;
+            if let (Some(worker), Some(global)) = (host.scheduler.running, host.me) {
+                let children = host.scheduler.runtime.worker(worker).children;
                 let me = host.owners.begin_segment(worker, children + 1);
                 global.set(&mut *caller, Val::I32(me as i32)).expect("it is a mutable i32");
             }
@@ -506,9 +506,9 @@ pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: 
     }
     let (bytes, host) = split(caller);
     let operation = host.operation(site as u32, object);
-    match host.conductor.announce(operation, request, &mut reader(bytes)) {
-        Answer::Go(result) => (result as i32, 0),
-        Answer::Unwind => (0, 1),
+    match host.scheduler.announce(operation, request, &mut reader(bytes)) {
+        PointResult::Return(result) => (result as i32, 0),
+        PointResult::Unwind => (0, 1),
     }
 }
 
@@ -518,11 +518,11 @@ pub type Next = (i32, i32, i64, i32, i32, i32);
 /// Saves the worker that just left and puts the next one in place.
 pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
     let frames = caller.data().frames.expect("set before the guest runs");
-    if let Some(worker) = caller.data().conductor.running {
+    if let Some(worker) = caller.data().scheduler.running {
         let (bytes, host) = split(caller);
         host.put_own_word_away(bytes, worker);
         if frames_end == 0 {
-            caller.data_mut().conductor.returned();
+            caller.data_mut().scheduler.returned();
             caller.data_mut().image(worker).bytes.clear();
         } else {
             let (bytes, host) = frames.data_and_store_mut(&mut *caller);
@@ -532,29 +532,29 @@ pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
         }
     }
     let (bytes, host) = split(caller);
-    let Some((worker, result)) = host.conductor.next(&mut reader(bytes)) else {
+    let Some((worker, result)) = host.scheduler.next(&mut reader(bytes)) else {
         return (Action::Leave as i32, 0, 0, 0, 0, 0);
     };
     host.bring_own_word_back(bytes, worker);
-    let start = host.conductor.runtime.worker(worker).start;
+    let start = host.scheduler.runtime.worker(worker).start;
     let action = if host.image(worker).started {
         Action::Resume
     } else {
         let mut bytes = std::mem::take(&mut host.image(worker).bytes);
         host.write_fresh_globals(worker, &mut bytes);
-        *host.image(worker) = Image { bytes, started: true };
+        *host.image(worker) = SavedWorker { bytes, started: true };
         if host.table.changes_tables && host.table.entries[start.entry as usize] == Entry::Table {
             // It begins with what stands in the first table, which its creator calls by its index.
-            host.conductor.runtime.footprint.seen((rt::Seen::TableRead, 0), start.a as u32, 1);
+            host.scheduler.runtime.footprint.seen((rt::Seen::TableRead, 0), start.a as u32, 1);
         }
         Action::Start
     };
     let a = match host.table.entries[start.entry as usize] {
-        Entry::WasiThread => host.conductor.runtime.worker(worker).handle as i32,
+        Entry::WasiThread => host.scheduler.runtime.worker(worker).handle as i32,
         _ => start.a,
     };
     let (bytes, host) = frames.data_and_store_mut(&mut *caller);
-    let image = &host.images[worker.index()].bytes;
+    let image = &host.saved_workers[worker.index()].bytes;
     bytes[..image.len()].copy_from_slice(image);
     (action as i32, image.len() as i32, result, start.entry as i32, a, start.b)
 }
@@ -570,7 +570,7 @@ impl ResourceLimiter for Host {
         let fits = current == 0 || desired <= self.memory_bytes_max;
         if !fits {
             self.memory_refused = true;
-            self.conductor.runtime.footprint.refused();
+            self.scheduler.runtime.footprint.refused();
         }
         Ok(fits)
     }

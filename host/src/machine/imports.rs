@@ -35,24 +35,24 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
             let mut operation = host.operation(site as u32, u64::from(destination as u32));
             operation.size = length as u32;
             let source_end = u64::from(source as u32) + u64::from(length as u32);
-            if operation.kind == OpKind::Copy && source_end > host.conductor.memory_bytes {
+            if operation.kind == OpKind::Copy && source_end > host.scheduler.memory_bytes {
                 // An operation has one range: make this one fail its check.
                 operation.size = u32::MAX;
             }
-            if let Some(worker) = host.conductor.running {
-                host.conductor.runtime.set_copy_source(worker, source as u32);
+            if let Some(worker) = host.scheduler.running {
+                host.scheduler.runtime.set_copy_source(worker, source as u32);
             }
-            i32::from(host.conductor.access(operation) == super::conductor::Answer::Unwind)
+            i32::from(host.scheduler.access(operation) == super::scheduler::PointResult::Unwind)
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::TICK, |mut guest: Guest, site: i32| {
         guest.data_mut().point(site as u32, 0)
     })?;
     linker.func_wrap(rt::MODULE, rt::ATOMIC_ENTER, |mut guest: Guest| {
-        guest.data_mut().conductor.atomic_enter();
+        guest.data_mut().scheduler.atomic_enter();
     })?;
     linker.func_wrap(rt::MODULE, rt::ATOMIC_EXIT, |mut guest: Guest| {
-        guest.data_mut().conductor.atomic_exit();
+        guest.data_mut().scheduler.atomic_exit();
     })?;
     linker.func_wrap(rt::MODULE, rt::SEEN, |mut guest: Guest, what: i32, object: i32, size: i32| {
         guest.data_mut().seen(what, object as u32, size as u32);
@@ -139,7 +139,7 @@ fn control(linker: &mut Linker<Host>) -> Result<()> {
     )?;
     linker.func_wrap(rt::MODULE, rt::FRAMES_OVERFLOW, |mut guest: Guest| -> Result<()> {
         let bound = Outcome::Bound(crate::outcome::Bound::Frames);
-        guest.data_mut().conductor.outcome.get_or_insert(bound);
+        guest.data_mut().scheduler.outcome.get_or_insert(bound);
         Err(Stopped.into())
     })?;
     Ok(())
@@ -173,9 +173,9 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         announce(&mut guest, site, 0, Request::Spawn(start))
     })?;
     linker.func_wrap(rt::MODULE, rt::THREAD_NAME, |mut guest: Guest, name: i32| {
-        with_memory(&mut guest, |memory, conductor, _| {
-            if let Some(worker) = conductor.running {
-                conductor.runtime.set_next_name(worker, name_at(memory, name as u32));
+        with_memory(&mut guest, |memory, scheduler, _| {
+            if let Some(worker) = scheduler.running {
+                scheduler.runtime.set_next_name(worker, name_at(memory, name as u32));
             }
         });
     })?;
@@ -192,51 +192,51 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         }
     })?;
     linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
-        guest.data_mut().conductor.runtime.detach(worker as u32);
+        guest.data_mut().scheduler.runtime.detach(worker as u32);
     })?;
     linker.func_wrap(guest::MODULE, "current", |guest: Guest| -> i32 {
-        let conductor = &guest.data().conductor;
-        conductor.running.map_or(0, |w| conductor.runtime.worker(w).handle as i32)
+        let scheduler = &guest.data().scheduler;
+        scheduler.running.map_or(0, |w| scheduler.runtime.worker(w).handle as i32)
     })?;
     linker.func_wrap(
         guest::MODULE,
         "set_name",
         |mut guest: Guest, worker: i32, text: i32, length: i32| -> Result<()> {
             let name = text_at(&mut guest, text, length)?;
-            guest.data_mut().conductor.runtime.set_name(worker as u32, name);
+            guest.data_mut().scheduler.runtime.set_name(worker as u32, name);
             Ok(())
         },
     )?;
     linker.func_wrap(guest::MODULE, "mutex_kind", |mut guest: Guest, mutex: i32, kind: i32| {
-        guest.data_mut().conductor.runtime.mutex_kind(mutex as u32, kind as u32);
+        guest.data_mut().scheduler.runtime.mutex_kind(mutex as u32, kind as u32);
     })?;
-    linker.func_wrap(guest::MODULE, "own_word", |mut guest: Guest, address: i32| {
-        guest.data_mut().conductor.runtime.set_own_word(address as u32);
+    linker.func_wrap(guest::MODULE, "worker_local_word", |mut guest: Guest, address: i32| {
+        guest.data_mut().scheduler.runtime.set_worker_local_word(address as u32);
     })?;
     linker.func_wrap(guest::MODULE, "atomic_begin", |mut guest: Guest| {
-        guest.data_mut().conductor.atomic_enter();
+        guest.data_mut().scheduler.atomic_enter();
     })?;
     linker.func_wrap(guest::MODULE, "atomic_end", |mut guest: Guest| {
-        guest.data_mut().conductor.atomic_exit();
+        guest.data_mut().scheduler.atomic_exit();
     })?;
     linker.func_wrap(guest::MODULE, "now", |mut guest: Guest| -> i64 {
-        let conductor = &mut guest.data_mut().conductor;
-        conductor.running.map_or(0, |w| conductor.runtime.read_clock_ns(w) as i64)
+        let scheduler = &mut guest.data_mut().scheduler;
+        scheduler.running.map_or(0, |w| scheduler.runtime.read_clock_ns(w) as i64)
     })?;
     Ok(())
 }
 
 /// Whether the running worker crosses the border between a harness and its test.
 fn crosses(guest: &mut Guest, border: fn(&mut Runtime, WorkerId) -> bool) -> bool {
-    let conductor = &mut guest.data_mut().conductor;
-    conductor.running.is_some_and(|worker| border(&mut conductor.runtime, worker))
+    let scheduler = &mut guest.data_mut().scheduler;
+    scheduler.running.is_some_and(|worker| border(&mut scheduler.runtime, worker))
 }
 
 fn reports(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "hint", |mut guest: Guest, value: i64| {
-        let conductor = &mut guest.data_mut().conductor;
-        if let Some(worker) = conductor.running {
-            conductor.runtime.events.push(Event::Hint { worker, value: value as u64 });
+        let scheduler = &mut guest.data_mut().scheduler;
+        if let Some(worker) = scheduler.running {
+            scheduler.runtime.events.push(Event::Hint { worker, value: value as u64 });
         }
     })?;
     linker.func_wrap(guest::MODULE, "fail", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
@@ -254,9 +254,9 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
     )?;
     linker.func_wrap(guest::MODULE, "log", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
         let message = text_at(&mut guest, text, length)?;
-        let conductor = &mut guest.data_mut().conductor;
-        if let Some(worker) = conductor.running {
-            conductor.runtime.print(worker, Stream::Log, message.into_bytes());
+        let scheduler = &mut guest.data_mut().scheduler;
+        if let Some(worker) = scheduler.running {
+            scheduler.runtime.print(worker, Stream::Log, message.into_bytes());
         }
         Ok(())
     })?;

@@ -7,7 +7,7 @@ use coyote_abi::rt;
 use wasmtime::{Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val};
 
 /// The exports that the host drives, and where the shared globals are exchanged.
-pub(super) struct Ports {
+pub(super) struct Exports {
     pub instance: Instance,
     pub run: TypedFunc<(), ()>,
     pub memory: Option<Memory>,
@@ -28,13 +28,16 @@ pub(super) struct GlobalsPort {
     pub bytes: usize,
 }
 
-pub(super) fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<Host>, Ports), MachineError> {
+pub(super) fn instantiate(
+    artifact: &Artifact,
+    mut host: Host,
+) -> Result<(Store<Host>, Exports), MachineError> {
     host.memory = None;
     host.frames = None;
     host.owner_table = None;
     host.stack_low = None;
     host.me = None;
-    host.conductor.running = None;
+    host.scheduler.running = None;
     host.functions.clear();
     let failed = |e: wasmtime::Error| MachineError::Instantiate(format!("{e:#}"));
     let mut store = Store::new(artifact.engine(), host);
@@ -80,6 +83,6 @@ pub(super) fn instantiate(artifact: &Artifact, mut host: Host) -> Result<(Store<
     host.owner_table = owners;
     host.stack_low = stack_low;
     host.me = me;
-    host.conductor.memory_bytes = seen.unwrap_or(real_bytes as u64);
-    Ok((store, Ports { instance, run, memory, dirty, owners, pages, real_bytes, globals }))
+    host.scheduler.memory_bytes = seen.unwrap_or(real_bytes as u64);
+    Ok((store, Exports { instance, run, memory, dirty, owners, pages, real_bytes, globals }))
 }

@@ -5,19 +5,19 @@
 //! stack after somebody freed that: libraries that create threads take the stack of a thread back that
 //! has said its last word, while it still has instructions to execute that return from there.
 
-use super::conductor::Conductor;
+use super::scheduler::Scheduler;
 use crate::evidence::{Block, Evidence, HeapAccess, Trap};
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::Request;
-use crate::runtime::heap::{Blame, Live, Wrong};
+use crate::runtime::heap::{BlockRef, HeapError, LiveBlock};
 use coyote_strategies::{Access, Effect, OpKind, Operation, WorkerId};
 
 /// Why a worker must not do something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
+pub struct Finding {
     pub bug: Bug,
     /// The block concerned, if it is one of the heap.
-    pub blame: Option<Blame>,
+    pub blame: Option<BlockRef>,
 }
 
 /// A range of guest memory that an operation touches.
@@ -54,7 +54,7 @@ fn concerns_object(kind: OpKind) -> bool {
     )
 }
 
-impl Conductor {
+impl Scheduler {
     /// Whether an operation is beyond doubt.
     #[inline]
     fn plainly_allowed(&self, operation: &Operation) -> bool {
@@ -70,13 +70,13 @@ impl Conductor {
 
     /// Why the worker must not do what it announced, if it must not.
     #[inline]
-    pub fn violation(&self, worker: WorkerId, operation: &Operation) -> Option<Violation> {
+    pub fn violation(&self, worker: WorkerId, operation: &Operation) -> Option<Finding> {
         if self.plainly_allowed(operation) { None } else { self.looked_into(worker, operation) }
     }
 
     /// The same, with all that can excuse an operation that is not beyond doubt.
     #[cold]
-    fn looked_into(&self, worker: WorkerId, operation: &Operation) -> Option<Violation> {
+    fn looked_into(&self, worker: WorkerId, operation: &Operation) -> Option<Finding> {
         let range = |address: u64, bytes: u32, write: bool| Range { address, bytes, write };
         let mut ranges = [None, None];
         let state = self.runtime.worker(worker);
@@ -108,7 +108,7 @@ impl Conductor {
     }
 
     /// Why the worker must not let the host make these accesses.
-    pub fn violation_by_host(&self, worker: WorkerId, accesses: &[Access]) -> Option<Violation> {
+    pub fn violation_by_host(&self, worker: WorkerId, accesses: &[Access]) -> Option<Finding> {
         accesses.iter().find_map(|access| {
             let write = access.effect == Effect::Write;
             let what = if write { "write by the host" } else { "read by the host" };
@@ -119,14 +119,14 @@ impl Conductor {
         })
     }
 
-    fn forbidden(&self, worker: WorkerId, range: Range, what: &'static str) -> Option<Violation> {
+    fn forbidden(&self, worker: WorkerId, range: Range, what: &'static str) -> Option<Finding> {
         let Range { address, bytes, write } = range;
         if bytes == 0 && address <= self.memory_bytes {
             return None;
         }
         let trap = |trap: Trap| {
             let bug = Bug { kind: BugKind::Trap, evidence: Evidence::Trap(trap), worker: Some(worker) };
-            Some(Violation { bug, blame: None })
+            Some(Finding { bug, blame: None })
         };
         if address < self.null_bytes {
             return trap(Trap::NullPointer { address });
@@ -140,7 +140,7 @@ impl Conductor {
         let wrong = match self.freed(worker, range) {
             Some(wrong) => wrong,
             None => match self.runtime.heap.wrong(address as u32, bytes, write)? {
-                Wrong::Freed(_) => return None,
+                HeapError::Freed(_) => return None,
                 beyond => beyond,
             },
         };
@@ -148,9 +148,9 @@ impl Conductor {
     }
 
     /// Whether a range was freed, and is not a part of the worker's own stack.
-    fn freed(&self, worker: WorkerId, range: Range) -> Option<Wrong> {
+    fn freed(&self, worker: WorkerId, range: Range) -> Option<HeapError> {
         let wrong = self.runtime.heap.wrong(range.address as u32, range.bytes, range.write)?;
-        let Wrong::Freed(freed) = wrong else { return None };
+        let HeapError::Freed(freed) = wrong else { return None };
         let stack = self.runtime.worker(worker).start.stack;
         let own = stack.is_some_and(|(low, high)| {
             let (start, end) = (freed.block.address, freed.block.address.saturating_add(freed.block.bytes));
@@ -162,35 +162,35 @@ impl Conductor {
     fn heap_violation(
         &self,
         worker: WorkerId,
-        wrong: Wrong,
+        wrong: HeapError,
         what: &'static str,
         address: u64,
         bytes: u32,
-    ) -> Violation {
+    ) -> Finding {
         let blame = wrong.blame();
         let access = HeapAccess { what: what.into(), address, bytes, block: block(&blame) };
         of_block(Some(worker), blame, Evidence::HeapAccess(access))
     }
 
     /// What is wrong with giving the block at an address back to the allocator.
-    pub fn free_violation(&self, worker: WorkerId, address: u32, blame: Blame) -> Violation {
+    pub fn free_violation(&self, worker: WorkerId, address: u32, blame: BlockRef) -> Finding {
         of_block(Some(worker), blame, Evidence::Free { address, block: block(&blame) })
     }
 }
 
-fn block(blame: &Blame) -> Block {
-    let Blame { kind, address, bytes, freed, .. } = *blame;
+fn block(blame: &BlockRef) -> Block {
+    let BlockRef { kind, address, bytes, freed, .. } = *blame;
     Block { kind, address, bytes, freed: freed.is_some() }
 }
 
-fn of_block(worker: Option<WorkerId>, blame: Blame, evidence: Evidence) -> Violation {
-    Violation { bug: Bug { kind: blame.kind, evidence, worker }, blame: Some(blame) }
+fn of_block(worker: Option<WorkerId>, blame: BlockRef, evidence: Evidence) -> Finding {
+    Finding { bug: Bug { kind: blame.kind, evidence, worker }, blame: Some(blame) }
 }
 
 /// Blocks that were lost, as one error.
-pub fn leak(leaks: &[Live]) -> Option<Violation> {
+pub fn leak(leaks: &[LiveBlock]) -> Option<Finding> {
     let first = leaks.first()?;
     let bytes = leaks.iter().map(|l| u64::from(l.bytes)).sum();
     let evidence = Evidence::Leak { blocks: leaks.len(), bytes, first_bytes: first.bytes };
-    Some(of_block(None, Blame::new(BugKind::Leak, *first, None), evidence))
+    Some(of_block(None, BlockRef::new(BugKind::Leak, *first, None), evidence))
 }

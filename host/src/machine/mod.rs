@@ -1,8 +1,8 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
 //! In the order of the data: the guest's calls arrive at [`imports`], [`operations`], [`wasi`] and
-//! `assemblyscript`, which work on the [`host`]; its [`conductor`] chooses who goes on; [`guest_memory`] is
-//! the door to memory, [`tracker`] knows what changed there, [`owners`] whose it is and [`memory_errors`] what
+//! `assemblyscript`, which work on the [`host`]; its [`scheduler`] chooses who goes on; [`guest_memory`] is
+//! the door to memory, [`dirty_memory`] knows what changed there, [`owners`] whose it is and [`memory_errors`] what
 //! nobody may touch; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
 //! said before it aborted, and `limits` whether that is our limit. Of the whole there are
 //! a `snapshot` and a `fingerprint`, and it can be set `aside`; `instance` is what wasmtime
@@ -10,7 +10,7 @@
 
 mod aside;
 mod assemblyscript;
-pub mod conductor;
+pub mod dirty_memory;
 mod fingerprint;
 pub mod guest_memory;
 pub mod host;
@@ -21,11 +21,11 @@ pub mod memory_errors;
 mod operations;
 pub mod owners;
 mod panic;
-mod segments;
+pub mod scheduler;
 mod snapshot;
 pub mod stack;
 mod thread_names;
-pub mod tracker;
+mod thread_segments;
 mod trap;
 pub mod wasi;
 
@@ -38,13 +38,13 @@ use crate::outcome::Outcome;
 use crate::runtime::Runtime;
 use crate::runtime::heap::Heap;
 use crate::symbols::Symbols;
-use conductor::{Conductor, Read};
 use coyote_abi::rt;
 use coyote_instrumenter::Location;
-use coyote_strategies::{Pick, Standing, WorkerId};
-use host::{Host, Image, Stopped, Watched, World, original_stack};
-use instance::{Ports, instantiate};
-use owners::Owners;
+use coyote_strategies::{Pick, WorkerId, WorkerState};
+use host::{Host, SavedWorker, Stopped, Watched, World, original_stack};
+use instance::{Exports, instantiate};
+use owners::OwnerTable;
+use scheduler::{Read, Scheduler};
 use std::ops::Range;
 use std::sync::Arc;
 use wasi::directories::Directories;
@@ -54,7 +54,7 @@ use wasmtime::{Store, Trap, Val, WasmBacktrace};
 pub struct Machine {
     artifact: Arc<Artifact>,
     store: Store<Host>,
-    ports: Ports,
+    exports: Exports,
     /// The state in which every iteration starts.
     start: Snapshot,
     /// Whether table state has to be assumed changed: the next start takes a fresh instance.
@@ -83,26 +83,26 @@ impl Machine {
     /// start snapshot until [`Machine::set_start`] says otherwise.
     pub fn new(
         artifact: Arc<Artifact>,
-        conductor: Conductor,
+        scheduler: Scheduler,
         world: Arc<World>,
         memory_bytes_max: usize,
     ) -> Result<Machine, MachineError> {
         let files = world.files.clone();
         let engine = artifact.engine();
-        let mut host = Host::new(engine, conductor, artifact.table.clone(), world, memory_bytes_max);
-        host.conductor.runtime.files = files;
+        let mut host = Host::new(engine, scheduler, artifact.table.clone(), world, memory_bytes_max);
+        host.scheduler.runtime.files = files;
         host.main_stack = stack::main_stack(&artifact);
-        host.conductor.null_bytes = stack::null_page(&artifact);
-        host.conductor.runtime.heap = Heap::new(artifact.options.memory_errors);
-        host.conductor.runtime.footprint.told = artifact.options.footprints;
-        let (store, ports) = instantiate(&artifact, host)?;
-        let has = store.data().conductor.memory_bytes as usize;
+        host.scheduler.null_bytes = stack::null_page(&artifact);
+        host.scheduler.runtime.heap = Heap::new(artifact.options.memory_errors);
+        host.scheduler.runtime.footprint.told = artifact.options.footprints;
+        let (store, exports) = instantiate(&artifact, host)?;
+        let has = store.data().scheduler.memory_bytes as usize;
         if has > memory_bytes_max {
             return Err(MachineError::Memory { has: has >> 20, max: memory_bytes_max >> 20 });
         }
         let start = Snapshot::default();
         let mut machine =
-            Machine { artifact, store, ports, start, tables_changed: false, symbols: None, leaks: false };
+            Machine { artifact, store, exports, start, tables_changed: false, symbols: None, leaks: false };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();
         Ok(machine)
@@ -114,7 +114,7 @@ impl Machine {
         let count = self.artifact.table.worker_globals.len();
         let values = (0..count).map(|n| {
             let name = format!("{}{n}", rt::WORKER_GLOBAL_PREFIX);
-            let global = self.ports.instance.get_global(&mut self.store, &name);
+            let global = self.exports.instance.get_global(&mut self.store, &name);
             match global.expect("exported by the instrumenter").get(&mut self.store) {
                 Val::I32(v) => u128::from(v as u32),
                 Val::I64(v) => u128::from(v as u64),
@@ -132,12 +132,12 @@ impl Machine {
         &self.artifact
     }
 
-    pub fn conductor(&self) -> &Conductor {
-        &self.store.data().conductor
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.store.data().scheduler
     }
 
-    pub fn conductor_mut(&mut self) -> &mut Conductor {
-        &mut self.store.data_mut().conductor
+    pub fn scheduler_mut(&mut self) -> &mut Scheduler {
+        &mut self.store.data_mut().scheduler
     }
 
     /// Whether the guest was refused memory in this iteration.
@@ -186,7 +186,7 @@ impl Machine {
 
     /// The owner table's bookkeeping, for planted faults.
     #[doc(hidden)]
-    pub fn owners_mut(&mut self) -> &mut Owners {
+    pub fn owners_mut(&mut self) -> &mut OwnerTable {
         &mut self.store.data_mut().owners
     }
 
@@ -201,8 +201,8 @@ impl Machine {
         &self.store.data().watched
     }
 
-    fn with_owners<R: Default>(&mut self, function: impl FnOnce(&mut Owners, &mut [u8]) -> R) -> R {
-        let Some(table) = self.ports.owners else { return R::default() };
+    fn with_owners<R: Default>(&mut self, function: impl FnOnce(&mut OwnerTable, &mut [u8]) -> R) -> R {
+        let Some(table) = self.exports.owners else { return R::default() };
         let (table, host) = table.data_and_store_mut(&mut self.store);
         function(&mut host.owners, table)
     }
@@ -210,7 +210,7 @@ impl Machine {
     /// Goes back to the start snapshot.
     pub fn begin(&mut self) -> Result<(), MachineError> {
         self.store.data_mut().stopped_at = None;
-        if self.tables_changed || self.memory().len() > self.ports.real_bytes {
+        if self.tables_changed || self.memory().len() > self.exports.real_bytes {
             self.rebuild()?;
         } else {
             self.resize(self.start.memory_bytes)?;
@@ -220,17 +220,17 @@ impl Machine {
         self.with_owners(|owners, table| owners.begin(table));
         let start_bytes = self.start.memory_bytes as u64;
         let host = self.store.data_mut();
-        host.conductor.runtime.footprint.start_bytes = start_bytes;
+        host.scheduler.runtime.footprint.start_bytes = start_bytes;
         host.memory_refused = false;
         host.refused_calls.clear();
         host.directories.begin();
-        host.start_images(&self.start.images);
-        host.conductor.begin(&self.start.runtime);
+        host.start_saved_workers(&self.start.saved_workers);
+        host.scheduler.begin(&self.start.runtime);
         Ok(())
     }
 
     /// Lets the guest run until it leaves: because the iteration ended or, without a strategy, because
-    /// a choice is due. What happened stands in the conductor.
+    /// a choice is due. What happened stands in the scheduler.
     pub fn run(&mut self) -> Result<(), MachineError> {
         self.go()?;
         self.find_leaks();
@@ -238,7 +238,7 @@ impl Machine {
     }
 
     fn go(&mut self) -> Result<(), MachineError> {
-        let result = self.ports.run.call(&mut self.store, ());
+        let result = self.exports.run.call(&mut self.store, ());
         if self.artifact.table.changes_tables {
             self.tables_changed = self.read_tables_changed();
         }
@@ -246,30 +246,30 @@ impl Machine {
         if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
             let stack = original_stack(backtrace, &self.artifact.table);
             let host = self.store.data_mut();
-            if let Some(worker) = host.conductor.running {
+            if let Some(worker) = host.scheduler.running {
                 host.stopped_at.get_or_insert((worker, stack));
             }
         }
-        if error.is::<Stopped>() || self.conductor().outcome.is_some() {
+        if error.is::<Stopped>() || self.scheduler().outcome.is_some() {
             return Ok(());
         }
         let Some(trap) = error.downcast_ref::<Trap>() else {
             return Err(MachineError::Internal(format!("{error:?}")));
         };
         let outcome = self.trapped(*trap);
-        self.conductor_mut().outcome = Some(outcome);
+        self.scheduler_mut().outcome = Some(outcome);
         Ok(())
     }
 
     /// Executes a pick from outside, up to the next scheduling point.
     pub fn step(&mut self, pick: Pick) -> Result<(), MachineError> {
-        let goes_on = self.with_reader(|conductor, read| conductor.step(pick, read));
+        let goes_on = self.with_reader(|scheduler, read| scheduler.step(pick, read));
         self.go_on(goes_on)
     }
 
     /// Gives the value that a step from outside needs, and completes it.
     pub fn choose(&mut self, value: u64) -> Result<(), MachineError> {
-        let goes_on = self.with_reader(|conductor, read| conductor.choose(value, read));
+        let goes_on = self.with_reader(|scheduler, read| scheduler.choose(value, read));
         self.go_on(goes_on)
     }
 
@@ -277,18 +277,18 @@ impl Machine {
         if goes_on {
             self.go()?;
         }
-        self.conductor_mut().settle();
+        self.scheduler_mut().check_end();
         self.find_leaks();
         Ok(())
     }
 
-    fn with_reader(&mut self, function: impl FnOnce(&mut Conductor, Read) -> bool) -> bool {
-        match self.ports.memory {
+    fn with_reader(&mut self, function: impl FnOnce(&mut Scheduler, Read) -> bool) -> bool {
+        match self.exports.memory {
             Some(memory) => {
                 let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-                function(&mut host.conductor, &mut host::reader(bytes))
+                function(&mut host.scheduler, &mut host::reader(bytes))
             }
-            None => function(&mut self.store.data_mut().conductor, &mut |_, _| None),
+            None => function(&mut self.store.data_mut().scheduler, &mut |_, _| None),
         }
     }
 
@@ -301,45 +301,45 @@ impl Machine {
         {
             return stack.clone();
         }
-        host.images.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
+        host.saved_workers.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
     }
 
     /// A test that passed and lost a block has a bug, if the user wants it so.
     fn find_leaks(&mut self) {
-        if !self.leaks || self.conductor().outcome != Some(Outcome::Passed) {
+        if !self.leaks || self.scheduler().outcome != Some(Outcome::Passed) {
             return;
         }
         let globals = self.save_globals();
         let host = self.store.data();
         let dead = stack::dead_at_end(host, stack::main_stack_alone(&self.artifact));
-        let runtime = &host.conductor.runtime;
-        let alive = |(i, _): &(usize, &Image)| {
-            runtime.workers().len() > *i && runtime.pending(WorkerId(*i as u32)).standing != Standing::Ended
+        let runtime = &host.scheduler.runtime;
+        let alive = |(i, _): &(usize, &SavedWorker)| {
+            runtime.workers().len() > *i && runtime.pending(WorkerId(*i as u32)).state != WorkerState::Ended
         };
-        let frames = host.images.iter().enumerate().filter(alive).map(|(_, image)| &image.bytes[..]);
+        let frames = host.saved_workers.iter().enumerate().filter(alive).map(|(_, image)| &image.bytes[..]);
         let roots: Vec<&[u8]> = frames.chain([&globals[..]]).collect();
         let ids = (0..runtime.workers().len() as u32).map(WorkerId);
         let stacks: Vec<u32> = ids.filter_map(|id| Some(runtime.stack_of(id)?.0)).collect();
         let leaks = runtime.heap.leaks(&self.memory()[..self.memory_bytes()], &dead, &roots, &stacks);
         if let Some(violation) = memory_errors::leak(&leaks) {
-            let conductor = self.conductor_mut();
-            conductor.outcome = None;
-            conductor.stop_at(violation);
+            let scheduler = self.scheduler_mut();
+            scheduler.outcome = None;
+            scheduler.stop_at(violation);
         }
     }
 
     /// Guest memory, and behind it what the guest does not see.
     pub fn memory(&self) -> &[u8] {
-        self.ports.memory.map_or(&[], |m| m.data(&self.store))
+        self.exports.memory.map_or(&[], |m| m.data(&self.store))
     }
 
     /// Size of memory as the guest sees it.
     pub fn memory_bytes(&self) -> usize {
-        self.conductor().memory_bytes as usize
+        self.scheduler().memory_bytes as usize
     }
 
     fn read_tables_changed(&mut self) -> bool {
-        let global = self.ports.instance.get_global(&mut self.store, rt::TABLES_CHANGED);
+        let global = self.exports.instance.get_global(&mut self.store, rt::TABLES_CHANGED);
         global.is_none_or(|g| g.get(&mut self.store).i32() != Some(0))
     }
 }

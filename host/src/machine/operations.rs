@@ -1,7 +1,7 @@
 //! Imports that announce an operation and do nothing else: from what the guest passes to a [`Request`].
 
 use super::host::{Host, announce};
-use crate::runtime::{Lock, Place, Request};
+use crate::runtime::{Lock, ObjectId, Request};
 use coyote_abi::rt;
 use coyote_strategies::Class;
 use wasmtime::{Caller, Linker, Result};
@@ -79,11 +79,11 @@ fn span(nanoseconds: i64) -> Option<u64> {
 }
 
 fn init(class: Class, address: u32, value: u32) -> Request {
-    Request::Init { place: Place { class, address }, value }
+    Request::Init { place: ObjectId { class, address }, value }
 }
 
 fn destroy(class: Class, address: u32) -> Request {
-    Request::Destroy { place: Place { class, address } }
+    Request::Destroy { place: ObjectId { class, address } }
 }
 
 fn lock(lock: Lock, timeout_ns: i64) -> Request {
@@ -95,11 +95,11 @@ fn try_lock(lock: Lock) -> Request {
 }
 
 fn unlock(class: Class, address: u32) -> Request {
-    Request::Unlock { place: Place { class, address } }
+    Request::Unlock { place: ObjectId { class, address } }
 }
 
 fn notify(class: Class, address: u32, count: u32) -> Request {
-    Request::Notify { place: Place { class, address }, count }
+    Request::Notify { place: ObjectId { class, address }, count }
 }
 
 fn futex_wait(address: u32, expected: u64, bytes: u8, timeout_ns: i64) -> Request {

@@ -18,7 +18,7 @@
 //! # Memory that is handed over
 //! What a worker does before it creates another one comes before all that the other one does, and what a
 //! worker did comes before what is done by whoever joined it. So the owner of memory is a segment of a
-//! worker ([`super::segments`]), and whoever comes after all of that segment gets the memory: the two
+//! worker ([`super::thread_segments`]), and whoever comes after all of that segment gets the memory: the two
 //! accesses have one order in every schedule. If the owner comes back to it in a later segment, that
 //! segment is the owner, or finds out that somebody else is. Who wrote is remembered as long as the
 //! memory is only read: others may read it too if they also come after that.
@@ -42,12 +42,12 @@
 //!   without another point, or so uses its own stack, when that is freed thereupon.
 //! - Accesses of a function to its own stack frame, as with points everywhere.
 
-use super::segments::{Segment, Segments};
+use super::thread_segments::{Segment, Segments};
 use crate::granules::{Granules, Sharing};
 use crate::runtime::Runtime;
 use crate::runtime::heap::Change;
 use coyote_abi::rt::{GRANULE, Granule, NOBODY};
-use coyote_strategies::{Access, Effect, Standing, WorkerId};
+use coyote_strategies::{Access, Effect, WorkerId, WorkerState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub struct OwnersSnapshot {
 
 /// See the module's documentation. The table itself is the guest's memory; `None` where there is none.
 #[derive(Debug, Default)]
-pub struct Owners {
+pub struct OwnerTable {
     /// Which accesses are points, and which will be from the next beginning on.
     sharing: Sharing,
     next: Sharing,
@@ -101,13 +101,13 @@ pub struct Owners {
     known: Known,
     /// A planted fault.
     #[doc(hidden)]
-    pub fault: Option<Fault>,
+    pub mutant: Option<Mutant>,
 }
 
 /// Planted bugs, so that tests can show that they would notice them.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum Mutant {
     /// Only the first granule of an access counts.
     NoStraddleCheck,
     /// Accesses by the host do not count.
@@ -126,7 +126,7 @@ fn granules(address: u32, bytes: u32) -> RangeInclusive<u32> {
     address / GRANULE..=address.saturating_add(bytes.max(1) - 1) / GRANULE
 }
 
-impl Owners {
+impl OwnerTable {
     /// A segment of a worker begins, in which it has created so many others. With what it passes in the
     /// guest.
     pub fn begin_segment(&mut self, worker: WorkerId, children: u32) -> u32 {
@@ -150,7 +150,7 @@ impl Owners {
         Granules(std::mem::take(&mut self.grown))
     }
 
-    /// How many granules [`Owners::take_grown`] would give.
+    /// How many granules [`OwnerTable::take_grown`] would give.
     pub fn grown_count(&self) -> usize {
         self.grown.len()
     }
@@ -205,7 +205,7 @@ impl Owners {
     }
 
     pub fn restore(&mut self, table: &mut [u8], snapshot: &OwnersSnapshot) {
-        if self.fault == Some(Fault::NotRestored) {
+        if self.mutant == Some(Mutant::NotRestored) {
             return;
         }
         self.clear(table);
@@ -244,7 +244,7 @@ impl Owners {
         if touch.bytes == 0 || runtime.heap.allocating(worker) {
             return false;
         }
-        if self.fault == Some(Fault::NoStraddleCheck) {
+        if self.mutant == Some(Mutant::NoStraddleCheck) {
             granules = *granules.start()..=*granules.start();
         }
         // No short cut: every granule has to know.
@@ -287,13 +287,13 @@ impl Owners {
             return (me | u8::from(written), given_by.filter(|_| !written));
         }
         let comes_after = |segment: Segment, worker: WorkerId| {
-            self.fault == Some(Fault::AlwaysHandedOver) || segments.before(segment, worker, runtime)
+            self.mutant == Some(Mutant::AlwaysHandedOver) || segments.before(segment, worker, runtime)
         };
         // Workers to come descend from those that are.
         let all_come_after = |segment: Segment| {
             let mut others =
                 (0..runtime.workers().len() as u32).map(WorkerId).filter(|w| *w != segment.worker);
-            others.all(|w| runtime.pending(w).standing == Standing::Ended || comes_after(segment, w))
+            others.all(|w| runtime.pending(w).state == WorkerState::Ended || comes_after(segment, w))
         };
         match (comes_after(owner, worker), given_by) {
             (true, _) if write => (me | 1, None),
@@ -336,7 +336,7 @@ impl Owners {
         worker: WorkerId,
         accesses: &[Access],
     ) {
-        if self.sharing == Sharing::All || self.fault == Some(Fault::HostUnchecked) {
+        if self.sharing == Sharing::All || self.mutant == Some(Mutant::HostUnchecked) {
             return;
         }
         for access in accesses {
@@ -409,12 +409,12 @@ impl Owners {
             let done = || done(owner.worker, address..=address.saturating_add(bytes));
             owner.worker == worker || segments.before(owner, worker, runtime) || done()
         };
-        let after = if self.fault == Some(Fault::NothingFreed) { UNTOUCHED } else { FREED };
+        let after = if self.mutant == Some(Mutant::NothingFreed) { UNTOUCHED } else { FREED };
         let whole = address.div_ceil(GRANULE)..address.saturating_add(bytes) / GRANULE;
         let mut changes = Vec::new();
         for (granule, byte) in self.touched_in(table, granules(address, bytes)).filter(|(_, b)| *b != SHARED)
         {
-            let over = segments.of(byte).is_some_and(over) || self.fault == Some(Fault::FreeIsNoWrite);
+            let over = segments.of(byte).is_some_and(over) || self.mutant == Some(Mutant::FreeIsNoWrite);
             match over {
                 false => changes.push((granule, SHARED)),
                 true if whole.contains(&granule) => changes.push((granule, after)),
@@ -437,9 +437,9 @@ mod tests {
     use crate::runtime::{AtExit, Faults, Request, Start};
     use coyote_strategies::Operation;
 
-    /// Owners of one worker that has begun so many segments.
-    fn after(segments: u32) -> (Owners, Vec<u8>) {
-        let (mut owners, mut table) = (Owners::default(), vec![0; 16]);
+    /// OwnerTable of one worker that has begun so many segments.
+    fn after(segments: u32) -> (OwnerTable, Vec<u8>) {
+        let (mut owners, mut table) = (OwnerTable::default(), vec![0; 16]);
         owners.share(Sharing::Only(Arc::default()));
         owners.begin(&mut table);
         for n in 0..segments {

@@ -1,11 +1,11 @@
 //! The state of a guest saved, and brought back: memory by the chunks that changed, globals, suspended
 //! workers, and the runtime.
 
-use super::conductor::{Conductor, Unfinished};
-use super::host::{Host, Image};
+use super::dirty_memory::{Chunks, DirtyMemory};
+use super::host::{Host, SavedWorker};
 use super::instance::instantiate;
 use super::owners::OwnersSnapshot;
-use super::tracker::{Chunks, Tracker};
+use super::scheduler::{Scheduler, Unfinished};
 use super::{Machine, MachineError};
 use crate::runtime::Runtime;
 use coyote_abi::rt;
@@ -19,7 +19,7 @@ pub struct Snapshot {
     pub(super) memory_bytes: usize,
     pub(super) owners: OwnersSnapshot,
     pub(super) globals: Arc<[u8]>,
-    pub(super) images: Vec<Image>,
+    pub(super) saved_workers: Vec<SavedWorker>,
     pub(super) runtime: Runtime,
     pub(super) unfinished: Option<Unfinished>,
 }
@@ -33,12 +33,12 @@ impl Machine {
 
     /// Makes the present memory and globals, with this runtime, the state in which iterations start.
     pub fn set_start(&mut self, mut runtime: Runtime) {
-        runtime.heap = self.conductor().runtime.heap.at_start();
+        runtime.heap = self.scheduler().runtime.heap.at_start();
         let base: Arc<[u8]> = Arc::from(&self.memory()[..self.memory_bytes()]);
-        self.ports.real_bytes = self.memory().len();
+        self.exports.real_bytes = self.memory().len();
         self.collect_marks();
         let memory_bytes = base.len();
-        self.store.data_mut().tracker = Tracker::new(base);
+        self.store.data_mut().dirty_memory = DirtyMemory::new(base);
         let globals = self.save_globals();
         self.with_owners(|owners, table| owners.set_start(table));
         self.start = Snapshot { memory_bytes, globals, runtime, ..Snapshot::default() };
@@ -46,11 +46,11 @@ impl Machine {
 
     /// Makes the present state, with workers suspended in mid-run, the one in which iterations start.
     pub fn set_start_here(&mut self) {
-        let runtime = self.conductor().runtime.clone();
+        let runtime = self.scheduler().runtime.clone();
         let workers = runtime.workers().len();
-        let images = self.store.data().images.iter().take(workers).cloned().collect();
+        let saved_workers = self.store.data().saved_workers.iter().take(workers).cloned().collect();
         self.set_start(runtime);
-        self.start.images = images;
+        self.start.saved_workers = saved_workers;
     }
 
     /// Saves the state. Every worker must be suspended.
@@ -59,21 +59,21 @@ impl Machine {
         self.collect_marks();
         let globals = self.save_globals();
         let memory_bytes = self.memory_bytes();
-        let memory = self.ports.memory;
+        let memory = self.exports.memory;
         let chunks = match memory {
             Some(memory) => {
                 let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-                host.tracker.snapshot(bytes)
+                host.dirty_memory.snapshot(bytes)
             }
             None => Chunks::default(),
         };
         let owners = self.with_owners(|owners, table| owners.snapshot(table));
         let host = self.store.data();
-        let workers = host.conductor.runtime.workers().len().min(host.images.len());
-        let images = host.images[..workers].to_vec();
-        let runtime = host.conductor.runtime.clone();
-        let unfinished = host.conductor.unfinished();
-        Snapshot { chunks, memory_bytes, owners, globals, images, runtime, unfinished }
+        let workers = host.scheduler.runtime.workers().len().min(host.saved_workers.len());
+        let saved_workers = host.saved_workers[..workers].to_vec();
+        let runtime = host.scheduler.runtime.clone();
+        let unfinished = host.scheduler.unfinished();
+        Snapshot { chunks, memory_bytes, owners, globals, saved_workers, runtime, unfinished }
     }
 
     /// Returns to a saved state.
@@ -84,55 +84,55 @@ impl Machine {
         self.with_owners(|owners, table| owners.restore(table, &snapshot.owners));
         self.load_globals(&snapshot.globals)?;
         let host = self.store.data_mut();
-        host.images.clear();
-        host.images.extend_from_slice(&snapshot.images);
-        host.conductor.begin(&snapshot.runtime);
+        host.saved_workers.clear();
+        host.saved_workers.extend_from_slice(&snapshot.saved_workers);
+        host.scheduler.begin(&snapshot.runtime);
         match &snapshot.unfinished {
-            Some(unfinished) => host.conductor.resume_unfinished(unfinished),
-            None => host.conductor.settle(),
+            Some(unfinished) => host.scheduler.resume_unfinished(unfinished),
+            None => host.scheduler.check_end(),
         }
         Ok(())
     }
 
-    /// Gives memory another size. What lies beyond a smaller one is restored to zeros by the tracker.
+    /// Gives memory another size. What lies beyond a smaller one is restored to zeros by `DirtyMemory`.
     pub(super) fn resize(&mut self, bytes: usize) -> Result<(), MachineError> {
         let internal = |e: wasmtime::Error| MachineError::Internal(e.to_string());
-        let (Some(memory), true) = (self.ports.memory, bytes != self.memory_bytes()) else { return Ok(()) };
+        let (Some(memory), true) = (self.exports.memory, bytes != self.memory_bytes()) else { return Ok(()) };
         let missing = bytes.saturating_sub(memory.data_size(&self.store)) as u64 / 65536;
         memory.grow(&mut self.store, missing).map_err(internal)?;
-        if let Some(pages) = self.ports.pages {
+        if let Some(pages) = self.exports.pages {
             pages.set(&mut self.store, Val::I32((bytes >> 16) as i32)).map_err(internal)?;
         }
-        self.conductor_mut().memory_bytes = bytes as u64;
+        self.scheduler_mut().memory_bytes = bytes as u64;
         Ok(())
     }
 
-    /// Hands the guest's marks over to the tracker.
+    /// Hands the guest's marks over to `DirtyMemory`.
     pub(super) fn collect_marks(&mut self) {
         let chunks = self.memory().len().div_ceil(rt::CHUNK).next_multiple_of(8);
-        if let Some(dirty) = self.ports.dirty {
+        if let Some(dirty) = self.exports.dirty {
             let (marks, host) = dirty.data_and_store_mut(&mut self.store);
             let chunks = chunks.min(marks.len());
-            host.tracker.collect(&mut marks[..chunks]);
+            host.dirty_memory.collect(&mut marks[..chunks]);
         }
     }
 
     pub(super) fn restore_memory(&mut self, target: &Chunks) {
         self.collect_marks();
-        if let Some(memory) = self.ports.memory {
+        if let Some(memory) = self.exports.memory {
             let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-            host.tracker.restore(bytes, target);
+            host.dirty_memory.restore(bytes, target);
         }
     }
 
     pub(super) fn save_globals(&mut self) -> Arc<[u8]> {
-        let Some(port) = &self.ports.globals else { return Arc::from([]) };
+        let Some(port) = &self.exports.globals else { return Arc::from([]) };
         port.save.call(&mut self.store, ()).expect("saving globals cannot trap");
         Arc::from(&port.memory.data(&self.store)[..port.bytes])
     }
 
     pub(super) fn load_globals(&mut self, globals: &[u8]) -> Result<(), MachineError> {
-        let Some(port) = &self.ports.globals else { return Ok(()) };
+        let Some(port) = &self.exports.globals else { return Ok(()) };
         port.memory.data_mut(&mut self.store)[..globals.len()].copy_from_slice(globals);
         port.load.call(&mut self.store, ()).map_err(|e| MachineError::Internal(e.to_string()))
     }
@@ -142,21 +142,21 @@ impl Machine {
     pub(super) fn rebuild(&mut self) -> Result<(), MachineError> {
         let placeholder = Host::new(
             self.artifact.engine(),
-            Conductor::new(self.conductor().limits),
+            Scheduler::new(self.scheduler().limits),
             self.artifact.table.clone(),
             self.store.data().world.clone(),
             0,
         );
         let old = std::mem::replace(&mut self.store, Store::new(self.artifact.engine(), placeholder));
         let mut host = old.into_data();
-        host.conductor.running = None;
-        let (store, ports) = instantiate(&self.artifact, host)?;
+        host.scheduler.running = None;
+        let (store, exports) = instantiate(&self.artifact, host)?;
         self.store = store;
-        self.ports = ports;
+        self.exports = exports;
         self.tables_changed = false;
-        let base = self.store.data().tracker.base().clone();
+        let base = self.store.data().dirty_memory.base().clone();
         self.resize(base.len())?;
-        if let Some(memory) = self.ports.memory {
+        if let Some(memory) = self.exports.memory {
             // Pages that are equal, most of them zero, need not be touched.
             let now = memory.data_mut(&mut self.store);
             for (now, base) in now.chunks_mut(4096).zip(base.chunks(4096)) {
@@ -165,9 +165,9 @@ impl Machine {
                 }
             }
         }
-        self.ports.real_bytes = self.memory().len();
+        self.exports.real_bytes = self.memory().len();
         self.collect_marks();
-        self.store.data_mut().tracker.rebased();
+        self.store.data_mut().dirty_memory.rebased();
         self.with_owners(|owners, table| owners.rebuilt(table));
         self.load_globals(&self.start.globals.clone())
     }

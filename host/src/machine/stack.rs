@@ -5,7 +5,7 @@ use super::indices;
 use crate::artifact::Artifact;
 use coyote_abi::rt::GLOBAL_BYTES;
 use coyote_instrumenter::{Location, SiteTable};
-use coyote_strategies::Standing;
+use coyote_strategies::WorkerState;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -82,13 +82,13 @@ pub fn null_page(artifact: &Artifact) -> u64 {
 /// Ranges of guest memory that hold nothing any more when a test has ended: stacks of workers that ended,
 /// and of the others what lies below all that is live there.
 pub fn dead_at_end(host: &Host, main_stack: Option<(u32, u32)>) -> Vec<Range<usize>> {
-    let runtime = &host.conductor.runtime;
+    let runtime = &host.scheduler.runtime;
     let mut dead = dead_ranges(host, RED_ZONE);
     for i in 0..runtime.workers().len() {
         let id = coyote_strategies::WorkerId(i as u32);
         let stack = runtime.stack_of(id).or(main_stack.filter(|_| i == 0));
         if let Some((low, high)) = stack
-            && runtime.pending(id).standing == Standing::Ended
+            && runtime.pending(id).state == WorkerState::Ended
         {
             dead.push(indices(low..high));
         }
@@ -99,7 +99,7 @@ pub fn dead_at_end(host: &Host, main_stack: Option<(u32, u32)>) -> Vec<Range<usi
 /// Ranges of guest memory that belong to a suspended worker's stack and lie below all that is live
 /// there. Only for stacks whose bounds are known.
 pub fn dead_ranges(host: &Host, red_zone: u32) -> Vec<Range<usize>> {
-    let runtime = &host.conductor.runtime;
+    let runtime = &host.scheduler.runtime;
     let mut dead = Vec::new();
     for i in 0..runtime.workers().len() {
         let id = coyote_strategies::WorkerId(i as u32);
@@ -107,8 +107,8 @@ pub fn dead_ranges(host: &Host, red_zone: u32) -> Vec<Range<usize>> {
             continue;
         };
         // A worker that has ended keeps nothing.
-        let Some(image) = host.images.get(i) else { continue };
-        if !image.started || runtime.pending(id).standing == Standing::Ended {
+        let Some(image) = host.saved_workers.get(i) else { continue };
+        if !image.started || runtime.pending(id).state == WorkerState::Ended {
             continue;
         }
         if let Some(sp) = host.stack_pointer(image)

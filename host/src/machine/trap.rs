@@ -9,10 +9,10 @@ use wasmtime::Trap;
 impl Machine {
     /// What a trap means.
     pub(super) fn trapped(&mut self, trap: Trap) -> Outcome {
-        let worker = self.conductor().running;
+        let worker = self.scheduler().running;
         let bug = |kind, evidence| Outcome::Bug(Bug { kind, evidence, worker });
         if trap == Trap::UnreachableCodeReached
-            && let Some(message) = panic::last_words(&self.conductor().runtime.output, worker)
+            && let Some(message) = panic::last_words(&self.scheduler().runtime.output, worker)
         {
             let limit = worker.and_then(|w| self.limit_of_panic(w, &message));
             let kind = if limit.is_some() { BugKind::Limit } else { BugKind::Panic };
@@ -47,7 +47,7 @@ impl Machine {
     fn below_stack(&mut self) -> bool {
         let slot = self.artifact.table.worker_globals.iter().position(|g| g.stack_pointer);
         let name = format!("{}{}", rt::WORKER_GLOBAL_PREFIX, slot.unwrap_or(usize::MAX));
-        let Some(global) = self.ports.instance.get_global(&mut self.store, &name) else { return false };
+        let Some(global) = self.exports.instance.get_global(&mut self.store, &name) else { return false };
         let high = self.store.data().main_stack.map(|s| s.1);
         global
             .get(&mut self.store)

@@ -1,7 +1,7 @@
 //! What a search visited, and what it left out.
 
+use crate::plural::counted;
 use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
-use crate::words::counted;
 use std::fmt;
 use std::path::PathBuf;
 

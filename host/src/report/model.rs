@@ -112,7 +112,7 @@ pub struct BugReport {
     pub message: String,
     /// Of the trace.
     pub iteration: u64,
-    /// The strategy of a portfolio, or the dry run.
+    /// The strategy of a portfolio, or the profiling run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_by: Option<String>,
     /// Iterations in which it was found.

@@ -1,9 +1,9 @@
 //! What the verdict on a test does not say by itself.
 
 use super::coverage::Coverage;
+use crate::plural::counted;
 use crate::results::TestResult;
 use crate::verdict::Verdict;
-use crate::words::counted;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;

@@ -25,7 +25,7 @@ pub struct FoundBug {
     pub count: u64,
     /// The first of them; `None`: a profiling run, before all iterations.
     pub first: Option<u64>,
-    /// The strategy of a portfolio, or the dry run, if that says more than the run's own strategy.
+    /// The strategy of a portfolio, or the profiling run, if that says more than the run's own strategy.
     pub by: Option<String>,
 }
 

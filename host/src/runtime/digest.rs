@@ -32,12 +32,12 @@ impl Runtime {
             futexes: _,
             clock,
             faults,
-            own_word,
+            worker_local_word,
             files,
             heap,
             // The same in all executions of a test.
             at_exit: _,
-            knows_joins: _,
+            joins_visible: _,
             timers: _,
             foreign_unlocks: _,
             program: _,
@@ -78,19 +78,19 @@ impl Runtime {
                 atomic_ticks,
                 // An event of the heap. What matters is whether the block is still there.
                 stack_block: _,
-                own_word,
+                worker_local_word,
                 random,
                 idle_steps,
                 // As the object and size of its operation: it stands in the worker's frames, too.
                 copy_source: _,
             } = worker;
-            let Pending { operation, standing } = pending;
+            let Pending { operation, state } = pending;
             let hash = part(1, &|h| {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached);
-                (at, atomic_depth, atomic_ticks, own_word, random, idle_steps).hash(h);
-                (standing, operation.kind, operation.site).hash(h);
+                (at, atomic_depth, atomic_ticks, worker_local_word, random, idle_steps).hash(h);
+                (state, operation.kind, operation.site).hash(h);
                 request.hash(h);
             });
             sum = sum.wrapping_add(hash);
@@ -116,7 +116,7 @@ impl Runtime {
         // Within an atomic function only who is in it goes on.
         let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
         sum = sum.wrapping_add(part(12, &|h| {
-            (faults, over, assumed_away, alone, own_word, harness).hash(h);
+            (faults, over, assumed_away, alone, worker_local_word, harness).hash(h);
         }));
         sum = sum.wrapping_add(files.digest());
         sum = sum.wrapping_add(u128::from(heap.digest()));

@@ -1,8 +1,8 @@
 //! Who can be picked: operations that were announced, what enables and blocks a worker, atomic functions.
 
 use super::worker::{Request, Wake};
-use super::{Lock, Look, Runtime, Timers};
-use coyote_strategies::{Class, Effect, Event, OpKind, Operation, Standing, View, WorkerId};
+use super::{Availability, Lock, Runtime, Timers};
+use coyote_strategies::{Class, Effect, Event, OpKind, Operation, View, WorkerId, WorkerState};
 
 /// Forced points within one call of an atomic function before it has to let others run.
 const ATOMIC_TICKS_MAX: u32 = 1_000;
@@ -43,43 +43,47 @@ impl Runtime {
             // Who destroys the object finds somebody there.
             self.touch_own(place);
         }
-        self.restand(id);
+        self.refresh_state(id);
     }
 
     /// The cheap form of [`Runtime::announce`] for what can never block.
     #[inline]
     pub fn announce_access(&mut self, id: WorkerId, operation: Operation) {
-        debug_assert_eq!(self.pending[id.index()].standing, Standing::Enabled);
+        debug_assert_eq!(self.pending[id.index()].state, WorkerState::Enabled);
         debug_assert_eq!(self.workers[id.index()].request, Request::Step);
         self.pending[id.index()].operation = operation;
     }
 
     /// Whether a worker that has not ended can execute its operation, or the half of it that is left.
-    pub(super) fn can_go_on(&self, id: WorkerId) -> bool {
+    pub(super) fn is_enabled(&self, id: WorkerId) -> bool {
         let worker = self.worker(id);
         let over = !worker.waiting || worker.wake.is_some();
         match worker.request {
             Request::Step => true,
             Request::Assume => false,
             Request::Join { handle } => {
-                self.worker_of(handle).is_none_or(|w| self.pending(w).standing == Standing::Ended)
+                self.worker_of(handle).is_none_or(|w| self.pending(w).state == WorkerState::Ended)
             }
-            Request::Lock { lock, span_ns } => span_ns.is_some() && over || self.look(id, lock) != Look::Busy,
-            Request::Relock { mutex, .. } => over && self.look(id, Lock::Mutex(mutex)) != Look::Busy,
+            Request::Lock { lock, span_ns } => {
+                span_ns.is_some() && over || self.availability(id, lock) != Availability::Busy
+            }
+            Request::Relock { mutex, .. } => {
+                over && self.availability(id, Lock::Mutex(mutex)) != Availability::Busy
+            }
             _ => over,
         }
     }
 
-    pub(super) fn restand(&mut self, id: WorkerId) {
-        let standing = if self.can_go_on(id) { Standing::Enabled } else { Standing::Blocked };
-        self.stand(id, standing);
+    pub(super) fn refresh_state(&mut self, id: WorkerId) {
+        let state = if self.is_enabled(id) { WorkerState::Enabled } else { WorkerState::Blocked };
+        self.stand(id, state);
     }
 
     #[inline]
-    pub(super) fn stand(&mut self, id: WorkerId, standing: Standing) {
-        let old = std::mem::replace(&mut self.pending[id.index()].standing, standing);
-        self.changes += u64::from(old != standing);
-        match (old == Standing::Enabled, standing == Standing::Enabled) {
+    pub(super) fn stand(&mut self, id: WorkerId, state: WorkerState) {
+        let old = std::mem::replace(&mut self.pending[id.index()].state, state);
+        self.changes += u64::from(old != state);
+        match (old == WorkerState::Enabled, state == WorkerState::Enabled) {
             (false, true) => {
                 let at = self.enabled.partition_point(|w| *w < id);
                 self.enabled.insert(at, id);
@@ -135,7 +139,7 @@ impl Runtime {
                 self.events.push(Event::Woken { by, worker: id });
             }
         }
-        self.restand(id);
+        self.refresh_state(id);
     }
 
     /// The worker calls an atomic function.

@@ -12,13 +12,13 @@ pub struct Faults {
     pub failing_try_locks: u32,
     /// A fault of ours, so that tests can show that they would notice it.
     #[doc(hidden)]
-    pub planted: Option<Planted>,
+    pub mutant: Option<Mutant>,
 }
 
 /// Planted faults of the runtime.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Planted {
+pub enum Mutant {
     /// When a lock is given back, one of those that wait may take it, and no other.
     OnlyOneWaiterIsEnabled,
     /// One unlock frees a recursive mutex.

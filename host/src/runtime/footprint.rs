@@ -6,8 +6,8 @@
 //! that ([`coyote_abi::rt::SEEN`], `Options::footprints`). Left out, and named in the verdicts of searches that rely on the
 //! relation, are the addresses that an allocator hands out and which bytes a program writes to its output first.
 
-use super::lock::Look;
-use super::{Lock, Place, Request, Runtime, Wake};
+use super::lock::Availability;
+use super::{Lock, ObjectId, Request, Runtime, Wake};
 use coyote_abi::rt::Seen;
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
@@ -240,32 +240,32 @@ impl Runtime {
             // Its time was up.
             Request::Lock { .. } if worker.wake.is_some() => {}
             Request::Lock { lock, span_ns } => {
-                let Place { class, address } = lock.place();
-                let (look, timed) = (self.look(id, lock), span_ns.is_some());
+                let ObjectId { class, address } = lock.place();
+                let (availability, timed) = (self.availability(id, lock), span_ns.is_some());
                 // Who waits without an end announces the lock also while it is taken.
                 let begins = timed && !worker.waiting;
-                match look {
-                    Look::Busy if begins => add(class, Effect::Read, address),
-                    Look::Busy => add(class, lock.effect(false), address),
-                    Look::Free => add(class, lock.effect(begins), address),
-                    Look::Again | Look::Refused(_) => {}
+                match availability {
+                    Availability::Busy if begins => add(class, Effect::Read, address),
+                    Availability::Busy => add(class, lock.effect(false), address),
+                    Availability::Free => add(class, lock.effect(begins), address),
+                    Availability::Again | Availability::Refused(_) => {}
                 }
-                if worker.waiting || begins && look == Look::Busy {
+                if worker.waiting || begins && availability == Availability::Busy {
                     add(Class::Clock, Effect::Write, 0);
                 }
             }
             Request::Relock { mutex, .. } => {
                 let lock = Lock::Mutex(mutex);
-                if self.look(id, lock) != Look::Again {
+                if self.availability(id, lock) != Availability::Again {
                     add(Class::Mutex, Effect::Acquire, mutex);
                 }
             }
             Request::TryLock { lock } => {
-                let Place { class, address } = lock.place();
-                match self.look(id, lock) {
-                    Look::Free => add(class, lock.effect(true), address),
-                    Look::Busy => add(class, Effect::Read, address),
-                    Look::Again | Look::Refused(_) => {}
+                let ObjectId { class, address } = lock.place();
+                match self.availability(id, lock) {
+                    Availability::Free => add(class, lock.effect(true), address),
+                    Availability::Busy => add(class, Effect::Read, address),
+                    Availability::Again | Availability::Refused(_) => {}
                 }
             }
             Request::Unlock { place } => {

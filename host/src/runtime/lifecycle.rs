@@ -2,7 +2,7 @@
 
 use super::worker::{Request, Start, Worker};
 use super::{Runtime, mix};
-use coyote_strategies::{Class, Effect, Event, Operation, Pending, Standing, WorkerId, WorkerPath};
+use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState};
 
 /// When the test is over after its first worker has ended.
 #[derive(
@@ -64,13 +64,13 @@ impl Runtime {
             atomic_depth: 0,
             atomic_ticks: 0,
             stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
-            own_word: 0,
+            worker_local_word: 0,
             idle_steps: 0,
             random: key,
             copy_source: 0,
         });
-        self.pending.push(Pending { operation: Operation::START, standing: Standing::Blocked });
-        self.stand(id, Standing::Enabled);
+        self.pending.push(Pending { operation: Operation::START, state: WorkerState::Blocked });
+        self.stand(id, WorkerState::Enabled);
         if let Some(parent) = parent {
             self.footprint.touch(Class::Birth, Effect::Enable, key);
             self.events.push(Event::Spawned { parent, child: id });
@@ -101,14 +101,14 @@ impl Runtime {
         self.semaphores.clone_from(&initialised.semaphores);
         self.barriers.clone_from(&initialised.barriers);
         self.clock.clone_from(&initialised.clock);
-        self.own_word = initialised.own_word;
+        self.worker_local_word = initialised.worker_local_word;
     }
 
     /// What keeps a test from beginning where this program has ended, if anything does: workers that are gone hold
     /// or await something.
     pub fn left_behind(&self) -> Option<String> {
         let holder = self.ids().skip(1).find(|id| self.holds(*id));
-        let waits = |id: &WorkerId| self.pending(*id).standing != Standing::Ended;
+        let waits = |id: &WorkerId| self.pending(*id).state != WorkerState::Ended;
         let waiter = || self.ids().find(waits);
         match (holder, waiter()) {
             (Some(holder), _) => Some(format!("{} has ended and still holds a lock", self.title(holder))),
@@ -125,7 +125,7 @@ impl Runtime {
 
     /// The worker ends: by returning, by `exit`, or because the program is over for it.
     pub fn end(&mut self, id: WorkerId) {
-        self.stand(id, Standing::Ended);
+        self.stand(id, WorkerState::Ended);
         let worker = &mut self.workers[id.index()];
         worker.request = Request::Step;
         self.atomic_workers -= u32::from(std::mem::take(&mut worker.atomic_depth) > 0);
@@ -137,10 +137,10 @@ impl Runtime {
         self.events.push(Event::Ended(id));
         for i in 0..self.workers.len() {
             if self.workers[i].request == (Request::Join { handle })
-                && self.pending[i].standing == Standing::Blocked
+                && self.pending[i].state == WorkerState::Blocked
             {
                 let worker = WorkerId(i as u32);
-                self.stand(worker, Standing::Enabled);
+                self.stand(worker, WorkerState::Enabled);
                 self.events.push(Event::Woken { by: id, worker });
             }
         }
@@ -149,7 +149,7 @@ impl Runtime {
     /// Whether somebody can be picked, and if not, what that means.
     #[inline]
     pub fn progress(&self) -> Progress {
-        let main_ended = self.pending[0].standing == Standing::Ended;
+        let main_ended = self.pending[0].state == WorkerState::Ended;
         if self.killed() {
             return match self.assumed_away {
                 true => Progress::AssumedAway,
@@ -164,7 +164,7 @@ impl Runtime {
 
     /// Whether the end of the first worker ends the others as well, and has come.
     pub fn killed(&self) -> bool {
-        self.at_exit == AtExit::Kill && self.pending[0].standing == Standing::Ended
+        self.at_exit == AtExit::Kill && self.pending[0].state == WorkerState::Ended
     }
 
     pub(super) fn quiescent(&self, main_ended: bool) -> Progress {
@@ -172,9 +172,9 @@ impl Runtime {
             return Progress::AssumedAway;
         }
         let blocked: Vec<WorkerId> =
-            self.ids().filter(|w| self.pending[w.index()].standing == Standing::Blocked).collect();
+            self.ids().filter(|w| self.pending[w.index()].state == WorkerState::Blocked).collect();
         let expected =
-            |w: &WorkerId| !self.holds(*w) && (self.workers[w.index()].detached || !self.knows_joins);
+            |w: &WorkerId| !self.holds(*w) && (self.workers[w.index()].detached || !self.joins_visible);
         if !main_ended || !self.over && !blocked.iter().all(expected) {
             return Progress::Deadlock;
         }

@@ -1,7 +1,7 @@
 //! What it takes to call a state a livelock: see [`crate::livelock`].
 
 use super::Runtime;
-use coyote_strategies::{OpKind, Standing, WorkerId};
+use coyote_strategies::{OpKind, WorkerId, WorkerState};
 
 impl Runtime {
     /// Whether nothing keeps this state from being part of a livelock: no assumption failed, nobody loops
@@ -16,9 +16,9 @@ impl Runtime {
 
     /// Whether the first worker has ended and nobody has to wait for those that have not.
     fn only_leftovers(&self) -> bool {
-        let has_ended = |id: WorkerId| self.pending(id).standing == Standing::Ended;
+        let has_ended = |id: WorkerId| self.pending(id).state == WorkerState::Ended;
         let expected = |id: WorkerId| {
-            has_ended(id) || !self.holds(id) && (self.worker(id).detached || !self.knows_joins)
+            has_ended(id) || !self.holds(id) && (self.worker(id).detached || !self.joins_visible)
         };
         has_ended(WorkerId(0)) && (self.over || self.ids().all(expected))
     }
@@ -32,7 +32,7 @@ impl Runtime {
     pub fn is_same_state(&self, other: &Runtime) -> bool {
         let worker = |w: &super::Worker| {
             let at = (w.request, w.waiting, w.wake, w.detached);
-            (at, w.children, w.atomic_depth, w.own_word, w.random)
+            (at, w.children, w.atomic_depth, w.worker_local_word, w.random)
         };
         self.pending == other.pending
             && self.workers.iter().map(worker).eq(other.workers.iter().map(worker))

@@ -9,12 +9,12 @@ use coyote_strategies::{Class, Effect, WorkerId};
 
 /// A sync object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Place {
+pub struct ObjectId {
     pub class: Class,
     pub address: u32,
 }
 
-impl Place {
+impl ObjectId {
     /// As reports name it.
     pub fn title(self) -> String {
         let what = match self.class {
@@ -39,13 +39,13 @@ pub enum Lock {
 }
 
 impl Lock {
-    pub fn place(self) -> Place {
+    pub fn place(self) -> ObjectId {
         let (class, address) = match self {
             Lock::Mutex(address) => (Class::Mutex, address),
             Lock::Read(address) | Lock::Write(address) => (Class::Rwlock, address),
             Lock::Semaphore(address) => (Class::Semaphore, address),
         };
-        Place { class, address }
+        ObjectId { class, address }
     }
 
     /// What a try returns where a call that waits would block.
@@ -66,7 +66,7 @@ impl Lock {
 
 /// Whether a worker can take something now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum Availability {
     Free,
     /// The worker has it already and can take it once more, which nobody else notices.
     Again,

@@ -1,27 +1,35 @@
 //! What the runtime does with locks: looking, taking, giving back, making and forgetting them.
 
-use super::lock::{Lock, Look, Place, Released};
+use super::lock::{Availability, Lock, ObjectId, Released};
 use super::mutex::{Kind, Mutex};
 use super::semaphore::Semaphore;
-use super::{Barrier, Performed, Planted, Request, Runtime, Rwlock, Standing, Wake};
+use super::{Barrier, Mutant, Performed, Request, Runtime, Rwlock, Wake, WorkerState};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Access, Class, Effect, WorkerId};
 
 impl Runtime {
     /// Whether a worker can take a lock now.
-    pub(super) fn look(&self, id: WorkerId, lock: Lock) -> Look {
+    pub(super) fn availability(&self, id: WorkerId, lock: Lock) -> Availability {
         match lock {
-            Lock::Read(_) if self.planted(Planted::ReaderBesideWriter) => Look::Free,
-            Lock::Mutex(address) => self.mutexes.get(address).map_or(Look::Free, |m| m.look(id)),
-            Lock::Read(address) => self.rwlocks.get(address).map_or(Look::Free, |l| l.look_to_read(id)),
-            Lock::Write(address) => self.rwlocks.get(address).map_or(Look::Free, |l| l.look_to_write(id)),
-            Lock::Semaphore(address) => self.semaphores.get(address).map_or(Look::Busy, Semaphore::look),
+            Lock::Read(_) if self.mutant(Mutant::ReaderBesideWriter) => Availability::Free,
+            Lock::Mutex(address) => {
+                self.mutexes.get(address).map_or(Availability::Free, |m| m.availability(id))
+            }
+            Lock::Read(address) => {
+                self.rwlocks.get(address).map_or(Availability::Free, |l| l.availability_to_read(id))
+            }
+            Lock::Write(address) => {
+                self.rwlocks.get(address).map_or(Availability::Free, |l| l.availability_to_write(id))
+            }
+            Lock::Semaphore(address) => {
+                self.semaphores.get(address).map_or(Availability::Busy, Semaphore::availability)
+            }
         }
     }
 
     /// Who has an object. A semaphore is nobody's.
-    pub fn holders(&self, place: Place) -> Vec<WorkerId> {
+    pub fn holders(&self, place: ObjectId) -> Vec<WorkerId> {
         match place.class {
             Class::Mutex => {
                 let holder = self.mutexes.get(place.address).and_then(|m| m.holder);
@@ -43,15 +51,15 @@ impl Runtime {
             || self.rwlocks.iter().any(|(_, l)| l.writer == Some(id) || l.readers.iter().any(|r| r.0 == id))
     }
 
-    pub(super) fn touch_place(&mut self, place: Place, effect: Effect) {
+    pub(super) fn touch_place(&mut self, place: ObjectId, effect: Effect) {
         self.footprint.touch(place.class, effect, place.address.into());
     }
 
-    /// Takes what a look allows. `tried`: the worker would not have waited.
+    /// Takes what its availability allows. `tried`: the worker would not have waited.
     pub(super) fn take(&mut self, id: WorkerId, lock: Lock, tried: bool) {
-        let look = self.look(id, lock);
+        let availability = self.availability(id, lock);
         assert!(
-            matches!(look, Look::Free | Look::Again),
+            matches!(availability, Availability::Free | Availability::Again),
             "this is a bug in coyote-wasm: a lock was performed while taken"
         );
         match lock {
@@ -60,7 +68,7 @@ impl Runtime {
             Lock::Write(address) => self.rwlocks.update(address, |l| l.take_to_write(id)),
             Lock::Semaphore(address) => self.semaphores.update(address, Semaphore::take),
         }
-        if look == Look::Free {
+        if availability == Availability::Free {
             self.touch_place(lock.place(), lock.effect(tried));
             self.changed(lock.place());
         } else {
@@ -70,18 +78,18 @@ impl Runtime {
 
     /// A call by who has the object, or one about having it: nobody else can tell, and nobody else matters
     /// but who makes the object anew.
-    pub(super) fn touch_own(&mut self, place: Place) {
+    pub(super) fn touch_own(&mut self, place: ObjectId) {
         let access = identity(Effect::Read, place);
         self.footprint.touch(access.class, access.effect, access.object);
     }
 
     /// A lock that is waited for: it can be had, or the wait has an end.
     pub(super) fn lock(&mut self, id: WorkerId, lock: Lock, span_ns: Option<u64>) -> Performed {
-        let look = self.look(id, lock);
+        let availability = self.availability(id, lock);
         let waited = std::mem::take(&mut self.workers[id.index()].waiting);
         if waited && self.workers[id.index()].wake.take() == Some(Wake::TimedOut) {
             self.footprint.touch(Class::Wake, Effect::Await, self.workers[id.index()].key);
-            if self.planted(Planted::TimedOutTakes) && look == Look::Free {
+            if self.mutant(Mutant::TimedOutTakes) && availability == Availability::Free {
                 self.take(id, lock, true);
             }
             return Performed::Continue(errno::ETIMEDOUT.into());
@@ -89,12 +97,12 @@ impl Runtime {
         if waited && self.clock.cancel(id) {
             self.footprint.touch(Class::Clock, Effect::Write, 0);
         }
-        match look {
-            Look::Refused(error) => {
+        match availability {
+            Availability::Refused(error) => {
                 self.touch_own(lock.place());
                 Performed::Continue(error.into())
             }
-            Look::Busy => {
+            Availability::Busy => {
                 assert!(
                     span_ns.is_some() && !waited,
                     "this is a bug in coyote-wasm: a lock was performed while taken"
@@ -102,7 +110,7 @@ impl Runtime {
                 self.touch_place(lock.place(), Effect::Read);
                 self.block(id, span_ns)
             }
-            Look::Free | Look::Again => {
+            Availability::Free | Availability::Again => {
                 // It does not want the lock any more: what follows must not block it.
                 self.workers[id.index()].request = Request::Step;
                 self.take(id, lock, span_ns.is_some() && !waited);
@@ -112,10 +120,10 @@ impl Runtime {
     }
 
     pub(super) fn try_lock(&mut self, id: WorkerId, lock: Lock, values: &[u64]) -> Performed {
-        let look = self.look(id, lock);
-        let fails = match look {
-            Look::Again => false,
-            Look::Free => match self.fails_for_no_reason(values) {
+        let availability = self.availability(id, lock);
+        let fails = match availability {
+            Availability::Again => false,
+            Availability::Free => match self.fails_for_no_reason(values) {
                 Ok(fails) => fails,
                 Err(bound) => return Performed::NeedsValue(bound),
             },
@@ -125,19 +133,20 @@ impl Runtime {
             self.take(id, lock, true);
             return Performed::Continue(0);
         }
-        match look {
-            Look::Refused(_) => self.touch_own(lock.place()),
+        match availability {
+            Availability::Refused(_) => self.touch_own(lock.place()),
             _ => self.touch_place(lock.place(), Effect::Read),
         }
-        let error = if look == Look::Refused(errno::EAGAIN) { errno::EAGAIN } else { lock.busy() };
+        let error =
+            if availability == Availability::Refused(errno::EAGAIN) { errno::EAGAIN } else { lock.busy() };
         Performed::Continue(error.into())
     }
 
     /// Gives back what the worker has. The error says who has it instead.
-    pub(super) fn release(&mut self, id: WorkerId, place: Place) -> Result<i32, ObjectState> {
+    pub(super) fn release(&mut self, id: WorkerId, place: ObjectId) -> Result<i32, ObjectState> {
         let released = match place.class {
             Class::Mutex => {
-                let forgets = self.planted(Planted::NestedLocksAreNotCounted);
+                let forgets = self.mutant(Mutant::NestedLocksAreNotCounted);
                 self.mutexes.update(place.address, |m| {
                     if forgets {
                         m.holder = m.holder.map(|(holder, _)| (holder, 1));
@@ -166,7 +175,7 @@ impl Runtime {
         }
         match released {
             Released::Free | Released::Shared => {
-                if place.class != Class::Semaphore || !self.planted(Planted::PostWakesNobody) {
+                if place.class != Class::Semaphore || !self.mutant(Mutant::PostWakesNobody) {
                     self.changed(place);
                 }
                 Ok(0)
@@ -182,7 +191,7 @@ impl Runtime {
 
     /// Whether an unlock by a worker that does not have the lock is allowed. It is free then, as on systems that do not
     /// check that.
-    pub(super) fn unlocks_for_others(&self, place: Place) -> bool {
+    pub(super) fn unlocks_for_others(&self, place: ObjectId) -> bool {
         self.foreign_unlocks && place.class == Class::Mutex
     }
 
@@ -195,7 +204,7 @@ impl Runtime {
     /// What a mutex is that nobody has used, whatever there was in its memory before. Commutes with
     /// everything: it is the same whenever it is said.
     pub fn mutex_kind(&mut self, mutex: u32, kind: u32) {
-        let place = Place { class: Class::Mutex, address: mutex };
+        let place = ObjectId { class: Class::Mutex, address: mutex };
         if let Some(kind) = Kind::from_number(kind)
             && self.workers.iter().all(|w| w.request.wants() != Some(place))
         {
@@ -204,7 +213,7 @@ impl Runtime {
     }
 
     /// Makes an object anew. The error says who still uses the old one.
-    pub(super) fn init(&mut self, id: WorkerId, place: Place, value: u32) -> Result<i32, ObjectState> {
+    pub(super) fn init(&mut self, id: WorkerId, place: ObjectId, value: u32) -> Result<i32, ObjectState> {
         let address = place.address;
         let known = match place.class {
             Class::Mutex => Kind::from_number(value).is_some(),
@@ -236,11 +245,11 @@ impl Runtime {
     }
 
     /// Puts an object back into its initial state. The error says who still uses it.
-    pub(super) fn forget(&mut self, id: WorkerId, place: Place) -> Result<(), ObjectState> {
+    pub(super) fn forget(&mut self, id: WorkerId, place: ObjectId) -> Result<(), ObjectState> {
         self.touch_place(place, Effect::Write);
         let access = identity(Effect::Write, place);
         self.footprint.touch(access.class, access.effect, access.object);
-        if let Some(user) = self.user(id, place).filter(|_| !self.planted(Planted::DestroyedUnseen)) {
+        if let Some(user) = self.user(id, place).filter(|_| !self.mutant(Mutant::DestroyedUnseen)) {
             return Err(user);
         }
         match place.class {
@@ -256,7 +265,7 @@ impl Runtime {
     }
 
     /// Who has an object or waits for it. Who is about to begin does not count.
-    fn user(&self, id: WorkerId, place: Place) -> Option<ObjectState> {
+    fn user(&self, id: WorkerId, place: ObjectId) -> Option<ObjectState> {
         if let Some(holder) = self.holders(place).first() {
             return Some(match *holder == id {
                 true => ObjectState::HeldByItself,
@@ -270,7 +279,7 @@ impl Runtime {
                 Request::Lock { .. } => worker.waiting && worker.wake.is_none(),
                 _ => worker.waiting,
             };
-            let blocked = self.pending(*w).standing == Standing::Blocked;
+            let blocked = self.pending(*w).state == WorkerState::Blocked;
             in_queue || (begun || blocked) && worker.request.wants() == Some(place)
         };
         let waiter = self.ids().filter(|w| *w != id).find(waits)?;
@@ -278,13 +287,13 @@ impl Runtime {
     }
 
     /// An object was taken, given back or made: whoever wants it is blocked or enabled.
-    pub(super) fn changed(&mut self, place: Place) {
+    pub(super) fn changed(&mut self, place: ObjectId) {
         for id in self.ids() {
             let wants = self.worker(id).request.wants() == Some(place);
-            if wants && self.pending(id).standing != Standing::Ended {
-                self.restand(id);
-                if self.planted(Planted::OnlyOneWaiterIsEnabled)
-                    && self.pending(id).standing == Standing::Enabled
+            if wants && self.pending(id).state != WorkerState::Ended {
+                self.refresh_state(id);
+                if self.mutant(Mutant::OnlyOneWaiterIsEnabled)
+                    && self.pending(id).state == WorkerState::Enabled
                 {
                     return;
                 }
@@ -300,6 +309,6 @@ impl Runtime {
 }
 
 /// What an object is, whoever has it: an object of its own in the relation.
-pub(super) fn identity(effect: Effect, place: Place) -> Access {
+pub(super) fn identity(effect: Effect, place: ObjectId) -> Access {
     Access::new(Class::Other, effect, 1 << 32 | u64::from(place.address))
 }

@@ -14,7 +14,7 @@
 //! - [`mutex`], [`rwlock`], [`semaphore`], [`barrier`], [`queue`], [`clock`]: the objects; [`objects`] finds
 //!   them by address, and [`lock`] is what locks have in common.
 //! - [`idle`]: when nobody has anything to do, so that time may pass.
-//! - [`own_word`]: a word of memory that each worker has for itself.
+//! - [`worker_local_word`]: a word of memory that each worker has for itself.
 //! - [`files`]: the guest's files.
 //! - [`output`]: what the guest prints.
 //! - [`harness`]: where a test begins and ends within a test harness.
@@ -40,7 +40,6 @@ mod locks;
 mod mutex;
 mod objects;
 mod output;
-pub mod own_word;
 mod perform;
 mod queue;
 mod rwlock;
@@ -48,20 +47,21 @@ mod semaphore;
 mod waits;
 mod waits_for;
 mod worker;
+pub mod worker_local_word;
 
 use crate::outcome::Bug;
 use barrier::Barrier;
 use clock::Clock;
 pub use clock::{REALTIME_NS, Timers};
-use coyote_strategies::{Class, Effect, Event, Pending, Standing, WorkerId};
-pub use faults::{Faults, Planted};
+use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState};
+pub use faults::{Faults, Mutant};
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use harness::Harness;
 use heap::Heap;
 pub use lifecycle::{AtExit, Progress};
-use lock::Look;
-pub use lock::{Lock, Place};
+use lock::Availability;
+pub use lock::{Lock, ObjectId};
 use mutex::Mutex;
 use objects::Objects;
 pub use output::{Output, Stream};
@@ -93,7 +93,7 @@ pub struct Runtime {
     pending: Vec<Pending>,
     /// Workers that are enabled, ascending.
     enabled: Vec<WorkerId>,
-    /// How often a standing has changed, of new workers too.
+    /// How often the state of a worker has changed, of new workers too.
     changes: u64,
     current: Option<WorkerId>,
     steps: u64,
@@ -114,13 +114,13 @@ pub struct Runtime {
     /// Whether a normal mutex can be unlocked by who does not hold it: POSIX leaves that open.
     pub foreign_unlocks: bool,
     /// The address of the word that is each worker's own.
-    own_word: Option<u32>,
+    worker_local_word: Option<u32>,
     pub files: Files,
     pub heap: Heap,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
     /// ended is then somebody's mistake. With wasi-threads, joins happen inside of the guest.
-    knows_joins: bool,
+    joins_visible: bool,
     /// Whether the first worker runs a program: its return ends the process.
     pub program: bool,
     /// Whether the program can know the time: if not, states that differ in it alone are equal.
@@ -139,8 +139,8 @@ pub struct Runtime {
 
 impl Runtime {
     /// A program whose first worker begins with `start`.
-    pub fn new(start: Start, at_exit: AtExit, knows_joins: bool, faults: Faults) -> Runtime {
-        let mut runtime = Runtime { at_exit, knows_joins, faults, ..Runtime::default() };
+    pub fn new(start: Start, at_exit: AtExit, joins_visible: bool, faults: Faults) -> Runtime {
+        let mut runtime = Runtime { at_exit, joins_visible, faults, ..Runtime::default() };
         runtime.create(None, start);
         runtime
     }
@@ -166,11 +166,11 @@ impl Runtime {
             faults,
             timers,
             foreign_unlocks,
-            own_word,
+            worker_local_word,
             files,
             heap,
             at_exit,
-            knows_joins,
+            joins_visible,
             program,
             tells_time,
             over,
@@ -199,11 +199,11 @@ impl Runtime {
         *faults = other.faults;
         *timers = other.timers;
         *foreign_unlocks = other.foreign_unlocks;
-        *own_word = other.own_word;
+        *worker_local_word = other.worker_local_word;
         files.clone_from(&other.files);
         heap.clone_from(&other.heap);
         *at_exit = other.at_exit;
-        *knows_joins = other.knows_joins;
+        *joins_visible = other.joins_visible;
         *program = other.program;
         *tells_time = other.tells_time;
         *over = other.over;
@@ -229,8 +229,8 @@ impl Runtime {
         &self.pending[id.index()]
     }
 
-    fn planted(&self, fault: Planted) -> bool {
-        self.faults.planted == Some(fault)
+    fn mutant(&self, mutant: Mutant) -> bool {
+        self.faults.mutant == Some(mutant)
     }
 
     fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {

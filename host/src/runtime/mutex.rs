@@ -1,6 +1,6 @@
 //! A mutex: what kind it is and who holds it, how many times.
 
-use super::lock::{Held, Look, Released};
+use super::lock::{Availability, Held, Released};
 use super::objects::Object;
 use coyote_abi::errno;
 use coyote_strategies::WorkerId;
@@ -37,14 +37,14 @@ impl Mutex {
         Mutex { kind, holder: None }
     }
 
-    pub fn look(&self, worker: WorkerId) -> Look {
+    pub fn availability(&self, worker: WorkerId) -> Availability {
         match (self.holder, self.kind) {
-            (None, _) => Look::Free,
-            (Some((holder, _)), _) if holder != worker => Look::Busy,
-            (Some(_), Kind::Normal) => Look::Busy,
-            (Some(_), Kind::ErrorChecking) => Look::Refused(errno::EDEADLK),
-            (Some((_, u32::MAX)), Kind::Recursive) => Look::Refused(errno::EAGAIN),
-            (Some(_), Kind::Recursive) => Look::Again,
+            (None, _) => Availability::Free,
+            (Some((holder, _)), _) if holder != worker => Availability::Busy,
+            (Some(_), Kind::Normal) => Availability::Busy,
+            (Some(_), Kind::ErrorChecking) => Availability::Refused(errno::EDEADLK),
+            (Some((_, u32::MAX)), Kind::Recursive) => Availability::Refused(errno::EAGAIN),
+            (Some(_), Kind::Recursive) => Availability::Again,
         }
     }
 
@@ -79,10 +79,10 @@ mod tests {
         let worker = WorkerId(1);
         let mut mutex = Mutex::new(Kind::Recursive);
         mutex.holder = Some((worker, u32::MAX - 1));
-        assert_eq!(mutex.look(worker), Look::Again);
+        assert_eq!(mutex.availability(worker), Availability::Again);
         mutex.take(worker);
-        assert_eq!(mutex.look(worker), Look::Refused(errno::EAGAIN));
+        assert_eq!(mutex.availability(worker), Availability::Refused(errno::EAGAIN));
         assert_eq!(mutex.release(worker), Released::Still);
-        assert_eq!(mutex.look(worker), Look::Again);
+        assert_eq!(mutex.availability(worker), Availability::Again);
     }
 }

@@ -1,10 +1,10 @@
 //! What each operation does when its worker was picked.
 
-use super::{Performed, Place, Planted, Request, Runtime};
+use super::{Mutant, ObjectId, Performed, Request, Runtime};
 use crate::evidence::{Act, Evidence, Misuse, ObjectState, Trap};
 use crate::outcome::{Bug, BugKind};
 use coyote_abi::errno;
-use coyote_strategies::{Class, Effect, Standing, WorkerId};
+use coyote_strategies::{Class, Effect, WorkerId, WorkerState};
 
 impl Runtime {
     /// Executes the pending operation of an enabled worker. `values` are the data values chosen for it
@@ -16,7 +16,7 @@ impl Runtime {
         values: &[u64],
         read: &mut dyn FnMut(u32, u8) -> Option<u64>,
     ) -> Performed {
-        debug_assert_eq!(self.pending[id.index()].standing, Standing::Enabled);
+        debug_assert_eq!(self.pending[id.index()].state, WorkerState::Enabled);
         let request = self.workers[id.index()].request;
         let performed = match request {
             Request::Step => {
@@ -45,7 +45,7 @@ impl Runtime {
         let bug = |kind, evidence| Performed::Bug(Bug { kind, evidence, worker: Some(id) });
         let misuse = |misuse: Misuse| bug(BugKind::Misuse, Evidence::Misuse(misuse));
         let misused =
-            |act: Act, place: Place, state: ObjectState| misuse(Misuse::Object { act, place, state });
+            |act: Act, place: ObjectId, state: ObjectState| misuse(Misuse::Object { act, place, state });
         let worker = &self.workers[id.index()];
         if worker.waiting && !matches!(request, Request::Lock { .. } | Request::Relock { .. }) {
             return self.waited(id, request);
@@ -95,13 +95,15 @@ impl Runtime {
             }
             Request::BarrierWait { barrier } => match self.arrive(id, barrier) {
                 Ok(performed) => performed,
-                Err(state) => misused(Act::WaitAt, Place { class: Class::Barrier, address: barrier }, state),
+                Err(state) => {
+                    misused(Act::WaitAt, ObjectId { class: Class::Barrier, address: barrier }, state)
+                }
             },
             Request::Wait { condvar, mutex, span_ns } => {
                 match self.wait(id, condvar, mutex, span_ns, values) {
                     Ok(performed) => performed,
                     Err(state) => {
-                        misused(Act::WaitWith, Place { class: Class::Mutex, address: mutex }, state)
+                        misused(Act::WaitWith, ObjectId { class: Class::Mutex, address: mutex }, state)
                     }
                 }
             }
@@ -112,7 +114,7 @@ impl Runtime {
             }
             Request::FutexWait { address, expected, bytes, span_ns } => match self.read(address, bytes, read)
             {
-                Some(value) if value == expected || self.planted(Planted::FutexValueUnseen) => {
+                Some(value) if value == expected || self.mutant(Mutant::FutexValueUnseen) => {
                     self.futex_wait(id, address, span_ns, values)
                 }
                 Some(_) => Performed::Continue(1),

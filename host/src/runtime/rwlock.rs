@@ -1,6 +1,6 @@
 //! A lock that one writer or several readers hold. A reader may lock it again, as long as no writer has it.
 
-use super::lock::{Held, Look, Released};
+use super::lock::{Availability, Held, Released};
 use super::objects::Object;
 use coyote_abi::errno;
 use coyote_strategies::WorkerId;
@@ -20,27 +20,27 @@ impl Rwlock {
     }
 
     /// A writer that wants to read as well would wait for itself.
-    pub fn look_to_read(&self, worker: WorkerId) -> Look {
+    pub fn availability_to_read(&self, worker: WorkerId) -> Availability {
         match self.writer {
             None => match self.reader(worker) {
-                Ok(at) if self.readers[at].1 == u32::MAX => Look::Refused(errno::EAGAIN),
-                Ok(_) => Look::Again,
-                Err(_) => Look::Free,
+                Ok(at) if self.readers[at].1 == u32::MAX => Availability::Refused(errno::EAGAIN),
+                Ok(_) => Availability::Again,
+                Err(_) => Availability::Free,
             },
-            Some(writer) if writer == worker => Look::Refused(errno::EDEADLK),
-            Some(_) => Look::Busy,
+            Some(writer) if writer == worker => Availability::Refused(errno::EDEADLK),
+            Some(_) => Availability::Busy,
         }
     }
 
     /// So would a reader that wants to write: there is no way up.
-    pub fn look_to_write(&self, worker: WorkerId) -> Look {
+    pub fn availability_to_write(&self, worker: WorkerId) -> Availability {
         if self.writer == Some(worker) || self.reader(worker).is_ok() {
-            return Look::Refused(errno::EDEADLK);
+            return Availability::Refused(errno::EDEADLK);
         }
-        if self.writer.is_none() && self.readers.is_empty() { Look::Free } else { Look::Busy }
+        if self.writer.is_none() && self.readers.is_empty() { Availability::Free } else { Availability::Busy }
     }
 
-    /// A look must have allowed it.
+    /// Its availability must have allowed it.
     pub fn take_to_read(&mut self, worker: WorkerId) {
         match self.reader(worker) {
             Ok(at) => self.readers[at].1 += 1,
@@ -48,7 +48,7 @@ impl Rwlock {
         }
     }
 
-    /// A look must have allowed it.
+    /// Its availability must have allowed it.
     pub fn take_to_write(&mut self, worker: WorkerId) {
         self.writer = Some(worker);
     }

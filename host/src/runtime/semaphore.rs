@@ -1,6 +1,6 @@
 //! A counter that nobody takes below zero.
 
-use super::lock::{Look, Released};
+use super::lock::{Availability, Released};
 use super::objects::Object;
 use coyote_abi::errno;
 
@@ -24,11 +24,11 @@ impl Semaphore {
         self.value
     }
 
-    pub fn look(&self) -> Look {
-        if self.value > 0 { Look::Free } else { Look::Busy }
+    pub fn availability(&self) -> Availability {
+        if self.value > 0 { Availability::Free } else { Availability::Busy }
     }
 
-    /// A look must have allowed it.
+    /// Its availability must have allowed it.
     pub fn take(&mut self) {
         self.value -= 1;
     }

@@ -1,9 +1,9 @@
 //! What the runtime does with workers that wait: for a notification, at a barrier, for a time.
 
 use super::barrier::Arrival;
-use super::lock::{Lock, Place};
+use super::lock::{Lock, ObjectId};
 use super::queue::Selection;
-use super::{Performed, Planted, Request, Runtime, Standing, Wake, faults};
+use super::{Mutant, Performed, Request, Runtime, Wake, WorkerState, faults};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, OpKind, WorkerId};
@@ -14,7 +14,7 @@ impl Runtime {
         let worker = &mut self.workers[id.index()];
         worker.waiting = true;
         worker.wake = None;
-        self.stand(id, Standing::Blocked);
+        self.stand(id, WorkerState::Blocked);
         if let Some(span) = span_ns {
             self.footprint.touch(Class::Clock, Effect::Write, 0);
             self.clock.start(id, self.workers[id.index()].handle, span);
@@ -35,10 +35,10 @@ impl Runtime {
 
     /// The second half of a wait that needs nothing more than to be over.
     pub(super) fn waited(&mut self, id: WorkerId, request: Request) -> Performed {
-        let timed_out = self.end_wait(id) == Some(Wake::TimedOut) && !self.planted(Planted::TimedOutUnseen);
+        let timed_out = self.end_wait(id) == Some(Wake::TimedOut) && !self.mutant(Mutant::TimedOutUnseen);
         Performed::Continue(match request {
             Request::FutexWait { .. } if timed_out => 2,
-            Request::BarrierWait { .. } if self.planted(Planted::SerialTwice) => -1,
+            Request::BarrierWait { .. } if self.mutant(Mutant::SerialTwice) => -1,
             _ => 0,
         })
     }
@@ -52,9 +52,9 @@ impl Runtime {
         span_ns: Option<u64>,
         values: &[u64],
     ) -> Result<Performed, ObjectState> {
-        let place = Place { class: Class::Mutex, address: mutex };
+        let place = ObjectId { class: Class::Mutex, address: mutex };
         let holds = self.holders(place).contains(&id);
-        let other = self.waiters(Place { class: Class::Condvar, address: condvar }).iter().find_map(|w| {
+        let other = self.waiters(ObjectId { class: Class::Condvar, address: condvar }).iter().find_map(|w| {
             let wanted = self.worker(*w).request.wants();
             (wanted != Some(place)).then(|| self.title(*w))
         });
@@ -120,12 +120,12 @@ impl Runtime {
         let worker = &mut self.workers[id.index()];
         worker.waiting = true;
         worker.wake = Some(Wake::Spurious);
-        self.restand(id);
+        self.refresh_state(id);
         Performed::Blocked
     }
 
     fn wakes_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
-        if self.planted(Planted::NeverSpurious) {
+        if self.mutant(Mutant::NeverSpurious) {
             return Ok(false);
         }
         faults::choose(&mut self.faults.spurious_wakeups, 1, values, &mut self.footprint)
@@ -133,7 +133,7 @@ impl Runtime {
 
     /// The worker comes to a barrier. The error says what is wrong with it.
     pub(super) fn arrive(&mut self, id: WorkerId, barrier: u32) -> Result<Performed, ObjectState> {
-        let place = Place { class: Class::Barrier, address: barrier };
+        let place = ObjectId { class: Class::Barrier, address: barrier };
         self.touch_place(place, Effect::Write);
         match self.barriers.update(barrier, |b| b.arrive(id)) {
             Arrival::Waits => Ok(self.block(id, None)),
@@ -152,7 +152,13 @@ impl Runtime {
     }
 
     /// Wakes waiters, and says how many.
-    pub(super) fn notify(&mut self, id: WorkerId, place: Place, count: usize, values: &[u64]) -> Performed {
+    pub(super) fn notify(
+        &mut self,
+        id: WorkerId,
+        place: ObjectId,
+        count: usize,
+        values: &[u64],
+    ) -> Performed {
         let waiting = self.waiters(place).len();
         let selection = match Selection::new(waiting, count, values) {
             Ok(selection) => selection,
@@ -160,10 +166,10 @@ impl Runtime {
         };
         self.current = Some(id);
         self.touch_place(place, Effect::Write);
-        let lost = waiting > 1 && count == 1 && self.planted(Planted::SignalIsLost);
+        let lost = waiting > 1 && count == 1 && self.mutant(Mutant::SignalIsLost);
         let count = match () {
             () if lost => 0,
-            () if self.planted(Planted::OneForAll) => count.min(waiting).min(1),
+            () if self.mutant(Mutant::OneForAll) => count.min(waiting).min(1),
             () => count.min(waiting),
         };
         for n in 0..count {
@@ -174,13 +180,13 @@ impl Runtime {
         Performed::Continue(count as i64)
     }
 
-    fn waiters(&self, place: Place) -> &[WorkerId] {
+    fn waiters(&self, place: ObjectId) -> &[WorkerId] {
         let queues = if place.class == Class::Condvar { &self.condvars } else { &self.futexes };
         queues.get(place.address).map_or(&[], |q| q.waiters())
     }
 
     /// The worker waits there no more.
-    pub(super) fn leave_queue(&mut self, id: WorkerId, place: Place) {
+    pub(super) fn leave_queue(&mut self, id: WorkerId, place: ObjectId) {
         match place.class {
             Class::Condvar => self.condvars.update(place.address, |q| q.remove(id)),
             Class::Futex => self.futexes.update(place.address, |q| q.remove(id)),

@@ -1,6 +1,6 @@
 //! A worker and what it is about to do.
 
-use super::lock::{Lock, Place};
+use super::lock::{Lock, ObjectId};
 use coyote_strategies::{Class, WorkerPath};
 
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.
@@ -32,15 +32,15 @@ pub enum Request {
         lock: Lock,
     },
     Unlock {
-        place: Place,
+        place: ObjectId,
     },
     /// `value`: a mutex's kind, a semaphore's value, a barrier's count.
     Init {
-        place: Place,
+        place: ObjectId,
         value: u32,
     },
     Destroy {
-        place: Place,
+        place: ObjectId,
     },
     SemaphoreValue {
         semaphore: u32,
@@ -60,7 +60,7 @@ pub enum Request {
     },
     /// Wakes that many of those that wait at a condvar or futex.
     Notify {
-        place: Place,
+        place: ObjectId,
         count: u32,
     },
     FutexWait {
@@ -79,23 +79,23 @@ pub enum Request {
 
 impl Request {
     /// The lock that the worker needs to go on, if it needs one.
-    pub fn wants(self) -> Option<Place> {
+    pub fn wants(self) -> Option<ObjectId> {
         match self {
             Request::Lock { lock, .. } => Some(lock.place()),
-            Request::Relock { mutex, .. } => Some(Place { class: Class::Mutex, address: mutex }),
+            Request::Relock { mutex, .. } => Some(ObjectId { class: Class::Mutex, address: mutex }),
             _ => None,
         }
     }
 
     /// Where the worker stands in a queue once it waits.
-    pub fn queue(self) -> Option<Place> {
+    pub fn queue(self) -> Option<ObjectId> {
         let (class, address) = match self {
             Request::Relock { condvar, .. } => (Class::Condvar, condvar),
             Request::FutexWait { address, .. } => (Class::Futex, address),
             Request::BarrierWait { barrier } => (Class::Barrier, barrier),
             _ => return None,
         };
-        Some(Place { class, address })
+        Some(ObjectId { class, address })
     }
 }
 
@@ -145,7 +145,7 @@ pub struct Worker {
     /// The event of the heap that allocated the block in which its stack lies, if one did.
     pub stack_block: Option<u32>,
     /// What it has in the word that is each worker's own, while it is suspended.
-    pub own_word: u32,
+    pub worker_local_word: u32,
     /// Steps since it last changed anything, while a timeout was pending: see [`super::idle`].
     pub idle_steps: u32,
     /// State of its stream of random numbers.

@@ -8,8 +8,8 @@ use coyote_wasm::artifact::Artifact;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::Points;
-use coyote_wasm::machine::conductor;
 use coyote_wasm::machine::host::World;
+use coyote_wasm::machine::scheduler;
 use coyote_wasm::runtime::Faults;
 use coyote_wasm::strategies::search::rests_on_footprints;
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ fn settings(faults: Faults) -> Settings {
     let mut world = World::clone(&defaults.world);
     world.open(memory_bytes_max).unwrap();
     Settings {
-        limits: conductor::Limits {
+        limits: scheduler::Limits {
             unfair_steps_max: STEPS_MAX,
             fair_steps_max: STEPS_MAX,
             fail_on_steps_max: false,

@@ -3,7 +3,7 @@
 use coyote_wasm::execution::Execution;
 use coyote_wasm::outcome::{BugKind, Outcome};
 use coyote_wasm::strategies::search::{Advance, by_name};
-use coyote_wasm::strategies::{Context, Iteration, Standing, catalog};
+use coyote_wasm::strategies::{Context, Iteration, WorkerState, catalog};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -111,11 +111,11 @@ fn end(execution: &Execution, place: usize) -> Option<End> {
     let runtime = execution.runtime();
     let path = |worker: usize| runtime.workers()[worker].path.to_string();
     let bytes = || execution.machine().memory()[place..place + BUFFER - NAME.len() + 96].to_vec();
-    match execution.machine().conductor().outcome.as_ref().expect("it has ended") {
+    match execution.machine().scheduler().outcome.as_ref().expect("it has ended") {
         Outcome::Passed => Some(End { how: "passed".into(), bytes: bytes() }),
         Outcome::Bug(bug) if bug.kind == BugKind::Deadlock => {
             let pending = runtime.view().workers.iter().enumerate();
-            let blocked = pending.filter(|(_, pending)| pending.standing != Standing::Ended);
+            let blocked = pending.filter(|(_, pending)| pending.state != WorkerState::Ended);
             let mut blocked: Vec<String> = blocked
                 .map(|(n, pending)| format!("{} in {}", path(n), pending.operation.kind.name()))
                 .collect();

@@ -33,7 +33,7 @@ mod shrink;
 use classes::{CLASSES, Class};
 use compare::{Effort, compare};
 use coyote_wasm::instrumenter::Points;
-use coyote_wasm::runtime::{Faults, Planted};
+use coyote_wasm::runtime::{Faults, Mutant};
 use ends::Limits;
 use program::Program;
 use std::collections::BTreeMap;
@@ -155,14 +155,14 @@ fn a_planted_fault_differs_from_the_model() {
     let artifact = compile::compile(&named, &compile::options(Points::Heap));
     let limits = Limits { executions_max: 1_500, steps_max: 30_000 };
     let effort = Effort { iterations: 0, limits, enumeration: limits };
-    let differs = |planted: Option<Planted>| {
-        let faults = Faults { planted, ..Faults::default() };
+    let differs = |mutant: Option<Mutant>| {
+        let faults = Faults { mutant, ..Faults::default() };
         let is_wrong = |(name, program): &&(String, &Program)| {
             compare(&artifact, name, faults, 0, &effort).and_program(program, Points::Heap).modelled.is_some()
         };
         named.iter().any(|one| is_wrong(&one))
     };
-    assert!(differs(Some(Planted::PostWakesNobody)));
+    assert!(differs(Some(Mutant::PostWakesNobody)));
 }
 
 /// Compares all programs of a module, which are named by class and index. Of mismatches of one kind in one class,

@@ -185,7 +185,7 @@ fn traces_that_cannot_be_followed() {
     check("traces", at, commands);
 }
 
-/// Wrong guests: each is a bug that names the worker, with a trace that replays.
+/// HeapError guests: each is a bug that names the worker, with a trace that replays.
 #[test]
 fn guests_that_are_wrong() {
     let directory = directory(&[]);

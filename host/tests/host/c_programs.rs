@@ -274,7 +274,7 @@ fn what_cannot_be_had_names_itself() {
     }
 }
 
-/// A C library that was built without threads has one errno: see `runtime/own_word.rs`.
+/// A C library that was built without threads has one errno: see `runtime/worker_local_word.rs`.
 #[test]
 fn each_thread_has_its_errno() {
     let program = r#"

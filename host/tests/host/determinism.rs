@@ -8,7 +8,7 @@ use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::granules::{Granules, Sharing};
 use coyote_wasm::instrumenter::{HeapPoints, Options};
 use coyote_wasm::machine::Part;
-use coyote_wasm::machine::conductor::Looks;
+use coyote_wasm::machine::scheduler::Looks;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::record::{self, Origin};
 use coyote_wasm::strategies::rng::ChoiceRng;
@@ -313,7 +313,7 @@ fn check_restores(execution: &mut Execution, iteration: Iteration, steps_max: us
         moves.push(next);
         states.push(state(execution, moves.len()));
     }
-    let outcome = execution.machine().conductor().outcome.clone();
+    let outcome = execution.machine().scheduler().outcome.clone();
     for _ in 0..saved.len() {
         let (at, snapshot) = &saved[rng.below(saved.len() as u64) as usize];
         execution.restore(snapshot);
@@ -323,7 +323,7 @@ fn check_restores(execution: &mut Execution, iteration: Iteration, steps_max: us
             let now = state(execution, i + 1);
             assert!(now == states[i + 1], "after going back to {at}, the state after step {i} differs");
         }
-        assert_eq!(execution.machine().conductor().outcome, outcome);
+        assert_eq!(execution.machine().scheduler().outcome, outcome);
     }
     saved.len()
 }

@@ -138,7 +138,7 @@ fn run(
 
 const FAIR_STEPS_MAX: u64 = 100_000;
 
-/// How many iterations it takes to find the bug, the dry run included; `None` if the cap is reached.
+/// How many iterations it takes to find the bug, the profiling run included; `None` if the cap is reached.
 pub fn iterations_to_bug(expected: &Expected, strategy: &str, seed: u64, cap: u64) -> Option<u64> {
     let exploration = run(expected, strategy, seed, cap, 1, FAIR_STEPS_MAX);
     (!exploration.bugs.is_empty()).then_some(exploration.iterations())

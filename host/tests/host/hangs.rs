@@ -3,7 +3,7 @@
 use super::{guest, process};
 use coyote_wasm::exit::Exit;
 use coyote_wasm::instrumenter::Options;
-use coyote_wasm::machine::conductor::Limits;
+use coyote_wasm::machine::scheduler::Limits;
 use coyote_wasm::outcome::BugKind;
 use coyote_wasm::tester::Tester;
 use coyote_wasm::verdict::Verdict;

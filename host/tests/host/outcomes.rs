@@ -5,7 +5,7 @@ use super::examples::artifact_for;
 use super::guest;
 use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::outcome::Outcome;
-use coyote_wasm::runtime::{Faults, Planted};
+use coyote_wasm::runtime::{Faults, Mutant};
 use coyote_wasm::strategies::search::{Advance, by_name};
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ fn claims(module: &'static str) -> Vec<Claim> {
 
 /// All that a test says in an execution, or the kind of its bug.
 fn outcome(execution: &Execution) -> String {
-    match execution.machine().conductor().outcome.as_ref().expect("it has ended") {
+    match execution.machine().scheduler().outcome.as_ref().expect("it has ended") {
         Outcome::Passed => {
             let said = execution.runtime().output.iter();
             said.map(|o| String::from_utf8_lossy(&o.text).trim().to_string()).collect::<Vec<_>>().join(" ")
@@ -72,8 +72,8 @@ fn outcome(execution: &Execution) -> String {
 }
 
 /// What a search that comes to its end has seen, and in how many executions.
-fn searched(claim: &Claim, planted: Option<Planted>) -> (BTreeSet<String>, u64) {
-    let settings = Settings { faults: Faults { planted, ..claim.faults }, ..guest::settings() };
+fn searched(claim: &Claim, mutant: Option<Mutant>) -> (BTreeSet<String>, u64) {
+    let settings = Settings { faults: Faults { mutant, ..claim.faults }, ..guest::settings() };
     guest::with(&artifact_for(claim.module, &claim.search), &claim.test, &settings, |execution| {
         let mut search = by_name::<Execution>(&claim.search, 0, None).unwrap();
         let mut outcomes = BTreeSet::new();
@@ -107,18 +107,18 @@ fn all_outcomes_are_reached_and_no_others() {
 #[test]
 fn planted_faults_change_outcomes() {
     let faults = [
-        (Planted::OnlyOneWaiterIsEnabled, "outcomes_waits", "cond_broadcast_wakes_all"),
-        (Planted::NestedLocksAreNotCounted, "outcomes_locks", "mutex_recursive"),
-        (Planted::ReaderBesideWriter, "outcomes_locks", "rwlock_try_read"),
-        (Planted::TimedOutTakes, "outcomes_locks", "mutex_timed"),
-        (Planted::PostWakesNobody, "outcomes_waits", "semaphore_wakes_any"),
-        (Planted::SerialTwice, "outcomes_waits", "barrier_has_one_serial_thread"),
-        (Planted::SignalIsLost, "outcomes_waits", "cond_signal_wakes_any"),
-        (Planted::NeverSpurious, "outcomes_waits", "cond_without_loop"),
+        (Mutant::OnlyOneWaiterIsEnabled, "outcomes_waits", "cond_broadcast_wakes_all"),
+        (Mutant::NestedLocksAreNotCounted, "outcomes_locks", "mutex_recursive"),
+        (Mutant::ReaderBesideWriter, "outcomes_locks", "rwlock_try_read"),
+        (Mutant::TimedOutTakes, "outcomes_locks", "mutex_timed"),
+        (Mutant::PostWakesNobody, "outcomes_waits", "semaphore_wakes_any"),
+        (Mutant::SerialTwice, "outcomes_waits", "barrier_has_one_serial_thread"),
+        (Mutant::SignalIsLost, "outcomes_waits", "cond_signal_wakes_any"),
+        (Mutant::NeverSpurious, "outcomes_waits", "cond_without_loop"),
     ];
-    for (planted, module, test) in faults {
+    for (mutant, module, test) in faults {
         let claims = claims(module);
         let mut of_test = claims.iter().filter(|claim| claim.test == test);
-        assert!(of_test.any(|claim| searched(claim, Some(planted)).0 != claim.outcomes), "{planted:?}");
+        assert!(of_test.any(|claim| searched(claim, Some(mutant)).0 != claim.outcomes), "{mutant:?}");
     }
 }

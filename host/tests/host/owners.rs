@@ -6,9 +6,9 @@ use coyote_wasm::artifact::Artifact;
 use coyote_wasm::epochs;
 use coyote_wasm::execution::Execution;
 use coyote_wasm::granules::{Granules, Sharing};
-use coyote_wasm::instrumenter::{Fault as Passes, HeapPoints, Options};
-use coyote_wasm::machine::conductor::Choice;
-use coyote_wasm::machine::owners::Fault;
+use coyote_wasm::instrumenter::{HeapPoints, Mutant as Passes, Options};
+use coyote_wasm::machine::owners::Mutant;
+use coyote_wasm::machine::scheduler::Choice;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::strategies::rng::ChoiceRng;
 use coyote_wasm::strategies::{Iteration, OpKind, Pick, RandomWalk, Status, System, WorkerId};
@@ -32,9 +32,9 @@ pub fn options(heap_points: HeapPoints) -> Options {
     Options { heap_points, ..Options::default() }
 }
 
-fn compile(text: &str, heap_points: HeapPoints, fault: Option<Passes>) -> Arc<Artifact> {
+fn compile(text: &str, heap_points: HeapPoints, mutant: Option<Passes>) -> Arc<Artifact> {
     let wasm = wat::parse_str(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    guest::compile(&wasm, &Options { fault, ..options(heap_points) }).unwrap()
+    guest::compile(&wasm, &Options { mutant, ..options(heap_points) }).unwrap()
 }
 
 /// All ends with points everywhere.
@@ -50,17 +50,17 @@ struct Searched {
 }
 
 /// All ends with points at shared memory, with a planted fault if any. A search that finds more sharing
-/// begins again, unless that is the fault.
+/// begins again, unless that is the mutant.
 fn with_shared(
     text: &str,
     test: &str,
     passes: Option<Passes>,
-    fault: Option<Fault>,
+    mutant: Option<Mutant>,
     again: bool,
 ) -> Searched {
     let artifact = compile(text, HeapPoints::Shared, passes);
     guest::with(&artifact, test, &guest::settings(), |execution| {
-        execution.machine_mut().owners_mut().fault = fault;
+        execution.machine_mut().owners_mut().mutant = mutant;
         let mut shared = Granules::default();
         loop {
             execution.share(Sharing::Only(Arc::new(shared.clone())));
@@ -154,9 +154,9 @@ fn random_programs_have_the_same_ends() {
     assert!(several > 5, "{several} programs have several ends");
 }
 
-/// How many random programs lose an end by a fault.
-fn lose(passes: Option<Passes>, fault: Option<Fault>, again: bool) -> usize {
-    let loses = |(text, all): &&(String, _)| with_shared(text, "t", passes, fault, again).ends != *all;
+/// How many random programs lose an end by a mutant.
+fn lose(passes: Option<Passes>, mutant: Option<Mutant>, again: bool) -> usize {
+    let loses = |(text, all): &&(String, _)| with_shared(text, "t", passes, mutant, again).ends != *all;
     programs().iter().filter(loses).count()
 }
 
@@ -169,7 +169,7 @@ fn without_a_repeat_ends_are_lost() {
 #[test]
 fn going_back_brings_the_table_back() {
     let more = |(text, _): &&(String, _)| {
-        let faulty = with_shared(text, "t", None, Some(Fault::NotRestored), true);
+        let faulty = with_shared(text, "t", None, Some(Mutant::NotRestored), true);
         faulty.shared != with_shared(text, "t", None, None, true).shared
     };
     assert!(programs().iter().filter(more).count() > 0);
@@ -177,30 +177,30 @@ fn going_back_brings_the_table_back() {
 
 const OWNERS: &str = include_str!("wat/owners.wat");
 
-fn check(test: &str, passes: Option<Passes>, fault: Option<Fault>) {
+fn check(test: &str, passes: Option<Passes>, mutant: Option<Mutant>) {
     let all = with_all(OWNERS, test);
     assert_eq!(with_shared(OWNERS, test, None, None, true).ends, all, "{test}");
-    let faulty = with_shared(OWNERS, test, passes, fault, true).ends;
-    assert_ne!(faulty, all, "{test} with {passes:?} {fault:?}");
+    let faulty = with_shared(OWNERS, test, passes, mutant, true).ends;
+    assert_ne!(faulty, all, "{test} with {passes:?} {mutant:?}");
 }
 
 #[test]
 fn a_straddling_access_looks_at_both_granules() {
-    check("across", None, Some(Fault::NoStraddleCheck));
+    check("across", None, Some(Mutant::NoStraddleCheck));
     check("across", Some(Passes::PassesStraddling), None);
 }
 
 #[test]
 fn accesses_by_the_host_count() {
-    check("host_writes", None, Some(Fault::HostUnchecked));
-    check("host_reads", None, Some(Fault::HostUnchecked));
-    check("futex", None, Some(Fault::HostUnchecked));
+    check("host_writes", None, Some(Mutant::HostUnchecked));
+    check("host_reads", None, Some(Mutant::HostUnchecked));
+    check("futex", None, Some(Mutant::HostUnchecked));
 }
 
 #[test]
 fn freed_memory_is_not_accessed_unnoticed() {
-    check("stale", None, Some(Fault::NothingFreed));
-    check("freed_by_another", None, Some(Fault::FreeIsNoWrite));
+    check("stale", None, Some(Mutant::NothingFreed));
+    check("freed_by_another", None, Some(Mutant::FreeIsNoWrite));
     let all = with_all(OWNERS, "after_free");
     assert_eq!(with_shared(OWNERS, "after_free", None, None, true).ends, all);
 }
@@ -246,7 +246,7 @@ fn memory_is_handed_over_to_new_workers_alone() {
     assert_eq!((given.shared, given.ends), (Granules::default(), with_all(OWNERS, "given")));
     let prepared = with_shared(OWNERS, "prepared", None, None, true);
     assert_eq!((prepared.shared, prepared.ends), (Granules::default(), with_all(OWNERS, "prepared")));
-    check("taken_back", None, Some(Fault::AlwaysHandedOver));
+    check("taken_back", None, Some(Mutant::AlwaysHandedOver));
 }
 
 /// What several workers have read is shared as soon as one of them writes it, or frees it, even if no schedule of

@@ -4,7 +4,7 @@
 use coyote_abi::file::CALLS;
 use coyote_wasm::runtime::files::{Call, Files, Served};
 use coyote_wasm::runtime::heap::Heap;
-use coyote_wasm::runtime::{AtExit, Faults, Lock, Performed, Place, Request, Runtime, Start, Stream};
+use coyote_wasm::runtime::{AtExit, Faults, Lock, ObjectId, Performed, Request, Runtime, Start, Stream};
 use coyote_wasm::strategies::Class::{
     Barrier, Birth, Clock, Condvar, End, Mutex, Other, Rwlock, Semaphore, Wake,
 };
@@ -53,8 +53,8 @@ fn three() -> Runtime {
     runtime
 }
 
-fn place(class: Class, address: u32) -> Place {
-    Place { class, address }
+fn place(class: Class, address: u32) -> ObjectId {
+    ObjectId { class, address }
 }
 
 fn lock(lock: Lock) -> Request {
@@ -184,7 +184,7 @@ fn states() -> Vec<(&'static str, Runtime)> {
             }),
         ),
         ("a word of its own", changed(|r| r.keep_own_word(FIRST, 5))),
-        ("where that is", changed(|r| r.set_own_word(64))),
+        ("where that is", changed(|r| r.set_worker_local_word(64))),
         ("a random number", changed(|r| _ = r.random(FIRST))),
         ("a mutex", after(&[lock(MUTEX)])),
         ("another mutex", after(&[lock(Lock::Mutex(12))])),

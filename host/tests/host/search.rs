@@ -19,7 +19,7 @@ pub fn exhaust(name: &str, execution: &mut Execution, mut ended: impl FnMut(&Exe
         match search.advance(execution, u64::MAX) {
             Advance::Livelock => panic!("these programs end"),
             Advance::Ended(_) => {
-                let outcome = execution.machine().conductor().outcome.clone().expect("it has ended");
+                let outcome = execution.machine().scheduler().outcome.clone().expect("it has ended");
                 ended(execution, &outcome);
             }
             Advance::Working => {}
@@ -62,7 +62,7 @@ fn run<'a, E: Ord>(
 impl<E: Ord> Search<'_, E> {
     fn descend(&mut self, execution: &mut Execution) {
         if execution.status().is_final() {
-            let outcome = execution.machine().conductor().outcome.clone().expect("the status is final");
+            let outcome = execution.machine().scheduler().outcome.clone().expect("the status is final");
             self.ends.insert((self.name)(execution, &outcome));
             self.schedules += 1;
             assert!(self.schedules < STATES_MAX, "too many schedules");

@@ -3,7 +3,7 @@
 
 use super::guest;
 use coyote_wasm::execution::Execution;
-use coyote_wasm::machine::conductor::Choice;
+use coyote_wasm::machine::scheduler::Choice;
 use coyote_wasm::machine::stack::RED_ZONE;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Status, System};

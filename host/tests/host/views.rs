@@ -1,15 +1,15 @@
-//! What strategies are shown: [`View::changes`] tells when standings have changed.
+//! What strategies are shown: [`View::changes`] tells when states have changed.
 
 use super::examples;
 use super::guest;
-use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Standing, Strategy, View};
+use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Strategy, View, WorkerState};
 
-/// Compares standings at each choice with those of the choice before.
+/// Compares states at each choice with those of the choice before.
 #[derive(Default)]
 struct Watching {
     walk: RandomWalk,
-    /// [`View::changes`] and the standings.
-    before: Option<(u64, Vec<Standing>)>,
+    /// [`View::changes`] and the states.
+    before: Option<(u64, Vec<WorkerState>)>,
 }
 
 impl Strategy for Watching {
@@ -27,7 +27,7 @@ impl Strategy for Watching {
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
-        let now = (view.changes, view.workers.iter().map(|w| w.standing).collect::<Vec<_>>());
+        let now = (view.changes, view.workers.iter().map(|w| w.state).collect::<Vec<_>>());
         if let Some(before) = self.before.replace(now.clone()) {
             assert!(before.0 != now.0 || before.1 == now.1, "{before:?}, then {now:?}");
         }

@@ -5,15 +5,15 @@ use crate::differential::{Counts, Plan, check_wasm, engine};
 use crate::generator;
 use crate::random::Random;
 use crate::rounds;
-use coyote_instrumenter::suspend::Fault;
+use coyote_instrumenter::suspend::Mutant;
 use std::fmt::Write;
 use wasmtime::Engine;
 
 /// Runs one round of a corpus. `Err` is the first difference found.
-pub type Corpus = fn(&Engine, round: u64, Option<Fault>) -> Result<Counts, String>;
+pub type Corpus = fn(&Engine, round: u64, Option<Mutant>) -> Result<Counts, String>;
 
 /// All files in `wat/`.
-pub fn files(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts, String> {
+pub fn files(engine: &Engine, round: u64, mutant: Option<Mutant>) -> Result<Counts, String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suspend/wat");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap_or_else(|e| panic!("{folder}: {e}"))
@@ -24,7 +24,7 @@ pub fn files(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts
     let mut counts = Counts::default();
     for file in files {
         let wasm = wat::parse_file(&file).unwrap_or_else(|e| panic!("{e}"));
-        let plan = Plan { seed: round, runs: 24, fault };
+        let plan = Plan { seed: round, runs: 24, mutant };
         let found = check_wasm(engine, &wasm, &plan, None);
         counts.add(found.map_err(|e| format!("{}: {e}", file.display()))?);
     }
@@ -32,7 +32,7 @@ pub fn files(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts
 }
 
 /// Shapes too large to be written down: nesting of 1,000 constructs, a sequence of 3,000 sites.
-pub fn shapes(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts, String> {
+pub fn shapes(engine: &Engine, round: u64, mutant: Option<Mutant>) -> Result<Counts, String> {
     let mut counts = Counts::default();
     let mut nested = String::from("(func (export \"nested\") (param $a i32) (result i32) (local $s i32)\n");
     for depth in 0..1000 {
@@ -60,14 +60,14 @@ pub fn shapes(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Count
              (import \"t\" \"p\" (func $p (param i32 i32))) {function})"
         );
         let wasm = wat::parse_str(&text).unwrap_or_else(|e| panic!("{e}"));
-        let plan = Plan { seed: round, runs: 2, fault };
+        let plan = Plan { seed: round, runs: 2, mutant };
         counts.add(check_wasm(engine, &wasm, &plan, None)?);
     }
     Ok(counts)
 }
 
 /// A module of wasm-smith that calls the test's imports, with further calls inserted.
-pub fn smith(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts, String> {
+pub fn smith(engine: &Engine, round: u64, mutant: Option<Mutant>) -> Result<Counts, String> {
     let mut random = Random(round ^ 0x517);
     // No suspending import: wasm-smith would take its address, which is refused.
     let imports = wat::parse_str("(module (import \"t\" \"log\" (func (param i32))))").expect("valid");
@@ -110,7 +110,7 @@ pub fn smith(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts
     if module.ensure_termination(300).is_err() {
         return Ok(Counts::default());
     }
-    let plan = Plan { seed: round, runs: 3, fault };
+    let plan = Plan { seed: round, runs: 3, mutant };
     match check_wasm(engine, &module.to_bytes(), &plan, Some(4)) {
         // References across a site, and what else is documented as not supported.
         Err(e) if e.starts_with("the pass refuses") && e.contains("not supported") => Ok(Counts::default()),
@@ -119,9 +119,9 @@ pub fn smith(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts
 }
 
 /// A module of the generator, which stores a lot and does not trap.
-pub fn generated(engine: &Engine, round: u64, fault: Option<Fault>) -> Result<Counts, String> {
+pub fn generated(engine: &Engine, round: u64, mutant: Option<Mutant>) -> Result<Counts, String> {
     let wasm = generator::module(&mut Random(round ^ 0x9e4));
-    let plan = Plan { seed: round, runs: 4, fault };
+    let plan = Plan { seed: round, runs: 4, mutant };
     let insert = [None, Some(3), Some(12)][round as usize % 3];
     check_wasm(engine, &wasm, &plan, insert).map_err(|e| format!("generated module {round}: {e}"))
 }

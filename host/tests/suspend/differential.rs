@@ -7,7 +7,7 @@
 use crate::module::{IMPORTS, Prepared, TEST, prepare};
 use crate::random::Random;
 use coyote_abi::rt::{self, Action};
-use coyote_instrumenter::suspend::{Entry, Fault, Frame, Suspended, suspend};
+use coyote_instrumenter::suspend::{Entry, Frame, Mutant, Suspended, suspend};
 use wasmtime::*;
 
 /// What is compared.
@@ -27,7 +27,7 @@ pub struct Plan {
     pub seed: u64,
     /// Runs of each caller.
     pub runs: u64,
-    pub fault: Option<Fault>,
+    pub mutant: Option<Mutant>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,7 +93,7 @@ impl Host {
             random: Random(plan.seed ^ 0x5eed),
             rarity: 1,
             moves: false,
-            calls_max: if plan.fault.is_some() { 20_000 } else { 200_000 },
+            calls_max: if plan.mutant.is_some() { 20_000 } else { 200_000 },
             frames: vec![],
             worker_globals: vec![],
             frame_memory: None,
@@ -362,7 +362,7 @@ impl<'p> Side<'p> {
         let values: Vec<Val> = globals.iter().map(|g| g.get(&mut self.store)).collect();
         let contents: Vec<Vec<u8>> = memories.iter().map(|m| m.data(&self.store).to_vec()).collect();
         let host =
-            std::mem::replace(self.store.data_mut(), Host::new(&Plan { seed: 0, runs: 0, fault: None }));
+            std::mem::replace(self.store.data_mut(), Host::new(&Plan { seed: 0, runs: 0, mutant: None }));
         let log = host.log.clone();
         let values_stream = host.values.clone();
         let mut new = Side::new(module, linker, self.prepared, host, fuel)?;
@@ -387,11 +387,11 @@ impl<'p> Side<'p> {
 
 /// Compares the two modules on all callers. `Err` says how they differ.
 pub fn check(engine: &Engine, prepared: &Prepared, plan: &Plan) -> Result<Counts, String> {
-    let fuel = plan.fault.is_some();
+    let fuel = plan.mutant.is_some();
     let mut config = prepared.config.clone();
-    config.fault = plan.fault;
+    config.mutant = plan.mutant;
     let suspended = suspend(&prepared.wasm, &config).map_err(|e| format!("the pass refuses: {e}"))?;
-    if plan.fault.is_none() {
+    if plan.mutant.is_none() {
         check_code_map(&prepared.wasm, &suspended);
     }
     let text = |e: wasmtime::Error| format!("{e:#}");

@@ -2,39 +2,39 @@
 
 use crate::corpora::{self, Corpus};
 use crate::differential::engine;
-use coyote_instrumenter::suspend::Fault;
+use coyote_instrumenter::suspend::Mutant;
 
-const FAULTS: [Fault; 9] = [
-    Fault::LoseLocal,
-    Fault::LoseSpill,
-    Fault::WrongArm,
-    Fault::ShareSpills,
-    Fault::LoseBlockParameters,
-    Fault::LoseCalleeIndex,
-    Fault::KeepResume,
-    Fault::CallLiveDead,
-    Fault::ForgetBeginning,
+const FAULTS: [Mutant; 9] = [
+    Mutant::LoseLocal,
+    Mutant::LoseSpill,
+    Mutant::WrongArm,
+    Mutant::ShareSpills,
+    Mutant::LoseBlockParameters,
+    Mutant::LoseCalleeIndex,
+    Mutant::KeepResume,
+    Mutant::CallLiveDead,
+    Mutant::ForgetBeginning,
 ];
 
-/// The round, from 0, in which a corpus notices the fault.
-fn noticed(corpus: Corpus, fault: Fault, rounds: u64) -> Option<u64> {
+/// The round, from 0, in which a corpus notices the mutant.
+fn noticed(corpus: Corpus, mutant: Mutant, rounds: u64) -> Option<u64> {
     let engine = engine(true);
-    (0..rounds).find(|round| corpus(&engine, *round, Some(fault)).is_err())
+    (0..rounds).find(|round| corpus(&engine, *round, Some(mutant)).is_err())
 }
 
 #[test]
 fn files_notice_every_fault() {
-    for fault in FAULTS {
-        assert_eq!(noticed(corpora::files, fault, 1), Some(0), "{fault:?}");
+    for mutant in FAULTS {
+        assert_eq!(noticed(corpora::files, mutant, 1), Some(0), "{mutant:?}");
     }
 }
 
 /// The generator is an oracle of its own: it must not lean on what the files happen to have.
 #[test]
 fn generated_modules_notice_every_fault() {
-    for fault in FAULTS {
-        let round = noticed(corpora::generated, fault, 40);
-        println!("{fault:?}: round {round:?}");
-        assert!(round.is_some(), "{fault:?}");
+    for mutant in FAULTS {
+        let round = noticed(corpora::generated, mutant, 40);
+        println!("{mutant:?}: round {round:?}");
+        assert!(round.is_some(), "{mutant:?}");
     }
 }

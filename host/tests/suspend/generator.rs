@@ -1,6 +1,6 @@
 //! Random modules that store a lot, never trap and always end.
 //!
-//! wasm-smith modules mostly trap early and hardly store, so that many a fault goes unseen. Here every
+//! wasm-smith modules mostly trap early and hardly store, so that many a mutant goes unseen. Here every
 //! address is masked, loops count down a local of their own, functions call later functions only, and
 //! a budget that each call takes from bounds the whole.
 

@@ -134,7 +134,7 @@ fn frame_memory_has_an_end() {
         let mut config = wasmtime::Config::new();
         config.wasm_multi_memory(true).max_wasm_stack(900 << 20).async_stack_size(900 << 20);
         let engine = wasmtime::Engine::new(&config).expect("a valid configuration");
-        check_wasm(&engine, &wasm, &Plan { seed: 0, runs: 1, fault: None }, None)
+        check_wasm(&engine, &wasm, &Plan { seed: 0, runs: 1, mutant: None }, None)
     });
     let found = on_large_stack.expect("memory for a stack").join().expect("no panic");
     let message = found.expect_err("the plain module has no frames to overflow");

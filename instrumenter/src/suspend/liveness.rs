@@ -28,7 +28,7 @@ impl Locals {
         self.0[local as usize / 64] &= !(1 << (local % 64));
     }
 
-    /// Takes out the highest one, to plant a fault.
+    /// Takes out the highest one, to plant a mutant.
     pub fn remove_last(&mut self) {
         if let Some(last) = self.iter().last() {
             self.remove(last);

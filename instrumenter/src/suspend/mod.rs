@@ -86,7 +86,7 @@ pub struct Config {
     pub entries: Vec<Entry>,
     /// A planted bug, so that tests can show that they would notice it.
     #[doc(hidden)]
-    pub fault: Option<Fault>,
+    pub mutant: Option<Mutant>,
 }
 
 /// Something that a worker can begin with.
@@ -102,7 +102,7 @@ pub enum Entry {
 /// Planted bugs of the pass.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum Mutant {
     /// One live local is not saved.
     LoseLocal,
     /// One spilled operand is not saved.
@@ -248,7 +248,7 @@ fn rewrite_body(
     let parameters = cx.module.function_type(index).params();
     let declared = parameters.len() as u32 + read.locals.iter().map(|l| l.0).sum::<u32>();
     let analysis = liveness::analyse(&read, declared);
-    let forget_beginning = cx.config.fault == Some(Fault::ForgetBeginning);
+    let forget_beginning = cx.config.mutant == Some(Mutant::ForgetBeginning);
     let live_after = coalesce::coalesce(&mut read, parameters, analysis, forget_beginning);
     for (count, ty) in &read.locals {
         validator.define_locals(body.range().start, *count, *ty)?;
@@ -277,9 +277,9 @@ fn rewrite_body(
     }
     spills.sort_unstable();
     spills.dedup();
-    match cx.config.fault {
-        Some(Fault::LoseLocal) => slots.remove_last(),
-        Some(Fault::LoseSpill) => drop(spills.pop()),
+    match cx.config.mutant {
+        Some(Mutant::LoseLocal) => slots.remove_last(),
+        Some(Mutant::LoseSpill) => drop(spills.pop()),
         _ => {}
     }
     let numeric = |local| cx.module.encode(validator.get_local_type(local).expect("counted"));
@@ -290,7 +290,7 @@ fn rewrite_body(
     for ((mut live, saved), site) in live.into_iter().zip(&new.saved).zip(&read.sites) {
         let mut spills = saved.spills.clone();
         spills.sort_unstable();
-        if cx.config.fault == Some(Fault::CallLiveDead) {
+        if cx.config.mutant == Some(Mutant::CallLiveDead) {
             live.remove_last();
         }
         frames.push(Frame {

@@ -119,7 +119,7 @@ impl Operands {
         }
     }
 
-    /// Finds the types of all operands on the stack. `base` is 0, except to plant a fault: spill
+    /// Finds the types of all operands on the stack. `base` is 0, except to plant a mutant: spill
     /// numbers then start anew there.
     pub fn find_slots(&mut self, validator: &FuncValidator<ValidatorResources>, base: usize) {
         self.slots.truncate(self.stack.len());

@@ -43,7 +43,7 @@ use super::liveness::Locals;
 use super::locals::AddedLocals;
 use super::module::nullable;
 use super::operands::{Operands, Source};
-use super::{Context, Fault, unsupported};
+use super::{Context, Mutant, unsupported};
 use crate::Error;
 use std::ops::Range;
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
@@ -316,7 +316,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         dispatch(&mut self.code, self.added.resume, &sequence.items, &labels);
         for index in parameters.clone() {
             let ty = self.operands.slot(index).ty;
-            if self.cx.config.fault == Some(Fault::LoseBlockParameters) && !matches!(ty, ValType::Ref(_)) {
+            if self.cx.config.mutant == Some(Mutant::LoseBlockParameters) && !matches!(ty, ValType::Ref(_)) {
                 super::code::write_default(self.cx.module.encode(ty), &mut self.code.put());
                 continue;
             }
@@ -334,7 +334,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
     }
 
     fn find_slots(&mut self) {
-        let shared = self.cx.config.fault == Some(Fault::ShareSpills);
+        let shared = self.cx.config.mutant == Some(Mutant::ShareSpills);
         let base = if shared { self.sequence_base() } else { 0 };
         self.operands.find_slots(self.validator, base);
     }
@@ -399,7 +399,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         let instr = &self.body.instrs[item.instr as usize];
         let indirect = !matches!(instr.operator, Operator::Call { .. } | Operator::ReturnCall { .. });
         let mut callee = arguments.end..arguments.end;
-        if indirect && self.cx.config.fault != Some(Fault::LoseCalleeIndex) {
+        if indirect && self.cx.config.mutant != Some(Mutant::LoseCalleeIndex) {
             arguments.end -= 1;
             callee.start -= 1;
         }
@@ -462,7 +462,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
     /// Makes the condition on the stack choose the arm that holds the site, if resuming.
     fn choose_arm(&mut self, item: Item) {
         let resume = self.added.resume;
-        if self.cx.config.fault == Some(Fault::WrongArm) {
+        if self.cx.config.mutant == Some(Mutant::WrongArm) {
         } else if item.split > item.last {
             self.code.put().local_get(resume).i32_or();
         } else if item.split == item.first {
@@ -474,7 +474,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
     }
 
     fn reset_resume(&mut self) {
-        if self.cx.config.fault != Some(Fault::KeepResume) {
+        if self.cx.config.mutant != Some(Mutant::KeepResume) {
             self.code.put().i32_const(0).local_set(self.added.resume);
         }
     }

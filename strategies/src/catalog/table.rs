@@ -61,7 +61,7 @@ and its number alone, unless the strategy learns; those that learn cannot be sha
 
 {samplers}
 While other workers can run, a pending timeout that may fire does so at one choice in 16, under every sampler alike.
-pct, pct-t, delay, surw, urw and portfolios of them scale their choices by a dry run, the first iteration
+pct, pct-t, delay, surw, urw and portfolios of them scale their choices by a profiling run, the first iteration
 of the random walk.
 
 Combinations:
@@ -75,7 +75,7 @@ Combinations:
 | `[pct:3@500,then:pos]+chess-fair` | brackets hold together |
 
 The default portfolio is `{portfolio}`.
-Iterations until the bug is found, with the points that are the default (found by the dry run counts as found
+Iterations until the bug is found, with the points that are the default (found by the profiling run counts as found
 by the first one):
 
 | test | best single strategy | its mean | portfolio: median | mean |

@@ -2,12 +2,12 @@
 //!
 //! What is counted are concurrent steps: those made while at least two workers have not ended. Steps
 //! with a choice among enabled workers would not do: where workers block each other, a random walk has
-//! far fewer of them than a schedule in which one worker runs ahead, and the dry run is a random walk.
+//! far fewer of them than a schedule in which one worker runs ahead, and the profiling run is a random walk.
 
 use crate::rng::ChoiceRng;
 use crate::{Event, Profile, View};
 
-/// No point lies further away: unfair iterations end before, whatever a fair dry run did.
+/// No point lies further away: unfair iterations end before, whatever a fair profiling run did.
 const STEPS_MAX: u64 = 10_000;
 
 /// Points among the concurrent steps of an iteration, and how far it is.
@@ -21,7 +21,7 @@ pub(super) struct ChangePoints {
     passed: u64,
     /// Workers that have ended.
     ended: usize,
-    /// Concurrent steps of the dry run, if there was one.
+    /// Concurrent steps of the profiling run, if there was one.
     steps: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ impl ChangePoints {
         self.steps = Some(profile.concurrent_steps.min(STEPS_MAX));
     }
 
-    /// How many concurrent steps an iteration is taken to have. Without a dry run this is a guess, anew for
+    /// How many concurrent steps an iteration is taken to have. Without a profiling run this is a guess, anew for
     /// each iteration: a power of two from 8 to 8192. At least one guess in eleven is then within a
     /// factor of two of the truth, for programs in that range.
     pub fn steps(&self, rng: &mut ChoiceRng) -> u64 {

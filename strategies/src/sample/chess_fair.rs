@@ -20,7 +20,7 @@
 
 use super::sequence::as_one;
 use super::spins::Spins;
-use crate::{Event, Iteration, Pick, Profile, Standing, Strategy, Summary, View, WorkerId};
+use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View, WorkerId, WorkerState};
 
 /// So many steps without a yield count as one.
 const PATIENCE: u32 = 1_000;
@@ -34,7 +34,7 @@ pub struct ChessFair {
     /// Who made the last step, and whether that was a yield.
     last: Option<(WorkerId, bool)>,
     workers: Vec<Worker>,
-    /// [`View::changes`] of the standings that `workers` has.
+    /// [`View::changes`] of the states that `workers` has.
     changes: Option<u64>,
     /// When a step of this worker last disabled that one; rows may be short.
     disabled: Vec<Vec<u64>>,
@@ -83,10 +83,10 @@ impl ChessFair {
         }
     }
 
-    /// Some standings have changed since the pick before, by a step of this worker if it was one.
+    /// Some states have changed since the pick before, by a step of this worker if it was one.
     fn compare_standings(&mut self, view: &View, by: Option<WorkerId>) {
         for (u, (worker, pending)) in self.workers.iter_mut().zip(view.workers).enumerate() {
-            let enabled = pending.standing == Standing::Enabled;
+            let enabled = pending.state == WorkerState::Enabled;
             if worker.enabled != enabled {
                 worker.enabled = enabled;
                 worker.off_at = self.now - u64::from(enabled);
@@ -98,7 +98,7 @@ impl ChessFair {
             }
         }
         for pending in &view.workers[self.workers.len()..] {
-            let enabled = pending.standing == Standing::Enabled;
+            let enabled = pending.state == WorkerState::Enabled;
             let off_at = self.now - 1;
             self.disabled.push(Vec::new());
             self.workers.push(Worker { enabled, off_at, scheduled_at: 0, yielded_at: None, steps: 0 });

@@ -6,7 +6,7 @@
 //!
 //! As in Coyote the delays fall on steps drawn uniformly, several of them perhaps on the same one, and a
 //! delay waits until there is a choice; unlike there, it is always exactly d, the number of steps comes
-//! from a dry run (see `change_points.rs`), and a worker that is enabled again does not interrupt the
+//! from a profiling run (see `change_points.rs`), and a worker that is enabled again does not interrupt the
 //! one that runs. Not fair.
 
 use super::change_points::ChangePoints;

@@ -1,6 +1,6 @@
 //! What learning strategies know of where they are.
 
-use crate::{Event, Pending, Standing, View, WorkerId};
+use crate::{Event, Pending, View, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 
 /// Numbers for hashes, from 0 on in the order in which they come up.
@@ -123,12 +123,12 @@ impl States {
 }
 
 fn place(pending: &Pending) -> u64 {
-    let Pending { operation, standing } = pending;
+    let Pending { operation, state } = pending;
     let place = u64::from(operation.site) << 16 | (operation.kind as u64) << 8;
-    match standing {
-        Standing::Enabled => place,
-        Standing::Blocked => place | 1,
-        Standing::Ended => u64::MAX,
+    match state {
+        WorkerState::Enabled => place,
+        WorkerState::Blocked => place | 1,
+        WorkerState::Ended => u64::MAX,
     }
 }
 

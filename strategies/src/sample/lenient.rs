@@ -11,7 +11,7 @@
 
 use super::replay::{Divergence, Recorded};
 use crate::paths::{Paths, WorkerPath};
-use crate::{Event, Iteration, OpKind, Operation, Pick, Standing, Strategy, View, WorkerId};
+use crate::{Event, Iteration, OpKind, Operation, Pick, Strategy, View, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 
 /// Steps that a worker may make before it comes to what the record says.
@@ -174,9 +174,9 @@ impl Lenient {
         };
         let pending = &view.workers[id.index()];
         let name = pending.operation.kind.name();
-        match pending.standing {
-            Standing::Ended => return (Answer::LeaveOut, Some(format!("worker {worker} has ended"))),
-            Standing::Enabled if view.enabled.contains(&id) => {}
+        match pending.state {
+            WorkerState::Ended => return (Answer::LeaveOut, Some(format!("worker {worker} has ended"))),
+            WorkerState::Enabled if view.enabled.contains(&id) => {}
             _ => return waits(format!("worker {worker} is blocked at {name}")),
         }
         let key = self.key(&pending.operation);

@@ -9,7 +9,7 @@
 //! Coyote paper (TACAS 2023) count change points and so are less by one; moreover Coyote draws between
 //! one and d of them, and none in its first iteration, where we always draw exactly d - 1.
 //!
-//! The change points are distinct and drawn among the k steps of a dry run that were made while at least
+//! The change points are distinct and drawn among the k steps of a profiling run that were made while at least
 //! two workers had not ended. Before such a step the worker that would make it is lowered; the i-th
 //! point *drawn*, not the i-th in time, gives the i-th lowest priority, as the paper has it. A yield
 //! changes no priority.
@@ -25,7 +25,7 @@ use crate::{Event, Iteration, OpKind, Pick, Profile, Strategy, View};
 /// A mistake to make, as others have made it: shows that the tests of the distribution can fail.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum Mutant {
     /// Change points from a shuffle that draws partners from the whole list.
     BiasedShuffle,
     /// No change points before a first iteration has shown how many steps there are.
@@ -45,7 +45,7 @@ pub struct Pct {
     rng: ChoiceRng,
     priorities: Priorities,
     points: ChangePoints,
-    fault: Option<Fault>,
+    mutant: Option<Mutant>,
 }
 
 impl Pct {
@@ -53,26 +53,26 @@ impl Pct {
     pub fn new(depth: u32) -> Pct {
         assert!(depth > 0);
         let (rng, priorities, points) = Default::default();
-        Pct { depth, rng, priorities, points, fault: None }
+        Pct { depth, rng, priorities, points, mutant: None }
     }
 
     #[doc(hidden)]
-    pub fn with_fault(depth: u32, fault: Fault) -> Pct {
-        Pct { fault: Some(fault), ..Pct::new(depth) }
+    pub fn with_mutant(depth: u32, mutant: Mutant) -> Pct {
+        Pct { mutant: Some(mutant), ..Pct::new(depth) }
     }
 
-    fn draw_faulty(&mut self, fault: Fault, iteration: Iteration, steps: u64) {
+    fn draw_mutant(&mut self, mutant: Mutant, iteration: Iteration, steps: u64) {
         let count = self.depth - 1;
-        match fault {
-            Fault::BiasedShuffle => {
+        match mutant {
+            Mutant::BiasedShuffle => {
                 let mut all: Vec<u64> = (0..steps).collect();
                 for i in 0..all.len() {
                     all.swap(i, self.rng.below(steps) as usize);
                 }
                 self.points.set(all.into_iter().take(count as usize));
             }
-            Fault::FirstWithoutPoints if iteration.index == 0 => self.points.set(std::iter::empty()),
-            Fault::OffByOne => self.points.draw_distinct(count, steps.saturating_sub(1), &mut self.rng),
+            Mutant::FirstWithoutPoints if iteration.index == 0 => self.points.set(std::iter::empty()),
+            Mutant::OffByOne => self.points.draw_distinct(count, steps.saturating_sub(1), &mut self.rng),
             _ => self.points.draw_distinct(count, steps, &mut self.rng),
         }
     }
@@ -97,13 +97,13 @@ impl Strategy for Pct {
 
     fn begin(&mut self, iteration: Iteration) {
         self.rng = ChoiceRng::new(iteration);
-        if self.fault != Some(Fault::PrioritiesKept) {
+        if self.mutant != Some(Mutant::PrioritiesKept) {
             self.priorities.clear();
         }
         let steps = self.points.steps(&mut self.rng);
-        match self.fault {
+        match self.mutant {
             None => self.points.draw_distinct(self.depth - 1, steps, &mut self.rng),
-            Some(fault) => self.draw_faulty(fault, iteration, steps),
+            Some(mutant) => self.draw_mutant(mutant, iteration, steps),
         }
     }
 
@@ -118,7 +118,7 @@ impl Strategy for Pct {
             self.priorities.lower(worker.index(), place);
             worker = self.priorities.highest(view.enabled);
         }
-        if self.fault == Some(Fault::YieldLowers)
+        if self.mutant == Some(Mutant::YieldLowers)
             && view.workers[worker.index()].operation.kind == OpKind::Yield
         {
             self.priorities.lower(worker.index(), 0);

@@ -75,7 +75,7 @@ impl Strategy for Portfolio {
         self.members.iter().any(|m| m.strategy.needs_profile())
     }
 
-    fn begins_with_dry_run(&self) -> bool {
+    fn begins_with_profiling_run(&self) -> bool {
         self.members[0].strategy.name() == "random"
     }
 

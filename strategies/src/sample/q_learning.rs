@@ -1,7 +1,7 @@
 //! Q-learning (Mukherjee et al., OOPSLA 2020).
 //!
 //! Learns from iteration to iteration which choices lead to states that were seldom seen. A state is
-//! where every worker stands: the sum of hashes of (worker's path, site, kind, standing, the value it chose
+//! where every worker stands: the sum of hashes of (worker's path, site, kind, state, the value it chose
 //! last). Choosing action a in state s has probability proportional to exp(Q[s, a]); after the iteration every choice
 //! s -a-> s' that was made is updated in order:
 //!

@@ -2,7 +2,7 @@
 //! the first that does not is a [`Divergence`]. For a program that was edited since: [`super::lenient`].
 
 use crate::paths::{Paths, WorkerPath};
-use crate::{Event, Iteration, OpKind, Pick, Standing, Strategy, View, WorkerId};
+use crate::{Event, Iteration, OpKind, Pick, Strategy, View, WorkerId, WorkerState};
 
 /// One recorded choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,11 +64,11 @@ impl Replay {
                 let pending = &view.workers[id.index()];
                 let operation = &pending.operation;
                 // A worker in an atomic function is the only one that can be picked.
-                if pending.standing == Standing::Enabled && !view.enabled.contains(&id) {
+                if pending.state == WorkerState::Enabled && !view.enabled.contains(&id) {
                     return Err(format!("worker {worker} has to wait for an atomic function"));
                 }
-                if pending.standing != Standing::Enabled {
-                    let how = if pending.standing == Standing::Ended { "has ended" } else { "is blocked" };
+                if pending.state != WorkerState::Enabled {
+                    let how = if pending.state == WorkerState::Ended { "has ended" } else { "is blocked" };
                     return Err(format!("worker {worker} {how} at {}", operation.kind.name()));
                 }
                 if operation.kind != *kind {

@@ -8,18 +8,18 @@
 //! Deviations from the authors' program: the object is drawn in proportion to its accesses among those
 //! only that several workers access and somebody changes, by [`crate::Operation::target`]: memory by
 //! address, locks, condvars. When a worker that was drawn creates another, that one takes its place
-//! with its share of the weight. Nobody waits when nobody else can run, nor longer than the dry run
-//! took. Without a dry run, or if nothing is shared, it is `basic-pos`.
+//! with its share of the weight. Nobody waits when nobody else can run, nor longer than the profiling run
+//! took. Without a profiling run, or if nothing is shared, it is `basic-pos`.
 
 use super::priorities::Priorities;
 use super::timeout;
 use super::weights::{Weights, draw};
 use crate::profile::ObjectProfile;
 use crate::rng::ChoiceRng;
-use crate::{Class, Event, Iteration, Pick, Profile, Standing, Strategy, View, WorkerId, WorkerPath};
+use crate::{Class, Event, Iteration, Pick, Profile, Strategy, View, WorkerId, WorkerPath, WorkerState};
 use std::collections::BTreeMap;
 
-/// An object and its accesses in the dry run.
+/// An object and its accesses in the profiling run.
 #[derive(Clone, Debug, Default)]
 struct Object {
     target: Option<(Class, u64)>,
@@ -33,7 +33,7 @@ pub struct Surw {
     priorities: Priorities,
     /// What can be drawn; nothing, for programs that share nothing.
     objects: Vec<Object>,
-    /// Steps of the dry run.
+    /// Steps of the profiling run.
     steps: u64,
     /// The object of this iteration.
     at: usize,
@@ -60,7 +60,7 @@ impl Surw {
     }
 
     fn choose(&mut self, view: &View) -> WorkerId {
-        let ended = |w: WorkerId| view.workers[w.index()].standing == Standing::Ended;
+        let ended = |w: WorkerId| view.workers[w.index()].state == WorkerState::Ended;
         if self.intended.is_some_and(ended) || self.waited > self.steps {
             self.release();
         }

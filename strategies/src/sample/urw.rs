@@ -2,8 +2,8 @@
 //!
 //! The random walk is far from uniform over schedules: a worker with many steps left should be picked
 //! more often than one with few. Here each worker has a weight: the steps that it and all that it is yet
-//! to create have left, as counted in a dry run. In a program without blocking whose workers always do
-//! the same, every schedule is then equally likely. Without a dry run all weights are 1: the random
+//! to create have left, as counted in a profiling run. In a program without blocking whose workers always do
+//! the same, every schedule is then equally likely. Without a profiling run all weights are 1: the random
 //! walk. Fair: weights fall to 1 in the end.
 
 use super::timeout;

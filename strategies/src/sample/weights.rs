@@ -1,4 +1,4 @@
-//! What workers have left to do, as counted in a dry run.
+//! What workers have left to do, as counted in a profiling run.
 
 use crate::profile::with_descendants;
 use crate::rng::ChoiceRng;

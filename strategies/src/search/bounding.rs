@@ -2,7 +2,7 @@
 //!
 //! Small bounds find most bugs (Musuvathi and Qadeer, PLDI 2007; Emmi, Qadeer and Rakamaric, POPL 2011).
 
-use crate::view::{Standing, View};
+use crate::view::{View, WorkerState};
 use crate::{Pick, WorkerId};
 
 /// What a pick costs. In every state some pick is free.
@@ -22,7 +22,7 @@ impl Cost {
         match self {
             Cost::Nothing => 0,
             Cost::Preemptions => {
-                let goes_on = |w: WorkerId| view.workers[w.index()].standing == Standing::Enabled;
+                let goes_on = |w: WorkerId| view.workers[w.index()].state == WorkerState::Enabled;
                 u32::from(last.is_some_and(|w| goes_on(w) && pick != Pick::Step(w)))
             }
             Cost::Delays => {

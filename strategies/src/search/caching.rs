@@ -60,7 +60,7 @@ impl Cache {
         if self.caching == Caching::Classes {
             let created = system.footprint().iter().any(|a| (a.class, a.effect) == BORN);
             let number = if created { system.view().workers.len() } else { 0 };
-            self.past.push((decisions, number), partial, system.footprint(), system.cut_short());
+            self.past.push((decisions, number), partial, system.footprint(), system.ends_program());
         }
     }
 

@@ -15,7 +15,7 @@ pub use program::{Instruction, Program};
 use lock::{Lock, Locks, Manner};
 
 use crate::system::{Access, Class, Effect};
-use crate::{Event, OpKind, Operation, Pending, Standing, Status, Strategy, System, WorkerId};
+use crate::{Event, OpKind, Operation, Pending, Status, Strategy, System, WorkerId, WorkerState};
 use std::sync::Arc;
 
 /// How far a worker's present instruction is.
@@ -63,7 +63,7 @@ pub struct Toy {
     enabled: Vec<WorkerId>,
     current: Option<WorkerId>,
     steps: u64,
-    /// How often a standing has changed.
+    /// How often the state of a worker has changed.
     changes: u64,
     footprint: Vec<Access>,
     events: Vec<Event>,
@@ -144,11 +144,11 @@ impl Toy {
     fn refresh(&mut self) {
         self.enabled.clear();
         for w in 0..self.workers.len() {
-            let (operation, standing) = self.announcement(w);
-            let pending = Pending { operation, standing };
+            let (operation, state) = self.announcement(w);
+            let pending = Pending { operation, state };
             match self.pending.get_mut(w) {
                 Some(before) => {
-                    self.changes += u64::from(before.standing != standing);
+                    self.changes += u64::from(before.state != state);
                     *before = pending;
                 }
                 None => {
@@ -156,18 +156,18 @@ impl Toy {
                     self.pending.push(pending);
                 }
             }
-            if standing == Standing::Enabled {
+            if state == WorkerState::Enabled {
                 self.enabled.push(WorkerId(w as u32));
             }
         }
     }
 
     /// What a worker is about to do.
-    fn announcement(&self, w: usize) -> (Operation, Standing) {
+    fn announcement(&self, w: usize) -> (Operation, WorkerState) {
         let worker = &self.workers[w];
         let site = (u32::from(worker.code) << 16) | worker.counter as u32;
         let op = |kind, object: u8, size| Operation { kind, site, object: u64::from(object) + 1, size };
-        let Some(instruction) = self.instruction(w) else { return (Operation::START, Standing::Ended) };
+        let Some(instruction) = self.instruction(w) else { return (Operation::START, WorkerState::Ended) };
         let (operation, enabled) = match (worker.phase, instruction) {
             (Phase::Waiting { lock, .. }, _) => {
                 let free = self.locks.free(Lock::Mutex(lock));
@@ -210,7 +210,7 @@ impl Toy {
                 (op(lock.kind(manner), number, 0), manner != Manner::Wait || self.locks.free(lock))
             }
         };
-        (operation, if enabled { Standing::Enabled } else { Standing::Blocked })
+        (operation, if enabled { WorkerState::Enabled } else { WorkerState::Blocked })
     }
 
     fn touch(&mut self, class: Class, effect: Effect, object: impl Into<u64>) {

@@ -3,7 +3,7 @@
 use super::lock::Manner;
 use super::{Instruction, Phase, Toy};
 use crate::system::{Access, Class, Effect};
-use crate::{Event, Pick, Standing, Status, System, View};
+use crate::{Event, Pick, Status, System, View, WorkerState};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl System for Toy {
@@ -15,13 +15,13 @@ impl System for Toy {
             _ if self.bug => Status::Bug,
             Some((_, bound)) => Status::Choosing { bound },
             None if !self.enabled.is_empty() || self.earliest().is_some() => Status::Ready,
-            None if self.pending.iter().all(|p| p.standing == Standing::Ended) => Status::Passed,
+            None if self.pending.iter().all(|p| p.state == WorkerState::Ended) => Status::Passed,
             None if stuck() => Status::Abandoned,
             None => Status::Bug,
         }
     }
 
-    fn cut_short(&self) -> bool {
+    fn ends_program(&self) -> bool {
         self.bug
     }
 
@@ -42,7 +42,7 @@ impl System for Toy {
             Pick::Timeout(worker) => self.fire(worker),
             Pick::Step(worker) => {
                 let w = worker.index();
-                assert_eq!(self.pending[w].standing, Standing::Enabled, "{worker:?} cannot step");
+                assert_eq!(self.pending[w].state, WorkerState::Enabled, "{worker:?} cannot step");
                 if std::mem::take(&mut self.workers[w].newborn) {
                     let code = self.workers[w].code;
                     self.touch(Class::Birth, Effect::Await, code);

@@ -1,12 +1,12 @@
 //! PCT-t: who is woken goes on with the priority of who woke it.
 
 use coyote_strategies::{
-    Event, Iteration, Operation, Pct, PctT, Pending, Pick, Standing, Strategy, View, WorkerId,
+    Event, Iteration, Operation, Pct, PctT, Pending, Pick, Strategy, View, WorkerId, WorkerState,
 };
 
 /// Who of these is picked, all of four workers being there.
 fn pick(strategy: &mut dyn Strategy, enabled: &[u32]) -> u32 {
-    let pending = Pending { operation: Operation::START, standing: Standing::Enabled };
+    let pending = Pending { operation: Operation::START, state: WorkerState::Enabled };
     let enabled: Vec<WorkerId> = enabled.iter().copied().map(WorkerId).collect();
     let view =
         View { enabled: &enabled, timeout: None, workers: &[pending; 4], current: None, step: 0, changes: 0 };

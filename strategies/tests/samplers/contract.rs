@@ -4,7 +4,7 @@ use super::programs::program;
 use super::sampling::{profile, run};
 use coyote_strategies::catalog::{SAMPLERS, table};
 use coyote_strategies::{
-    Context, Iteration, Operation, Pending, Pick, Standing, Status, Strategy, View, WorkerId, by_name,
+    Context, Iteration, Operation, Pending, Pick, Status, Strategy, View, WorkerId, WorkerState, by_name,
 };
 
 pub const CONTEXT: Context = Context { unfair_steps_max: 10_000 };
@@ -87,7 +87,7 @@ fn the_readme_is_the_generated_one() {
 }
 
 /// The toy machine checks every pick and value; here, that the same iteration makes the same choices
-/// whatever came before it, also without a dry run.
+/// whatever came before it, also without a profiling run.
 #[test]
 fn the_same_iteration_makes_the_same_choices() {
     let mut ends = [0; 3];
@@ -148,8 +148,8 @@ fn every_value_comes_up() {
 /// One rule for all of them.
 #[test]
 fn timeouts_fire_at_one_choice_in_sixteen() {
-    let pending = |standing| Pending { operation: Operation::START, standing };
-    let workers = [Standing::Enabled, Standing::Enabled, Standing::Blocked].map(pending);
+    let pending = |state| Pending { operation: Operation::START, state };
+    let workers = [WorkerState::Enabled, WorkerState::Enabled, WorkerState::Blocked].map(pending);
     let timeout = Some(WorkerId(2));
     for name in names() {
         let mut strategy = make(&name);

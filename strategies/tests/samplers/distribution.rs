@@ -3,7 +3,7 @@
 use super::chi_square::{AGREES, REJECTED, deviation};
 use super::exact::{self, Distribution};
 use super::sampling::{profile, schedules};
-use coyote_strategies::sample::pct::Fault;
+use coyote_strategies::sample::pct::Mutant;
 use coyote_strategies::toy::{Instruction::*, Program};
 use coyote_strategies::{Pct, PctT, Pos, Profile, RandomWalk, Strategy, Surw, Urw};
 use std::collections::BTreeMap;
@@ -70,9 +70,9 @@ fn pct_has_the_probabilities_of_its_definition() {
 
 #[test]
 fn planted_faults_of_pct_are_rejected() {
-    use Fault::*;
+    use Mutant::*;
     for fault in [BiasedShuffle, FirstWithoutPoints, OffByOne, PrioritiesKept, YieldLowers] {
-        let faulty = &mut |p: &Program| prepared(Pct::with_fault(3, fault), p);
+        let faulty = &mut |p: &Program| prepared(Pct::with_mutant(3, fault), p);
         differ(&format!("{fault:?}"), &deviations(faulty, &|p| exact::pct(p, 3, steps(p))));
     }
 }
@@ -97,7 +97,7 @@ fn pos_has_the_probabilities_of_its_definition() {
 fn urw_has_the_probabilities_of_its_definition() {
     agree(&deviations(&mut |p| prepared(Urw::default(), p), &exact::urw));
     differ("random walk", &deviations(&mut |_| Box::new(RandomWalk::default()), &exact::urw));
-    // Without a dry run.
+    // Without a profiling run.
     agree(&deviations(&mut |_| Box::new(Urw::default()), &exact::random));
 }
 

@@ -2,7 +2,7 @@
 //! the papers' definitions and naive, to be independent of the implementations.
 
 use coyote_strategies::toy::{Program, Toy};
-use coyote_strategies::{OpKind, Operation, Pending, Pick, Standing, Status, System, WorkerId};
+use coyote_strategies::{OpKind, Operation, Pending, Pick, Status, System, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 
 /// Who made each step.
@@ -68,7 +68,7 @@ pub fn pct(program: &Program, depth: u32, steps: u64) -> Distribution {
             while toy.status() == Status::Ready {
                 let enabled: Vec<usize> = toy.view().enabled.iter().map(|w| w.index()).collect();
                 let mut best = *enabled.iter().max_by_key(|w| priority[**w]).unwrap();
-                let alive = |pending: &&Pending| pending.standing != Standing::Ended;
+                let alive = |pending: &&Pending| pending.state != WorkerState::Ended;
                 if toy.view().workers.iter().filter(alive).count() > 1 {
                     if let Some(i) = points.iter().position(|p| *p == step) {
                         priority[best] = i;
@@ -97,7 +97,7 @@ pub fn pos(program: &Program, draws: usize, redraws: bool) -> Distribution {
         let (mut toy, mut schedule) = (Toy::new(program.clone()), Schedule::new());
         while toy.status() == Status::Ready {
             let pending = toy.view().workers.to_vec();
-            let alive = (0..pending.len()).filter(|w| pending[*w].standing != Standing::Ended);
+            let alive = (0..pending.len()).filter(|w| pending[*w].state != WorkerState::Ended);
             for w in alive {
                 priority.entry(w).or_insert_with(&mut draw);
             }

@@ -6,7 +6,7 @@ use super::programs::program;
 use super::sampling::run;
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::toy::{Instruction::*, Program};
-use coyote_strategies::{Event, Iteration, OpKind, Pick, Standing, Strategy, Summary, View, WorkerId};
+use coyote_strategies::{Event, Iteration, OpKind, Pick, Strategy, Summary, View, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 
 /// Programs of all kinds, one of many workers, and one of waits that end under fair strategies.
@@ -78,10 +78,10 @@ impl Places {
         let hashes = self.workers.iter().zip(view.workers).map(|((key, _, chosen), pending)| {
             let operation = pending.operation;
             let at = u64::from(operation.site) << 16 | (operation.kind as u64) << 8;
-            let place = match pending.standing {
-                Standing::Enabled => at,
-                Standing::Blocked => at | 1,
-                Standing::Ended => u64::MAX,
+            let place = match pending.state {
+                WorkerState::Enabled => at,
+                WorkerState::Blocked => at | 1,
+                WorkerState::Ended => u64::MAX,
             };
             mix(key ^ mix(place ^ mix(*chosen)))
         });
@@ -279,7 +279,7 @@ fn q_learning_chooses_as_its_plain_form() {
     agree(|| make("q-learning"), || Box::new(PlainQLearning::default()));
 }
 
-/// Says at every choice that standings have changed, so that they are looked at.
+/// Says at every choice that states have changed, so that they are looked at.
 struct Changing {
     inner: Box<dyn Strategy>,
     changes: u64,

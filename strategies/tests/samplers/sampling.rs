@@ -48,7 +48,7 @@ pub fn run(program: &Program, strategy: &mut dyn Strategy, iteration: Iteration)
     (status, schedule)
 }
 
-/// The dry run with this seed.
+/// The profiling run with this seed.
 pub fn profile(program: &Program, seed: u64) -> Profile {
     let mut profiler = Profiler::default();
     run(program, &mut profiler, Iteration { seed, index: 0 });

@@ -1,7 +1,7 @@
 //! Two workers send 50 messages each, and it is a bug if all of the second worker's come first.
 
 use super::sampling::{bugs, profile};
-use coyote_strategies::sample::pct::Fault;
+use coyote_strategies::sample::pct::Mutant;
 use coyote_strategies::toy::{Instruction::*, Program};
 use coyote_strategies::{Pct, RandomWalk, Strategy};
 
@@ -34,7 +34,7 @@ fn pct_finds_it_in_half_of_the_iterations() {
         let n = found(Pct::new(2));
         assert!(n > 150, "{n}");
         if yields {
-            assert_eq!(found(Pct::with_fault(1, Fault::YieldLowers)), 0);
+            assert_eq!(found(Pct::with_mutant(1, Mutant::YieldLowers)), 0);
         }
         assert_eq!(bugs(&program, &mut RandomWalk::default(), 1000), 0);
     }

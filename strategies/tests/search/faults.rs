@@ -57,8 +57,8 @@ impl System for Faulty {
             (status, _) => status,
         }
     }
-    fn cut_short(&self) -> bool {
-        self.fault != Fault::EndsIgnored && self.toy.cut_short()
+    fn ends_program(&self) -> bool {
+        self.fault != Fault::EndsIgnored && self.toy.ends_program()
     }
     fn view(&self) -> View<'_> {
         let view = self.toy.view();

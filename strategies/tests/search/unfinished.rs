@@ -21,8 +21,8 @@ impl System for Bounded {
             status => status,
         }
     }
-    fn cut_short(&self) -> bool {
-        self.toy.cut_short()
+    fn ends_program(&self) -> bool {
+        self.toy.ends_program()
     }
     fn view(&self) -> View<'_> {
         self.toy.view()

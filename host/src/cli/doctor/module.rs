@@ -5,7 +5,7 @@ use crate::cli::load;
 use crate::execution::{Settings, Test};
 use crate::libtest;
 use crate::machine::wasi;
-use crate::words::counted;
+use crate::plural::counted;
 use anyhow::{Context, Result};
 use coyote_instrumenter::{Options, SiteTable};
 use std::io::Read;

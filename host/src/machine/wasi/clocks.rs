@@ -33,8 +33,8 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     const TIME: &str = "clock_time_get";
     linker.func_wrap(MODULE, TIME, |mut guest: Guest, clock: i32, _precision: i64, out: i32| {
         let Some(base) = base_ns(clock as u32) else { return Ok(Errno::INVAL.into()) };
-        on_memory(&mut guest, TIME, |memory, conductor, _| {
-            let now = conductor.running.map_or(0, |w| conductor.runtime.read_clock_ns(w));
+        on_memory(&mut guest, TIME, |memory, scheduler, _| {
+            let now = scheduler.running.map_or(0, |w| scheduler.runtime.read_clock_ns(w));
             memory.write(aligned(out as u32, 8)?, &base.saturating_add(now).to_le_bytes())?;
             Ok(0)
         })

@@ -1,10 +1,10 @@
 //! Calls on descriptors and paths: from guest memory to plain data, and the answer back.
 
 use super::directories::Asked;
-use super::{Fault, Guest, MODULE, aligned, on_memory};
-use crate::machine::conductor::Answer as Go;
+use super::{BadAddress, Guest, MODULE, aligned, on_memory};
 use crate::machine::guest_memory::GuestMemory;
 use crate::machine::host::{Host, Stopped};
+use crate::machine::scheduler::PointResult;
 use crate::outcome::Outcome;
 use crate::runtime::files::{Answer, Call, Errno, Served};
 use coyote_abi::Type;
@@ -54,13 +54,13 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
         Err(error) => return Ok(error.0),
     };
     let host = guest.data_mut();
-    let running = host.conductor.running;
-    let answer = match host.conductor.runtime.file_call(running, &call) {
+    let running = host.scheduler.running;
+    let answer = match host.scheduler.runtime.file_call(running, &call) {
         Served::Here(answer) => answer,
         Served::ByHost(question) => match host.directories.ask(&question)? {
-            Asked::Answered(answer) => host.conductor.runtime.host_answered(&call, answer),
+            Asked::Answered(answer) => host.scheduler.runtime.host_answered(&call, answer),
             Asked::Diverged => {
-                host.conductor.outcome.get_or_insert(Outcome::Abandoned);
+                host.scheduler.outcome.get_or_insert(Outcome::Abandoned);
                 return Err(Stopped.into());
             }
         },
@@ -74,7 +74,7 @@ fn prepare(
     memory: &mut GuestMemory,
     function: &'static FileCall,
     arguments: &[Val],
-) -> Result<Result<(Call, Targets), Errno>, Fault> {
+) -> Result<Result<(Call, Targets), Errno>, BadAddress> {
     let mut call = Call { function, numbers: Vec::new(), inputs: Vec::new(), room: 0 };
     let mut targets = Targets::default();
     let mut arguments = arguments.iter();
@@ -137,7 +137,7 @@ fn prepare(
     Ok(Ok((call, targets)))
 }
 
-fn deliver(memory: &mut GuestMemory, answer: &Answer, targets: &Targets) -> Result<(), Fault> {
+fn deliver(memory: &mut GuestMemory, answer: &Answer, targets: &Targets) -> Result<(), BadAddress> {
     let mut rest = &answer.data[..];
     for (address, length) in &targets.buffers {
         let (part, after) = rest.split_at(rest.len().min(*length as usize));
@@ -155,7 +155,7 @@ impl Host {
     fn call_point(&mut self, site: u32, object: u32) -> i32 {
         let operation = self.operation(site, object.into());
         let stream =
-            operation.kind == coyote_abi::OpKind::File && self.conductor.runtime.files.is_stream(object);
-        i32::from(!stream && self.conductor.access(operation) == Go::Unwind)
+            operation.kind == coyote_abi::OpKind::File && self.scheduler.runtime.files.is_stream(object);
+        i32::from(!stream && self.scheduler.access(operation) == PointResult::Unwind)
     }
 }

@@ -22,9 +22,9 @@ mod random;
 mod sockets;
 mod strings;
 
-use super::conductor::Conductor;
 use super::guest_memory::{GuestMemory, OutOfBounds};
 use super::host::{Host, World, with_memory};
+use super::scheduler::Scheduler;
 use crate::evidence::{Evidence, Trap};
 use crate::outcome::BugKind;
 use coyote_abi::file;
@@ -37,14 +37,14 @@ type Guest<'a> = Caller<'a, Host>;
 
 /// An address that a guest must not pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+enum BadAddress {
     OutOfBounds,
     Misaligned,
 }
 
-impl From<OutOfBounds> for Fault {
-    fn from(OutOfBounds: OutOfBounds) -> Fault {
-        Fault::OutOfBounds
+impl From<OutOfBounds> for BadAddress {
+    fn from(OutOfBounds: OutOfBounds) -> BadAddress {
+        BadAddress::OutOfBounds
     }
 }
 
@@ -88,18 +88,18 @@ pub fn knows(name: &str) -> bool {
 fn on_memory<R>(
     guest: &mut Guest,
     name: &str,
-    function: impl FnOnce(&mut GuestMemory, &mut Conductor, &World) -> Result<R, Fault>,
+    function: impl FnOnce(&mut GuestMemory, &mut Scheduler, &World) -> Result<R, BadAddress>,
 ) -> Result<R> {
     with_memory(guest, function).map_err(|fault| {
         let trap = match fault {
-            Fault::OutOfBounds => Trap::WasiOutside(name.into()),
-            Fault::Misaligned => Trap::WasiMisaligned(name.into()),
+            BadAddress::OutOfBounds => Trap::WasiOutside(name.into()),
+            BadAddress::Misaligned => Trap::WasiMisaligned(name.into()),
         };
         guest.data_mut().stop(BugKind::Trap, Evidence::Trap(trap)).into()
     })
 }
 
 /// The address, if it is aligned.
-fn aligned(address: u32, align: u32) -> Result<u32, Fault> {
-    if address.is_multiple_of(align) { Ok(address) } else { Err(Fault::Misaligned) }
+fn aligned(address: u32, align: u32) -> Result<u32, BadAddress> {
+    if address.is_multiple_of(align) { Ok(address) } else { Err(BadAddress::Misaligned) }
 }

@@ -1,10 +1,10 @@
 //! `poll_oneoff`: sleeps until the first of its clocks; a descriptor is ready at once.
 
 use super::clocks::base_ns;
-use super::{Fault, Guest, aligned, on_memory};
-use crate::machine::conductor::Conductor;
+use super::{BadAddress, Guest, aligned, on_memory};
 use crate::machine::guest_memory::GuestMemory;
 use crate::machine::host::{Host, announce};
+use crate::machine::scheduler::Scheduler;
 use crate::runtime::files::{Call, Errno, Served};
 use crate::runtime::{Request, Runtime};
 use coyote_abi::{file, rt};
@@ -27,8 +27,8 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         rt::WASI_POLL_ONEOFF,
         |mut guest: Guest, subscriptions: i32, events: i32, count: i32, stored: i32, site: i32| {
             let (from, to) = (subscriptions as u32, events as u32);
-            let polled = on_memory(&mut guest, "poll_oneoff", |memory, conductor, _| {
-                poll(memory, conductor, from, to, count as u32, stored as u32)
+            let polled = on_memory(&mut guest, "poll_oneoff", |memory, scheduler, _| {
+                poll(memory, scheduler, from, to, count as u32, stored as u32)
             })?;
             Ok(match polled {
                 Err(error) => (error.into(), 0),
@@ -52,17 +52,17 @@ struct Wait {
 /// which is blocked meanwhile.
 fn poll(
     memory: &mut GuestMemory,
-    conductor: &mut Conductor,
+    scheduler: &mut Scheduler,
     subscriptions: u32,
     events: u32,
     count: u32,
     stored: u32,
-) -> Result<Result<u64, Errno>, Fault> {
+) -> Result<Result<u64, Errno>, BadAddress> {
     if count == 0 {
         return Ok(Err(Errno::INVAL));
     }
     let (subscriptions, events) = (aligned(subscriptions, 8)?, aligned(events, 8)?);
-    let bytes = |size: u32| count.checked_mul(size).ok_or(Fault::OutOfBounds);
+    let bytes = |size: u32| count.checked_mul(size).ok_or(BadAddress::OutOfBounds);
     memory.check(subscriptions, bytes(SUBSCRIPTION_BYTES)?)?;
     memory.check(events, bytes(EVENT_BYTES)?)?;
     memory.check(aligned(stored, 4)?, 4)?;
@@ -70,7 +70,7 @@ fn poll(
     for i in 0..count {
         let bytes = memory.read(subscriptions + i * SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES)?;
         let bytes: [u8; SUBSCRIPTION_BYTES as usize] = bytes.try_into().expect("as many as were read");
-        match wait(&mut conductor.runtime, &bytes) {
+        match wait(&mut scheduler.runtime, &bytes) {
             Ok(wait) => waits.push(wait),
             Err(error) => return Ok(Err(error)),
         }

@@ -10,12 +10,12 @@ const BEFORE: u64 = 0x9e37_79b9_7f4a_7c15;
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     const NAME: &str = "random_get";
     linker.func_wrap(MODULE, NAME, |mut guest: Guest, out: i32, length: i32| {
-        on_memory(&mut guest, NAME, |memory, conductor, _| {
+        on_memory(&mut guest, NAME, |memory, scheduler, _| {
             memory.check(out as u32, length as u32)?;
             let mut left = length as u32 as usize;
             let mut at = out as u32;
             while left > 0 {
-                let word = conductor.running.map_or(BEFORE, |w| conductor.runtime.random(w)).to_le_bytes();
+                let word = scheduler.running.map_or(BEFORE, |w| scheduler.runtime.random(w)).to_le_bytes();
                 let part = &word[..left.min(8)];
                 memory.write(at, part)?;
                 at += part.len() as u32;

@@ -1,11 +1,11 @@
 //! A bug for reading: verdict, parties with their stacks, last switches, output, trace and how to replay it.
 
 use super::log;
+use crate::plural::amount;
 use crate::report::frames;
 use crate::report::model::{BlockCall, BugReport, TestReport};
 use crate::runtime::Stream;
 use crate::trace::Decision;
-use crate::words::amount;
 use std::fmt::Write;
 
 /// How much of the switches and of the output is shown; the log has all of it.

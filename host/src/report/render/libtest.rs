@@ -3,9 +3,9 @@
 
 use super::{RenderOptions, Renderer, bug, headline, not_run};
 use crate::exit::Exit;
+use crate::plural::counted;
 use crate::report::model::{IgnoredTest, RunHeader, RunReport, TestReport};
 use crate::verdict::Verdict;
-use crate::words::counted;
 use std::io::{self, Write};
 
 /// See the module's documentation.

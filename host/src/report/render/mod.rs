@@ -16,7 +16,7 @@ pub mod log;
 pub mod text;
 
 use super::model::{IgnoredTest, RunHeader, RunReport, TestReport};
-use crate::words::counted;
+use crate::plural::counted;
 use std::io::{self, Write};
 
 /// Reports a run while it goes on. The methods are called in the order in which they stand here, those about a test

@@ -3,10 +3,10 @@
 
 use super::{RenderOptions, Renderer, bug, headline, not_run};
 use crate::exit::Exit;
+use crate::plural::counted;
 use crate::report::model::{RunHeader, RunReport, TestReport};
 use crate::results::SearchSummary;
 use crate::statistics::Statistics;
-use crate::words::counted;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 /// A block in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Live {
+pub struct LiveBlock {
     pub address: u32,
     /// As many as the guest asked for.
     pub bytes: u32,
@@ -22,7 +22,7 @@ pub struct Live {
     pub allocated: u32,
 }
 
-impl Live {
+impl LiveBlock {
     fn end(self) -> u32 {
         self.address.saturating_add(self.bytes)
     }
@@ -34,7 +34,7 @@ pub struct Freed {
     start: u32,
     /// Exclusive.
     end: u32,
-    pub block: Live,
+    pub block: LiveBlock,
     /// The event that freed it.
     pub freed: u32,
 }
@@ -48,11 +48,11 @@ impl Freed {
 
 /// What is wrong with an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum HeapError {
     /// The memory was freed.
     Freed(Freed),
     /// It lies behind the end of a block.
-    Beyond(Live),
+    Beyond(LiveBlock),
 }
 
 const GRANULE_BITS: u32 = 3;
@@ -68,7 +68,7 @@ const FREED: u8 = 0xff;
 struct Page {
     shadow: [u8; GRANULES],
     /// Both ascending, by where they begin.
-    live: Vec<Live>,
+    live: Vec<LiveBlock>,
     freed: Vec<Freed>,
 }
 
@@ -146,7 +146,7 @@ impl Blocks {
 
     /// What is wrong with an access. Reads that are aligned to their size may reach beyond a block that
     /// they begin or end in: that is how C libraries look for the end of a string, word by word.
-    pub fn wrong(&self, address: u32, bytes: u32, write: bool) -> Option<Wrong> {
+    pub fn wrong(&self, address: u32, bytes: u32, write: bool) -> Option<HeapError> {
         let end = address.saturating_add(bytes);
         let granules = address / GRANULE..end.div_ceil(GRANULE);
         let word = !write && matches!(bytes, 2 | 4 | 8 | 16) && address.is_multiple_of(bytes);
@@ -158,10 +158,10 @@ impl Blocks {
             let start = granule * GRANULE;
             let (from, to) = (address.max(start), end.min(start.saturating_add(GRANULE)));
             let found = match self.state(granule) {
-                FREED => self.freed_in(from, to).map(Wrong::Freed),
-                GAP => self.ending_at(start).map(Wrong::Beyond),
+                FREED => self.freed_in(from, to).map(HeapError::Freed),
+                GAP => self.ending_at(start).map(HeapError::Beyond),
                 valid if to <= start + u32::from(valid) => None,
-                valid => self.ending_at(start + u32::from(valid)).map(Wrong::Beyond),
+                valid => self.ending_at(start + u32::from(valid)).map(HeapError::Beyond),
             };
             if found.is_some() {
                 return found;
@@ -183,13 +183,13 @@ impl Blocks {
     }
 
     /// The block in use that begins here.
-    pub fn at(&self, address: u32) -> Option<Live> {
+    pub fn at(&self, address: u32) -> Option<LiveBlock> {
         let page = self.page(address)?;
         page.live.binary_search_by_key(&address, |l| l.address).ok().map(|i| page.live[i])
     }
 
     /// The block in use in whose middle an address lies.
-    pub fn around(&self, address: u32) -> Option<Live> {
+    pub fn around(&self, address: u32) -> Option<LiveBlock> {
         self.last_before(address, |p| &p.live, |l| l.address).filter(|live| address < live.end())
     }
 
@@ -210,7 +210,7 @@ impl Blocks {
     }
 
     /// The blocks in use, ascending.
-    pub fn live(&self) -> impl Iterator<Item = Live> + '_ {
+    pub fn live(&self) -> impl Iterator<Item = LiveBlock> + '_ {
         self.pages.iter().flatten().flat_map(|page| page.live.iter().copied())
     }
 
@@ -220,7 +220,7 @@ impl Blocks {
     }
 
     /// A block is handed out. What it covers is nobody else's any more, whatever was known of it.
-    pub fn allocate(&mut self, block: Live) {
+    pub fn allocate(&mut self, block: LiveBlock) {
         let (address, end) = (block.address, block.end());
         for page in self.pages_of(address, end) {
             let stale: Vec<u32> = match &self.pages[page] {
@@ -251,7 +251,7 @@ impl Blocks {
     }
 
     /// The block at this address is freed by an event.
-    pub fn free(&mut self, address: u32, freed: u32) -> Option<Live> {
+    pub fn free(&mut self, address: u32, freed: u32) -> Option<LiveBlock> {
         let end = self.painted_end(self.at(address)?);
         let block = self.remove_live(address)?;
         if end > address {
@@ -269,7 +269,7 @@ impl Blocks {
         if end > block.end() {
             self.paint(block.end() / GRANULE, end.div_ceil(GRANULE), FINE);
         }
-        self.allocate(Live { bytes, ..block });
+        self.allocate(LiveBlock { bytes, ..block });
     }
 
     fn page(&self, address: u32) -> Option<&Page> {
@@ -343,7 +343,7 @@ impl Blocks {
     }
 
     /// The block in use that ends here.
-    fn ending_at(&self, end: u32) -> Option<Live> {
+    fn ending_at(&self, end: u32) -> Option<LiveBlock> {
         self.last_before(end, |p| &p.live, |l| l.address).filter(|live| live.end() == end).or_else(|| {
             let before = end.checked_sub(1)?;
             self.last_before(before, |p| &p.live, |l| l.address).filter(|live| live.end() == end)
@@ -357,7 +357,7 @@ impl Blocks {
         if !address.is_multiple_of(GRANULE) {
             return end;
         }
-        let follows = |live: &Live| (end..gap_end).contains(&live.address) && live.address != address;
+        let follows = |live: &LiveBlock| (end..gap_end).contains(&live.address) && live.address != address;
         // All of the gap lies in one granule.
         let taken = self.page(end).is_some_and(|page| {
             let next = page.live.partition_point(|live| live.address < end);
@@ -367,7 +367,7 @@ impl Blocks {
     }
 
     /// Where a block's gap ends, unless another block was put there since.
-    fn painted_end(&self, block: Live) -> u32 {
+    fn painted_end(&self, block: LiveBlock) -> u32 {
         let end = block.end();
         let valid = (end % GRANULE) as u8;
         let taken = valid == 0 && end != block.address && self.at(end).is_some();
@@ -379,7 +379,7 @@ impl Blocks {
         }
     }
 
-    fn remove_live(&mut self, address: u32) -> Option<Live> {
+    fn remove_live(&mut self, address: u32) -> Option<LiveBlock> {
         let page = self.page_mut(address);
         let at = page.live.binary_search_by_key(&address, |l| l.address).ok()?;
         let block = page.live.remove(at);

@@ -5,16 +5,22 @@
 //! unless its address is kept in another form; and something lost may go unnoticed because a number looks
 //! like its address.
 
-use super::{Heap, Live};
+use super::{Heap, LiveBlock};
 use std::ops::Range;
 
 impl Heap {
     /// Blocks allocated since the start that nothing points to: neither a word of memory outside of blocks,
     /// nor of `roots`, nor of a block that something points to. Ranges in `dead` hold nothing; blocks that
     /// hold an address of `stacks` are never lost. In the order in which they were allocated.
-    pub fn leaks(&self, memory: &[u8], dead: &[Range<usize>], roots: &[&[u8]], stacks: &[u32]) -> Vec<Live> {
-        let blocks: Vec<Live> = self.blocks.live().collect();
-        let kept = |block: &Live| {
+    pub fn leaks(
+        &self,
+        memory: &[u8],
+        dead: &[Range<usize>],
+        roots: &[&[u8]],
+        stacks: &[u32],
+    ) -> Vec<LiveBlock> {
+        let blocks: Vec<LiveBlock> = self.blocks.live().collect();
+        let kept = |block: &LiveBlock| {
             block.allocated < self.start || stacks.iter().any(|low| range(block).contains(&(*low as usize)))
         };
         if !self.watching || blocks.iter().all(kept) {
@@ -37,20 +43,20 @@ impl Heap {
         while let Some(block) = marks.queue.pop() {
             marks.scan(memory, range(&blocks[block]), dead);
         }
-        let mut lost: Vec<Live> =
+        let mut lost: Vec<LiveBlock> =
             blocks.iter().zip(&marks.reached).filter(|(_, reached)| !**reached).map(|(b, _)| *b).collect();
         lost.sort_by_key(|block| block.allocated);
         lost
     }
 }
 
-fn range(block: &Live) -> Range<usize> {
+fn range(block: &LiveBlock) -> Range<usize> {
     block.address as usize..block.address as usize + block.bytes as usize
 }
 
 struct Marks<'a> {
     /// In the order of their addresses.
-    blocks: &'a [Live],
+    blocks: &'a [LiveBlock],
     reached: Vec<bool>,
     /// Blocks that are reached and not looked into.
     queue: Vec<usize>,

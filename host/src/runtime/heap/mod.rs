@@ -16,7 +16,7 @@ mod tests;
 
 use crate::outcome::BugKind;
 use blocks::Blocks;
-pub use blocks::{Freed, Live, Wrong};
+pub use blocks::{Freed, HeapError, LiveBlock};
 use coyote_abi::rt::ALLOCATOR_UNKNOWN;
 use coyote_strategies::WorkerId;
 use xxhash_rust::xxh3::xxh3_64;
@@ -56,7 +56,7 @@ impl Change {
 
 /// The block that an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blame {
+pub struct BlockRef {
     pub kind: BugKind,
     pub address: u32,
     pub bytes: u32,
@@ -109,7 +109,7 @@ impl Heap {
     }
 
     /// What is wrong with an access.
-    pub fn wrong(&self, address: u32, bytes: u32, write: bool) -> Option<Wrong> {
+    pub fn wrong(&self, address: u32, bytes: u32, write: bool) -> Option<HeapError> {
         let looks = self.watching && bytes > 0;
         if looks { self.blocks.wrong(address, bytes, write) } else { None }
     }
@@ -120,7 +120,7 @@ impl Heap {
     }
 
     /// The block in use that holds an address.
-    pub fn block_around(&self, address: u32) -> Option<Live> {
+    pub fn block_around(&self, address: u32) -> Option<LiveBlock> {
         self.blocks.around(address)
     }
 
@@ -146,7 +146,7 @@ impl Heap {
     }
 
     /// A worker enters an allocator, to give the block `old` back unless it is 0. What is wrong with that.
-    pub fn enter(&mut self, worker: WorkerId, old: u32) -> Option<Blame> {
+    pub fn enter(&mut self, worker: WorkerId, old: u32) -> Option<BlockRef> {
         if self.depths.len() <= worker.index() {
             self.depths.resize(worker.index() + 1, 0);
         }
@@ -157,9 +157,9 @@ impl Heap {
         }
         if let Some(freed) = self.blocks.freed_at(old) {
             let kind = if freed.block.address == old { BugKind::DoubleFree } else { BugKind::InvalidFree };
-            return Some(Blame::new(kind, freed.block, Some(freed.freed)));
+            return Some(BlockRef::new(kind, freed.block, Some(freed.freed)));
         }
-        self.blocks.around(old).map(|block| Blame::new(BugKind::InvalidFree, block, None))
+        self.blocks.around(old).map(|block| BlockRef::new(BugKind::InvalidFree, block, None))
     }
 
     /// The worker leaves an allocator, which took back the block `old` and handed out `new` of so many
@@ -188,24 +188,24 @@ impl Heap {
         if new != 0 {
             change.new = Some((new, bytes));
             if self.blocks.at(new).is_none() || old != new {
-                self.blocks.allocate(Live { address: new, bytes, allocated: event });
+                self.blocks.allocate(LiveBlock { address: new, bytes, allocated: event });
             }
         }
         Some(change)
     }
 }
 
-impl Blame {
-    pub fn new(kind: BugKind, block: Live, freed: Option<u32>) -> Blame {
-        Blame { kind, address: block.address, bytes: block.bytes, allocated: block.allocated, freed }
+impl BlockRef {
+    pub fn new(kind: BugKind, block: LiveBlock, freed: Option<u32>) -> BlockRef {
+        BlockRef { kind, address: block.address, bytes: block.bytes, allocated: block.allocated, freed }
     }
 }
 
-impl Wrong {
-    pub fn blame(self) -> Blame {
+impl HeapError {
+    pub fn blame(self) -> BlockRef {
         match self {
-            Wrong::Freed(freed) => Blame::new(BugKind::UseAfterFree, freed.block, Some(freed.freed)),
-            Wrong::Beyond(block) => Blame::new(BugKind::HeapOverflow, block, None),
+            HeapError::Freed(freed) => BlockRef::new(BugKind::UseAfterFree, freed.block, Some(freed.freed)),
+            HeapError::Beyond(block) => BlockRef::new(BugKind::HeapOverflow, block, None),
         }
     }
 }

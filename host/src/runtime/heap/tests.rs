@@ -1,7 +1,7 @@
 //! Blocks against a naive model: what is known of every byte.
 
-use super::blocks::{Blocks, Live, Wrong};
-use super::{Blame, Heap};
+use super::blocks::{Blocks, HeapError, LiveBlock};
+use super::{BlockRef, Heap};
 use crate::outcome::BugKind;
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::{Iteration, WorkerId};
@@ -10,7 +10,7 @@ use coyote_strategies::{Iteration, WorkerId};
 enum Byte {
     Unknown,
     /// Of the block that begins there.
-    Live(u32),
+    LiveBlock(u32),
     /// Behind the block that begins there.
     Gap(u32),
     Freed,
@@ -53,14 +53,14 @@ impl Model {
         if address.is_multiple_of(8) && !follows {
             self.set(end..gap_end, Byte::Gap(address));
         }
-        self.set(address..end, Byte::Live(address));
+        self.set(address..end, Byte::LiveBlock(address));
         self.blocks.push((address, bytes));
     }
 
     fn forget(&mut self, address: u32, bytes: Byte, gap: Byte) {
         for byte in &mut self.bytes {
             match *byte {
-                Byte::Live(of) if of == address => *byte = bytes,
+                Byte::LiveBlock(of) if of == address => *byte = bytes,
                 Byte::Gap(of) if of == address => *byte = gap,
                 _ => {}
             }
@@ -81,7 +81,7 @@ impl Model {
     fn fits(&self, address: u32, bytes: u32) -> bool {
         let range = address as usize..(address + bytes.max(1)) as usize;
         let taken = self.blocks.iter().any(|(start, _)| (address..address + bytes.max(1)).contains(start));
-        !taken && self.bytes[range].iter().all(|byte| !matches!(byte, Byte::Live(_)))
+        !taken && self.bytes[range].iter().all(|byte| !matches!(byte, Byte::LiveBlock(_)))
     }
 
     fn is_wrong(&self, address: u32, bytes: u32, write: bool) -> bool {
@@ -104,7 +104,7 @@ fn change(rng: &mut ChoiceRng, model: &mut Model, blocks: &mut Blocks, event: u3
             let address = rng.below(u64::from((SIZE - 40) / step)) as u32 * step;
             if model.fits(address, bytes) {
                 model.allocate(address, bytes);
-                blocks.allocate(Live { address: BASE + address, bytes, allocated: event });
+                blocks.allocate(LiveBlock { address: BASE + address, bytes, allocated: event });
             }
         }
         3 => {
@@ -119,7 +119,7 @@ fn change(rng: &mut ChoiceRng, model: &mut Model, blocks: &mut Blocks, event: u3
                 let bytes = rng.below(28) as u32;
                 let grown = bytes.saturating_sub(old);
                 let others = &model.bytes[(address + old) as usize..(address + old + grown) as usize];
-                if !others.iter().any(|byte| matches!(byte, Byte::Live(_)))
+                if !others.iter().any(|byte| matches!(byte, Byte::LiveBlock(_)))
                     && !model.blocks.iter().any(|(b, _)| (address + 1..address + bytes).contains(b))
                 {
                     model.resize(address, bytes);
@@ -141,10 +141,10 @@ fn difference(rng: &mut ChoiceRng, model: &Model, blocks: &Blocks) -> Option<Str
         let clean = blocks.clean((BASE + address).into(), bytes);
         let same = wrong.is_some() == expected && !(clean && expected);
         let right = wrong.is_none_or(|wrong| match wrong {
-            Wrong::Freed(freed) => {
+            HeapError::Freed(freed) => {
                 freed.range().any(|at| (BASE + address..BASE + address + bytes).contains(&at))
             }
-            Wrong::Beyond(block) => model.blocks.contains(&(block.address - BASE, block.bytes)),
+            HeapError::Beyond(block) => model.blocks.contains(&(block.address - BASE, block.bytes)),
         });
         (!same || !right).then(|| {
             format!("{bytes} bytes at {address}, write {write}: {wrong:?} (clean: {clean}), not {expected}")
@@ -189,7 +189,7 @@ fn a_wrong_model_differs() {
 
 #[test]
 fn equal_heaps_have_equal_digests() {
-    let block = |address, bytes, allocated| Live { address, bytes, allocated };
+    let block = |address, bytes, allocated| LiveBlock { address, bytes, allocated };
     let (mut a, mut b) = (Blocks::default(), Blocks::default());
     a.allocate(block(0x100, 16, 0));
     a.allocate(block(0x120, 8, 1));
@@ -207,24 +207,24 @@ fn equal_heaps_have_equal_digests() {
 #[test]
 fn large_blocks_cross_pages() {
     let mut blocks = Blocks::default();
-    blocks.allocate(Live { address: 0x1000, bytes: 1 << 20, allocated: 0 });
+    blocks.allocate(LiveBlock { address: 0x1000, bytes: 1 << 20, allocated: 0 });
     assert!(blocks.clean(0x1000, 1 << 20));
     blocks.free(0x1000, 1);
     for at in [0x1000, 0x8_0000, 0x10_0fff] {
-        assert!(matches!(blocks.wrong(at, 1, true), Some(Wrong::Freed(_))), "{at:#x}");
+        assert!(matches!(blocks.wrong(at, 1, true), Some(HeapError::Freed(_))), "{at:#x}");
     }
-    blocks.allocate(Live { address: 0x8_0000, bytes: 100, allocated: 2 });
+    blocks.allocate(LiveBlock { address: 0x8_0000, bytes: 100, allocated: 2 });
     assert_eq!(blocks.wrong(0x8_0000, 100, true), None);
-    assert!(matches!(blocks.wrong(0x8_0064, 1, true), Some(Wrong::Beyond(_))));
-    assert!(matches!(blocks.wrong(0x8_0068, 1, true), Some(Wrong::Freed(_))));
-    blocks.allocate(Live { address: 0x1000, bytes: 1 << 20, allocated: 3 });
+    assert!(matches!(blocks.wrong(0x8_0064, 1, true), Some(HeapError::Beyond(_))));
+    assert!(matches!(blocks.wrong(0x8_0068, 1, true), Some(HeapError::Freed(_))));
+    blocks.allocate(LiveBlock { address: 0x1000, bytes: 1 << 20, allocated: 3 });
     assert!(blocks.clean(0x1000, 1 << 20));
     assert_eq!(blocks.live().count(), 1);
 }
 
 const WORKER: WorkerId = WorkerId(0);
 
-fn call(heap: &mut Heap, old: u32, new: u32, bytes: u32) -> Option<Blame> {
+fn call(heap: &mut Heap, old: u32, new: u32, bytes: u32) -> Option<BlockRef> {
     let blame = heap.enter(WORKER, old);
     heap.exit(WORKER, (old, new, bytes));
     blame
@@ -234,7 +234,7 @@ fn call(heap: &mut Heap, old: u32, new: u32, bytes: u32) -> Option<Blame> {
 fn what_comes_back_must_have_been_handed_out() {
     let mut heap = Heap::new(true);
     assert_eq!(call(&mut heap, 0, 0x100, 24), None);
-    let kind = |blame: Option<Blame>| blame.map(|b| (b.kind, b.allocated, b.freed));
+    let kind = |blame: Option<BlockRef>| blame.map(|b| (b.kind, b.allocated, b.freed));
     assert_eq!(kind(heap.enter(WORKER, 0x108)), Some((BugKind::InvalidFree, 0, None)));
     heap.exit(WORKER, (0, 0, 0));
     assert_eq!(call(&mut heap, 0x100, 0, 0), None);

@@ -6,7 +6,7 @@ use super::comparison::{compare_reduced, difference};
 use super::generate::*;
 use super::program::{Action::*, Program};
 use coyote_wasm::execution::Settings;
-use coyote_wasm::runtime::{Faults, Planted};
+use coyote_wasm::runtime::{Faults, Mutant};
 use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
 use std::collections::BTreeSet;
@@ -25,8 +25,8 @@ fn check(pool: Pool, programs: u64, faults: Faults) {
     assert!(enough, "{ends} ends of {programs} programs, {outcomes:?}");
 }
 
-const NONE: Faults = Faults { spurious_wakeups: 0, failing_try_locks: 0, planted: None };
-const BOTH: Faults = Faults { spurious_wakeups: 2, failing_try_locks: 1, planted: None };
+const NONE: Faults = Faults { spurious_wakeups: 0, failing_try_locks: 0, mutant: None };
+const BOTH: Faults = Faults { spurious_wakeups: 2, failing_try_locks: 1, mutant: None };
 
 #[test]
 fn normal_mutexes() {
@@ -104,22 +104,22 @@ fn planted_faults_are_found() {
         (0..60).map(program).collect()
     };
     let cases = [
-        (Planted::OnlyOneWaiterIsEnabled, NONE, vec![two_wait]),
-        (Planted::NestedLocksAreNotCounted, NONE, of(RECURSIVE)),
-        (Planted::ReaderBesideWriter, NONE, of(RWLOCKS)),
-        (Planted::TimedOutTakes, NONE, of(SEMAPHORES)),
-        (Planted::PostWakesNobody, NONE, of(SEMAPHORES)),
-        (Planted::SerialTwice, NONE, of(BARRIERS)),
-        (Planted::SignalIsLost, NONE, vec![one_is_woken]),
-        (Planted::NeverSpurious, BOTH, of(CONDVARS)),
-        (Planted::DestroyedUnseen, NONE, of(CONDVARS)),
+        (Mutant::OnlyOneWaiterIsEnabled, NONE, vec![two_wait]),
+        (Mutant::NestedLocksAreNotCounted, NONE, of(RECURSIVE)),
+        (Mutant::ReaderBesideWriter, NONE, of(RWLOCKS)),
+        (Mutant::TimedOutTakes, NONE, of(SEMAPHORES)),
+        (Mutant::PostWakesNobody, NONE, of(SEMAPHORES)),
+        (Mutant::SerialTwice, NONE, of(BARRIERS)),
+        (Mutant::SignalIsLost, NONE, vec![one_is_woken]),
+        (Mutant::NeverSpurious, BOTH, of(CONDVARS)),
+        (Mutant::DestroyedUnseen, NONE, of(CONDVARS)),
     ];
-    for (planted, faults, programs) in cases {
+    for (mutant, faults, programs) in cases {
         let right = Settings { faults, ..guest::settings() };
-        let wrong = Settings { faults: Faults { planted: Some(planted), ..faults }, ..guest::settings() };
+        let wrong = Settings { faults: Faults { mutant: Some(mutant), ..faults }, ..guest::settings() };
         let noticed = programs.iter().find(|program| difference(program, &wrong).is_err());
-        let Some(program) = noticed else { panic!("{planted:?} is not noticed") };
-        assert!(difference(program, &right).is_ok(), "{planted:?}: {program:?}");
+        let Some(program) = noticed else { panic!("{mutant:?} is not noticed") };
+        assert!(difference(program, &right).is_ok(), "{mutant:?}: {program:?}");
     }
 }
 

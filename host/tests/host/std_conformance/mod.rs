@@ -9,7 +9,7 @@
 //! - [`model`]: workers and time; [`objects`]: what they share; [`calls`], [`locks`], [`channels`]: what calls do.
 //! - [`comparison`]: of the sets.
 //! - [`generate`], [`generated`]: random programs.
-//! - [`planted`]: faults that must be noticed.
+//! - [`mutants`]: faults that must be noticed.
 //!
 //! Here: programs by hand, with the number of their ends. All states of those with two workers are explored.
 //! Those with three have too many; of them, random schedules must come to all ends of the model, and to no
@@ -28,8 +28,8 @@ mod generate;
 mod generated;
 mod locks;
 mod model;
+mod mutants;
 mod objects;
-mod planted;
 mod program;
 
 use action::Action::{self, *};

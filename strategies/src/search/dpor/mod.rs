@@ -41,7 +41,7 @@ use super::clocks::Clocks;
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
 use crate::system::{Access, Decision, Status, System, decide};
-use crate::{Operation, Pending, Pick, Standing};
+use crate::{Operation, Pending, Pick, WorkerState};
 use changed::Changed;
 use races::Scratch;
 use sleep::{Sleep, has, value};
@@ -174,7 +174,7 @@ impl<S: System> Dpor<S> {
     fn execute(&mut self, system: &mut S, decision: Decision) -> Option<Advance> {
         self.path.truncate(self.nodes.len() - 1);
         if let Decision::Pick(Pick::Timeout(worker)) = decision
-            && system.view().workers[worker.index()].standing == Standing::Blocked
+            && system.view().workers[worker.index()].state == WorkerState::Blocked
             && !self.replaying
         {
             // It might have had its lock in time.
@@ -195,7 +195,7 @@ impl<S: System> Dpor<S> {
         }
         let depth = self.nodes.last().expect("as before").origin;
         let Decision::Pick(pick) = self.path[depth] else { unreachable!("a step begins with a pick") };
-        let last = status.is_final() && system.cut_short();
+        let last = status.is_final() && system.ends_program();
         self.complete(system, pick, depth, last);
         if !status.is_final() {
             self.push_picks(system, Some(pick));
@@ -287,7 +287,7 @@ impl<S: System> Dpor<S> {
         }
         self.partial = None;
         let run = self.run();
-        let able = |p: &Pending| p.standing == Standing::Enabled;
+        let able = |p: &Pending| p.state == WorkerState::Enabled;
         let restricted = view.enabled.len() == 1 && view.workers.iter().filter(|p| able(p)).count() > 1;
         self.push(Node {
             run,

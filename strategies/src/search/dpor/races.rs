@@ -6,7 +6,7 @@ use super::{Dpor, Node, State};
 use crate::search::clocks::process;
 use crate::search::dependence::signature;
 use crate::system::{Access, Class, Decision, Effect, System};
-use crate::view::Standing;
+use crate::view::WorkerState;
 use crate::{Pick, WorkerId};
 use std::ops::Range;
 
@@ -45,9 +45,9 @@ impl<S: System> Dpor<S> {
         let timeout = system.view().timeout.filter(|_| cut_off).map(Pick::Timeout);
         let workers = (0..system.view().workers.len() as u32).map(|worker| Pick::Step(WorkerId(worker)));
         for pick in workers.chain(timeout) {
-            let standing = system.view().workers[pick.worker().index()].standing;
-            let possible = matches!(pick, Pick::Timeout(_)) || standing == Standing::Enabled;
-            if standing != Standing::Ended && (cut_off || !possible) {
+            let state = system.view().workers[pick.worker().index()].state;
+            let possible = matches!(pick, Pick::Timeout(_)) || state == WorkerState::Enabled;
+            if state != WorkerState::Ended && (cut_off || !possible) {
                 self.find_races_of(system, pick, possible);
             }
         }
@@ -255,7 +255,7 @@ impl<S: System> Dpor<S> {
             let gone = match choice.pick {
                 Pick::Timeout(worker) => view.timeout != Some(worker),
                 Pick::Step(worker) => {
-                    pick == Pick::Timeout(worker) || view.workers[worker.index()].standing == Standing::Ended
+                    pick == Pick::Timeout(worker) || view.workers[worker.index()].state == WorkerState::Ended
                 }
             };
             if choice.state == State::Idle && (last || gone) {

@@ -24,7 +24,7 @@
 use super::{Dpor, State};
 use crate::search::clocks::{Clocks, process};
 use crate::system::{Decision, Status, System, decide};
-use crate::{Operation, Pick, Standing};
+use crate::{Operation, Pick, WorkerState};
 use std::collections::BTreeMap;
 
 /// So many steps in succession are made before states are compared.
@@ -116,7 +116,7 @@ impl<S: System> Dpor<S> {
     pub(super) fn stop_spinning(&mut self, system: &mut S, pick: Pick) {
         let Pick::Step(worker) = pick else { return };
         let pending = system.view().workers[worker.index()];
-        if pending.standing != Standing::Enabled {
+        if pending.state != WorkerState::Enabled {
             return;
         }
         if self.is_where_it_was(system, pending.operation) {

@@ -1,7 +1,7 @@
 //! An order of turns: the first one that is possible is next.
 
 use super::is_possible;
-use crate::{Pick, Standing, View, WorkerId};
+use crate::{Pick, View, WorkerId, WorkerState};
 
 /// Whose turn it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Turns {
     /// After a step: drops who has ended and puts the timeout last. Returns the workers that are new.
     pub fn settle(&mut self, view: &View) -> std::ops::Range<u32> {
         self.order.retain(|turn| match turn {
-            Turn::Worker(worker) => view.workers[worker.index()].standing != Standing::Ended,
+            Turn::Worker(worker) => view.workers[worker.index()].state != WorkerState::Ended,
             Turn::Timeout => false,
         });
         self.order.push(Turn::Timeout);

@@ -1,10 +1,10 @@
 //! An execution that is driven from outside: picks and values are given, one at a time.
 
-use super::{Conductor, Read, Unfinished};
+use super::{Read, Scheduler, Unfinished};
 use crate::outcome::{Bound, Outcome};
 use coyote_strategies::{Pick, Status};
 
-impl Conductor {
+impl Scheduler {
     /// The step that waits for a value: part of the program's state.
     pub fn unfinished(&self) -> Option<Unfinished> {
         let (worker, bound) = self.choosing?;

@@ -45,7 +45,7 @@ impl ChunkSet {
 }
 
 /// See the module's documentation.
-pub struct Tracker {
+pub struct DirtyMemory {
     base: Arc<[u8]>,
     /// The state at the last snapshot or restore.
     at: Chunks,
@@ -63,9 +63,9 @@ pub struct Tracker {
     pub host_written: Vec<u32>,
 }
 
-impl Tracker {
-    pub fn new(base: Arc<[u8]>) -> Tracker {
-        Tracker {
+impl DirtyMemory {
+    pub fn new(base: Arc<[u8]>) -> DirtyMemory {
+        DirtyMemory {
             base,
             at: Chunks::default(),
             changed: ChunkSet::default(),
@@ -290,7 +290,7 @@ mod tests {
             let base: Arc<[u8]> = (0..size).map(|i| (i % 7) as u8).collect();
             let mut memory = base.to_vec();
             let mut marks = vec![0u8; 8];
-            let mut tracker = Tracker::new(base.clone());
+            let mut dirty_memory = DirtyMemory::new(base.clone());
             let mut saved: Vec<(Chunks, Vec<u8>)> = vec![(Chunks::default(), memory.clone())];
             let mut prints: Vec<(u128, Vec<u8>)> = Vec::new();
             for _ in 0..60 {
@@ -306,29 +306,29 @@ mod tests {
                         memory[at..at + length].fill(rng.below(2) as u8);
                         if rng.one_in(4) {
                             let written = (at / CHUNK) as u32..=((at + length - 1) / CHUNK) as u32;
-                            tracker.host_written.extend(written);
+                            dirty_memory.host_written.extend(written);
                         } else {
                             marks[at / CHUNK] = 1;
                         }
                     }
                     3 => {
-                        tracker.collect(&mut marks);
-                        let chunks = tracker.snapshot(&memory);
+                        dirty_memory.collect(&mut marks);
+                        let chunks = dirty_memory.snapshot(&memory);
                         saved.push((chunks, memory.clone()));
                     }
                     _ => {
-                        tracker.collect(&mut marks);
+                        dirty_memory.collect(&mut marks);
                         let (chunks, whole) = &saved[rng.below(saved.len() as u64) as usize];
-                        tracker.restore(&mut memory, chunks);
+                        dirty_memory.restore(&mut memory, chunks);
                         assert!(memory == *whole, "restore is not exact in run {index}");
                     }
                 }
                 if rng.one_in(3) {
-                    tracker.collect(&mut marks);
+                    dirty_memory.collect(&mut marks);
                     let dead = 10..10 + rng.below(2000) as usize;
                     let mut masked = memory.clone();
                     masked[dead.clone()].fill(0);
-                    let print = tracker.hash(&memory, vec![dead]);
+                    let print = dirty_memory.hash(&memory, vec![dead]);
                     for (other, whole) in &prints {
                         assert_eq!(print == *other, masked == *whole, "run {index}");
                     }

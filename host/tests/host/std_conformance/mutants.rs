@@ -4,7 +4,7 @@ use super::action::Action::{self, *};
 use super::comparison::{Search, compare, ends};
 use super::model::Mistake;
 use super::program::Program;
-use coyote_wasm::runtime::{Faults, Planted};
+use coyote_wasm::runtime::{Faults, Mutant};
 
 fn program(first: &[Action], others: &[&[Action]]) -> Program {
     Program::new(first, others)
@@ -17,16 +17,16 @@ fn faults_of_the_host_are_found() {
     let saw = [Lock(0), Load(0), Load(1), NotifyOne(0), Unlock(0)];
     let sampled = Search::Sampled(1_500);
     let cases = [
-        (Planted::FutexValueUnseen, program(&locks, &[&locks]), Search::States),
-        (Planted::FutexValueUnseen, program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)]]), Search::States),
-        (Planted::OneForAll, program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)], &[WaitOnce(0)]]), sampled),
-        (Planted::TimedOutUnseen, program(&[Lock(0), WaitFor(0, 0, 5)], &[&[]]), Search::States),
-        (Planted::SignalIsLost, program(&saw, &[&waits(0), &waits(1)]), sampled),
+        (Mutant::FutexValueUnseen, program(&locks, &[&locks]), Search::States),
+        (Mutant::FutexValueUnseen, program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)]]), Search::States),
+        (Mutant::OneForAll, program(&[CallOnce(0, 0)], &[&[CallOnce(0, 0)], &[WaitOnce(0)]]), sampled),
+        (Mutant::TimedOutUnseen, program(&[Lock(0), WaitFor(0, 0, 5)], &[&[]]), Search::States),
+        (Mutant::SignalIsLost, program(&saw, &[&waits(0), &waits(1)]), sampled),
     ];
-    for (planted, program, search) in cases {
+    for (mutant, program, search) in cases {
         compare(&program, search);
-        let faults = Faults { planted: Some(planted), ..Faults::default() };
-        assert!(ends(&program, search, faults, None).is_err(), "{planted:?} is not noticed by {program:?}");
+        let faults = Faults { mutant: Some(mutant), ..Faults::default() };
+        assert!(ends(&program, search, faults, None).is_err(), "{mutant:?} is not noticed by {program:?}");
     }
 }
 

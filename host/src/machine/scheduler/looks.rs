@@ -1,11 +1,11 @@
 //! When an iteration is left to be looked at, and when it has reached its bound.
 
-use super::{Choice, Conductor, LOOK_STEPS, Looks, SUSPICIOUS_FROM};
+use super::{Choice, LOOK_STEPS, Looks, SUSPICIOUS_FROM, Scheduler};
 use crate::evidence::Evidence;
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use coyote_strategies::OpKind;
 
-impl Conductor {
+impl Scheduler {
     /// An iteration that was left to be looked at goes on, unless it has reached its bound.
     pub fn go_on(&mut self) {
         self.looking = false;

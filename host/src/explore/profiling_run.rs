@@ -1,4 +1,4 @@
-//! The dry run: the first iteration of the random walk, which tells strategies how long executions are
+//! The profiling run: the first iteration of the random walk, which tells strategies how long executions are
 //! and who does what. It is an iteration like any other: a bug that it finds is found.
 
 use super::{Cut, ExploreError, Finder, Plan, compared, first_output, found, notes};
@@ -13,25 +13,25 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 /// How reports name it.
-pub const LABEL: &str = "the dry run";
+pub const LABEL: &str = "the profiling run";
 
 /// What came of it.
-pub struct DryRun {
+pub struct ProfilingRun {
     pub profile: Profile,
     pub result: IterationResult,
 }
 
-/// Executes the dry run, before all iterations: they begin with what it finds out. `first_of` names the
+/// Executes the profiling run, before all iterations: they begin with what it finds out. `first_of` names the
 /// strategy whose first iteration it is to count as, if any; `is_iteration`: whether it stands for
 /// iteration 0 in any case. It is given up when somebody raises `cancel`: nothing came of it then.
-pub fn dry_run(
+pub fn profiling_run(
     plan: &Plan,
     first_of: Option<&str>,
     epochs: &Epochs,
     is_iteration: bool,
     cancel: &Arc<AtomicBool>,
     lines: &Mutex<SourceLines>,
-) -> Result<Result<DryRun, Cut>, ExploreError> {
+) -> Result<Result<ProfilingRun, Cut>, ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let profiler = Profiler::default();
     let profile = profiler.result();
@@ -64,5 +64,5 @@ pub fn dry_run(
     let profile = profile.lock().expect("the run is over").clone();
     let states_compared = compared(plan, &mut execution, &outcome, true, iteration)?;
     let result = IterationResult { index, record, bug, notes, shared: grown, repeats, states_compared };
-    Ok(Ok(DryRun { profile, result }))
+    Ok(Ok(ProfilingRun { profile, result }))
 }

@@ -1,18 +1,18 @@
 //! Who runs next: the loop of choices between a worker's announcement and the next step.
 //!
-//! The guest calls in at every scheduling point. With a strategy in the conductor, the choice is made
+//! The guest calls in at every scheduling point. With a strategy in the scheduler, the choice is made
 //! on the spot: if the announcing worker is picked, its operation is performed and it goes on without
-//! unwinding; else it unwinds and [`Conductor::next`] puts the picked one in its place. Without a
+//! unwinding; else it unwinds and [`Scheduler::next`] puts the picked one in its place. Without a
 //! strategy every worker unwinds at once, and whoever drives the execution picks from outside.
 //! Both ways perform the same steps: a schedule made by one replays under the other.
 
 mod driven;
 mod looks;
 
-use super::memory_errors::Violation;
+use super::memory_errors::Finding;
 use crate::evidence::Evidence;
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::runtime::heap::Blame;
+use crate::runtime::heap::BlockRef;
 use crate::runtime::{Performed, Progress, Request, Runtime};
 use coyote_strategies::{Decision, OpKind, Operation, Pick, Strategy, WorkerId};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub struct Unfinished {
 /// Forced points for each step of the bound on steps that a worker alone in a test harness may pass.
 const ALONE_TICKS: u64 = 10;
 
-/// Steps between two looks at [`Conductor::cancel`].
+/// Steps between two looks at [`Scheduler::cancel`].
 const LOOK_STEPS: u64 = 64;
 
 /// When an iteration under a strategy is left before its end, to be looked at: see [`crate::livelock`].
@@ -86,16 +86,16 @@ const SUSPICIOUS_FROM: u64 = 1_024;
 
 /// What a worker that announced an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PointResult {
     /// Its call returns this.
-    Go(i64),
+    Return(i64),
     Unwind,
 }
 
 /// Reads guest memory: see [`Runtime::perform`].
 pub type Read<'a> = &'a mut dyn FnMut(u32, u8) -> Option<u64>;
 
-pub struct Conductor {
+pub struct Scheduler {
     pub runtime: Runtime,
     /// Makes the choices; `None` if they come from outside.
     pub strategy: Option<Box<dyn Strategy>>,
@@ -114,7 +114,7 @@ pub struct Conductor {
     /// Whether the guest ended the whole program, whatever others were about to do.
     pub exited: bool,
     /// The block that a memory error is about.
-    pub blame: Option<Blame>,
+    pub blame: Option<BlockRef>,
     /// Workers that were left blocked for ever by a test that passed.
     pub left_blocked: Vec<WorkerId>,
     pub choices: Vec<Choice>,
@@ -139,7 +139,7 @@ pub struct Conductor {
     values: Vec<u64>,
     /// Nothing but plain accesses happened since it was last found that the iteration goes on: they
     /// change neither who is enabled nor whether it has ended.
-    settled: bool,
+    end_checked: bool,
     /// Bound on steps of this iteration.
     steps_max: u64,
     /// Somebody raises this when there is no more time for the iteration.
@@ -159,9 +159,9 @@ pub struct Course {
     concurrency: u32,
 }
 
-impl Conductor {
-    pub fn new(limits: Limits) -> Conductor {
-        Conductor {
+impl Scheduler {
+    pub fn new(limits: Limits) -> Scheduler {
+        Scheduler {
             runtime: Runtime::default(),
             strategy: None,
             limits,
@@ -185,7 +185,7 @@ impl Conductor {
             planned: None,
             choosing: None,
             values: Vec::new(),
-            settled: false,
+            end_checked: false,
             steps_max: 0,
             cancel: None,
             cancelled: false,
@@ -196,7 +196,7 @@ impl Conductor {
 
     /// Begins an iteration from a start state.
     pub fn begin(&mut self, start: &Runtime) {
-        let Conductor {
+        let Scheduler {
             runtime,
             // Given by whoever drives the execution.
             strategy: _,
@@ -222,7 +222,7 @@ impl Conductor {
             planned,
             choosing,
             values,
-            settled,
+            end_checked,
             // Set below.
             steps_max: _,
             look_up_at: _,
@@ -246,7 +246,7 @@ impl Conductor {
         *planned = None;
         *choosing = None;
         values.clear();
-        *settled = false;
+        *end_checked = false;
         *cancelled = false;
         *looking = false;
         self.set_bounds();
@@ -288,29 +288,29 @@ impl Conductor {
 
     /// The running worker is about to access memory or to go round a loop: nothing that blocks.
     #[inline]
-    pub fn access(&mut self, operation: Operation) -> Answer {
+    pub fn access(&mut self, operation: Operation) -> PointResult {
         // Before the first worker runs, the module initialises itself: nothing to schedule.
-        let Some(worker) = self.running else { return Answer::Go(0) };
-        if self.runtime.is_own_word(operation.object, operation.size) {
-            return Answer::Go(0);
+        let Some(worker) = self.running else { return PointResult::Return(0) };
+        if self.runtime.is_worker_local(operation.object, operation.size) {
+            return PointResult::Return(0);
         }
         if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(worker, operation) {
             return self.access_atomically(worker, operation);
         }
         if self.runtime.alone_in_harness() && self.passes_alone(worker, &operation) {
-            return Answer::Go(0);
+            return PointResult::Return(0);
         }
         self.runtime.announce_access(worker, operation);
         if self.strategy.is_none() {
-            return Answer::Unwind;
+            return PointResult::Unwind;
         }
         self.picked = self.pick();
         if self.picked == Some(Pick::Step(worker)) && self.violation(worker, &operation).is_none() {
             self.picked = None;
             self.runtime.stepped(worker);
-            return Answer::Go(0);
+            return PointResult::Return(0);
         }
-        Answer::Unwind
+        PointResult::Unwind
     }
 
     /// Whether the operation of a worker that is alone in a test harness is no scheduling point. Such a
@@ -328,19 +328,19 @@ impl Conductor {
     }
 
     /// An access that is no scheduling point.
-    fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> Answer {
+    fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> PointResult {
         let Some(violation) = self.violation(worker, &operation) else {
             self.runtime.touch(worker, operation);
-            return Answer::Go(0);
+            return PointResult::Return(0);
         };
         self.runtime.announce_access(worker, operation);
         self.stop_at(violation);
-        Answer::Unwind
+        PointResult::Unwind
     }
 
     /// The iteration ends with a memory error, unless it has ended already.
-    pub fn stop_at(&mut self, Violation { bug, blame }: Violation) {
-        self.settled = false;
+    pub fn stop_at(&mut self, Finding { bug, blame }: Finding) {
+        self.end_checked = false;
         if self.outcome.is_none() {
             self.outcome = Some(Outcome::Bug(bug));
             self.blame = blame;
@@ -353,7 +353,7 @@ impl Conductor {
     }
 
     pub fn atomic_enter(&mut self) {
-        self.settled = false;
+        self.end_checked = false;
         if let Some(worker) = self.running {
             self.runtime.atomic_enter(worker);
         }
@@ -366,18 +366,18 @@ impl Conductor {
     }
 
     /// The running worker is about to do something that may block or need a value.
-    pub fn announce(&mut self, operation: Operation, request: Request, read: Read) -> Answer {
-        let Some(worker) = self.running else { return Answer::Go(0) };
-        self.settled = false;
+    pub fn announce(&mut self, operation: Operation, request: Request, read: Read) -> PointResult {
+        let Some(worker) = self.running else { return PointResult::Return(0) };
+        self.end_checked = false;
         self.runtime.announce(worker, operation, request);
         if self.strategy.is_none() {
-            return Answer::Unwind;
+            return PointResult::Unwind;
         }
         match self.advance(read) {
-            Some((next, result)) if next == worker => Answer::Go(result),
+            Some((next, result)) if next == worker => PointResult::Return(result),
             next => {
                 self.planned = next;
-                Answer::Unwind
+                PointResult::Unwind
             }
         }
     }
@@ -385,7 +385,7 @@ impl Conductor {
     /// The running worker's entry returned.
     pub fn returned(&mut self) {
         if let Some(worker) = self.running.take() {
-            self.settled = false;
+            self.end_checked = false;
             self.runtime.returned(worker);
         }
     }
@@ -418,12 +418,12 @@ impl Conductor {
     /// Asks the strategy. `None`: the iteration has ended.
     #[inline]
     fn pick(&mut self) -> Option<Pick> {
-        if !self.settled || self.runtime.steps() >= self.look_up_at {
-            self.settle();
+        if !self.end_checked || self.runtime.steps() >= self.look_up_at {
+            self.check_end();
             if self.outcome.is_some() || self.looking {
                 return None;
             }
-            self.settled = true;
+            self.end_checked = true;
         }
         let view = self.runtime.view();
         let choices = view.choices();
@@ -462,7 +462,7 @@ impl Conductor {
     }
 
     /// Finds out whether the iteration has ended by now.
-    pub fn settle(&mut self) {
+    pub fn check_end(&mut self) {
         if !self.runtime.events.is_empty() && self.strategy.is_some() {
             self.tell();
         }
@@ -501,14 +501,14 @@ impl Conductor {
             .view()
             .workers
             .iter()
-            .filter(|p| p.standing == coyote_strategies::Standing::Blocked)
+            .filter(|p| p.state == coyote_strategies::WorkerState::Blocked)
             .count();
         Bug { kind: BugKind::Deadlock, evidence: Evidence::Deadlock { blocked }, worker: None }
     }
 
     /// Executes a pick. `Some` if a worker can go on; what its call returns.
     fn execute(&mut self, pick: Pick, read: Read) -> Option<(WorkerId, i64)> {
-        self.settled = false;
+        self.end_checked = false;
         match pick {
             Pick::Timeout(worker) => {
                 self.runtime.fire(worker);
