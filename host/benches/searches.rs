@@ -8,7 +8,7 @@ use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, instrument};
 use coyote_wasm::strategies::search::{Advance, Counts, by_name, rests_on_footprints};
-use coyote_wasm::strategies::{Access, Event, Pick, Status, System, View};
+use coyote_wasm::strategies::{Access, Event, Pick, Status, System, View, WorkerId};
 use coyote_wasm::{artifact::Artifact, machine::Snapshot};
 use serde_json::json;
 use std::path::Path;
@@ -149,5 +149,9 @@ impl System for Again {
     }
     fn fingerprint(&mut self) -> u128 {
         self.0.fingerprint()
+    }
+
+    fn worker_fingerprint(&self, worker: WorkerId) -> u64 {
+        self.0.worker_fingerprint(worker)
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use coyote_abi::rt;
 use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable};
 use std::sync::{Arc, OnceLock};
-use wasmtime::{Config, Engine, Linker, Module};
+use wasmtime::{Config, Engine, ExternType, HeapType, Linker, Module, ValType};
 
 /// Native stack for guest code. The rest of the engine thread's stack is for the host.
 pub const WASM_STACK_BYTES: usize = 32 << 20;
@@ -103,6 +103,17 @@ impl Artifact {
     pub fn entry(&self, export: &str) -> Option<u32> {
         let is = |e: &Entry| matches!(e, Entry::Export(name) if name == export);
         self.table.entries.iter().position(is).map(|i| i as u32)
+    }
+
+    /// Whether tables or globals that the guest can change hold references that are not to functions: fingerprints
+    /// do not tell those from each other.
+    pub fn has_other_references(&self) -> bool {
+        let exports = self.module.exports().filter(|export| export.name().starts_with(rt::REFERENCES_PREFIX));
+        exports.map(|export| export.ty()).any(|ty| match ty {
+            ExternType::Table(table) => !table.element().heap_type().matches(&HeapType::Func),
+            ExternType::Global(global) => !global.content().matches(&ValType::FUNCREF),
+            _ => false,
+        })
     }
 
     /// Whether the guest can know the time: from a clock, from how long it waits until a point in time, or from

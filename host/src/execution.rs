@@ -17,7 +17,7 @@ use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{
-    Access, Decision, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View,
+    Access, Decision, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -85,6 +85,8 @@ pub struct Settings {
     pub foreign_unlocks: bool,
     /// Whether a test that passes may lose no block of the heap.
     pub leaks: bool,
+    /// Whether searches that rest on footprints also try orders of allocations that only lead to other addresses.
+    pub exact_addresses: bool,
     pub memory_bytes_max: usize,
     pub world: Arc<World>,
 }
@@ -104,6 +106,7 @@ impl Default for Settings {
             timers: Timers::default(),
             foreign_unlocks: false,
             leaks: false,
+            exact_addresses: false,
             memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
             world: Arc::new(world),
         }
@@ -188,6 +191,7 @@ impl Execution {
         }
         machine.set_start(start);
         machine.leaks = settings.leaks;
+        machine.scheduler_mut().runtime.footprint.exact_addresses = settings.exact_addresses;
         let mut execution = Execution::of(machine, test);
         if test.harness.is_some() {
             execution.follow_harness()?;
@@ -499,5 +503,9 @@ impl System for Execution {
 
     fn fingerprint(&mut self) -> u128 {
         self.machine.fingerprint()
+    }
+
+    fn worker_fingerprint(&self, worker: WorkerId) -> u64 {
+        self.machine.worker_fingerprint(worker)
     }
 }

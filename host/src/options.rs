@@ -177,6 +177,12 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         unnamed: Some("false"),
     },
     RunOption {
+        name: "exact-addresses",
+        write: |_, s| s.exact_addresses.then(|| "true".into()).into_iter().collect(),
+        read: |_, s, text| set(&mut s.exact_addresses, text),
+        unnamed: Some("false"),
+    },
+    RunOption {
         name: "max-memory",
         write: |_, s| vec![(s.memory_bytes_max >> 20).to_string()],
         read: |_, s, text| put(&mut s.memory_bytes_max, text.parse::<usize>().ok()?.checked_mul(1 << 20)),
@@ -296,6 +302,7 @@ mod tests {
             foreign_unlocks: true,
             faults: Faults { spurious_wakeups: 2, failing_try_locks: 3, ..Faults::default() },
             leaks: true,
+            exact_addresses: true,
             memory_bytes_max: 3 << 20,
             world: Arc::new(World {
                 arguments: vec!["p".into(), "q r".into()],

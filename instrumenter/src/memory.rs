@@ -34,7 +34,10 @@ use crate::points::Aside;
 use coyote_abi::rt;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
-use walrus::{ConstExpr, DataId, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ValType};
+use walrus::{
+    ConstExpr, DataId, Element, ElementId, ElementKind, ExportItem, FunctionId, Global, GlobalId,
+    LocalFunction, LocalId, MemoryId, ValType,
+};
 
 pub fn memory(draft: &mut Draft) {
     let guest = draft.guest_functions();
@@ -47,14 +50,35 @@ pub fn memory(draft: &mut Draft) {
     for id in &guest {
         draft.edit(*id, |draft, function| keep_in(draft, function, &state));
     }
+    if draft.changes_tables {
+        export_references(draft);
+    }
     save_and_load(draft);
+}
+
+/// Lets the host see what the guest's references are to: they belong to its state.
+fn export_references(draft: &mut Draft) {
+    let tables = draft.module.tables.iter().map(|table| ExportItem::Table(table.id()));
+    let holds = |global: &&Global| global.mutable && matches!(global.ty, ValType::Ref(_));
+    let globals = draft.module.globals.iter().filter(holds).map(|global| ExportItem::Global(global.id()));
+    let items: Vec<ExportItem> = tables.chain(globals).collect();
+    for (number, item) in items.into_iter().enumerate() {
+        draft.module.exports.add(&format!("{}{number}", rt::REFERENCES_PREFIX), item);
+    }
+}
+
+/// A passive segment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Segment {
+    Data(DataId),
+    Elements(ElementId),
 }
 
 /// What the instructions of this pass refer to.
 struct State {
     memories: Memories,
     /// Flags of passive segments that some instruction drops.
-    dropped: BTreeMap<DataId, GlobalId>,
+    dropped: BTreeMap<Segment, GlobalId>,
     /// Set when a table changes.
     flag: GlobalId,
     /// Stack pointer, bound and what to call below it.
@@ -114,14 +138,21 @@ fn zero(ty: ValType) -> ConstExpr {
 }
 
 /// Gives each passive segment that some instruction drops a flag, which is shared state.
-fn dropped_segments(draft: &mut Draft, guest: &[FunctionId]) -> BTreeMap<DataId, GlobalId> {
+fn dropped_segments(draft: &mut Draft, guest: &[FunctionId]) -> BTreeMap<Segment, GlobalId> {
     let mut segments = BTreeSet::new();
-    let passive = draft.module.data.iter().any(|d| d.is_passive());
+    let of_elements = |element: &Element| matches!(element.kind, ElementKind::Passive);
+    let passive =
+        draft.module.data.iter().any(|d| d.is_passive()) || draft.module.elements.iter().any(of_elements);
     for id in guest.iter().filter(|_| passive) {
         let function = draft.module.funcs.get(*id).kind.unwrap_local();
         for sequence in sequences(function) {
             segments.extend(function.block(sequence).instrs.iter().filter_map(|(i, _)| match i {
-                Instr::DataDrop(i) if draft.module.data.get(i.data).is_passive() => Some(i.data),
+                Instr::DataDrop(i) if draft.module.data.get(i.data).is_passive() => {
+                    Some(Segment::Data(i.data))
+                }
+                Instr::ElemDrop(i) if of_elements(draft.module.elements.get(i.elem)) => {
+                    Some(Segment::Elements(i.elem))
+                }
                 _ => None,
             }));
         }
@@ -166,15 +197,16 @@ fn keep_in(draft: &mut Draft, function: &mut LocalFunction, state: &State) {
                 let (operands, again) = aside.operands(draft, &mut code, &[ValType::I32; 3]);
                 code.add(operands[0].clone()).add(operands[2].clone()).call(state.memories.mark);
                 if let (Bulk::Init, Instr::MemoryInit(i)) = (kind, &instr)
-                    && let Some(flag) = state.dropped.get(&i.data)
+                    && let Some(flag) = state.dropped.get(&Segment::Data(i.data))
                 {
                     trap_if_dropped(function, &mut code, &operands, *flag, memory);
                 }
                 code.append(again);
             }
             match &instr {
-                Instr::DataDrop(i) if state.dropped.contains_key(&i.data) => {
-                    code.push(Const { value: Value::I32(1) }, at).global_set(state.dropped[&i.data]);
+                Instr::DataDrop(i) if state.dropped.contains_key(&Segment::Data(i.data)) => {
+                    code.push(Const { value: Value::I32(1) }, at);
+                    code.global_set(state.dropped[&Segment::Data(i.data)]);
                     continue;
                 }
                 Instr::TableSet(_)
@@ -185,6 +217,11 @@ fn keep_in(draft: &mut Draft, function: &mut LocalFunction, state: &State) {
                 | Instr::ElemDrop(_) => {
                     draft.changes_tables = true;
                     code.i32(1).global_set(state.flag);
+                    if let Instr::ElemDrop(i) = &instr
+                        && let Some(flag) = state.dropped.get(&Segment::Elements(i.elem))
+                    {
+                        code.i32(1).global_set(*flag);
+                    }
                 }
                 Instr::GlobalSet(i) if matches!(draft.module.globals.get(i.global).ty, ValType::Ref(_)) => {
                     draft.changes_tables = true;

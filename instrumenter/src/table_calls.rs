@@ -28,7 +28,7 @@ use walrus::{ConstExpr, ElementItems, ElementKind, FunctionId, LocalFunction, Re
 pub fn table_calls(draft: &mut Draft) {
     let guest = draft.guest_functions();
     let calls = |instr: &Instr| matches!(instr, Instr::CallIndirect(_));
-    if !draft.changes_tables || !guest.iter().any(|id| any(draft, *id, calls)) {
+    if !draft.changes_tables {
         return;
     }
     let functions: Vec<FunctionId> = referenced(draft, &guest).into_iter().collect();
@@ -39,6 +39,9 @@ pub fn table_calls(draft: &mut Draft) {
     let segment = draft.module.elements.add(kind, ElementItems::Functions(functions));
     draft.module.tables.get_mut(table).elem_segments.insert(segment);
     draft.module.exports.add(rt::FUNCTIONS, table);
+    if !guest.iter().any(|id| any(draft, *id, calls)) {
+        return;
+    }
     let index = draft.import(rt::FUNCTION_INDEX, &[ValType::Ref(RefType::FUNCREF)], &[ValType::I32]);
     for id in guest {
         draft.edit(id, |_, function| redirect(function, table, index));

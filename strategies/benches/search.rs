@@ -6,7 +6,7 @@ use coyote_strategies::search::dfs::Dfs;
 use coyote_strategies::search::dpor::Dpor;
 use coyote_strategies::search::{Advance, Counts, Search};
 use coyote_strategies::toy::{Instruction::*, Program, Toy};
-use coyote_strategies::{Access, Event, Pick, Status, System, View};
+use coyote_strategies::{Access, Event, Pick, Status, System, View, WorkerId};
 // Clocks are banned where choices are made; here time is the result.
 #[allow(clippy::disallowed_types)]
 use std::time::Instant;
@@ -51,6 +51,10 @@ impl System for Again {
     fn restore(&mut self, _snapshot: &()) {}
     fn fingerprint(&mut self) -> u128 {
         self.0.fingerprint()
+    }
+
+    fn worker_fingerprint(&self, worker: WorkerId) -> u64 {
+        self.0.worker_fingerprint(worker)
     }
 }
 

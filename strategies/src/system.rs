@@ -1,6 +1,6 @@
 //! The trait of programs that can be searched.
 
-use crate::{Event, Pick, View};
+use crate::{Event, Pick, View, WorkerId};
 use serde::{Deserialize, Serialize};
 
 /// What a system waits for.
@@ -182,6 +182,13 @@ pub trait System {
 
     /// Equal for equal states; different states differ with overwhelming probability.
     fn fingerprint(&mut self) -> u128;
+
+    /// A hash of the part of the state that no step of another worker changes: where the worker is, and its own values.
+    /// Equal for equal states; a system that cannot tell that part from the rest returns 0. Much cheaper than
+    /// [`System::fingerprint`], it tells most states apart that one worker passes.
+    fn worker_fingerprint(&self, _: WorkerId) -> u64 {
+        0
+    }
 }
 
 /// Makes a decision.

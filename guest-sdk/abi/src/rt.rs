@@ -204,6 +204,9 @@ pub const SLACK_PAGES: u64 = 64;
 pub const FUNCTIONS: &str = "__cy_functions";
 /// `function_index(funcref) -> i32`: where a function is in [`FUNCTIONS`].
 pub const FUNCTION_INDEX: &str = "function_index";
+/// What the guest has of tables and of mutable globals that hold references is exported with this prefix and a number:
+/// only where the module changes tables or such globals.
+pub const REFERENCES_PREFIX: &str = "__cy_references_";
 /// A mutable i32 global that the module sets to 1 when it changes a table or a reference-typed global.
 pub const TABLES_CHANGED: &str = "__cy_tables_changed";
 /// A mutable i32 global: the lowest address of the running worker's stack, or 0 if unknown. It is a

@@ -132,6 +132,10 @@ pub struct ExecuteArgs {
     /// It is no bug that a normal mutex is unlocked by a thread that does not hold it: it is free then
     #[arg(long)]
     pub allow_foreign_unlocks: bool,
+    /// Searches that rest on what steps touch (dpor, ..+hb) also explore orders of allocations that only lead to other
+    /// addresses
+    #[arg(long)]
+    pub exact_addresses: bool,
     /// Fault: so many waits of an execution may return without a notification
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
@@ -209,6 +213,7 @@ impl ExecuteArgs {
                 ..Faults::default()
             },
             leaks: self.leaks,
+            exact_addresses: self.exact_addresses,
             memory_bytes_max,
             world: Arc::new(world),
         })

@@ -20,7 +20,7 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
             assumptions.push("no races on memory, nor on atomics, of which std's locks are made".into());
         }
     }
-    if options.atomic_defaults {
+    if options.atomic_defaults && !plan.settings.exact_addresses {
         assumptions.push("up to the addresses that malloc returns".into());
     }
     if !options.atomic_fns.is_empty()
@@ -33,8 +33,8 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
     if table.shared_globals > table.segment_flags {
         assumptions.push("no races on wasm globals".into());
     }
-    if table.changes_tables {
-        assumptions.push("no races on tables".into());
+    if plan.artifact.has_other_references() {
+        assumptions.push("references to other things than functions are equal".into());
     }
     if plan.settings.limits.fail_on_steps_max
         || result.bugs.iter().any(|b| b.bug.kind == BugKind::MaxSteps)

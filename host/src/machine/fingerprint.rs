@@ -6,7 +6,7 @@ use crate::evidence::Evidence;
 use crate::outcome::{Bound, Outcome};
 use coyote_strategies::{WorkerId, WorkerState};
 use std::hash::Hash;
-use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128_with_seed};
 
 /// What a fingerprint is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +18,8 @@ pub enum Part {
     Runtime,
     /// Globals that workers share.
     Globals,
+    /// What stands in tables, and in globals that hold references.
+    References,
     /// A step that still needs a value.
     Unfinished,
     /// A worker's saved frames and its own globals.
@@ -31,6 +33,7 @@ impl std::fmt::Display for Part {
             Part::OwnerTable => f.write_str("the owners of memory"),
             Part::Runtime => f.write_str("the runtime's state"),
             Part::Globals => f.write_str("globals"),
+            Part::References => f.write_str("tables"),
             Part::Unfinished => f.write_str("the values of a step"),
             Part::Frames(worker) => write!(f, "the suspended worker number {}", worker.index()),
         }
@@ -57,6 +60,13 @@ impl Machine {
         print
     }
 
+    /// A hash of a suspended worker's frames and its own globals.
+    pub fn worker_fingerprint(&self, worker: WorkerId) -> u64 {
+        let data = self.store.data();
+        let saved = data.saved_workers.get(worker.index()).filter(|saved| saved.started);
+        saved.map_or(0, |saved| xxh3_64(&stack::canonical(&data.table, &saved.bytes)))
+    }
+
     /// What the fingerprint is the sum of, each with a name. Every worker must be suspended.
     pub fn fingerprint_parts(&mut self) -> Vec<(Part, u128)> {
         let mut parts = Vec::new();
@@ -67,6 +77,7 @@ impl Machine {
     fn each_part(&mut self, red_zone: u32, mut each: impl FnMut(Part, u128)) {
         self.collect_marks();
         let globals = self.save_globals();
+        let references = self.references();
         let dead = stack::dead_ranges(self.store.data(), red_zone);
         if let Some(memory) = self.exports.memory {
             let (bytes, host) = memory.data_and_store_mut(&mut self.store);
@@ -89,6 +100,9 @@ impl Machine {
         };
         each(Part::Runtime, host.scheduler.runtime.digest().wrapping_add(ended));
         each(Part::Globals, xxh3_128_with_seed(&globals, 1));
+        if !references.is_empty() {
+            each(Part::References, hash(4, references));
+        }
         if let Some(unfinished) = host.scheduler.unfinished() {
             each(Part::Unfinished, hash(2, unfinished));
         }

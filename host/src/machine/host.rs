@@ -216,7 +216,8 @@ impl Host {
         let change = change?;
         let sizes = [change.old.and_then(|old| old.1), change.new.map(|new| new.1)];
         let large = sizes.into_iter().flatten().any(|bytes| bytes as usize >= self.memory_bytes_max / LARGE);
-        footprint.touch(Class::Heap, if large { Effect::Write } else { Effect::Read }, 0);
+        let ordered = large || footprint.exact_addresses;
+        footprint.touch(Class::Heap, if ordered { Effect::Write } else { Effect::Read }, 0);
         if change.freed().is_some() {
             footprint.touch(Class::Heap, Effect::Read, Access::FREES);
         }

@@ -3,14 +3,14 @@
 use super::host::{Host, Stopped, announce, next, notice, split, with_memory};
 use super::operations;
 use super::owners::Touch;
+use super::references::function_index;
 use super::thread_names::name_at;
 use crate::evidence::{Evidence, Misuse};
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
 use coyote_strategies::{Event, WorkerId};
-use std::collections::BTreeMap;
-use wasmtime::{Caller, Extern, Func, Linker, Ref, Result, Val};
+use wasmtime::{Caller, Extern, Func, Linker, Result, Val};
 
 type Guest<'a> = Caller<'a, Host>;
 
@@ -58,7 +58,8 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         guest.data_mut().seen(what, object as u32, size as u32);
     })?;
     linker.func_wrap(rt::MODULE, rt::FUNCTION_INDEX, |mut guest: Guest, function: Option<Func>| -> i32 {
-        function_index(&mut guest, function)
+        let table = guest.get_export(rt::FUNCTIONS).and_then(Extern::into_table);
+        function_index(guest, table.expect("a module that asks has one"), function)
     })?;
     linker.func_wrap(
         rt::MODULE,
@@ -82,29 +83,6 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     Ok(())
-}
-
-/// Where a function is in the table of all that can be in one; null comes last.
-fn function_index(guest: &mut Guest, function: Option<Func>) -> i32 {
-    if guest.data().functions.is_empty() {
-        let table = guest.get_export(rt::FUNCTIONS).and_then(Extern::into_table);
-        let table = table.expect("a module that asks has one");
-        let size = table.size(&*guest);
-        let entries: Vec<_> = (0..size).map(|i| table.get(&mut *guest, i)).collect();
-        let mut number = |entry: Option<Ref>| match entry {
-            Some(Ref::Func(function)) => raw(guest, function),
-            _ => 0,
-        };
-        let functions: BTreeMap<usize, i32> = entries.into_iter().map(&mut number).zip(0..).collect();
-        guest.data_mut().functions = functions;
-    }
-    let function = raw(guest, function);
-    *guest.data().functions.get(&function).expect("all functions are there")
-}
-
-/// What tells a function of an instance from others; 0 for null.
-fn raw(guest: &mut Guest, function: Option<Func>) -> usize {
-    function.map_or(0, |function| function.to_raw(&mut *guest) as usize)
 }
 
 /// Runs a host function on the owner table.
@@ -210,7 +188,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "mutex_kind", |mut guest: Guest, mutex: i32, kind: i32| {
         guest.data_mut().scheduler.runtime.mutex_kind(mutex as u32, kind as u32);
     })?;
-    linker.func_wrap(guest::MODULE, "worker_local_word", |mut guest: Guest, address: i32| {
+    linker.func_wrap(guest::MODULE, "own_word", |mut guest: Guest, address: i32| {
         guest.data_mut().scheduler.runtime.set_worker_local_word(address as u32);
     })?;
     linker.func_wrap(guest::MODULE, "atomic_begin", |mut guest: Guest| {

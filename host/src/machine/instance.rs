@@ -1,10 +1,10 @@
 //! An instance of the instrumented module, and what the host drives in it.
 
 use super::host::Host;
-use super::{MachineError, assemblyscript, imports, wasi};
+use super::{MachineError, assemblyscript, imports, references, wasi};
 use crate::artifact::Artifact;
 use coyote_abi::rt;
-use wasmtime::{Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val};
+use wasmtime::{Extern, Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val};
 
 /// The exports that the host drives, and where the shared globals are exchanged.
 pub(super) struct Exports {
@@ -19,6 +19,8 @@ pub(super) struct Exports {
     /// Size of memory in truth, when it was new.
     pub real_bytes: usize,
     pub globals: Option<GlobalsPort>,
+    /// The guest's tables and mutable globals that hold references, if any of them can change.
+    pub references: Vec<Extern>,
 }
 
 pub(super) struct GlobalsPort {
@@ -77,6 +79,7 @@ pub(super) fn instantiate(
     let stack_low = instance.get_global(&mut store, rt::STACK_LOW);
     let real_bytes = memory.map_or(0, |m| m.data_size(&store));
     let seen = pages.and_then(|p| p.get(&mut store).i32()).map(|p| u64::from(p as u32) << 16);
+    let references = references::exported(&instance, &mut store);
     let host = store.data_mut();
     host.memory = memory;
     host.frames = frames;
@@ -84,5 +87,5 @@ pub(super) fn instantiate(
     host.stack_low = stack_low;
     host.me = me;
     host.scheduler.memory_bytes = seen.unwrap_or(real_bytes as u64);
-    Ok((store, Exports { instance, run, memory, dirty, owners, pages, real_bytes, globals }))
+    Ok((store, Exports { instance, run, memory, dirty, owners, pages, real_bytes, globals, references }))
 }

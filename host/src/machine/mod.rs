@@ -21,6 +21,7 @@ pub mod memory_errors;
 mod operations;
 pub mod owners;
 mod panic;
+mod references;
 pub mod scheduler;
 mod snapshot;
 pub mod stack;

@@ -25,7 +25,7 @@ pub struct Snapshot {
 }
 
 impl Machine {
-    /// Whether snapshots and fingerprints hold all of the guest's state: not if it can change tables or
+    /// Whether snapshots hold all of the guest's state: not if it can change tables or
     /// works in directories of the host.
     pub fn can_snapshot(&self) -> bool {
         !self.artifact.table.changes_tables && !self.store.data().directories.any()

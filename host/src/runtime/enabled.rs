@@ -43,6 +43,9 @@ impl Runtime {
             // Who destroys the object finds somebody there.
             self.touch_own(place);
         }
+        if self.worker(id).atomic_depth > 0 {
+            self.touch_arrival(request);
+        }
         self.refresh_state(id);
     }
 

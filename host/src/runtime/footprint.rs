@@ -20,12 +20,20 @@ pub struct Footprint {
     pub told: bool,
     /// Size of memory when iterations start. Who accesses more depends on who made it larger.
     pub start_bytes: u64,
+    /// Whether requests for memory depend on each other, as an allocator's answers do.
+    pub exact_addresses: bool,
     accesses: Vec<Access>,
 }
 
 impl Default for Footprint {
     fn default() -> Footprint {
-        Footprint { recording: false, told: false, start_bytes: u64::MAX, accesses: Vec::new() }
+        Footprint {
+            recording: false,
+            told: false,
+            start_bytes: u64::MAX,
+            exact_addresses: false,
+            accesses: Vec::new(),
+        }
     }
 }
 

@@ -55,6 +55,20 @@ impl Runtime {
         self.footprint.touch(place.class, effect, place.address.into());
     }
 
+    /// A worker in an atomic section is about to do this: whether that blocks it decides whether others make steps
+    /// before its section goes on.
+    pub(super) fn touch_arrival(&mut self, request: Request) {
+        match request {
+            Request::Lock { lock, span_ns: None } => self.touch_place(lock.place(), Effect::Read),
+            Request::Join { handle } => {
+                if let Some(worker) = self.worker_of(handle) {
+                    self.footprint.touch(Class::End, Effect::Read, self.worker(worker).key);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Takes what its availability allows. `tried`: the worker would not have waited.
     pub(super) fn take(&mut self, id: WorkerId, lock: Lock, tried: bool) {
         let availability = self.availability(id, lock);

@@ -1,7 +1,7 @@
 //! What an iteration changes, the next one does not see: tables, segments, memory size, globals. And
 //! what a fingerprint sees of a worker's stack.
 
-use super::guest;
+use super::{guest, search};
 use coyote_wasm::execution::Execution;
 use coyote_wasm::machine::scheduler::Choice;
 use coyote_wasm::machine::stack::RED_ZONE;
@@ -204,4 +204,66 @@ fn wrongly_seen(red_zone: u32) -> Vec<i32> {
         seen == dead.contains(below)
     });
     wrong.copied().collect()
+}
+
+/// Two workers that change something beside memory, and the first one looks afterwards: which of them was last decides.
+fn last_one_decides(declarations: &str, first: &str, second: &str, look: &str) -> String {
+    format!(
+        r#"(module
+          (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+          (import "coyote" "join" (func $join (param i32)))
+          (import "coyote" "yield" (func $yield))
+          (table $workers 2 funcref)
+          (elem (table $workers) (i32.const 0) func $a $b)
+          (func $one) (func $two)
+          (elem declare func $one $two)
+          {declarations}
+          (func $a (param i32) (call $yield) {first})
+          (func $b (param i32) (call $yield) {second})
+          (func (export "coyote.test.t") (local $a i32) (local $b i32)
+            (local.set $a (call $spawn (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+            (local.set $b (call $spawn (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)))
+            (call $join (local.get $a))
+            (call $join (local.get $b))
+            (if {look} (then (unreachable)))))"#
+    )
+}
+
+/// Searches that compare states see what stands in tables and in globals that hold references, and which segments are
+/// gone: the end that only one order leads to is not taken for the other's.
+#[test]
+fn fingerprints_tell_tables_apart() {
+    let table = "(table $t 3 10 funcref)";
+    let set = |function: &str| format!("(table.set $t (i32.const 1) ({function}))");
+    let is_null = "(ref.is_null (table.get $t (i32.const 1)))";
+    let global = "(global $g (mut funcref) (ref.null func))";
+    let put = |function: &str| format!("(global.set $g ({function}))");
+    let elements = "(table $t 3 10 funcref) (elem $e func $one $two)";
+    let init = "(table.init $t $e (i32.const 0) (i32.const 0) (i32.const 1))";
+    let guests = [
+        (table, set("ref.null func"), set("ref.func $one"), is_null.to_string()),
+        (global, put("ref.null func"), put("ref.func $two"), "(ref.is_null (global.get $g))".to_string()),
+        (
+            table,
+            "(drop (table.grow $t (ref.null func) (i32.const 2)))".to_string(),
+            "(if (i32.eq (table.size $t) (i32.const 3)) (then (drop (table.grow $t (ref.null func) (i32.const 1)))))"
+                .to_string(),
+            "(i32.eq (table.size $t) (i32.const 5))".to_string(),
+        ),
+        (elements, "(elem.drop $e)".to_string(), init.to_string(), "(i32.const 0)".to_string()),
+    ];
+    for (declarations, first, second, look) in guests {
+        let artifact = guest::from_text(&last_one_decides(declarations, &first, &second, &look));
+        for strategy in ["dfs", "stateful", "ses"] {
+            let mut bugs = 0;
+            let mut passed = 0;
+            guest::with(&artifact, "t", &guest::settings(), |execution| {
+                search::exhaust(strategy, execution, |_, outcome| match outcome {
+                    Outcome::Passed => passed += 1,
+                    _ => bugs += 1,
+                });
+            });
+            assert!(bugs > 0 && passed > 0, "{strategy}: {first} {second}: {bugs} bugs, {passed} passed");
+        }
+    }
 }

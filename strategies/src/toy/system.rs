@@ -3,7 +3,7 @@
 use super::lock::Manner;
 use super::{Instruction, Phase, Toy};
 use crate::system::{Access, Class, Effect};
-use crate::{Event, Pick, Status, System, View, WorkerState};
+use crate::{Event, Pick, Status, System, View, WorkerId, WorkerState};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl System for Toy {
@@ -170,6 +170,13 @@ impl System for Toy {
     fn restore(&mut self, snapshot: &Toy) {
         self.clone_from(snapshot);
         self.events.clear();
+    }
+
+    fn worker_fingerprint(&self, worker: WorkerId) -> u64 {
+        let worker = &self.workers[worker.index()];
+        let mut hasher = DefaultHasher::new();
+        (worker.code, worker.counter, worker.register).hash(&mut hasher);
+        hasher.finish()
     }
 
     fn fingerprint(&mut self) -> u128 {

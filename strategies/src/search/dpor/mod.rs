@@ -2,9 +2,9 @@
 //!
 //! Source sets with sleep sets (Abdulla, Aronis, Jonsson, Sagonas: Optimal Dynamic Partial Order Reduction,
 //! POPL 2014; Source Sets, JACM 2017). Two executions are equivalent if they differ in the order of
-//! independent steps only. Every class is executed to its end exactly once; some executions are given up
-//! as redundant before their end ([`Counts::redundant`]), which the wake-up trees of the optimal
-//! algorithm would avoid at the price of more memory.
+//! independent steps only. Every class is executed to its end, exactly once unless steps touch less than when
+//! they slept ([`changed`]); some executions are given up as redundant before their end ([`Counts::redundant`]),
+//! which the wake-up trees of the optimal algorithm would avoid at the price of more memory.
 //!
 //! Where this differs from the paper:
 //! - An event is a step with the values chosen in it. A pick in a backtrack set stands for all values of
@@ -93,6 +93,8 @@ struct Node<T> {
     run: u32,
     /// What the worker that was picked here was about to do.
     operation: Operation,
+    /// [`System::worker_fingerprint`] of that worker.
+    worker: u64,
     /// Its footprints begin here.
     touched: usize,
     /// What can be picked. Empty if it waits for a value.
@@ -185,6 +187,7 @@ impl<S: System> Dpor<S> {
         node.fresh = false;
         if let Decision::Pick(pick) = decision {
             node.operation = system.view().workers[pick.worker().index()].operation;
+            node.worker = system.worker_fingerprint(pick.worker());
         }
         decide(system, decision);
         self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
@@ -321,6 +324,7 @@ impl<S: System> Dpor<S> {
             events: self.clocks.events().len(),
             run: 0,
             operation: Operation::START,
+            worker: 0,
             touched: self.touched.len(),
             choices: choices..choices,
             asleep: asleep..asleep,

@@ -34,7 +34,7 @@ impl<S: System> Dpor<S> {
         }
         let decisions = depth..self.path.len();
         self.clocks.push(process, &self.scratch.immediate.before, footprint, signature, decisions);
-        self.done.push(&self.clocks, self.nodes[depth].operation);
+        self.done.push(&self.clocks, self.nodes[depth].operation, self.nodes[depth].worker);
         self.note_change(pick, depth);
     }
 

@@ -19,12 +19,13 @@
 //! (Brent 1980), so programs without such loops pay next to nothing. What was executed beyond the first
 //! cycle is taken back: as the search prefers the worker that made the last step, one that spins goes on
 //! until it is found out. That is not so if others made steps in the midst of the cycle, or if values were
-//! chosen in it: then the cycle is executed again by itself as soon as its worker is about to do what it did before.
+//! chosen in it: then the cycle is executed again by itself as soon as its worker is about to do what it did before, in
+//! the same state of its own.
 
 use super::{Dpor, State};
 use crate::search::clocks::{Clocks, process};
 use crate::system::{Decision, Status, System, decide};
-use crate::{Operation, Pick, WorkerState};
+use crate::{Operation, Pick, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 
 /// So many steps in succession are made before states are compared.
@@ -52,6 +53,8 @@ pub struct Done {
 struct DoneEvent {
     process: usize,
     operation: Operation,
+    /// [`System::worker_fingerprint`] before it.
+    before: u64,
     /// The latest event of its process, itself or before, in which values were chosen or after which others
     /// made steps.
     mixed: Option<u32>,
@@ -63,8 +66,8 @@ impl Done {
         self.events.clear();
     }
 
-    /// The last event was added, in which its process did this.
-    pub fn push(&mut self, clocks: &Clocks, operation: Operation) {
+    /// The last event was added, in which its process did this, from this state of its worker.
+    pub fn push(&mut self, clocks: &Clocks, operation: Operation, before: u64) {
         let number = self.events.len() as u32;
         let event = clocks.events().last().expect("it was added");
         let mixed = match event.previous {
@@ -73,7 +76,7 @@ impl Done {
             previous => previous.and_then(|previous| self.events[previous as usize].mixed),
         };
         self.by_operation.entry((event.process, operation)).or_default().push(number);
-        self.events.push(DoneEvent { process: event.process, operation, mixed });
+        self.events.push(DoneEvent { process: event.process, operation, before, mixed });
     }
 
     /// Takes the last event back.
@@ -121,7 +124,7 @@ impl<S: System> Dpor<S> {
         }
         if self.is_where_it_was(system, pending.operation) {
             self.cut_to_first_cycle(system);
-        } else if !self.made_a_cycle(system, pending.operation) {
+        } else if !self.made_a_cycle(system, worker, pending.operation) {
             return;
         }
         let node = self.nodes.last_mut().expect("the state after the cycle");
@@ -176,8 +179,13 @@ impl<S: System> Dpor<S> {
 
     /// Whether the worker of the last step, which is about to do `operation`, has made a cycle in which
     /// others made steps that could be executed before or after it, or in which values were chosen.
-    fn made_a_cycle(&mut self, system: &mut S, operation: Operation) -> bool {
-        let starts: Vec<usize> = self.done.starts(operation).iter().map(|start| *start as usize).collect();
+    fn made_a_cycle(&mut self, system: &mut S, worker: WorkerId, operation: Operation) -> bool {
+        if self.done.starts(operation).is_empty() {
+            return false;
+        }
+        let now = system.worker_fingerprint(worker);
+        let starts = self.done.starts(operation).iter().map(|start| *start as usize);
+        let starts: Vec<usize> = starts.filter(|start| self.done.events[*start].before == now).collect();
         for start in starts.into_iter().rev() {
             // What comes between its steps for a later start also does so for an earlier one.
             let Some(others) = self.others_before(start) else { return false };
@@ -314,7 +322,7 @@ mod tests {
                 operations.push(operation(rng.below(4) as u32));
                 let decisions = if rng.one_in(8) { 0..2 } else { 0..1 };
                 clocks.push(process, &Clock::default(), 0..0, 0, decisions);
-                done.push(&clocks, operations[operations.len() - 1]);
+                done.push(&clocks, operations[operations.len() - 1], 0);
                 while rng.one_in(4) && clocks.pop().is_some() {
                     done.pop();
                     operations.pop();
