@@ -64,6 +64,7 @@ fn settings() -> Settings {
         foreign_unlocks: false,
         faults: Default::default(),
         leaks: false,
+        exact_addresses: false,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World::default()),
     }

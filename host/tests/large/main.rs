@@ -97,6 +97,7 @@ fn settings(arguments: &[&str]) -> Settings {
         foreign_unlocks: false,
         faults: Default::default(),
         leaks: false,
+        exact_addresses: false,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World {
             arguments: arguments.iter().map(|a| a.to_string()).collect(),
