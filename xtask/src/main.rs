@@ -7,6 +7,7 @@
 //! - [`tests`]: all tests, blessing their expectations, running them for long.
 //! - [`bench`]: what the engine costs, beside its peers.
 //! - [`large`]: large modules for the host's tests.
+//! - [`package`]: the packages of a registry, and a build from them alone.
 //! - [`files`]: reading and writing with errors that name the file.
 
 mod bench;
@@ -15,6 +16,7 @@ mod crates;
 mod files;
 mod guests;
 mod large;
+mod package;
 mod std_tests;
 mod support;
 mod tests;
@@ -38,6 +40,7 @@ enum Task {
     Crates(crates::Arguments),
     Guests(guests::Arguments),
     Large(large::Arguments),
+    Package(package::Arguments),
     Soak(tests::Soak),
     StdTests(std_tests::Arguments),
 }
@@ -52,6 +55,7 @@ fn main() -> Result<()> {
         Task::Crates(arguments) => crates::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
         Task::Large(arguments) => large::run(&arguments),
+        Task::Package(arguments) => package::run(&arguments),
         Task::StdTests(arguments) => std_tests::run(&arguments),
     }
 }

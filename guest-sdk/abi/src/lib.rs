@@ -8,10 +8,12 @@
 
 pub mod errno;
 pub mod file;
+mod fingerprint;
 pub mod guest;
 pub mod operation;
 pub mod rt;
 
+pub use fingerprint::FINGERPRINT;
 pub use operation::{OpKind, Order};
 
 /// Version of everything in this crate. A module instrumented under another version is refused.
