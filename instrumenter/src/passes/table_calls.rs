@@ -18,6 +18,8 @@
 //!
 //! The last entry is null, for the call of an entry that is null. What is wrong with a call traps as before.
 
+use crate::Error;
+use crate::analysis::Analyses;
 use crate::code::Code;
 use crate::draft::{Draft, sequences};
 use coyote_abi::rt;
@@ -25,12 +27,11 @@ use std::collections::BTreeSet;
 use walrus::ir::{Call, CallIndirect, Instr, TableGet, Value};
 use walrus::{ConstExpr, ElementItems, ElementKind, FunctionId, LocalFunction, RefType, TableId, ValType};
 
-pub fn table_calls(draft: &mut Draft) {
-    let guest = draft.guest_functions();
-    let calls = |instr: &Instr| matches!(instr, Instr::CallIndirect(_));
-    if !draft.changes_tables || !guest.iter().any(|id| any(draft, *id, calls)) {
-        return;
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
+    if !draft.changes_tables || !draft.has(|instr| matches!(instr, Instr::CallIndirect(_))) {
+        return Ok(());
     }
+    let guest = draft.guest_functions();
     let functions: Vec<FunctionId> = referenced(draft, &guest).into_iter().collect();
     let size = functions.len() as u64 + 1;
     let table = draft.module.tables.add_local(false, size, Some(size), RefType::FUNCREF);
@@ -43,6 +44,7 @@ pub fn table_calls(draft: &mut Draft) {
     for id in guest {
         draft.edit(id, |_, function| redirect(function, table, index));
     }
+    Ok(())
 }
 
 /// All functions that a reference can be to.
@@ -75,12 +77,6 @@ fn referenced(draft: &Draft, guest: &[FunctionId]) -> BTreeSet<FunctionId> {
         }
     }
     functions
-}
-
-fn any(draft: &Draft, id: FunctionId, wanted: impl Fn(&Instr) -> bool) -> bool {
-    let function = draft.module.funcs.get(id).kind.unwrap_local();
-    let has = |sequence| function.block(sequence).instrs.iter().any(|(instr, _)| wanted(instr));
-    sequences(function).into_iter().any(has)
 }
 
 fn redirect(function: &mut LocalFunction, table: TableId, index: FunctionId) {

@@ -9,10 +9,13 @@
 //! ```
 
 use crate::Draft;
+use crate::Error;
+use crate::analysis::Analyses;
 
-pub fn name(draft: &mut Draft) {
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     let original = draft.original;
     for (index, function) in draft.module.funcs.iter_mut().enumerate() {
         function.name = Some(original.display_name(index as u32));
     }
+    Ok(())
 }

@@ -26,24 +26,22 @@
 //!
 //! Left out are: accesses below the level that the user chose, functions outside of the user's
 //! scope, atomic functions and what only they call, and accesses to the function's own stack frame
-//! as long as its address stays in the function (see `frame`).
+//! as long as its address stays in the function (see `escape`).
 
-use crate::access::{access, bulk};
+use super::effects;
+use crate::Error;
+use crate::analysis::Analyses;
+use crate::analysis::access::{access, bulk};
+use crate::analysis::escape;
 use crate::code::Code;
 use crate::draft::{Draft, Owners, PointPolicy, sequences, site_location};
-use crate::options::{
-    ALLOCATORS, C_SDK, C_SDK_OPERATIONS, EXCUSED, HARNESS, PATHS, PRINTS, Points, STDIO, UNGUARDED,
-    UNNOTICED, UNTOLD,
-};
-use crate::scope::{Scope, library_names, names_of};
-use crate::{Error, calls, calls::Calls, effects, escape};
+use crate::operands::Aside;
+use crate::options::Points;
 use coyote_abi::{OpKind, rt};
-use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
-use walrus::{FunctionId, LocalFunction, LocalId, ValType};
+use walrus::{LocalFunction, ValType};
 
-pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
-    treat(draft, calls)?;
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     if draft.options.points == Points::Sync && !draft.options.footprints {
         return Ok(());
     }
@@ -52,7 +50,7 @@ pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     }
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
-        let points = draft.policies[origin as usize] == PointPolicy::Points;
+        let points = *draft.policy(id) == PointPolicy::Points;
         let told = draft.tells_footprint(origin);
         if points || told || draft.owners.is_some() && !draft.allocating.contains(&origin) {
             draft.edit(id, |draft, function| announce_in(draft, origin, function, points, told));
@@ -61,144 +59,8 @@ pub fn points(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     Ok(())
 }
 
-/// Decides which functions' accesses are points.
-fn treat(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
-    let options = draft.options;
-    let atomic = Scope::new(options.atomic_fns.iter().map(String::as_str))?;
-    let unguarded = options.atomic_defaults && !draft.original.wasi_threads;
-    let mut defaults: Vec<&str> =
-        if options.atomic_defaults { [ALLOCATORS, PATHS].concat() } else { Vec::new() };
-    if unguarded {
-        defaults.extend([STDIO, PRINTS, UNGUARDED, UNNOTICED].concat());
-    }
-    let defaults = Scope::new(defaults)?;
-    let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
-    let harness: &[&str] = if draft.original.libtest { HARNESS } else { &[] };
-    let own = C_SDK.iter().chain(EXCUSED).chain(harness).copied();
-    let untold = Scope::new(UNTOLD.iter().copied())?;
-    let operations = Scope::new(C_SDK_OPERATIONS.iter().copied())?;
-    let excluded = Scope::new(options.no_points_in.iter().map(String::as_str).chain(own))?;
-    let included = Scope::new(options.points_only_in.iter().map(String::as_str))?;
-    let functions = draft.guest_functions();
-    for id in &functions {
-        let origin = draft.origin(*id).expect("it is the guest's");
-        let mut names = names_of(&draft.original.functions[origin as usize].name);
-        let exported = draft.original.exported_as.get(&origin).into_iter().flatten();
-        let library: Vec<String> = library_names(&names).cloned().chain(exported.clone().cloned()).collect();
-        names.extend(exported.cloned());
-        if untold.matching(&names).is_some() {
-            draft.untold.insert(origin);
-        }
-        draft.policies[origin as usize] =
-            if let Some(pattern) = atomic.matching(&names).or_else(|| defaults.matching(&library)) {
-                PointPolicy::Atomic(pattern.to_string())
-            } else if files.contains(id) {
-                PointPolicy::FileFunction
-            } else if operations.matching(&names).is_some() {
-                PointPolicy::Operation
-            } else if let Some(pattern) = excluded.matching(&names) {
-                PointPolicy::Excluded(pattern.to_string())
-            } else if !included.is_empty() && included.matching(&names).is_none() {
-                PointPolicy::NotIncluded
-            } else {
-                PointPolicy::Points
-            };
-    }
-    let is_atomic = |draft: &Draft, id: &FunctionId| {
-        let origin = draft.origin(*id).expect("it is the guest's");
-        matches!(draft.policies[origin as usize], PointPolicy::Atomic(_) | PointPolicy::FileFunction)
-    };
-    let is_allocator = |draft: &Draft, id: &FunctionId| {
-        let origin = draft.origin(*id).expect("it is the guest's");
-        let policy = &draft.policies[origin as usize];
-        matches!(policy, PointPolicy::Atomic(pattern) if ALLOCATORS.contains(&pattern.as_str()))
-    };
-    let atomic: BTreeSet<FunctionId> = functions.iter().copied().filter(|id| is_atomic(draft, id)).collect();
-    let allocators: BTreeSet<FunctionId> =
-        functions.iter().copied().filter(|id| is_allocator(draft, id)).collect();
-    let outside_allocators = outside(draft, calls, &allocators);
-    let allocating =
-        functions.iter().filter(|id| allocators.contains(id) || !outside_allocators.contains(id));
-    draft.allocating = allocating.map(|id| draft.origin(*id).expect("it is the guest's")).collect();
-    let outside = outside(draft, calls, &atomic);
-    // What an allocator does to blocks is told, also to one that only an atomic function calls.
-    let told = |id: &FunctionId| allocators.contains(id) && outside_allocators.contains(id);
-    for id in functions.iter().filter(|id| !outside.contains(id) && !told(id)) {
-        let origin = draft.origin(*id).expect("it is the guest's");
-        draft.policies[origin as usize] = PointPolicy::OnlyFromAtomic;
-    }
-    Ok(())
-}
-
-/// Functions of a C library that take a path. The part of it below a preopened directory stands in a variable
-/// that would be a thread's own, from where it is resolved to the call of WASI.
-fn file_functions(draft: &Draft, calls: &Calls) -> BTreeSet<FunctionId> {
-    let resolves = |id: &FunctionId| {
-        let origin = draft.origin(*id).expect("it is the guest's");
-        let name = draft.original.functions[origin as usize].name.as_str();
-        RESOLVERS.contains(&name.trim_start_matches("undefined_weak:"))
-    };
-    let functions = draft.guest_functions();
-    let resolvers: BTreeSet<FunctionId> = functions.iter().copied().filter(resolves).collect();
-    let calls_one = |id: &FunctionId| calls.called_by([id]).any(|callee| resolvers.contains(&callee));
-    functions.into_iter().filter(|id| !resolvers.contains(id) && calls_one(id)).collect()
-}
-
-/// What resolves paths in wasi-libc, with its own functions around it where they are not inlined.
-const RESOLVERS: &[&str] = &[
-    "__wasilibc_find_relpath",
-    "__wasilibc_find_relpath_alloc",
-    "find_relpath",
-    "find_relpath2",
-    "find_relpath_alt",
-];
-
-/// Whatever the host can start, whatever runs without one of some functions below it, and what that
-/// calls. If these functions have brackets, then what is left runs inside of them and needs none.
-fn outside(draft: &Draft, calls: &Calls, bracketed: &BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
-    if bracketed.is_empty() {
-        return draft.guest_functions().into_iter().collect();
-    }
-    let mut roots = calls::roots(&draft.module);
-    roots.extend(&calls.taken);
-    let mut outside = calls.reachable(roots.iter().copied(), bracketed);
-    let called: Vec<_> = calls.called_by(&outside).collect();
-    outside.extend(called);
-    outside.extend(roots);
-    outside
-}
-
 /// The position of a local for an instruction's result: none of an operand.
 const RESULT: usize = usize::MAX;
-
-/// Locals in which operands are set aside, shared by all accesses of a function.
-#[derive(Default)]
-pub struct Aside(BTreeMap<(ValType, usize), LocalId>);
-
-impl Aside {
-    /// The local for the operand of this type in this position.
-    pub fn local(&mut self, draft: &mut Draft, ty: ValType, position: usize) -> LocalId {
-        *self.0.entry((ty, position)).or_insert_with(|| draft.module.locals.add(ty))
-    }
-
-    /// Sets operands aside, so that `code` can be put before them and they can be pushed again.
-    /// Returns the operands as instructions that push them, and where `code` must go.
-    pub fn operands(&mut self, draft: &mut Draft, code: &mut Code, types: &[ValType]) -> (Vec<Instr>, Code) {
-        if let Some(first) = code.simple_operands(types.len()) {
-            let operands = (first..first + types.len()).map(|i| code.at(i)).collect();
-            return (operands, code.split_off(first));
-        }
-        let locals: Vec<_> = types.iter().enumerate().map(|(i, ty)| self.local(draft, *ty, i)).collect();
-        let mut again = Code::with_capacity(locals.len());
-        for local in &locals {
-            again.get(*local);
-        }
-        for local in locals.iter().rev() {
-            code.set(*local);
-        }
-        (locals.iter().map(|local| LocalGet { local: *local }.into()).collect(), again)
-    }
-}
 
 /// Announces the accesses of a function; if they are no points, only keeps the owner table, and tells of
 /// them if the host wants to know.

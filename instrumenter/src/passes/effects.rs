@@ -26,10 +26,12 @@
 //! What an allocator does to its heap is not told: that it hands out or takes back a block counts as a write of
 //! the block, and the host knows of that.
 
-use crate::access::{Access, Bulk};
+use crate::Error;
+use crate::analysis::Analyses;
+use crate::analysis::access::{Access, Bulk};
 use crate::code::Code;
 use crate::draft::{Draft, sequences};
-use crate::points::Aside;
+use crate::operands::Aside;
 use coyote_abi::rt::{self, Seen};
 use std::collections::BTreeMap;
 use walrus::ir::*;
@@ -142,9 +144,9 @@ impl Changing {
     }
 }
 
-pub fn effects(draft: &mut Draft) {
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     if !draft.options.footprints {
-        return;
+        return Ok(());
     }
     let changing = Changing::of(draft);
     let import = import(draft);
@@ -154,6 +156,7 @@ pub fn effects(draft: &mut Draft) {
             draft.edit(id, |draft, function| tell_in(draft, function, &changing, import));
         }
     }
+    Ok(())
 }
 
 fn tell_in(draft: &mut Draft, function: &mut LocalFunction, changing: &Changing, import: FunctionId) {

@@ -78,7 +78,7 @@ impl Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{ALLOCATORS, C_SDK, PRINTS, STDIO, UNGUARDED, UNNOTICED};
+    use crate::libraries::{ALLOCATORS, C_SDK, PRINTS, STDIO, UNGUARDED, UNNOTICED};
 
     fn matching(patterns: &[&str], name: &str) -> bool {
         Scope::new(patterns.iter().copied()).unwrap().matching(&names_of(name)).is_some()

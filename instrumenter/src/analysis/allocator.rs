@@ -1,7 +1,7 @@
 //! What allocators do to blocks, as their arguments and results say it.
 
+use crate::analysis::scope::{library_names, names_of};
 use crate::code::Code;
-use crate::scope::{library_names, names_of};
 use coyote_abi::rt;
 use walrus::ir::{BinaryOp, Load, LoadKind, MemArg, Select};
 use walrus::{LocalId, MemoryId, ValType};

@@ -22,30 +22,31 @@
 //! An exception that leaves an atomic function skips the exit: the host closes what is open when the
 //! worker ends.
 
+use crate::Error;
 use crate::Location;
-use crate::allocator::Change;
+use crate::analysis::Analyses;
+use crate::analysis::allocator::Change;
+use crate::announce::announce;
 use crate::code::Code;
 use crate::draft::{Draft, PointPolicy, site_location};
-use crate::options::{ALLOCATORS, PATHS, STDIO, UNGUARDED};
-use crate::threads::announce;
+use crate::libraries::AtomicKind;
 use coyote_abi::{OpKind, rt};
 use walrus::ir::{Call, InstrLocId};
 use walrus::{FunctionBuilder, LocalId, ValType};
 
-pub fn atomic(draft: &mut Draft) {
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
-        let (pattern, announced) = match &draft.policies[origin as usize] {
-            PointPolicy::Atomic(pattern) => {
-                let announced = [STDIO, PATHS, UNGUARDED].iter().any(|list| list.contains(&pattern.as_str()));
-                (pattern.as_str(), announced.then_some(OpKind::Call))
-            }
-            PointPolicy::FileFunction => ("", Some(OpKind::File)),
-            PointPolicy::Operation => ("", Some(OpKind::Call)),
+        let policy = draft.policy(id);
+        let announced = match policy {
+            PointPolicy::Atomic(AtomicKind::Announced, _) | PointPolicy::Operation => Some(OpKind::Call),
+            PointPolicy::FileFunction => Some(OpKind::File),
+            PointPolicy::Atomic(..) => None,
             _ => continue,
         };
-        let is_atomic = draft.policies[origin as usize] != PointPolicy::Operation;
-        let allocator = draft.options.follows_allocators() && ALLOCATORS.contains(&pattern);
+        let is_atomic = *policy != PointPolicy::Operation;
+        let allocator = draft.options.follows_allocators()
+            && matches!(policy, PointPolicy::Atomic(AtomicKind::Allocator, _));
         let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
         let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
         let function = &draft.original.functions[origin as usize];
@@ -83,6 +84,7 @@ pub fn atomic(draft: &mut Draft) {
             body
         });
     }
+    Ok(())
 }
 
 /// Says what became of which block. The results stay on the stack.

@@ -29,6 +29,8 @@
 //!
 //! An entry that is not known is called as if it took all arguments and gave an i32: it traps if that is wrong.
 
+use crate::Error;
+use crate::analysis::Analyses;
 use crate::code::Code;
 use crate::draft::Draft;
 use coyote_abi::guest;
@@ -42,7 +44,7 @@ use walrus::{
 /// How many arguments an entry takes, and whether it has a result; all are i32.
 type Shape = (usize, bool);
 
-pub fn entry(draft: &mut Draft) {
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     for name in [guest::CALL_ENTRY, guest::CALL_MAIN] {
         let import = draft.module.imports.iter().find_map(|i| match i.kind {
             ImportKind::Function(id) if i.module == guest::MODULE && i.name == name => Some(id),
@@ -52,6 +54,7 @@ pub fn entry(draft: &mut Draft) {
             implement(draft, import);
         }
     }
+    Ok(())
 }
 
 fn implement(draft: &mut Draft, import: FunctionId) {

@@ -20,15 +20,16 @@
 //!   br 0)
 //! ```
 
-use crate::calls::Calls;
+use crate::Error;
+use crate::analysis::Analyses;
 use crate::code::Code;
 use crate::draft::{Draft, sequences, site_location};
 use coyote_abi::{OpKind, rt};
 use walrus::ir::*;
 use walrus::{LocalFunction, LocalId, ValType};
 
-pub fn ticks(draft: &mut Draft, calls: &Calls) {
-    let cyclic = calls.cyclic();
+pub fn run(draft: &mut Draft, analyses: &mut Analyses) -> Result<(), Error> {
+    let cyclic = analyses.calls(&draft.module).cyclic();
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let entry = cyclic.contains(&id);
@@ -54,6 +55,7 @@ pub fn ticks(draft: &mut Draft, calls: &Calls) {
             }
         });
     }
+    Ok(())
 }
 
 /// Puts the countdown at the beginning of a sequence. `at` is what the site refers to.

@@ -27,16 +27,18 @@
 //! (if (then global.get $__stack_pointer call $coyote_rt.stack_overflow))
 //! ```
 
-use crate::access::{Bulk, access, bulk};
+use crate::Error;
+use crate::analysis::Analyses;
+use crate::analysis::access::{Bulk, access, bulk};
 use crate::code::Code;
 use crate::draft::{Draft, OwnGlobal, sequences};
-use crate::points::Aside;
+use crate::operands::Aside;
 use coyote_abi::rt;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{ConstExpr, DataId, FunctionId, GlobalId, LocalFunction, LocalId, MemoryId, ValType};
 
-pub fn memory(draft: &mut Draft) {
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     let guest = draft.guest_functions();
     let memories = Memories::add(draft);
     let dropped = dropped_segments(draft, &guest);
@@ -48,6 +50,7 @@ pub fn memory(draft: &mut Draft) {
         draft.edit(*id, |draft, function| keep_in(draft, function, &state));
     }
     save_and_load(draft);
+    Ok(())
 }
 
 /// What the instructions of this pass refer to.

@@ -17,15 +17,16 @@
 //! ```
 
 use crate::Error;
+use crate::analysis::Analyses;
+use crate::analysis::scope::{Scope, names_of};
 use crate::code::Code;
 use crate::draft::Draft;
-use crate::options::SECTIONS;
-use crate::scope::{Scope, names_of};
+use crate::libraries::SECTIONS;
 use coyote_abi::rt;
 use walrus::FunctionBuilder;
 use walrus::ir::{AtomicFence, Call, InstrLocId};
 
-pub fn sections(draft: &mut Draft) -> Result<(), Error> {
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     if !draft.options.atomic_defaults {
         return Ok(());
     }

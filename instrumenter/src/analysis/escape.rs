@@ -14,7 +14,7 @@
 //! pointer of another worker into a frame that is in use again, and a local that is read before it
 //! was assigned (compilers do not emit that). Those stores are still marked dirty.
 
-use crate::access::{access, bulk};
+use crate::analysis::access::{access, bulk};
 use crate::draft::sequences;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
@@ -123,7 +123,7 @@ impl Round<'_> {
         if let Some(kind) = bulk(instr, self.memory) {
             self.other(1, 0);
             match kind {
-                crate::access::Bulk::Copy => drop(self.pop()),
+                crate::analysis::access::Bulk::Copy => drop(self.pop()),
                 _ => self.other(1, 0),
             }
             self.pop();

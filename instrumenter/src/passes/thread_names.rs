@@ -11,8 +11,10 @@
 //!   local.get 1 call $coyote_rt.thread_name ..)
 //! ```
 
+use crate::Error;
+use crate::analysis::Analyses;
+use crate::analysis::scope::names_of;
 use crate::draft::Draft;
-use crate::scope::names_of;
 use coyote_abi::rt;
 use walrus::ir::{Call, InstrLocId, LocalGet};
 use walrus::{FunctionId, ValType};
@@ -20,7 +22,7 @@ use walrus::{FunctionId, ValType};
 /// Where the module `thread` of std has it: older releases, and newer ones.
 const NAMES: &[&str] = &["std::thread::Thread::new", "std::thread::thread::Thread::new"];
 
-pub fn thread_names(draft: &mut Draft) {
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     for id in draft.guest_functions() {
         if makes_thread(draft, id) {
             let import = draft.import(rt::THREAD_NAME, &[ValType::I32], &[]);
@@ -33,6 +35,7 @@ pub fn thread_names(draft: &mut Draft) {
             });
         }
     }
+    Ok(())
 }
 
 fn makes_thread(draft: &Draft, id: FunctionId) -> bool {

@@ -20,9 +20,11 @@
 //! call $__cy_grow
 //! ```
 
+use super::effects;
+use crate::Error;
+use crate::analysis::Analyses;
 use crate::code::Code;
 use crate::draft::{Draft, sequences};
-use crate::effects;
 use coyote_abi::rt;
 use walrus::ir::*;
 use walrus::{ConstExpr, FunctionId, GlobalId, ValType};
@@ -30,11 +32,11 @@ use walrus::{ConstExpr, FunctionId, GlobalId, ValType};
 /// Pages of a 32-bit address space.
 const PAGES_MAX: u64 = 1 << 16;
 
-pub fn grow(draft: &mut Draft) {
-    let guest = draft.guest_functions();
-    if !guest.iter().any(|id| grows(draft, *id)) {
-        return;
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
+    if !draft.has(|instr| matches!(instr, Instr::MemoryGrow(i) if i.memory == draft.memory)) {
+        return Ok(());
     }
+    let guest = draft.guest_functions();
     let memory = draft.module.memories.get_mut(draft.memory);
     let initial = memory.initial;
     let limit = memory.maximum.unwrap_or(PAGES_MAX).min(PAGES_MAX);
@@ -61,14 +63,7 @@ pub fn grow(draft: &mut Draft) {
             }
         });
     }
-}
-
-fn grows(draft: &Draft, id: FunctionId) -> bool {
-    let function = draft.module.funcs.get(id).kind.unwrap_local();
-    sequences(function).into_iter().any(|sequence| {
-        let instrs = &function.block(sequence).instrs;
-        instrs.iter().any(|(i, _)| matches!(i, Instr::MemoryGrow(i) if i.memory == draft.memory))
-    })
+    Ok(())
 }
 
 /// `grow(delta) -> old size, or -1`: really grows only beyond what there is.
