@@ -4,7 +4,7 @@
 //! suspended: references live across a suspension, and legacy exceptions around one.
 
 use crate::answer::Answer;
-use crate::original::{self, Contents, Export, FunctionType, Import, Original, invalid, unsupported};
+use crate::original::{self, Contents, Export, FunctionType, Import, Original};
 use crate::{Error, Location, Options, nearest::nearest};
 use coyote_abi::{Type, file, guest, rt};
 use wasmparser::{ExternalKind, Parser, TypeRef, ValType, Validator, WasmFeatures};
@@ -31,7 +31,7 @@ pub fn check(wasm: &[u8], options: &Options) -> Result<Original, Error> {
         return Err(Error::Invalid { message, offset: 0 });
     }
     if wasm.len() > BYTES_MAX {
-        return Err(unsupported("a module of more than 2 GiB is not supported"));
+        return Err(Error::unsupported("a module of more than 2 GiB is not supported"));
     }
     let contents = original::read(wasm)?;
     check_memories(&contents)?;
@@ -45,19 +45,21 @@ pub fn check(wasm: &[u8], options: &Options) -> Result<Original, Error> {
 
 fn check_memories(contents: &Contents) -> Result<(), Error> {
     if contents.tables.iter().any(|table| table.table64) {
-        return Err(unsupported("64-bit tables are not supported: build for wasm32"));
+        return Err(Error::unsupported("64-bit tables are not supported: build for wasm32"));
     }
     for memory in &contents.memories {
         if memory.memory64 {
-            return Err(unsupported("a 64-bit memory is not supported: build for wasm32"));
+            return Err(Error::unsupported("a 64-bit memory is not supported: build for wasm32"));
         }
         if memory.page_size_log2.is_some_and(|log2| log2 != 16) {
-            return Err(unsupported("custom page sizes are not supported: use pages of 64 KiB"));
+            return Err(Error::unsupported("custom page sizes are not supported: use pages of 64 KiB"));
         }
     }
     match contents.memories.len() {
         0 | 1 => Ok(()),
-        _ => Err(unsupported("more than one memory is not supported: link the module into one memory")),
+        _ => {
+            Err(Error::unsupported("more than one memory is not supported: link the module into one memory"))
+        }
     }
 }
 
@@ -97,7 +99,7 @@ fn signature(params: &[ValType], results: &[ValType]) -> String {
 fn validate(wasm: &[u8], original: &Original) -> Result<(), Error> {
     let Err(error) = Validator::new_with_features(FEATURES).validate_all(wasm) else { return Ok(()) };
     match Validator::new_with_features(WasmFeatures::all()).validate_all(wasm) {
-        Err(_) => Err(invalid(error)),
+        Err(_) => Err(error.into()),
         Ok(_) => match original.function_at(error.offset()) {
             Some(function) => Err(Error::Unsupported {
                 what: format!("{}: build without this proposal", error.message()),

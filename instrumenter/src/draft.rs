@@ -1,12 +1,13 @@
 //! The module on its way through the passes, and what they tell each other.
 
+use crate::code::sequences;
 use crate::libraries::AtomicKind;
 use crate::options::Mutant;
 use crate::original::Original;
 use crate::{Error, Location, Options, Site};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};
-use walrus::ir::{Instr, InstrLocId, InstrSeqId};
+use walrus::ir::{Instr, InstrLocId};
 use walrus::{
     ConstExpr, FunctionId, FunctionKind, GlobalId, ImportKind, LocalFunction, LocalId, MemoryId, Module,
     ModuleConfig, ValType, ir::Value,
@@ -308,24 +309,4 @@ impl<'a> Draft<'a> {
             self.module.imports.delete(entry);
         }
     }
-}
-
-/// The instruction sequences of a function that execution can come to, outermost first.
-pub fn sequences(function: &LocalFunction) -> Vec<InstrSeqId> {
-    let mut found = vec![function.entry_block()];
-    let mut next = 0;
-    while next < found.len() {
-        let sequence = found[next];
-        for (instr, _) in &function.block(sequence).instrs {
-            match instr {
-                Instr::Block(i) => found.push(i.seq),
-                Instr::Loop(i) => found.push(i.seq),
-                Instr::IfElse(i) => found.extend([i.consequent, i.alternative]),
-                Instr::TryTable(i) => found.push(i.seq),
-                _ => {}
-            }
-        }
-        next += 1;
-    }
-    found
 }

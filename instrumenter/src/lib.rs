@@ -12,7 +12,7 @@
 //!   instructions.
 //! - `pass`, `pipeline`: passes as data, in their order, a user's between them.
 //! - `passes`: the tool's own. With `analysis`: what they know of the code; `libraries`: functions that are
-//!   known by their names.
+//!   known by their names, `libtest`: those of Rust's test harness.
 //! - `emit`: the intermediate module, a valid one with plain calls.
 //! - [`suspend`]: unwinding and rewinding.
 //! - `sites`: the site table.
@@ -29,6 +29,7 @@ mod emit;
 mod error;
 mod explain;
 mod libraries;
+mod libtest;
 mod nearest;
 mod operands;
 mod options;
@@ -41,7 +42,6 @@ mod stack_pointer;
 pub mod suspend;
 
 pub use ::walrus;
-pub use analysis::libtest::runs_libtest;
 pub use analysis::{Analyses, calls::Calls};
 pub use check::ASSEMBLYSCRIPT_ABORT;
 pub use code::Code;
@@ -50,6 +50,7 @@ pub use dump::{dump, dump_after};
 pub use error::Error;
 pub use explain::{Explanation, explain};
 pub use libraries::{ALLOCATORS, HARNESS, PATHS, STDIO, UNGUARDED};
+pub use libtest::runs_libtest;
 #[doc(hidden)]
 pub use options::Mutant;
 pub use options::{HeapPoints, Options, Points};

@@ -1,13 +1,13 @@
 //! The original module, as far as the passes need to know it and cannot see it in walrus' form.
 
-use crate::analysis::libtest;
+use crate::libtest;
 use crate::stack_pointer::{self, Candidate};
 use crate::{Error, Function};
 use coyote_abi::{guest, rt};
 use std::collections::BTreeMap;
 use wasmparser::{
-    BinaryReaderError, CustomSectionReader, ExternalKind, FunctionBody, ImportSectionReader, KnownCustom,
-    Name, Parser, Payload, TypeRef, TypeSectionReader, ValType, WasmFeatures,
+    CustomSectionReader, ExternalKind, FunctionBody, ImportSectionReader, KnownCustom, Name, Parser, Payload,
+    TypeRef, TypeSectionReader, ValType, WasmFeatures,
 };
 
 /// Exports that tell a linker's work from a module written by hand.
@@ -55,7 +55,7 @@ impl Original {
     pub fn without_debug(&self, wasm: &[u8]) -> Result<Vec<u8>, Error> {
         let mut kept = wasm[..self.code_end].to_vec();
         for payload in Parser::new(0).parse_all(wasm) {
-            let payload = payload.map_err(invalid)?;
+            let payload = payload?;
             if let Some((id, range)) = payload.as_section()
                 && range.start >= self.code_end
                 && !matches!(&payload, Payload::CustomSection(s) if s.name() != "name")
@@ -67,16 +67,6 @@ impl Original {
         }
         Ok(kept)
     }
-}
-
-/// The error of bytes that are not wasm.
-pub fn invalid(e: BinaryReaderError) -> Error {
-    Error::Invalid { message: e.message().to_string(), offset: e.offset() }
-}
-
-/// The error of a module that needs what is not supported.
-pub fn unsupported(message: &str) -> Error {
-    Error::UnsupportedModule(message.to_string())
 }
 
 /// Parameters and results of a function.
@@ -128,7 +118,7 @@ pub fn read(wasm: &[u8]) -> Result<Contents<'_>, Error> {
     let mut parser = Parser::new(0);
     parser.set_features(WasmFeatures::all());
     for payload in parser.parse_all(wasm) {
-        reader.section(payload.map_err(invalid)?)?;
+        reader.section(payload?)?;
     }
     reader.finish()
 }
@@ -141,27 +131,27 @@ impl<'a> Reader<'a> {
             Payload::ImportSection(section) => self.imports(section)?,
             Payload::FunctionSection(section) => {
                 for ty in section {
-                    self.function_types.push(ty.map_err(invalid)?);
+                    self.function_types.push(ty?);
                 }
             }
             Payload::TableSection(section) => {
                 for table in section {
-                    contents.tables.push(table.map_err(invalid)?.ty);
+                    contents.tables.push(table?.ty);
                 }
             }
             Payload::MemorySection(section) => {
                 for memory in section {
-                    contents.memories.push(memory.map_err(invalid)?);
+                    contents.memories.push(memory?);
                 }
             }
             Payload::GlobalSection(section) => {
                 for global in section {
-                    self.globals.push(Candidate::of(global.map_err(invalid)?.ty));
+                    self.globals.push(Candidate::of(global?.ty));
                 }
             }
             Payload::ExportSection(section) => {
                 for export in section {
-                    self.exports.push(export.map_err(invalid)?);
+                    self.exports.push(export?);
                 }
             }
             Payload::CodeSectionStart { range, .. } => contents.original.code_end = range.end,
@@ -181,7 +171,7 @@ impl<'a> Reader<'a> {
 
     fn types(&mut self, section: TypeSectionReader<'a>) -> Result<(), Error> {
         for group in section {
-            for ty in group.map_err(invalid)?.into_types() {
+            for ty in group?.into_types() {
                 self.contents.types.push(match &ty.composite_type.inner {
                     wasmparser::CompositeInnerType::Func(f) => {
                         Some((f.params().to_vec(), f.results().to_vec()))
@@ -196,7 +186,7 @@ impl<'a> Reader<'a> {
     fn imports(&mut self, section: ImportSectionReader<'a>) -> Result<(), Error> {
         let contents = &mut self.contents;
         for import in section.into_imports() {
-            let wasmparser::Import { module, name, ty } = import.map_err(invalid)?;
+            let wasmparser::Import { module, name, ty } = import?;
             match ty {
                 TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
                     let name = format!("{module}.{name}");

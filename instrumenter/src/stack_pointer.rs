@@ -2,7 +2,6 @@
 //! global 0.
 
 use crate::Error;
-use crate::original::{invalid, unsupported};
 use std::collections::BTreeMap;
 use wasmparser::{FunctionBody, GlobalType, Operator, ValType};
 
@@ -56,7 +55,7 @@ pub fn find(
     }
     match globals.iter().position(|g| g.mutable_i32 && g.moves_down) {
         Some(0) if linked => Ok(Some(0)),
-        Some(_) if spawns => Err(unsupported(
+        Some(_) if spawns => Err(Error::unsupported(
             "the module starts workers, but it cannot be told which global is its stack pointer: link \
              with `-Wl,--export=__stack_pointer` (Rust: `-C link-arg=--export=__stack_pointer`) or keep \
              the name section",
@@ -68,8 +67,8 @@ pub fn find(
 /// Notes which globals a function moves down.
 fn note_moves(body: &FunctionBody, globals: &mut [Candidate]) -> Result<(), Error> {
     let mut progress = vec![0u8; globals.len()];
-    for operator in body.get_operators_reader().map_err(invalid)? {
-        match operator.map_err(invalid)? {
+    for operator in body.get_operators_reader()? {
+        match operator? {
             Operator::GlobalGet { global_index: g } if (g as usize) < progress.len() => {
                 progress[g as usize] = progress[g as usize].max(1);
             }

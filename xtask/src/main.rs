@@ -7,6 +7,7 @@
 //! - [`tests`]: all tests, blessing their expectations, running them for long.
 //! - [`bench`]: what the engine costs, beside its peers.
 //! - [`large`]: large modules for the host's tests.
+//! - [`modules`]: circles of imports, and imports that run up.
 //! - [`package`]: the packages of a registry, and a build from them alone.
 //! - [`files`]: reading and writing with errors that name the file.
 
@@ -16,6 +17,7 @@ mod crates;
 mod files;
 mod guests;
 mod large;
+mod modules;
 mod package;
 mod std_tests;
 mod support;
@@ -40,6 +42,7 @@ enum Task {
     Crates(crates::Arguments),
     Guests(guests::Arguments),
     Large(large::Arguments),
+    Modules(modules::Arguments),
     Package(package::Arguments),
     Soak(tests::Soak),
     StdTests(std_tests::Arguments),
@@ -55,6 +58,7 @@ fn main() -> Result<()> {
         Task::Crates(arguments) => crates::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
         Task::Large(arguments) => large::run(&arguments),
+        Task::Modules(arguments) => modules::run(&arguments),
         Task::Package(arguments) => package::run(&arguments),
         Task::StdTests(arguments) => std_tests::run(&arguments),
     }

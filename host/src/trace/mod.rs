@@ -2,6 +2,7 @@
 //!
 //! In the order of the data:
 //! - [`format`](self::format): a trace to text; the specification of the format.
+//! - `version`: which versions there are. `numbers`: numbers as they are written.
 //! - [`read`]: text to a trace; every way in which a file can be wrong.
 //! - [`answers`]: what directories of the host answered, as lines.
 //! - [`escape`]: any text on one line, and back.
@@ -13,9 +14,11 @@ pub mod error;
 mod escape;
 mod file;
 pub mod format;
+mod numbers;
 mod read;
 #[cfg(test)]
 mod tests;
+mod version;
 
 pub use coyote_strategies::WorkerPath;
 pub use error::{Problem, TraceError};

@@ -1,6 +1,6 @@
 //! The call graph, with indirect calls going to every function of the type whose address is taken.
 
-use crate::draft::sequences;
+use crate::code::sequences;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::Instr;
 use walrus::{ConstExpr, ConstOp, ElementItems, ExportItem, FunctionId, GlobalKind, Module, TypeId, ValType};

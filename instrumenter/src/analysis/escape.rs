@@ -15,7 +15,7 @@
 //! was assigned (compilers do not emit that). Those stores are still marked dirty.
 
 use crate::analysis::access::{access, bulk};
-use crate::draft::sequences;
+use crate::code::sequences;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{GlobalId, LocalFunction, MemoryId, Module};

@@ -4,13 +4,12 @@
 //! - [`calls`]: the call graph.
 //! - [`escape`]: accesses to a frame that no other worker can see.
 //! - [`scope`]: filters on function names.
-//! - [`allocator`], [`libtest`]: functions that are known by name.
+//! - [`allocator`]: what allocators do to blocks, by their names and arguments.
 
 pub mod access;
 pub mod allocator;
 pub mod calls;
 pub mod escape;
-pub mod libtest;
 pub mod scope;
 
 use calls::Calls;

@@ -22,8 +22,8 @@
 
 use crate::Error;
 use crate::analysis::Analyses;
-use crate::code::Code;
-use crate::draft::{Draft, sequences, site_location};
+use crate::code::{Code, sequences};
+use crate::draft::{Draft, site_location};
 use coyote_abi::{OpKind, rt};
 use walrus::ir::*;
 use walrus::{LocalFunction, LocalId, ValType};

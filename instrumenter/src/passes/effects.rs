@@ -29,8 +29,8 @@
 use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::access::{Access, Bulk};
-use crate::code::Code;
-use crate::draft::{Draft, sequences};
+use crate::code::{Code, sequences};
+use crate::draft::Draft;
 use crate::operands::Aside;
 use coyote_abi::rt::{self, Seen};
 use std::collections::BTreeMap;

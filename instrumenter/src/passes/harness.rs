@@ -16,9 +16,9 @@
 
 use crate::Error;
 use crate::analysis::Analyses;
-use crate::analysis::libtest::calls_test;
 use crate::code::Code;
 use crate::draft::{Draft, site_location};
+use crate::libtest::calls_test;
 use coyote_abi::{OpKind, rt};
 use walrus::ir::{Call, InstrLocId};
 use walrus::{FunctionBuilder, ValType};

@@ -30,8 +30,8 @@
 use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::access::{Bulk, access, bulk};
-use crate::code::Code;
-use crate::draft::{Draft, OwnGlobal, sequences};
+use crate::code::{Code, sequences};
+use crate::draft::{Draft, OwnGlobal};
 use crate::operands::Aside;
 use coyote_abi::rt;
 use std::collections::{BTreeMap, BTreeSet};

@@ -20,8 +20,8 @@
 
 use crate::Error;
 use crate::analysis::Analyses;
-use crate::code::Code;
-use crate::draft::{Draft, sequences};
+use crate::code::{Code, sequences};
+use crate::draft::Draft;
 use coyote_abi::rt;
 use std::collections::BTreeSet;
 use walrus::ir::{Call, CallIndirect, Instr, TableGet, Value};

@@ -33,8 +33,8 @@
 use super::replacement::{Replacement, replacements};
 use crate::analysis::{Analyses, calls};
 use crate::announce::call_site;
-use crate::code::Code;
-use crate::draft::{Draft, sequences, site_location};
+use crate::code::{Code, sequences};
+use crate::draft::{Draft, site_location};
 use crate::{Error, Location};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};

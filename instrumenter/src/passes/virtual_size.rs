@@ -23,8 +23,8 @@
 use super::effects;
 use crate::Error;
 use crate::analysis::Analyses;
-use crate::code::Code;
-use crate::draft::{Draft, sequences};
+use crate::code::{Code, sequences};
+use crate::draft::Draft;
 use coyote_abi::rt;
 use walrus::ir::*;
 use walrus::{ConstExpr, FunctionId, GlobalId, ValType};

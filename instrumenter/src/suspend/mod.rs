@@ -334,9 +334,3 @@ fn unsupported(function: u32, offset: u32, what: impl Into<String>) -> Error {
         location: Location { function, offset },
     }
 }
-
-impl From<wasmparser::BinaryReaderError> for Error {
-    fn from(e: wasmparser::BinaryReaderError) -> Error {
-        Error::Invalid { message: e.message().to_string(), offset: e.offset() }
-    }
-}
