@@ -93,7 +93,7 @@ pub struct Draft<'a> {
     pub policies: Vec<PointPolicy>,
     /// Functions whose accesses are an allocator's.
     pub allocating: BTreeSet<u32>,
-    /// Functions that are told of nothing: see [`crate::libraries::UNTOLD`].
+    /// Functions that are told of nothing: see `libraries::UNTOLD`.
     pub untold: BTreeSet<u32>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Owners>,

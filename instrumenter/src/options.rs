@@ -34,7 +34,7 @@ pub struct Options {
     pub heap_points: HeapPoints,
     /// Functions that run without a scheduling point at memory accesses, they and what they call.
     pub atomic_fns: Vec<String>,
-    /// Whether the parts of libraries in [`ALLOCATORS`], [`PATHS`], [`STDIO`] and [`UNGUARDED`] are atomic too.
+    /// Whether the parts of libraries in [`crate::ALLOCATORS`], [`crate::PATHS`], [`crate::STDIO`] and [`crate::UNGUARDED`] are atomic too.
     pub atomic_defaults: bool,
     /// Whether the host is told what allocators do. Only for those that are atomic by default.
     pub memory_errors: bool,

@@ -1,7 +1,7 @@
 //! `cargo xtask package`: the packages as a registry would get them; with `--check`, a build from them alone.
 
+use crate::command::cargo;
 use crate::files;
-use crate::tests::cargo;
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

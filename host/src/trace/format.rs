@@ -1,7 +1,7 @@
 //! A trace as text, versions 1 to 4.
 //!
 //! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` mean nothing and may stand
-//! anywhere after the first. `TEXT` is text with the escapes of [`super::escape`], `N` a decimal
+//! anywhere after the first. `TEXT` is text with the escapes of `super::escape`, `N` a decimal
 //! number below 2^64, `HEX` lower-case hex digits. `docs/trace-format.md` says the same to people who
 //! read traces with other tools, and a test holds its example against the committed sample.
 //!

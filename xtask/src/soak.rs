@@ -1,11 +1,7 @@
-//! `cargo xtask bless`, `soak` and `ci`: the tests, with other settings.
+//! `cargo xtask soak`: the randomised tests, for long.
 
-use anyhow::{Result, bail, ensure};
-use std::process::Command;
-
-/// Rewrite all expected outputs from what the tests produce now; read the diff afterwards
-#[derive(clap::Args)]
-pub struct Bless {}
+use crate::command::cargo;
+use anyhow::Result;
 
 /// Run the randomised tests for long: ten million forced rewinds, thousands of iterations and programs
 #[derive(clap::Args)]
@@ -30,18 +26,10 @@ pub struct Soak {
     seed: u64,
 }
 
-/// Everything that must hold before a change lands
-#[derive(clap::Args)]
-pub struct Ci {}
-
 /// The test command of the README.
-const TEST: &[&str] = &["test", "--release", "--workspace"];
+pub const TEST: &[&str] = &["test", "--release", "--workspace"];
 
-pub fn bless(_: &Bless) -> Result<()> {
-    cargo(TEST, &[("COYOTE_BLESS", "1".into())])
-}
-
-pub fn soak(arguments: &Soak) -> Result<()> {
+pub fn run(arguments: &Soak) -> Result<()> {
     cargo(
         &["test", "--release", "-p", "coyote-wasm", "-p", "coyote-instrumenter", "--", "--nocapture"],
         &[
@@ -53,23 +41,4 @@ pub fn soak(arguments: &Soak) -> Result<()> {
             ("COYOTE_FUZZ_SEED", arguments.seed.to_string()),
         ],
     )
-}
-
-pub fn ci(_: &Ci) -> Result<()> {
-    cargo(&["fmt", "--all", "--check"], &[])?;
-    cargo(&["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
-    cargo(TEST, &[])
-}
-
-/// Runs cargo where this workspace is.
-pub fn cargo(arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
-    println!("$ cargo {}", arguments.join(" "));
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(program);
-    command.args(arguments).envs(variables.iter().map(|(k, v)| (*k, v.as_str())));
-    match command.status() {
-        Ok(status) => ensure!(status.success(), "cargo {} failed", arguments.join(" ")),
-        Err(error) => bail!("cargo cannot be started: {error}"),
-    }
-    Ok(())
 }
