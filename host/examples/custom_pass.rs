@@ -5,7 +5,7 @@
 
 use coyote_wasm::instrumenter::walrus::InstrLocId;
 use coyote_wasm::instrumenter::walrus::ir::{Const, Drop, Instr, Load, LoadKind, MemArg, Value};
-use coyote_wasm::instrumenter::{Draft, Error, Options, Pass};
+use coyote_wasm::instrumenter::{Analyses, Draft, Error, Options, Pass, Pipeline};
 use coyote_wasm::tester::Tester;
 
 struct PointAtEntry {
@@ -16,7 +16,11 @@ struct PointAtEntry {
 const ADDRESS: i32 = 2048;
 
 impl Pass for PointAtEntry {
-    fn run(&self, draft: &mut Draft) -> Result<(), Error> {
+    fn name(&self) -> &str {
+        "point-at-entry"
+    }
+
+    fn run(&self, draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         let memory = draft.memory;
         for id in draft.guest_functions() {
             let name = draft.module.funcs.get(id).name.clone().unwrap_or_default();
@@ -40,9 +44,9 @@ impl Pass for PointAtEntry {
 fn main() -> anyhow::Result<()> {
     let wasm = std::fs::read("examples/wasm/account.wasm")?;
     let options = Options::default();
-    let plain = Tester::with(&wasm, &options, &[])?.explore("overdraft_fixed", "random")?;
-    let pass = PointAtEntry { word: "withdraw" };
-    let more = Tester::with(&wasm, &options, &[&pass])?.explore("overdraft_fixed", "random")?;
+    let plain = Tester::with(&wasm, &options, Pipeline::new())?.explore("overdraft_fixed", "random")?;
+    let pipeline = Pipeline::new().with(PointAtEntry { word: "withdraw" });
+    let more = Tester::with(&wasm, &options, pipeline)?.explore("overdraft_fixed", "random")?;
     let steps = |e: &coyote_wasm::results::TestResult| e.statistics.fair.steps.map_or(0, |s| s.avg());
     println!("steps an iteration: {} without the pass, {} with it", steps(&plain), steps(&more));
     anyhow::ensure!(steps(&more) > steps(&plain), "the pass added no point");

@@ -1,9 +1,9 @@
 //! The options of a run that change what a decision means: one table, from which traces, frontiers, the
 //! library and the command line know them.
 //!
-//! A trace names each of them ([`write`]), so that a replay needs no options of its own ([`read`]). What a
+//! A trace names each of them ([`write()`]), so that a replay needs no options of its own ([`read`]). What a
 //! run uses if it is told nothing stands in [`Options::default`] and [`Settings::default`]; what a trace
-//! means that does not name an option, which may be older than that, in [`RunOption::unnamed`].
+//! means that does not name an option, which may be older than that, in `RunOption::unnamed`.
 
 use crate::execution::Settings;
 use crate::record;
@@ -212,7 +212,7 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
     RUN_OPTIONS.iter().flat_map(lines).collect()
 }
 
-/// The inverse of [`write`]. The world is still to be opened.
+/// The inverse of [`write()`]. The world is still to be opened.
 pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionError> {
     let mut options = Options::default();
     let mut settings = Settings { world: Arc::new(World::default()), ..Settings::default() };

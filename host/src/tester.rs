@@ -30,7 +30,7 @@ use crate::replay::{self, Replayed};
 use crate::results::TestResult;
 use crate::trace::Trace;
 use anyhow::{Context as _, Result, anyhow};
-use coyote_instrumenter::{Options, Pass, instrument_with};
+use coyote_instrumenter::{Options, Pipeline, instrument_with};
 use coyote_strategies::search::rests_on_footprints;
 use coyote_strategies::{Context, by_name};
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone)]
 pub struct Tester {
     artifact: Arc<Artifact>,
-    /// Whether passes of the user's made it.
-    has_passes: bool,
+    /// What instrumented it, if that is known: then it can be done again with other options.
+    pipeline: Option<Arc<Pipeline>>,
     /// How tests are executed. As the command line's defaults.
     pub settings: Settings,
     /// All choices follow from it. 0 unless set.
@@ -59,22 +59,24 @@ impl Tester {
     /// # Errors
     /// The module is no wasm module, or needs something that does not exist here: no verdict on it.
     pub fn new(wasm: &[u8]) -> Result<Tester> {
-        Tester::with(wasm, &Options::default(), &[])
+        Tester::with(wasm, &Options::default(), Pipeline::new())
     }
 
     /// As [`Tester::new`], with options and passes of the user's.
-    pub fn with(wasm: &[u8], options: &Options, passes: &[&dyn Pass]) -> Result<Tester> {
-        let instrumented = instrument_with(wasm, options, passes)?;
+    ///
+    /// # Errors
+    /// As [`Tester::new`], and what a pass refuses.
+    pub fn with(wasm: &[u8], options: &Options, pipeline: Pipeline) -> Result<Tester> {
+        let instrumented = instrument_with(wasm, options, &pipeline, &mut |_| {})?;
         let artifact = Artifact::compile(&engine(None)?, wasm.into(), instrumented, options.clone())?;
-        Ok(Tester { has_passes: !passes.is_empty(), ..Tester::of(Arc::new(artifact)) })
+        Ok(Tester { pipeline: Some(Arc::new(pipeline)), ..Tester::of(Arc::new(artifact)) })
     }
 
     /// For a module that is compiled already.
     pub fn of(artifact: Arc<Artifact>) -> Tester {
         Tester {
             artifact,
-            // Nobody knows. With some, it cannot be made anew.
-            has_passes: true,
+            pipeline: None,
             settings: Settings::default(),
             seed: 0,
             budget: Budget::default(),
@@ -102,13 +104,16 @@ impl Tester {
     /// what steps touch, such as `dpor`, the module is instrumented once more, so that it tells.
     ///
     /// # Errors
-    /// There is no such test or strategy, the search needs [`Options::footprints`] of a module with passes of
-    /// the user's, or the environment fails. A bug of the guest is no error: it
-    /// stands in [`TestResult::bugs`], and its trace is on disk.
+    /// There is no such test or strategy, the search needs [`Options::footprints`] of a module that was made
+    /// without ([`Tester::of`]), or the environment fails. A bug of the guest is no error: it stands in
+    /// [`TestResult::bugs`], and its trace is on disk.
     pub fn explore(&self, test: &str, strategy: &str) -> Result<TestResult> {
         if coyote_strategies::search::is_search(strategy) {
-            if rests_on_footprints(strategy) && !self.artifact.options.footprints && !self.has_passes {
-                return self.telling()?.explore(test, strategy);
+            if let Some(pipeline) = &self.pipeline
+                && rests_on_footprints(strategy)
+                && !self.artifact.options.footprints
+            {
+                return self.telling(pipeline)?.explore(test, strategy);
             }
             let test = self.test(test)?;
             let interrupted = AtomicBool::new(false);
@@ -127,10 +132,10 @@ impl Tester {
     }
 
     /// The same for a module that tells what its steps touch.
-    fn telling(&self) -> Result<Tester> {
+    fn telling(&self, pipeline: &Pipeline) -> Result<Tester> {
         let wasm = &self.artifact.original;
         let options = Options { footprints: true, ..self.artifact.options.clone() };
-        let instrumented = instrument_with(wasm, &options, &[])?;
+        let instrumented = instrument_with(wasm, &options, pipeline, &mut |_| {})?;
         let artifact = Artifact::compile(self.artifact.engine(), wasm.clone(), instrumented, options)?;
         Ok(Tester { artifact: Arc::new(artifact), ..self.clone() })
     }

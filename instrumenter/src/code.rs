@@ -1,4 +1,4 @@
-//! Writing instructions in a row.
+//! Reading and writing instructions in a row.
 
 use walrus::ir::*;
 use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId};
@@ -141,4 +141,24 @@ impl Code {
         self.0.append(&mut other.0);
         self
     }
+}
+
+/// The instruction sequences of a function that execution can come to, outermost first.
+pub fn sequences(function: &LocalFunction) -> Vec<InstrSeqId> {
+    let mut found = vec![function.entry_block()];
+    let mut next = 0;
+    while next < found.len() {
+        let sequence = found[next];
+        for (instr, _) in &function.block(sequence).instrs {
+            match instr {
+                Instr::Block(i) => found.push(i.seq),
+                Instr::Loop(i) => found.push(i.seq),
+                Instr::IfElse(i) => found.extend([i.consequent, i.alternative]),
+                Instr::TryTable(i) => found.push(i.seq),
+                _ => {}
+            }
+        }
+        next += 1;
+    }
+    found
 }

@@ -1,10 +1,13 @@
 //! The module on its way through the passes, and what they tell each other.
 
+use crate::code::sequences;
+use crate::libraries::AtomicKind;
 use crate::options::Mutant;
-use crate::{Error, Location, Options, Site, check::Original};
+use crate::original::Original;
+use crate::{Error, Location, Options, Site};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};
-use walrus::ir::{Instr, InstrLocId, InstrSeqId};
+use walrus::ir::{Instr, InstrLocId};
 use walrus::{
     ConstExpr, FunctionId, FunctionKind, GlobalId, ImportKind, LocalFunction, LocalId, MemoryId, Module,
     ModuleConfig, ValType, ir::Value,
@@ -31,7 +34,7 @@ pub enum PointPolicy {
     #[default]
     Points,
     /// The function is atomic, by this pattern.
-    Atomic(String),
+    Atomic(AtomicKind, String),
     /// A function of a C library that takes a path: atomic, and announced as an operation on files.
     FileFunction,
     /// A function of coyote-cc's library that is announced, and whose accesses are no points.
@@ -90,7 +93,7 @@ pub struct Draft<'a> {
     pub policies: Vec<PointPolicy>,
     /// Functions whose accesses are an allocator's.
     pub allocating: BTreeSet<u32>,
-    /// Functions that are told of nothing: see [`crate::options::UNTOLD`].
+    /// Functions that are told of nothing: see `libraries::UNTOLD`.
     pub untold: BTreeSet<u32>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Owners>,
@@ -157,6 +160,11 @@ impl<'a> Draft<'a> {
         self.origin.get(&id).copied()
     }
 
+    /// How the memory accesses of a function of the guest are treated.
+    pub(crate) fn policy(&self, id: FunctionId) -> &PointPolicy {
+        &self.policies[self.origin(id).expect("it is the guest's") as usize]
+    }
+
     /// Functions with a body that came from the original module, in its order.
     pub fn guest_functions(&self) -> Vec<FunctionId> {
         let mut ids: Vec<(u32, FunctionId)> = self
@@ -167,6 +175,15 @@ impl<'a> Draft<'a> {
             .collect();
         ids.sort();
         ids.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Whether some instruction of the guest's is wanted.
+    pub(crate) fn has(&self, wanted: impl Fn(&Instr) -> bool) -> bool {
+        self.guest_functions().into_iter().any(|id| {
+            let function = self.module.funcs.get(id).kind.unwrap_local();
+            let has = |sequence| function.block(sequence).instrs.iter().any(|(instr, _)| wanted(instr));
+            sequences(function).into_iter().any(has)
+        })
     }
 
     /// A runtime import of plain type; the same one each time.
@@ -292,24 +309,4 @@ impl<'a> Draft<'a> {
             self.module.imports.delete(entry);
         }
     }
-}
-
-/// The instruction sequences of a function that execution can come to, outermost first.
-pub fn sequences(function: &LocalFunction) -> Vec<InstrSeqId> {
-    let mut found = vec![function.entry_block()];
-    let mut next = 0;
-    while next < found.len() {
-        let sequence = found[next];
-        for (instr, _) in &function.block(sequence).instrs {
-            match instr {
-                Instr::Block(i) => found.push(i.seq),
-                Instr::Loop(i) => found.push(i.seq),
-                Instr::IfElse(i) => found.extend([i.consequent, i.alternative]),
-                Instr::TryTable(i) => found.push(i.seq),
-                _ => {}
-            }
-        }
-        next += 1;
-    }
-    found
 }

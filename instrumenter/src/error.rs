@@ -32,3 +32,16 @@ pub enum Error {
     #[error("this is a bug in coyote-wasm: the instrumented module does not validate: {message}")]
     Output { message: String, wasm: Vec<u8> },
 }
+
+impl Error {
+    /// As [`Error::UnsupportedModule`].
+    pub(crate) fn unsupported(message: &str) -> Error {
+        Error::UnsupportedModule(message.to_string())
+    }
+}
+
+impl From<wasmparser::BinaryReaderError> for Error {
+    fn from(e: wasmparser::BinaryReaderError) -> Error {
+        Error::Invalid { message: e.message().to_string(), offset: e.offset() }
+    }
+}

@@ -1,8 +1,9 @@
 //! Why each function was, or was not, changed.
 
-use crate::calls::Calls;
+use crate::analysis::calls::Calls;
 use crate::draft::PointPolicy;
-use crate::{Draft, Error, Options, check, prepare};
+use crate::pipeline::{Pipeline, unwatched};
+use crate::{Draft, Error, Options, check};
 use coyote_abi::OpKind;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::FunctionId;
@@ -18,7 +19,7 @@ pub struct Explanation {
 /// One explanation for each function with a body, in the order of the original module.
 pub fn explain(wasm: &[u8], options: &Options) -> Result<Vec<Explanation>, Error> {
     let original = check::check(wasm, options)?;
-    let draft = prepare(wasm, &original, options, &[])?;
+    let draft = Pipeline::new().run(wasm, &original, options, &mut unwatched)?;
     let suspending: BTreeSet<FunctionId> = draft.suspending_imports().collect();
     let leading = Calls::new(&draft.module).leading_to(&suspending);
     let mut next_of: BTreeMap<u32, Vec<FunctionId>> = BTreeMap::new();
@@ -45,7 +46,7 @@ fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<
         PointPolicy::Points => {}
         PointPolicy::FileFunction => parts.push("atomic: one operation on files".into()),
         PointPolicy::Operation => parts.push("announced; no points at accesses".into()),
-        PointPolicy::Atomic(pattern) => parts.push(format!("atomic: matches `{pattern}`")),
+        PointPolicy::Atomic(_, pattern) => parts.push(format!("atomic: matches `{pattern}`")),
         PointPolicy::OnlyFromAtomic => {
             parts.push("no points at accesses: only atomic functions call it".into())
         }

@@ -5,80 +5,61 @@
 //! engine and reads no files. What an instrumented module needs and offers is in [`coyote_abi::rt`].
 //!
 //! The way of a module:
-//! - `options`: what the user can choose.
-//! - `check`: refuses what is not supported, describes the rest.
-//! - `draft`: the module on its way through the passes.
-//! - `names`: names for functions that have none.
-//! - `entry`: calls by the real type of a table's entry.
-//! - `threads`: private memory; imports that announce operations. With `stubs`: imports that nobody
-//!   provides and that give an answer all the same.
-//! - `thread_names`: what Rust's standard library calls its threads.
-//! - `pass`: passes of a user.
-//! - `sections`: functions that are atomic by their name.
-//! - `points`: announces memory accesses. With `scope`: filters on function names, `access`:
-//!   what instructions do to memory, `frame`: accesses that nobody else can see.
-//! - `owners`: points only where memory is shared.
-//! - `effects`: what steps touch that is no point, for searches that rest on that.
-//! - `ticks`: the countdown. With `calls`: the call graph.
-//! - `atomic`: brackets around atomic functions. With `allocator`: what allocators do to blocks.
-//! - `harness`: where a test harness calls a test.
-//! - `grow`: a memory size that can go back.
-//! - `memory`: dirty marks and state that can be saved.
+//! - `options`: what the user can choose. With `answer`: what a stub of an import gives.
+//! - `original`: what the original module is. With `stack_pointer`: which global that is.
+//! - `check`: refuses what is not supported.
+//! - `draft`: the module on its way through the passes. With `code`, `operands` and `announce`: writing
+//!   instructions.
+//! - `pass`, `pipeline`: passes as data, in their order, a user's between them.
+//! - `passes`: the tool's own. With `analysis`: what they know of the code; `libraries`: functions that are
+//!   known by their names, `libtest`: those of Rust's test harness.
 //! - `emit`: the intermediate module, a valid one with plain calls.
 //! - [`suspend`]: unwinding and rewinding.
 //! - `sites`: the site table.
 //! - `explain`, `dump`: what was done to a function, and how it looks.
 
-mod access;
-mod allocator;
-mod atomic;
-mod atomic_sections;
-mod calls;
+mod analysis;
+mod announce;
+mod answer;
 mod check;
 mod code;
 mod draft;
 mod dump;
-mod effects;
 mod emit;
-mod entry;
 mod error;
-mod escape;
 mod explain;
-mod harness;
-mod memory;
-mod names;
+mod libraries;
+mod libtest;
 mod nearest;
+mod operands;
 mod options;
-mod owners;
+mod original;
 mod pass;
-mod points;
-mod scope;
+mod passes;
+mod pipeline;
 mod sites;
-mod stubs;
+mod stack_pointer;
 pub mod suspend;
-mod table_calls;
-mod thread_names;
-mod threads;
-mod ticks;
-mod virtual_size;
 
 pub use ::walrus;
+pub use analysis::{Analyses, calls::Calls};
 pub use check::ASSEMBLYSCRIPT_ABORT;
 pub use code::Code;
 pub use draft::Draft;
-pub use dump::dump;
+pub use dump::{dump, dump_after};
 pub use error::Error;
 pub use explain::{Explanation, explain};
-pub use harness::runs_libtest;
+pub use libraries::{ALLOCATORS, HARNESS, PATHS, STDIO, UNGUARDED};
+pub use libtest::runs_libtest;
 #[doc(hidden)]
 pub use options::Mutant;
-pub use options::{ALLOCATORS, HARNESS, HeapPoints, Options, PATHS, Points, STDIO, UNGUARDED};
+pub use options::{HeapPoints, Options, Points};
 pub use pass::Pass;
+pub use pipeline::{Pipeline, Stage, Watch};
 pub use sites::*;
 
-use calls::Calls;
-use check::Original;
 use emit::{Intermediate, original_place};
+use pipeline::unwatched;
 use suspend::Suspended;
 use wasm_encoder::{CustomSection, Encode};
 
@@ -97,17 +78,30 @@ pub struct Instrumented {
 /// `Import`, `Unsupported` and `UnsupportedModule` if it needs something that does not exist here,
 /// `Option` if a pattern is wrong. None of them is a verdict on the guest.
 pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented, Error> {
-    instrument_with(wasm, options, &[])
+    instrument_with(wasm, options, &Pipeline::new(), &mut unwatched)
 }
 
-/// As [`instrument`], with passes of the user's.
-pub fn instrument_with(wasm: &[u8], options: &Options, passes: &[&dyn Pass]) -> Result<Instrumented, Error> {
+/// As [`instrument`], with a pipeline of one's own; `watch` is told of each stage when it is over.
+///
+/// # Errors
+/// As [`instrument`], and what a pass in the pipeline refuses.
+pub fn instrument_with(
+    wasm: &[u8],
+    options: &Options,
+    pipeline: &Pipeline,
+    watch: &mut Watch,
+) -> Result<Instrumented, Error> {
     let original = check::check(wasm, options)?;
-    let mut draft = prepare(wasm, &original, options, passes)?;
+    watch(Stage::Done("check"));
+    let mut draft = pipeline.run(wasm, &original, options, watch)?;
     let intermediate = emit::emit(&mut draft)?;
+    watch(Stage::Done("emit"));
     let suspended = suspend::suspend(&intermediate.wasm, &intermediate.config)
         .map_err(|e| in_original(&draft, &intermediate, e))?;
-    finish(&draft, intermediate, suspended)
+    watch(Stage::Done("suspend"));
+    let instrumented = finish(&draft, intermediate, suspended)?;
+    watch(Stage::Done("finish"));
+    Ok(instrumented)
 }
 
 /// Everything up to, and without, the suspend pass: a valid module in which scheduling points are
@@ -115,36 +109,8 @@ pub fn instrument_with(wasm: &[u8], options: &Options, passes: &[&dyn Pass]) -> 
 #[doc(hidden)]
 pub fn intermediate(wasm: &[u8], options: &Options) -> Result<Vec<u8>, Error> {
     let original = check::check(wasm, options)?;
-    let mut draft = prepare(wasm, &original, options, &[])?;
+    let mut draft = Pipeline::new().run(wasm, &original, options, &mut unwatched)?;
     Ok(emit::emit(&mut draft)?.wasm)
-}
-
-/// The passes over walrus' form of the module.
-fn prepare<'a>(
-    wasm: &[u8],
-    original: &'a Original,
-    options: &'a Options,
-    passes: &[&dyn Pass],
-) -> Result<Draft<'a>, Error> {
-    let mut draft = Draft::new(wasm, original, options)?;
-    names::name(&mut draft);
-    entry::entry(&mut draft);
-    threads::threads(&mut draft);
-    thread_names::thread_names(&mut draft);
-    for pass in passes {
-        pass.run(&mut draft)?;
-    }
-    atomic_sections::sections(&mut draft)?;
-    let calls = Calls::new(&draft.module);
-    points::points(&mut draft, &calls)?;
-    effects::effects(&mut draft);
-    ticks::ticks(&mut draft, &calls);
-    atomic::atomic(&mut draft);
-    harness::harness(&mut draft);
-    virtual_size::grow(&mut draft);
-    memory::memory(&mut draft);
-    table_calls::table_calls(&mut draft);
-    Ok(draft)
 }
 
 /// A refusal of the suspend pass speaks of the intermediate module. The user knows the original.

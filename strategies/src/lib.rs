@@ -7,18 +7,23 @@
 //! - a [`Search`] drives a [`System`], which it can step, snapshot and restore.
 //!
 //! In the order of the data:
+//! - [`access`]: what steps touch.
 //! - [`view`]: what can be known at a choice: pending operations, who is enabled.
 //! - [`paths`]: names of workers that mean the same in every schedule.
+//! - [`iteration`]: which execution it is, and what happens in it.
 //! - [`strategy`]: the trait of samplers.
-//! - [`system`]: the trait of programs that can be searched, and what their steps touch.
+//! - [`system`]: the trait of programs that can be searched.
 //! - [`rng`]: the one source of randomness.
 //! - [`profile`]: what a profiling run tells samplers.
 //! - [`sample`]: the samplers.
 //! - [`search`]: the searches.
-//! - [`catalog`]: both by name.
+//! - [`catalog`]: both by name. [`entry`]: a row of it.
 //! - [`toy`]: a small machine, the subject of this crate's tests.
 
+pub mod access;
 pub mod catalog;
+pub mod entry;
+pub mod iteration;
 pub mod paths;
 pub mod profile;
 pub mod rng;
@@ -29,10 +34,12 @@ pub mod system;
 pub mod toy;
 pub mod view;
 
+pub use access::{Access, Class, Effect};
 pub use catalog::{Context, by_name};
 pub use coyote_abi::OpKind;
+pub use iteration::{Event, Iteration, Summary};
 pub use paths::{Paths, WorkerPath};
-pub use profile::{Profile, Profiler};
+pub use profile::Profile;
 pub use sample::chess_fair::ChessFair;
 pub use sample::delay_bounding::DelayBounding;
 pub use sample::feedback::Feedback;
@@ -43,6 +50,7 @@ pub use sample::pct_t::PctT;
 pub use sample::portfolio::Portfolio;
 pub use sample::pos::Pos;
 pub use sample::probabilistic::Probabilistic;
+pub use sample::profiler::Profiler;
 pub use sample::q_learning::QLearning;
 pub use sample::random::RandomWalk;
 pub use sample::random_depth::RandomDepth;
@@ -52,6 +60,6 @@ pub use sample::sequence::Sequence;
 pub use sample::surw::Surw;
 pub use sample::urw::Urw;
 pub use search::Search;
-pub use strategy::{Event, Iteration, Strategy, Summary};
-pub use system::{Access, Class, Decision, Effect, Status, System};
+pub use strategy::Strategy;
+pub use system::{Decision, Status, System};
 pub use view::{Operation, Pending, Pick, View, WorkerId, WorkerState};

@@ -1,10 +1,7 @@
 //! What a program did in its profiling run: what strategies scale their random choices by.
 
-use crate::{
-    Class, Event, Iteration, Paths, Pick, RandomWalk, Strategy, Summary, View, WorkerPath, WorkerState,
-};
+use crate::{Class, WorkerPath};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,78 +43,6 @@ pub fn with_descendants(counts: &BTreeMap<WorkerPath, u64>, root: &WorkerPath) -
     // Paths are ordered lexicographically: descendants follow their ancestor.
     let from_root = counts.range(root.clone()..);
     from_root.take_while(|(path, _)| path.0.starts_with(&root.0)).map(|(_, count)| count).sum()
-}
-
-/// A random walk that records what the program does. The schedule is exactly the random walk's.
-#[derive(Clone, Debug, Default)]
-pub struct Profiler {
-    walk: RandomWalk,
-    paths: Paths,
-    profile: Profile,
-    /// Steps by worker, until they are known by path.
-    steps: Vec<u64>,
-    result: Arc<Mutex<Profile>>,
-}
-
-impl Profiler {
-    /// What the last iteration that ended did.
-    pub fn result(&self) -> Arc<Mutex<Profile>> {
-        self.result.clone()
-    }
-
-    fn record(&mut self, pick: Pick, view: &View) {
-        let Pick::Step(worker) = pick else { return };
-        self.profile.steps += 1;
-        self.profile.decisions += u64::from(view.enabled.len() > 1);
-        let alive = view.workers.iter().filter(|w| w.state != WorkerState::Ended).count();
-        self.profile.concurrent_steps += u64::from(alive > 1);
-        self.steps.resize(view.workers.len(), 0);
-        self.steps[worker.index()] += 1;
-        let operation = &view.workers[worker.index()].operation;
-        if let Some(target) = operation.target() {
-            let object = self.profile.objects.entry(target).or_default();
-            object.changed |= target.0 != Class::Memory || operation.kind.writes();
-            *object.accesses.entry(self.paths.path(worker)).or_default() += 1;
-        }
-    }
-}
-
-impl Strategy for Profiler {
-    fn name(&self) -> String {
-        self.walk.name()
-    }
-
-    fn fair(&self) -> bool {
-        true
-    }
-
-    fn begin(&mut self, iteration: Iteration) {
-        self.walk.begin(iteration);
-        self.paths.reset();
-        self.steps.clear();
-        self.profile = Profile::default();
-    }
-
-    fn pick(&mut self, view: &View) -> Option<Pick> {
-        let pick = self.walk.pick(view)?;
-        self.record(pick, view);
-        Some(pick)
-    }
-
-    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
-        self.walk.value(bound, view)
-    }
-
-    fn observe(&mut self, event: Event) {
-        self.paths.observe(event);
-    }
-
-    fn end(&mut self, _summary: Summary) {
-        for (worker, steps) in self.steps.iter().enumerate().filter(|(_, steps)| **steps > 0) {
-            self.profile.workers.insert(self.paths.path(crate::WorkerId(worker as u32)), *steps);
-        }
-        *self.result.lock().expect("nobody panics while holding it") = std::mem::take(&mut self.profile);
-    }
 }
 
 #[cfg(test)]

@@ -1,37 +1,6 @@
 //! The trait of strategies that are asked at every choice.
 
-use crate::{Pick, Profile, View, WorkerId};
-
-/// The iteration that is about to begin. Together with the strategy's own options this determines
-/// every choice of a strategy that does not learn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Iteration {
-    /// Seed of the whole run.
-    pub seed: u64,
-    /// Number of the iteration, from 0.
-    pub index: u64,
-}
-
-/// Something a strategy may want to know between choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Event {
-    /// `parent` created `child`, whose first step is now pending.
-    Spawned { parent: WorkerId, child: WorkerId },
-    /// A step of `by` made the blocked `worker` able to go on: the receiver of a message, the
-    /// continuation of what was awaited.
-    Woken { by: WorkerId, worker: WorkerId },
-    /// The worker has ended.
-    Ended(WorkerId),
-    /// A hint that the guest gives to its own explorer.
-    Hint { worker: WorkerId, value: u64 },
-}
-
-/// How an iteration went, for strategies that learn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
-    pub steps: u64,
-    pub buggy: bool,
-}
+use crate::{Event, Iteration, Pick, Profile, Summary, View};
 
 /// Chooses, at every choice of an execution, what happens next.
 ///

@@ -5,10 +5,10 @@
 //! `docs/crates.json`; the number of iterations and the seed are fixed, so that it changes with its reasons
 //! only.
 
+use crate::command::cargo;
 use crate::files;
 use crate::guests::output;
 use crate::guests::rust::{Target, cargo_in};
-use crate::tests::cargo;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,11 +3,11 @@
 //! SQLite in C, a program of std's threads, a libtest binary (to measure, also one of more than 10 MB) and, if
 //! `go` is on the path, a program of goroutines. They are never committed: they lie in `target/large`. Their sources are in `examples/large`, SQLite's own in the package of a crate.
 
+use crate::command::cargo;
 use crate::files;
 use crate::guests::c::Clang;
 use crate::guests::rust::Target;
 use crate::guests::{Toolchain, output};
-use crate::tests::cargo;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -4,20 +4,29 @@
 //! - [`crates`]: programs that use published crates, tested.
 //! - [`std_tests`]: the tests of Rust's standard library, explored.
 //! - [`guests`]: the example guests, from their sources.
-//! - [`tests`]: all tests, blessing their expectations, running them for long.
-//! - [`bench`]: what the engine costs, beside its peers.
+//! - [`ci`]: all that must hold, and what can be known in a minute. [`bless`]: accepting what golden tests
+//!   produce. [`soak`]: randomised tests for long.
+//! - [`mod@bench`]: what the engine costs, beside its peers.
 //! - [`large`]: large modules for the host's tests.
+//! - [`modules`]: circles of imports, and imports that run up.
+//! - [`package`]: the packages of a registry, and a build from them alone.
+//! - [`command`]: running other programs.
 //! - [`files`]: reading and writing with errors that name the file.
 
 mod bench;
+mod bless;
+mod ci;
 mod codegen;
+mod command;
 mod crates;
 mod files;
 mod guests;
 mod large;
+mod modules;
+mod package;
+mod soak;
 mod std_tests;
 mod support;
-mod tests;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -32,26 +41,32 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     Bench(bench::Arguments),
-    Bless(tests::Bless),
-    Ci(tests::Ci),
+    Bless(bless::Bless),
+    Ci(ci::Ci),
     Codegen(codegen::Arguments),
     Crates(crates::Arguments),
     Guests(guests::Arguments),
     Large(large::Arguments),
-    Soak(tests::Soak),
+    Modules(modules::Arguments),
+    Package(package::Arguments),
+    Quick(ci::Quick),
+    Soak(soak::Soak),
     StdTests(std_tests::Arguments),
 }
 
 fn main() -> Result<()> {
     match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
-        Task::Bless(arguments) => tests::bless(&arguments),
-        Task::Ci(arguments) => tests::ci(&arguments),
-        Task::Soak(arguments) => tests::soak(&arguments),
+        Task::Bless(arguments) => bless::run(&arguments),
+        Task::Ci(arguments) => ci::ci(&arguments),
+        Task::Quick(arguments) => ci::quick(&arguments),
+        Task::Soak(arguments) => soak::run(&arguments),
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Crates(arguments) => crates::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
         Task::Large(arguments) => large::run(&arguments),
+        Task::Modules(arguments) => modules::run(&arguments),
+        Task::Package(arguments) => package::run(&arguments),
         Task::StdTests(arguments) => std_tests::run(&arguments),
     }
 }

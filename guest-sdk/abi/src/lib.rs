@@ -1,17 +1,19 @@
 //! The contract between guests, instrumenter and host.
 //!
 //! Three parties meet here and nowhere else: a guest's SDK declares the imports of [`guest`], the
-//! instrumenter turns them into the runtime imports of [`rt`], and the host implements those. [`file`]
+//! instrumenter turns them into the runtime imports of [`rt`], and the host implements those. [`mod@file`]
 //! lists the functions of WASI that are scheduling points.
 //! `coyote.h` is generated from [`guest::IMPORTS`]. No dependencies, no `std`.
 #![no_std]
 
 pub mod errno;
 pub mod file;
+mod fingerprint;
 pub mod guest;
 pub mod operation;
 pub mod rt;
 
+pub use fingerprint::FINGERPRINT;
 pub use operation::{OpKind, Order};
 
 /// Version of everything in this crate. A module instrumented under another version is refused.

@@ -1,8 +1,8 @@
 //! The artifact cache: instrumented modules by content, and the native code that wasmtime makes of them.
 //!
-//! - [`modules`]: instrumented modules, each a file that carries its site table.
-//! - [`native`]: wasmtime's own caches, one for each module.
-//! - [`evict`]: what is removed when there is too much.
+//! - `modules`: instrumented modules, each a file that carries its site table.
+//! - `native`: wasmtime's own caches, one for each module.
+//! - `evict`: what is removed when there is too much.
 //!
 //! Every entry is checked by a hash before it is used. Anything wrong with an entry is a miss, and the entry is made
 //! anew; anything that keeps us from writing one is ignored, since the cache is only there for speed.

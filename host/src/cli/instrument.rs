@@ -3,7 +3,9 @@
 use super::load::{self, InstrumentArgs};
 use crate::exit::Exit;
 use anyhow::{Context, Result, bail};
+use coyote_instrumenter::{Error, Options, Pipeline, Stage, instrument_with};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -15,17 +17,30 @@ pub struct Args {
     /// Show a function before and after
     #[arg(long, value_name = "FUNCTION")]
     dump: Option<String>,
+    /// Show the module after this pass, or with --dump only that function
+    #[arg(long, value_name = "PASS")]
+    dump_after: Option<String>,
     /// Say of each function why it was or was not touched
     #[arg(long)]
     explain: bool,
+    /// Print how long each pass takes
+    #[arg(long)]
+    timings: bool,
     #[command(flatten)]
     instrument: InstrumentArgs,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
-    if args.output.is_none() && args.dump.is_none() && !args.explain {
-        bail!("nothing to do: give --output FILE, --dump FUNCTION or --explain");
+    if args.output.is_none()
+        && args.dump.is_none()
+        && args.dump_after.is_none()
+        && !args.explain
+        && !args.timings
+    {
+        bail!(
+            "nothing to do: give --output FILE, --dump FUNCTION, --dump-after PASS, --explain or --timings"
+        );
     }
     let options = args.instrument.options();
     let original = load::read(&args.module)?;
@@ -35,8 +50,19 @@ pub fn run(args: &Args) -> Result<Exit> {
             println!("{}: {}", explanation.function, explanation.reason);
         }
     }
-    if let Some(function) = &args.dump {
+    if let Some(pass) = &args.dump_after {
+        let function = args.dump.as_deref();
+        print!(
+            "{}",
+            coyote_instrumenter::dump_after(&original, &options, pass, function).with_context(named)?
+        );
+    } else if let Some(function) = &args.dump {
         print!("{}", coyote_instrumenter::dump(&original, &options, function).with_context(named)?);
+    }
+    if args.timings {
+        for (stage, span) in timings(&original, &options).with_context(named)? {
+            println!("{:>10.3} ms  {stage}", span.as_secs_f64() * 1e3);
+        }
     }
     if let Some(output) = &args.output {
         let instrumented = load::instrument(&args.module, &original, &options)?;
@@ -44,4 +70,16 @@ pub fn run(args: &Args) -> Result<Exit> {
             .with_context(|| format!("cannot write {}", output.display()))?;
     }
     Ok(Exit::NoBug)
+}
+
+/// How long each stage of instrumenting a module takes.
+fn timings(original: &[u8], options: &Options) -> Result<Vec<(String, Duration)>, Error> {
+    let mut spans = Vec::new();
+    let mut start = Instant::now();
+    let mut watch = |stage: Stage| {
+        spans.push((stage.name().to_string(), start.elapsed()));
+        start = Instant::now();
+    };
+    instrument_with(original, options, &Pipeline::new(), &mut watch)?;
+    Ok(spans)
 }

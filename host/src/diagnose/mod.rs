@@ -1,7 +1,7 @@
 //! A bug that was found, looked into while its execution is at hand: where every worker was, what happened to the
 //! block of the heap that it is about, what makes it the same when it is met again.
 //!
-//! - [`block_history`]: where the block was allocated and freed.
+//! - `block_history`: where the block was allocated and freed.
 //! - `notes`: what in it may not be the program's fault.
 //! - [`source_lines`]: places as lines of the source, by which bugs are compared.
 

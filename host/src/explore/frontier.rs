@@ -3,10 +3,10 @@
 //! Version 2, as bytes:
 //!
 //! 1. the line `coyote-wasm frontier 2`;
-//! 2. a line of JSON, [`Header`]: everything that has to be the same for the rest to mean the same (module, test,
+//! 2. a line of JSON, `Header`: everything that has to be the same for the rest to mean the same (module, test,
 //!    search, seed, options, build of this tool), what the runs before did and found, and how long the
 //!    sections are;
-//! 3. the sections: what each job had left, see [`sections`];
+//! 3. the sections: what each job had left, see `sections`;
 //! 4. the BLAKE3 hash of all before it, 32 bytes.
 //!
 //! Whatever is wrong with a file is one error that says so: the hash is compared before anything is believed, then

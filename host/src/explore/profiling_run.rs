@@ -7,7 +7,7 @@ use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
 use crate::outcome::Outcome;
 use crate::results::{IterationNotes, IterationResult};
-use coyote_strategies::profile::Profiler;
+use coyote_strategies::Profiler;
 use coyote_strategies::{Iteration, Profile};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};

@@ -4,7 +4,7 @@
 //! to do it gives a part away. How many executions there are does not depend on the number of jobs; which
 //! bug is met first may.
 //!
-//! What is left goes to a file when a search stops early, and now and then before ([`Checkpoints`]), so that
+//! What is left goes to a file when a search stops early, and now and then before (`Checkpoints`), so that
 //! whatever ends the process takes little.
 
 use super::assumptions::assumptions;

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128_with_seed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Memory,
-    /// Whose memory is: see [`owners`].
+    /// Whose memory is: see `owners`.
     OwnerTable,
     /// Sync objects, the clock, who waits for what.
     Runtime,

@@ -1,6 +1,6 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
-//! In the order of the data: the guest's calls arrive at [`imports`], [`operations`], [`wasi`] and
+//! In the order of the data: the guest's calls arrive at `imports`, `operations`, [`wasi`] and
 //! `assemblyscript`, which work on the [`host`]; its [`scheduler`] chooses who goes on; [`guest_memory`] is
 //! the door to memory, [`dirty_memory`] knows what changed there, [`owners`] whose it is and [`memory_errors`] what
 //! nobody may touch; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust

@@ -1,6 +1,6 @@
 //! Whose memory is: so that only accesses of memory that workers share are scheduling points.
 //!
-//! A byte of the guest's memory [`rt::OWNERS`] says of each granule what is known ([`rt::Granule`]). An
+//! A byte of the guest's memory `rt::OWNERS` says of each granule what is known (`rt::Granule`). An
 //! access by a worker that has a granule to itself passes in the guest; the others come here. A granule
 //! that a second worker accesses, one of the two writing, is shared from that access on: it and every
 //! later one is a scheduling point. The accesses before were none, so the iteration is repeated with the
@@ -18,7 +18,7 @@
 //! # Memory that is handed over
 //! What a worker does before it creates another one comes before all that the other one does, and what a
 //! worker did comes before what is done by whoever joined it. So the owner of memory is a segment of a
-//! worker ([`super::thread_segments`]), and whoever comes after all of that segment gets the memory: the two
+//! worker (`super::thread_segments`), and whoever comes after all of that segment gets the memory: the two
 //! accesses have one order in every schedule. If the owner comes back to it in a later segment, that
 //! segment is the owner, or finds out that somebody else is. Who wrote is remembered as long as the
 //! memory is only read: others may read it too if they also come after that.

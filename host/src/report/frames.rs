@@ -64,7 +64,7 @@ pub fn lines(stack: &[SourceFrame]) -> Vec<String> {
     lines
 }
 
-/// Places in lines, as [`lines`] has them.
+/// Places in lines, as `lines` has them.
 pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
     lines(&of(stack, symbols))
 }

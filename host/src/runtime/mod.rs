@@ -7,21 +7,21 @@
 //! Blocking operations have two halves: a wait is performed (it releases the mutex and joins a
 //! queue), its worker then blocks, and once woken its second half is enabled.
 //!
-//! - [`worker`]: a worker and its announced operation; [`lifecycle`]: from its creation to its end; [`enabled`]: who can
+//! - `worker`: a worker and its announced operation; `lifecycle`: from its creation to its end; `enabled`: who can
 //!   be picked.
-//! - [`perform`]: what each operation does; with [`locks`] for what is taken and given back, [`waits`] for
-//!   what ends a wait, and [`faults`] that the user allowed.
-//! - [`mutex`], [`rwlock`], [`semaphore`], [`barrier`], [`queue`], [`clock`]: the objects; [`objects`] finds
-//!   them by address, and [`lock`] is what locks have in common.
+//! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
+//!   what ends a wait, and `faults` that the user allowed.
+//! - `mutex`, `rwlock`, `semaphore`, `barrier`, `queue`, `clock`: the objects; `objects` finds
+//!   them by address, and `lock` is what locks have in common.
 //! - [`idle`]: when nobody has anything to do, so that time may pass.
 //! - [`worker_local_word`]: a word of memory that each worker has for itself.
 //! - [`files`]: the guest's files.
-//! - [`output`]: what the guest prints.
-//! - [`harness`]: where a test begins and ends within a test harness.
-//! - [`footprint`]: what a step touches.
+//! - `output`: what the guest prints.
+//! - `harness`: where a test begins and ends within a test harness.
+//! - `footprint`: what a step touches.
 //! - `livelock`: whether a state may be part of one.
 //! - [`heap`]: the blocks of the guest's allocator.
-//! - [`digest`]: the hash of all this.
+//! - `digest`: the hash of all this.
 
 mod barrier;
 mod clock;

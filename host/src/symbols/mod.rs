@@ -7,8 +7,8 @@
 //!
 //! Not read: split DWARF (`-gsplit-dwarf`), separate files (`external_debug_info`), source maps.
 //!
-//! - [`module`]: what is taken from the module's bytes.
-//! - [`demangle`]: names as programmers write them.
+//! - `module`: what is taken from the module's bytes.
+//! - `demangle`: names as programmers write them.
 
 mod demangle;
 mod module;

@@ -3,6 +3,7 @@
 //! `CALL` is a hash of the call's arguments, by which a replay notices that another question is asked.
 //! `RESULT` and `DATA` are bytes in hex, `-` for none.
 
+use super::numbers::{digits, hex};
 use super::{HostAnswer, Problem};
 use crate::runtime::files::{Answer, Errno};
 use coyote_abi::file;
@@ -27,13 +28,13 @@ pub(super) fn write(answer: &HostAnswer, text: &mut String) -> fmt::Result {
 
 /// The inverse, of what follows [`ANSWER`].
 pub(super) fn read(line: &str) -> Result<HostAnswer, Problem> {
-    let wrong = || super::read::malformed("an answer `FUNCTION CALL ERRNO RESULT DATA`", line);
+    let wrong = || Problem::malformed("an answer `FUNCTION CALL ERRNO RESULT DATA`", line);
     let mut words = line.split(' ');
     let mut next = || words.next().ok_or_else(wrong);
     let function = file::call(next()?).ok_or_else(wrong)?.name.to_string();
     let call = next()?;
-    let call = (call.len() == 16).then(|| super::read::hex(call)).flatten().ok_or_else(wrong)? as u64;
-    let errno: u16 = super::read::digits(next()?).and_then(|n| n.try_into().ok()).ok_or_else(wrong)?;
+    let call = (call.len() == 16).then(|| hex(call)).flatten().ok_or_else(wrong)? as u64;
+    let errno: u16 = digits(next()?).and_then(|n| n.try_into().ok()).ok_or_else(wrong)?;
     let result = bytes(next()?).ok_or_else(wrong)?;
     let data = bytes(next()?).ok_or_else(wrong)?;
     if words.next().is_some() {

@@ -1,6 +1,6 @@
 //! Why a trace could not be read or written. None of these is a verdict on the guest.
 
-use super::format::{MAGIC, VERSIONS};
+use super::version::{MAGIC, VERSIONS};
 use std::io;
 use std::path::PathBuf;
 
@@ -61,4 +61,11 @@ pub enum Problem {
     Checksum,
     #[error("the trace goes on after its end line; delete what follows it")]
     AfterEnd,
+}
+
+impl Problem {
+    /// As [`Problem::Malformed`], with the beginning of what was found.
+    pub(super) fn malformed(expected: &'static str, found: &str) -> Problem {
+        Problem::Malformed { expected, found: found.escape_debug().take(60).collect() }
+    }
 }

@@ -1,7 +1,7 @@
 //! A trace as text, versions 1 to 4.
 //!
 //! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` mean nothing and may stand
-//! anywhere after the first. `TEXT` is text with the escapes of [`super::escape`], `N` a decimal
+//! anywhere after the first. `TEXT` is text with the escapes of `super::escape`, `N` a decimal
 //! number below 2^64, `HEX` lower-case hex digits. `docs/trace-format.md` says the same to people who
 //! read traces with other tools, and a test holds its example against the committed sample.
 //!
@@ -35,28 +35,11 @@
 //! Readers refuse what they do not know: a schedule half understood is another schedule.
 
 use super::escape::escape;
+use super::version::{MAGIC, SCHEDULE, WITH_ANSWERS, WITH_IDENTITY, WITH_SHARED};
 use super::{Decision, Header, Trace, answers};
 use crate::identity::{Identity, Party};
 use coyote_instrumenter::Location;
 use std::fmt::{self, Write};
-
-/// How every trace begins, before its version.
-pub const MAGIC: &str = "coyote-wasm trace";
-
-/// The versions that are read. The least one that can say what a trace has to say is written.
-pub const VERSIONS: [u32; 4] = [1, 2, 3, 4];
-
-/// The version that has shared granules.
-pub(super) const WITH_SHARED: u32 = 2;
-
-/// The version that has answers of the host.
-pub(super) const WITH_ANSWERS: u32 = 3;
-
-/// The version that has the identity of a bug and names of functions.
-pub(super) const WITH_IDENTITY: u32 = 4;
-
-/// The line between header and decisions.
-pub(super) const SCHEDULE: &str = "schedule";
 
 impl Trace {
     /// The whole file.

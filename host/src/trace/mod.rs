@@ -1,10 +1,11 @@
 //! A stored schedule: what a user keeps, sends and replays.
 //!
 //! In the order of the data:
-//! - [`format`](self::format): a trace to text; the specification of the format.
-//! - [`read`]: text to a trace; every way in which a file can be wrong.
-//! - [`answers`]: what directories of the host answered, as lines.
-//! - [`escape`]: any text on one line, and back.
+//! - [`mod@format`]: a trace to text; the specification of the format.
+//! - `version`: which versions there are. `numbers`: numbers as they are written.
+//! - `read`: text to a trace; every way in which a file can be wrong.
+//! - `answers`: what directories of the host answered, as lines.
+//! - `escape`: any text on one line, and back.
 //! - [`file`]: traces on disk, whole or not at all.
 //! - [`error`]: why a trace could not be read or written.
 
@@ -13,9 +14,11 @@ pub mod error;
 mod escape;
 mod file;
 pub mod format;
+mod numbers;
 mod read;
 #[cfg(test)]
 mod tests;
+mod version;
 
 pub use coyote_strategies::WorkerPath;
 pub use error::{Problem, TraceError};

@@ -2,7 +2,9 @@
 
 use super::answers::{ANSWER, read as read_answer};
 use super::escape::unescape;
-use super::format::{MAGIC, SCHEDULE, VERSIONS, WITH_ANSWERS, WITH_IDENTITY, WITH_SHARED, checksum};
+use super::format::checksum;
+use super::numbers::{digits, hex};
+use super::version::{MAGIC, SCHEDULE, VERSIONS, WITH_ANSWERS, WITH_IDENTITY, WITH_SHARED};
 use super::{Decision, Header, Problem, Trace, TraceError, WorkerPath};
 use crate::identity::{Identity, Party};
 use coyote_abi::OpKind;
@@ -73,7 +75,7 @@ fn read(lines: &mut Lines) -> Result<Trace, Problem> {
         lines.hash(line);
         match line.strip_prefix(ANSWER) {
             Some(answer) if version >= WITH_ANSWERS => answers.push(read_answer(answer)?),
-            _ if !answers.is_empty() => return Err(malformed("an answer of the host", line)),
+            _ if !answers.is_empty() => return Err(Problem::malformed("an answer of the host", line)),
             _ => decisions.push(read_decision(line)?),
         }
     }
@@ -98,19 +100,19 @@ fn read_header(lines: &mut Lines, version: u32) -> Result<Header, Problem> {
             "iteration" => set(&mut iteration, "iteration", read_number(value)?)?,
             "option" => {
                 let (name, value) =
-                    value.split_once('=').ok_or_else(|| malformed("an option NAME=VALUE", value))?;
+                    value.split_once('=').ok_or_else(|| Problem::malformed("an option NAME=VALUE", value))?;
                 options.push((read_text(name)?, read_text(value)?));
             }
             "shared" if version >= WITH_SHARED => {
                 let granules = value.parse();
-                let wrong = |_| malformed("granules such as `10-1f 40`", value);
+                let wrong = |_| Problem::malformed("granules such as `10-1f 40`", value);
                 set(&mut shared, "shared", granules.map_err(wrong)?)?;
             }
             "identity" if version >= WITH_IDENTITY => set(&mut identity, "identity", read_text(value)?)?,
             "function" if version >= WITH_IDENTITY => {
                 let (index, name) = read_function(value)?;
                 if functions.insert(index, name).is_some() {
-                    return Err(malformed("the first line of this function", value));
+                    return Err(Problem::malformed("the first line of this function", value));
                 }
             }
             "at" if version >= WITH_IDENTITY => parties.push(read_party(value)?),
@@ -171,23 +173,24 @@ fn check_end(end: &str, found: usize, lines: &mut Lines) -> Result<(), Problem> 
 
 fn read_decision(line: &str) -> Result<Decision, Problem> {
     const EXPECTED: &str = "a decision, `WORKER KIND [PLACE]`, `WORKER timeout` or `value N of N`";
-    let (first, rest) = line.split_once(' ').ok_or_else(|| malformed(EXPECTED, line))?;
+    let (first, rest) = line.split_once(' ').ok_or_else(|| Problem::malformed(EXPECTED, line))?;
     if first == "value" {
-        let (value, bound) = rest.split_once(" of ").ok_or_else(|| malformed(EXPECTED, line))?;
+        let (value, bound) = rest.split_once(" of ").ok_or_else(|| Problem::malformed(EXPECTED, line))?;
         let (value, bound) = (read_number(value)?, read_number(bound)?);
         return match value < bound {
             true => Ok(Decision::Value { value, bound }),
             false => Err(Problem::ValueOutOfBound { value, bound }),
         };
     }
-    let worker = read_worker(first).ok_or_else(|| malformed(EXPECTED, line))?;
+    let worker = read_worker(first).ok_or_else(|| Problem::malformed(EXPECTED, line))?;
     if rest == "timeout" {
         return Ok(Decision::Timeout { worker });
     }
     let (kind, site) = match rest.split_once(' ') {
-        Some((kind, place)) => {
-            (kind, Some(read_place(place).ok_or_else(|| malformed("a place such as `f12@0x3a4`", place))?))
-        }
+        Some((kind, place)) => (
+            kind,
+            Some(read_place(place).ok_or_else(|| Problem::malformed("a place such as `f12@0x3a4`", place))?),
+        ),
         None => (rest, None),
     };
     let kind = OpKind::from_name(kind).ok_or_else(|| Problem::UnknownKind(kind.to_owned()))?;
@@ -195,7 +198,7 @@ fn read_decision(line: &str) -> Result<Decision, Problem> {
 }
 
 fn read_function(line: &str) -> Result<(u32, String), Problem> {
-    let wrong = || malformed("a function, `INDEX NAME`", line);
+    let wrong = || Problem::malformed("a function, `INDEX NAME`", line);
     let (index, name) = line.split_once(' ').ok_or_else(wrong)?;
     let index = digits(index).and_then(|index| index.try_into().ok()).ok_or_else(wrong)?;
     match read_text(name)? {
@@ -205,7 +208,7 @@ fn read_function(line: &str) -> Result<(u32, String), Problem> {
 }
 
 fn read_party(line: &str) -> Result<Party, Problem> {
-    let wrong = || malformed("a worker and its stack, `WORKER PLACE...`", line);
+    let wrong = || Problem::malformed("a worker and its stack, `WORKER PLACE...`", line);
     let mut words = line.split(' ');
     let worker = words.next().and_then(read_worker).ok_or_else(wrong)?;
     let stack = words.map(|place| read_place(place).ok_or_else(wrong)).collect::<Result<_, _>>()?;
@@ -231,30 +234,14 @@ fn read_place(text: &str) -> Option<Location> {
 }
 
 fn read_text(line: &str) -> Result<String, Problem> {
-    unescape(line).ok_or_else(|| malformed("text with the escapes \\\\ \\n \\r \\t \\u{HEX}", line))
+    unescape(line).ok_or_else(|| Problem::malformed("text with the escapes \\\\ \\n \\r \\t \\u{HEX}", line))
 }
 
 fn read_number(text: &str) -> Result<u64, Problem> {
-    digits(text).ok_or_else(|| malformed("a decimal number below 2^64", text))
+    digits(text).ok_or_else(|| Problem::malformed("a decimal number below 2^64", text))
 }
 
 fn read_fingerprint(text: &str) -> Result<u128, Problem> {
     let value = (text.len() == 32).then(|| hex(text)).flatten();
-    value.ok_or_else(|| malformed("a fingerprint of 32 hex digits", text))
-}
-
-/// Unlike `from_str`, refuses a plus sign.
-pub(super) fn digits(text: &str) -> Option<u64> {
-    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
-}
-
-/// Unlike `from_str_radix`, refuses a plus sign and upper case: one value, one spelling.
-pub(super) fn hex(text: &str) -> Option<u128> {
-    let lower = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    lower.then(|| u128::from_str_radix(text, 16).ok())?
-}
-
-/// Shows at most 60 characters of what was found: the line may be damaged and of any length.
-pub(super) fn malformed(expected: &'static str, found: &str) -> Problem {
-    Problem::Malformed { expected, found: found.escape_debug().take(60).collect() }
+    value.ok_or_else(|| Problem::malformed("a fingerprint of 32 hex digits", text))
 }

@@ -308,7 +308,7 @@ fn every_truncation_is_noticed() {
     for length in 0..SAMPLE.len() {
         let error = Trace::parse(&SAMPLE.as_bytes()[..length]).unwrap_err();
         let TraceError::Format { problem, .. } = error else { panic!("{error}") };
-        let expected = if length < format::MAGIC.len() { Problem::Magic } else { Problem::CutOff };
+        let expected = if length < version::MAGIC.len() { Problem::Magic } else { Problem::CutOff };
         assert_eq!(problem, expected, "at {length}");
     }
 }

@@ -8,8 +8,9 @@ use super::generated::{enumerate, search as classes_of};
 use super::guest::{self, options_for, settings};
 use super::{process, search};
 use coyote_cc::Language;
+use coyote_wasm::artifact::{Artifact, engine};
 use coyote_wasm::execution::{Execution, Settings};
-use coyote_wasm::instrumenter::{Draft, Options, Pass, Points};
+use coyote_wasm::instrumenter::{Analyses, Draft, Options, Pass, Pipeline, Points, instrument};
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
@@ -17,6 +18,8 @@ use coyote_wasm::strategies::search::{Advance, by_name};
 use coyote_wasm::tester::Tester;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What an execution says and how it ends.
 fn end(execution: &Execution, outcome: &Outcome) -> String {
@@ -703,11 +706,16 @@ fn no_search_proves_what_another_refutes() {
     }
 }
 
-/// Passes of a user's that do nothing.
-struct Nothing;
+/// A user's pass that counts how often it runs.
+struct Counting(Arc<AtomicU32>);
 
-impl Pass for Nothing {
-    fn run(&self, _: &mut Draft) -> Result<(), coyote_wasm::instrumenter::Error> {
+impl Pass for Counting {
+    fn name(&self) -> &str {
+        "counting"
+    }
+
+    fn run(&self, _: &mut Draft, _: &mut Analyses) -> Result<(), coyote_wasm::instrumenter::Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -718,7 +726,14 @@ fn a_module_that_does_not_tell_is_instrumented_anew_or_refused() {
     let executions =
         |tester: &Tester| tester.explore("t", "dpor").map(|e| e.search.unwrap().counts.executions);
     assert_eq!(executions(&Tester::new(&wasm).unwrap()).unwrap(), 2);
-    assert_eq!(executions(&Tester::with(&wasm, &told(), &[&Nothing]).unwrap()).unwrap(), 2);
-    let refused = executions(&Tester::with(&wasm, &Options::default(), &[&Nothing]).unwrap()).unwrap_err();
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = || Pipeline::new().with(Counting(runs.clone()));
+    assert_eq!(executions(&Tester::with(&wasm, &told(), counted()).unwrap()).unwrap(), 2);
+    assert_eq!(runs.load(Ordering::Relaxed), 1, "it tells already");
+    assert_eq!(executions(&Tester::with(&wasm, &Options::default(), counted()).unwrap()).unwrap(), 2);
+    assert_eq!(runs.load(Ordering::Relaxed), 3, "anew, with the user's pass");
+    let made = instrument(&wasm, &Options::default()).unwrap();
+    let made = Artifact::compile(&engine(None).unwrap(), wasm.into(), made, Options::default()).unwrap();
+    let refused = executions(&Tester::of(Arc::new(made))).unwrap_err();
     assert!(refused.to_string().contains("instrument it with Options::footprints"), "{refused}");
 }

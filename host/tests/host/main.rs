@@ -8,7 +8,6 @@
 //! - [`grouping`]: what is one bug is reported once.
 //! - [`reports`]: a run in every format.
 //! - [`results`]: parts of an exploration, put together.
-//! - [`layers`]: modules do not know those above them.
 //! - [`lenient`]: traces of programs that were edited since.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
@@ -59,7 +58,6 @@ mod golden;
 mod grouping;
 mod guest;
 mod hangs;
-mod layers;
 mod lenient;
 mod memory_errors;
 mod outcomes;

@@ -34,16 +34,16 @@
 //! locals and back. Only functions that may suspend are changed at all.
 //!
 //! # The stages
-//! - [`module`]: sections, types and bodies of the input.
-//! - [`closure`]: which functions may suspend.
-//! - [`body`]: a body's live operators, its sites and items.
-//! - [`liveness`]: locals live at each site.
-//! - [`coalesce`]: locals that are never live together become one.
-//! - [`rewrite`]: the new body, with [`code`] (bytes and labels), [`operands`] (what is on the stack),
-//!   [`locals`] (added locals) and [`dispatch`].
-//! - [`frame`]: layout, saving and restoring.
-//! - [`run`]: the entry from the host.
-//! - [`assemble`]: the output module.
+//! - `module`: sections, types and bodies of the input.
+//! - `closure`: which functions may suspend.
+//! - `body`: a body's live operators, its sites and items.
+//! - `liveness`: locals live at each site.
+//! - `coalesce`: locals that are never live together become one.
+//! - `rewrite`: the new body, with `code` (bytes and labels), `operands` (what is on the stack),
+//!   `locals` (added locals) and `dispatch`.
+//! - `frame`: layout, saving and restoring.
+//! - `run`: the entry from the host.
+//! - `assemble`: the output module.
 //!
 //! # What is not supported
 //! References that are live across a site, legacy exception handling and stack switching in functions
@@ -332,11 +332,5 @@ fn unsupported(function: u32, offset: u32, what: impl Into<String>) -> Error {
         what: what.into(),
         function: format!("function {function}"),
         location: Location { function, offset },
-    }
-}
-
-impl From<wasmparser::BinaryReaderError> for Error {
-    fn from(e: wasmparser::BinaryReaderError) -> Error {
-        Error::Invalid { message: e.message().to_string(), offset: e.offset() }
     }
 }

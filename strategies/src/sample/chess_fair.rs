@@ -15,7 +15,7 @@
 //! if it is a spin (see `spins.rs`): a program that yields between its messages keeps the schedules
 //! in which one worker runs ahead. And so that a loop which is no spin to us cannot starve anybody, each
 //! worker's every thousandth step counts, too. Thus the whole is fair for every strategy, as long as
-//! the numbers of workers and timeouts are finite. Sets are kept as times: u is in E[t] if it was
+//! the numbers of workers and timeouts are finite. Sets are kept as times: u is in `E[t]` if it was
 //! enabled ever since t's last yield.
 
 use super::sequence::as_one;

@@ -13,6 +13,7 @@
 //! - [`sequence`]: one strategy after another within an iteration.
 //! - [`chess_fair`]: any strategy, made fair.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
+//! - [`profiler`]: the random walk, recording the profile of the program.
 //! - [`replay`]: a recorded schedule; [`lenient`]: of a program that was edited since; [`follow`]: a path of
 //!   decisions.
 
@@ -30,6 +31,7 @@ pub mod portfolio;
 pub mod pos;
 mod priorities;
 pub mod probabilistic;
+pub mod profiler;
 pub mod q_learning;
 pub mod random;
 pub mod random_depth;

@@ -1,6 +1,6 @@
 //! The searches' rows of the table of [`crate::catalog`].
 
-use crate::catalog::{Entry, Parameter, Value};
+use crate::entry::{Entry, Parameter, Value};
 
 const BOUND: Parameter = Parameter { name: "BOUND", value: Value::Text };
 const EXPLORER: Parameter = Parameter {

@@ -57,7 +57,7 @@ pub enum Advance {
     Livelock,
     /// The allowance of steps is used up before an end was reached.
     Working,
-    /// There is nothing left, or nothing that the search's bounds allow: see [`Counts::complete`].
+    /// There is nothing left, or nothing that the search's bounds allow: see `Counts::complete`.
     Exhausted,
 }
 

@@ -2,11 +2,12 @@
 
 use super::bounding::Cost;
 use super::caching::Caching;
+use super::catalog::SEARCHES;
 use super::dfs::Dfs;
 use super::dpor::Dpor;
 use super::{Item, Search, stratified};
 use crate::System;
-use crate::catalog::{Entry, SEARCHES};
+use crate::entry::Entry;
 
 /// The row of the table that this text selects.
 fn row(spec: &str) -> Option<&'static Entry> {

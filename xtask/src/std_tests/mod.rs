@@ -15,10 +15,10 @@ mod page;
 mod results;
 mod stage;
 
+use crate::command::cargo;
 use crate::files;
 use crate::guests::Toolchain;
 use crate::guests::rust::Target;
-use crate::tests::cargo;
 use anyhow::{Context, Result, bail, ensure};
 use expected::Expected;
 use results::{End, Outcome};

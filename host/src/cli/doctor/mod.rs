@@ -1,8 +1,8 @@
 //! `coyote-wasm doctor`: what keeps a crate or a module from being explored, and what helps.
 //!
-//! - [`package`]: a crate: its toolchain, its configuration, whether it builds.
-//! - [`dependencies`]: crates that are known not to build, or to behave differently.
-//! - [`module`]: a module that was built.
+//! - `package`: a crate: its toolchain, its configuration, whether it builds.
+//! - `dependencies`: crates that are known not to build, or to behave differently.
+//! - `module`: a module that was built.
 
 mod dependencies;
 mod module;

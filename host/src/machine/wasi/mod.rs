@@ -1,12 +1,12 @@
 //! The guest's world: WASI preview 1, deterministic.
 //!
-//! - [`strings`]: arguments and environment.
-//! - [`clocks`], [`random`]: virtual.
-//! - [`process`]: yielding and ending.
-//! - [`poll`]: sleeping, and waiting for what is always ready.
-//! - [`files`]: descriptors and paths, standard streams among them, from and to guest memory; served by
+//! - `strings`: arguments and environment.
+//! - `clocks`, `random`: virtual.
+//! - `process`: yielding and ending.
+//! - `poll`: sleeping, and waiting for what is always ready.
+//! - `files`: descriptors and paths, standard streams among them, from and to guest memory; served by
 //!   [`crate::runtime::files`] or, with `--dir`, by [`directories`].
-//! - [`sockets`], which are refused.
+//! - `sockets`, which are refused.
 //!
 //! What a function answers is what wasmtime answers, unless docs/wasi.md says otherwise. An address that is
 //! misaligned or outside of guest memory ends the run there; here it is a bug of the guest.

@@ -1,9 +1,8 @@
 //! A bug for reading: verdict, parties with their stacks, last switches, output, trace and how to replay it.
 
-use super::log;
 use crate::plural::amount;
 use crate::report::frames;
-use crate::report::model::{BlockCall, BugReport, TestReport};
+use crate::report::model::{BlockCall, BugReport};
 use crate::runtime::Stream;
 use crate::trace::Decision;
 use std::fmt::Write;
@@ -11,30 +10,6 @@ use std::fmt::Write;
 /// How much of the switches and of the output is shown; the log has all of it.
 const SWITCHES_MAX: usize = 12;
 const LINES_MAX: usize = 20;
-
-/// All bugs of a test. `explore`: exploration goes on after bugs; `verbose`: with the whole logs.
-pub fn descriptions(test: &TestReport, explore: bool, verbose: bool) -> String {
-    let mut text = String::new();
-    for bug in &test.bugs {
-        let _ = writeln!(text, "{}", verdict(&test.name, bug));
-        text += &details(bug);
-        let by = bug.found_by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
-        let what = if test.search.is_some() { "execution" } else { "iteration" };
-        let _ = writeln!(text, "  found in {what} {}{by}, {} choices", bug.iteration, bug.steps);
-        if explore {
-            let _ = writeln!(text, "  in {} of all iterations", bug.count);
-        }
-        let _ = writeln!(text, "  trace:  {}", bug.trace);
-        if let Some(log) = &bug.log {
-            let _ = writeln!(text, "  log:    {log} (--verbose prints it)");
-        }
-        let _ = writeln!(text, "  replay: {}", bug.replay_command);
-        if verbose {
-            text += &log::log(&test.name, bug);
-        }
-    }
-    text
-}
 
 /// The verdict in one line.
 pub fn verdict(test: &str, bug: &BugReport) -> String {

@@ -1,7 +1,7 @@
 //! The report of a test binary of cargo, as its own harness would print it: a line for each test, or a letter, then
 //! the failures with all that is known of them. Those who read a harness's output can read this.
 
-use super::{RenderOptions, Renderer, bug, headline, not_run};
+use super::{RenderOptions, Renderer, bugs, headline, not_run};
 use crate::exit::Exit;
 use crate::plural::counted;
 use crate::report::model::{IgnoredTest, RunHeader, RunReport, TestReport};
@@ -62,7 +62,7 @@ impl Renderer for Libtest {
         let output = test.first_output.trim_end();
         if !test.verdict.is_good() {
             let notes: String = test.notes.iter().map(|note| format!("  note: {note}\n")).collect();
-            let bugs = bug::descriptions(test, self.explore, self.options.verbose);
+            let bugs = bugs::descriptions(test, self.explore, self.options.verbose);
             self.failures.push((test.name.clone(), bugs + &notes));
         } else if self.options.nocapture && !output.is_empty() && !self.terse {
             writeln!(out, "{output}")?;

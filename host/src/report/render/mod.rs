@@ -8,6 +8,7 @@
 //! - [`bug`], [`log`]: what the first two say of a bug.
 
 pub mod bug;
+mod bugs;
 pub mod github;
 pub mod json;
 pub mod junit;

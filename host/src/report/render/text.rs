@@ -1,7 +1,7 @@
 //! The report for a terminal: of each test its bugs, what its iterations were like, and what its verdict does not
 //! say by itself.
 
-use super::{RenderOptions, Renderer, bug, headline, not_run};
+use super::{RenderOptions, Renderer, bugs, headline, not_run};
 use crate::exit::Exit;
 use crate::plural::counted;
 use crate::report::model::{RunHeader, RunReport, TestReport};
@@ -34,7 +34,7 @@ impl Renderer for Text {
     }
 
     fn test_finished(&mut self, out: &mut dyn Write, test: &TestReport) -> io::Result<()> {
-        write!(out, "{}", bug::descriptions(test, self.explore, self.options.verbose))?;
+        write!(out, "{}", bugs::descriptions(test, self.explore, self.options.verbose))?;
         match &test.search {
             Some(search) => write!(out, "{}", search_statistics(&test.statistics, search))?,
             None => write!(out, "{}", test.statistics)?,

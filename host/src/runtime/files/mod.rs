@@ -5,15 +5,15 @@
 //! directory that the guest was given is known here by its descriptors; [`crate::machine::wasi`] asks it.
 //!
 //! In the order of the data:
-//! - [`call`]: a call and its answer as plain data.
-//! - [`session`]: the state during one call; which function does what.
-//! - [`path`]: a path to a place in the tree.
-//! - [`open`], [`names`], [`listing`]: calls on paths.
-//! - [`descriptor`]: calls on what is open.
-//! - [`stat`]: what calls tell about a file.
-//! - [`content`]: the bytes of a file.
-//! - [`fixtures`]: files that are there from the beginning.
-//! - [`errno`]: what can go wrong.
+//! - `call`: a call and its answer as plain data.
+//! - `session`: the state during one call; which function does what.
+//! - `path`: a path to a place in the tree.
+//! - `open`, `names`, `listing`: calls on paths.
+//! - `descriptor`: calls on what is open.
+//! - `stat`: what calls tell about a file.
+//! - `content`: the bytes of a file.
+//! - `fixtures`: files that are there from the beginning.
+//! - `errno`: what can go wrong.
 
 mod call;
 mod content;

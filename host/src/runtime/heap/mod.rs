@@ -3,9 +3,9 @@
 //! The instrumenter reports every outermost call of an allocator: what comes back is checked when the
 //! call begins, and what was done is known when it ends. Both are *events*, numbered from the beginning of
 //! the program: a report names the events of a block, and a second execution of the same schedule finds out
-//! where they were ([`crate::report::history`]).
+//! where they were (`diagnose::block_history`).
 //!
-//! What a block's memory is checked for is in [`blocks`]. Nothing is claimed of memory that no known
+//! What a block's memory is checked for is in `blocks`. Nothing is claimed of memory that no known
 //! function handed out, nor of anything if the guest has allocator functions of an unknown kind.
 
 mod blocks;

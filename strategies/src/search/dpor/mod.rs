@@ -18,12 +18,12 @@
 //! - A step that ends the execution for all depends on everything.
 //! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
 //!   a step cancels or overtakes is tried before that step.
-//! - What a step touches may depend on what others did: see [`changed`].
+//! - What a step touches may depend on what others did: see `changed`.
 //! - Which block an allocator hands out depends on what was freed before, so that a request depends on a free only if
 //!   it comes second. A free that sleeps wakes by such a request.
 //! - Steps of an atomic section are events of their own, but a race with one is reversed where the section begins,
 //!   and what sleeps there wakes by any step.
-//! - A worker that spins goes no further: see [`spins`].
+//! - A worker that spins goes no further: see `spins`.
 //! - States are restored from snapshots.
 //!
 //! A number may mean another worker in an equivalent execution, where others created theirs first. Here numbers

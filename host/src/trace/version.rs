@@ -1,0 +1,19 @@
+//! Versions of the format, and what each has.
+
+/// How every trace begins, before its version.
+pub const MAGIC: &str = "coyote-wasm trace";
+
+/// The versions that are read. The least one that can say what a trace has to say is written.
+pub const VERSIONS: [u32; 4] = [1, 2, 3, 4];
+
+/// The version that has shared granules.
+pub(super) const WITH_SHARED: u32 = 2;
+
+/// The version that has answers of the host.
+pub(super) const WITH_ANSWERS: u32 = 3;
+
+/// The version that has the identity of a bug and names of functions.
+pub(super) const WITH_IDENTITY: u32 = 4;
+
+/// The line between header and decisions.
+pub(super) const SCHEDULE: &str = "schedule";

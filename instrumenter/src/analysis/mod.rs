@@ -1,0 +1,34 @@
+//! What is known of a module's code, for passes to decide with.
+//!
+//! - [`access`]: what instructions do to memory.
+//! - [`calls`]: the call graph.
+//! - [`escape`]: accesses to a frame that no other worker can see.
+//! - [`scope`]: filters on function names.
+//! - [`allocator`]: what allocators do to blocks, by their names and arguments.
+
+pub mod access;
+pub mod allocator;
+pub mod calls;
+pub mod escape;
+pub mod scope;
+
+use calls::Calls;
+use walrus::Module;
+
+/// Analyses that several passes need, computed when the first one asks.
+#[derive(Debug, Default)]
+pub struct Analyses {
+    calls: Option<Calls>,
+}
+
+impl Analyses {
+    /// The call graph.
+    pub fn calls(&mut self, module: &Module) -> &Calls {
+        self.calls.get_or_insert_with(|| Calls::new(module))
+    }
+
+    /// Forgets everything: the module's functions call others now.
+    pub(crate) fn invalidate(&mut self) {
+        self.calls = None;
+    }
+}

@@ -1,0 +1,20 @@
+//! Calls that announce a site to the host.
+
+use crate::code::Code;
+use crate::draft::Draft;
+use coyote_abi::rt;
+use walrus::ValType;
+use walrus::ir::{Call, InstrLocId};
+
+/// What stands before every call that announces a site: the countdown starts anew, and the site is
+/// the last argument.
+pub fn call_site(draft: &Draft, code: &mut Code, site: u32) {
+    code.i32(rt::COUNTDOWN).global_set(draft.budget).i32(site as i32);
+}
+
+/// Announces a call of the object on the stack.
+pub fn announce(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
+    let import = draft.suspending(rt::CALL, &[ValType::I32; 2], &[]);
+    call_site(draft, code, site);
+    code.push(Call { func: import }, at);
+}

@@ -1,0 +1,62 @@
+//! Rust's test harness, known by the names of its functions.
+
+use wasmparser::{KnownCustom, Name, Parser, Payload};
+
+/// Whether this is the function by which a program enters the harness.
+pub fn is_main(name: &str) -> bool {
+    named(name, &["test_main_static", "test_main_static_abort", "test_main"])
+}
+
+/// Whether a module is a program that runs the harness. What cannot be read is none.
+pub fn runs_libtest(wasm: &[u8]) -> bool {
+    let custom = Parser::new(0).parse_all(wasm).map_while(Result::ok).find_map(|payload| match payload {
+        Payload::CustomSection(section) => match section.as_known() {
+            KnownCustom::Name(names) => Some(names),
+            _ => None,
+        },
+        _ => None,
+    });
+    let functions = custom.into_iter().flatten().map_while(Result::ok).filter_map(|name| match name {
+        Name::Function(functions) => Some(functions),
+        _ => None,
+    });
+    functions.flatten().map_while(Result::ok).any(|function| is_main(function.name))
+}
+
+/// Whether this is the function through which the harness calls a test.
+pub fn calls_test(name: &str) -> bool {
+    named(name, &["__rust_begin_short_backtrace"])
+}
+
+/// Whether a name, as the module spells it, is that of one of these functions of the crate `test`.
+fn named(name: &str, functions: &[&str]) -> bool {
+    // Demangling thousands of names costs more than looking at them.
+    if !functions.iter().any(|f| name.contains(f)) {
+        return false;
+    }
+    let Ok(demangled) = rustc_demangle::try_demangle(name) else { return false };
+    let demangled = format!("{demangled:#}");
+    let Some(rest) = demangled.strip_prefix("test::") else { return false };
+    functions
+        .iter()
+        .any(|f| rest.strip_prefix(f).is_some_and(|rest| rest.is_empty() || rest.starts_with("::<")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_harness_is_known_by_its_mangled_names() {
+        assert!(is_main("_RNvCsaa7Yx8xKdDf_4test16test_main_static"));
+        assert!(is_main("_ZN4test16test_main_static17h0123456789abcdefE"));
+        assert!(!is_main("test_main_static"), "a function of C");
+        assert!(!is_main("_ZN3app4test16test_main_static17h0123456789abcdefE"), "a module of this name");
+        assert!(!is_main("_ZN4test27test_main_with_exit_callback17h0123456789abcdefE"));
+        assert!(calls_test("_ZN4test28__rust_begin_short_backtrace17h0123456789abcdefE"));
+        assert!(!calls_test("_ZN3std3sys9backtrace28__rust_begin_short_backtrace17h01b6c286ac82b5b5E"));
+        let generic = "_RINvCsaa7Yx8xKdDf_4test28___rust_begin_short_backtraceINtNtCscFLQViUS3Yz_4core6result\
+                       6ResultuNtNtCsdnZ9ZgO8gZC_5alloc6string6StringEFEBQ_EB2_";
+        assert!(calls_test(generic));
+    }
+}

@@ -1,0 +1,99 @@
+//! Pass 6: brackets atomic functions, so that the host does not switch at memory accesses in what
+//! they call. (Their own accesses, and those of functions that only they call, are no points at all.)
+//!
+//! ```wat
+//! ;; before
+//! (func $malloc (param i32) (result i32) ..)
+//! ;; after
+//! (func $malloc (param i32) (result i32)
+//!   call $coyote_rt.atomic_enter
+//!   local.get 0 call $"malloc (atomic)"
+//!   call $coyote_rt.atomic_exit)
+//! (func $"malloc (atomic)" (param i32) (result i32) ..)
+//! ```
+//!
+//! Allocators have brackets of their own, which also say what becomes of which block, if anybody wants to
+//! know: see `allocator`.
+//!
+//! A function of a C library that takes a path is announced before: it is one operation on files. So is the call of
+//! a function that is atomic by default, but for allocators and for what no other worker can tell the time
+//! of: others can come before it, also where its worker has just done something else.
+//!
+//! An exception that leaves an atomic function skips the exit: the host closes what is open when the
+//! worker ends.
+
+use crate::Error;
+use crate::Location;
+use crate::analysis::Analyses;
+use crate::analysis::allocator::Change;
+use crate::announce::announce;
+use crate::code::Code;
+use crate::draft::{Draft, PointPolicy, site_location};
+use crate::libraries::AtomicKind;
+use coyote_abi::{OpKind, rt};
+use walrus::ir::{Call, InstrLocId};
+use walrus::{FunctionBuilder, LocalId, ValType};
+
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
+    for id in draft.guest_functions() {
+        let origin = draft.origin(id).expect("it is the guest's");
+        let policy = draft.policy(id);
+        let announced = match policy {
+            PointPolicy::Atomic(AtomicKind::Announced, _) | PointPolicy::Operation => Some(OpKind::Call),
+            PointPolicy::FileFunction => Some(OpKind::File),
+            PointPolicy::Atomic(..) => None,
+            _ => continue,
+        };
+        let is_atomic = *policy != PointPolicy::Operation;
+        let allocator = draft.options.follows_allocators()
+            && matches!(policy, PointPolicy::Atomic(AtomicKind::Allocator, _));
+        let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
+        let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
+        let function = &draft.original.functions[origin as usize];
+        let change = Change::of(&function.name, &params, &results);
+        let start = function.start;
+        draft.wrap(id, " (atomic)", |draft, inner| {
+            let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+            let mut code = Code::default();
+            if let Some(kind) = announced {
+                let place = Location { function: origin, offset: start };
+                let site = draft.site(place, kind, 0, 0);
+                code.i32(0);
+                announce(draft, &mut code, site, site_location(site));
+            }
+            if allocator {
+                let enter = draft.import(rt::ALLOCATOR_ENTER, &[ValType::I32], &[]);
+                change.push_freed(&mut code, &args);
+                code.call(enter);
+            } else if is_atomic {
+                code.call(draft.import(rt::ATOMIC_ENTER, &[], &[]));
+            }
+            args.iter().for_each(|arg| {
+                code.get(*arg);
+            });
+            // The beginning of the function is no instruction's place, so it is free for this one.
+            code.push(Call { func: inner }, InstrLocId::new(start));
+            if allocator {
+                leave_allocator(draft, &mut code, change, &args);
+            } else if is_atomic {
+                code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
+            }
+            let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
+            let entry = body.entry_block();
+            body.block_mut(entry).instrs = code.into();
+            body
+        });
+    }
+    Ok(())
+}
+
+/// Says what became of which block. The results stay on the stack.
+fn leave_allocator(draft: &mut Draft, code: &mut Code, change: Change, args: &[LocalId]) {
+    let exit = draft.import(rt::ALLOCATOR_EXIT, &[ValType::I32; 3], &[]);
+    let result = change.returns().then(|| draft.module.locals.add(ValType::I32));
+    if let Some(result) = result {
+        code.tee(result);
+    }
+    change.push(code, args, result, draft.memory);
+    code.call(exit);
+}

@@ -1,0 +1,60 @@
+//! Pass 3, too: functions of SV-COMP's programs that are atomic by their name.
+//!
+//! Others come before such a function or after it, so that its beginning is a scheduling point. Within it
+//! there is none, but the host learns what it accesses: in contrast to those of `atomic` these are the
+//! program's own. `coyote.atomic_begin` and `coyote.atomic_end` do the same for a part of a function.
+//!
+//! ```wat
+//! ;; before
+//! (func $__VERIFIER_atomic_acquire (param i32) ..)
+//! ;; after
+//! (func $__VERIFIER_atomic_acquire (param i32)
+//!   atomic.fence (; a scheduling point, as `points` sees to ;)
+//!   call $coyote_rt.atomic_enter
+//!   local.get 0 call $"__VERIFIER_atomic_acquire (section)"
+//!   call $coyote_rt.atomic_exit)
+//! (func $"__VERIFIER_atomic_acquire (section)" (param i32) ..)
+//! ```
+
+use crate::Error;
+use crate::analysis::Analyses;
+use crate::analysis::scope::{Scope, names_of};
+use crate::code::Code;
+use crate::draft::Draft;
+use crate::libraries::SECTIONS;
+use coyote_abi::rt;
+use walrus::FunctionBuilder;
+use walrus::ir::{AtomicFence, Call, InstrLocId};
+
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
+    if !draft.options.atomic_defaults {
+        return Ok(());
+    }
+    let sections = Scope::new(SECTIONS.iter().copied())?;
+    for id in draft.guest_functions() {
+        let origin = draft.origin(id).expect("it is the guest's");
+        let function = &draft.original.functions[origin as usize];
+        if sections.matching(&names_of(&function.name)).is_none() {
+            continue;
+        }
+        let start = InstrLocId::new(function.start);
+        let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
+        let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
+        draft.wrap(id, " (section)", |draft, inner| {
+            let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+            let mut code = Code::default();
+            code.push(AtomicFence {}, start);
+            code.call(draft.import(rt::ATOMIC_ENTER, &[], &[]));
+            args.iter().for_each(|arg| {
+                code.get(*arg);
+            });
+            code.push(Call { func: inner }, start);
+            code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
+            let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
+            let entry = body.entry_block();
+            body.block_mut(entry).instrs = code.into();
+            body
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! The tool's own passes, in the order in which they run.
+
+mod atomic;
+mod atomic_sections;
+mod countdown;
+mod effects;
+mod entry;
+mod harness;
+mod memory;
+mod names;
+mod owners;
+mod points;
+mod policies;
+mod private;
+mod replacement;
+mod stubs;
+mod table_calls;
+mod thread_names;
+mod threads;
+mod virtual_size;
+
+use crate::analysis::Analyses;
+use crate::pass::Pass;
+use crate::{Draft, Error};
+
+/// A pass of the tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    name: &'static str,
+    doc: &'static str,
+    /// Whether calls among the guest's functions stay as they are.
+    keeps_calls: bool,
+    run: fn(&mut Draft, &mut Analyses) -> Result<(), Error>,
+}
+
+impl Pass for Own {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn doc(&self) -> &str {
+        self.doc
+    }
+
+    fn keeps_calls(&self) -> bool {
+        self.keeps_calls
+    }
+
+    fn run(&self, draft: &mut Draft, analyses: &mut Analyses) -> Result<(), Error> {
+        (self.run)(draft, analyses)
+    }
+}
+
+/// A row of [`OWN`].
+const fn own(
+    name: &'static str,
+    run: fn(&mut Draft, &mut Analyses) -> Result<(), Error>,
+    doc: &'static str,
+) -> Own {
+    Own { name, doc, keeps_calls: false, run }
+}
+
+/// The passes, in their order.
+pub const OWN: &[Own] = &[
+    own("names", names::run, "gives every function a name"),
+    own("entry", entry::run, "calls entries of the table by their own types"),
+    own("private", private::run, "makes memory private, sorts globals into shared and a worker's own"),
+    own("threads", threads::run, "turns blocking instructions and imports into runtime imports"),
+    own("thread-names", thread_names::run, "passes on what Rust's std calls a thread"),
+    own("atomic-sections", atomic_sections::run, "brackets functions that SV-COMP's rules make atomic"),
+    own("policies", policies::run, "decides which functions' memory accesses are scheduling points"),
+    Own { keeps_calls: true, ..own("points", points::run, "announces memory accesses") },
+    Own { keeps_calls: true, ..own("effects", effects::run, "tells the host what steps touch besides") },
+    own("countdown", countdown::run, "forces a scheduling point in loops and recursions"),
+    own("atomic", atomic::run, "brackets atomic functions, announces operations of libraries"),
+    own("harness", harness::run, "marks where Rust's test harness calls a test"),
+    own("virtual-size", virtual_size::run, "makes the size of memory one that can go back"),
+    own("memory", memory::run, "marks written chunks, keeps everything restorable"),
+    own("table-calls", table_calls::run, "makes calls through tables that change resumable"),
+];
+
+/// Where a user's pass runs unless it says so: memory is private, imports are runtime imports, and accesses
+/// that it adds become scheduling points like any other.
+pub const USUAL_PLACE: &str = "atomic-sections";

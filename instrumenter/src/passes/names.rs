@@ -1,0 +1,21 @@
+//! Pass 2: gives every function a name.
+//!
+//! Walrus sorts functions by size, so an index in the output means nothing outside. Functions
+//! without a name are called by their index in the original module.
+//!
+//! ```wat
+//! (func (;7;) ..)              ;; before
+//! (func $"func[7]" (;2;) ..)   ;; after
+//! ```
+
+use crate::Draft;
+use crate::Error;
+use crate::analysis::Analyses;
+
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
+    let original = draft.original;
+    for (index, function) in draft.module.funcs.iter_mut().enumerate() {
+        function.name = Some(original.display_name(index as u32));
+    }
+    Ok(())
+}

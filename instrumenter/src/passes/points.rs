@@ -1,0 +1,188 @@
+//! Pass 4: announces each access to the guest's memory before it happens.
+//!
+//! The address is announced without the instruction's constant offset, which is in the site table.
+//! Operands are set aside, unless they only push a local or a constant.
+//!
+//! ```wat
+//! ;; before
+//! local.get 0
+//! i32.load offset=8
+//! call $g
+//! i32.store
+//! ;; after
+//! i32.const 1000 global.set $__cy_budget
+//! i32.const 5 (; site ;) local.get 0 call $coyote_rt.point
+//! local.get 0
+//! i32.load offset=8
+//! call $g
+//! local.set 3 local.set 2
+//! i32.const 1000 global.set $__cy_budget
+//! i32.const 6 (; site ;) local.get 2 call $coyote_rt.point
+//! local.get 2 local.get 3
+//! i32.store
+//! ```
+//!
+//! Where points are left out unless memory is shared, a question precedes this: see `owners`.
+//!
+//! Left out are: accesses below the level that the user chose, functions outside of the user's
+//! scope, atomic functions and what only they call, and accesses to the function's own stack frame
+//! as long as its address stays in the function (see `escape`).
+
+use super::effects;
+use crate::Error;
+use crate::analysis::Analyses;
+use crate::analysis::access::{access, bulk};
+use crate::analysis::escape;
+use crate::code::{Code, sequences};
+use crate::draft::{Draft, Owners, PointPolicy, site_location};
+use crate::operands::Aside;
+use crate::options::Points;
+use coyote_abi::{OpKind, rt};
+use walrus::ir::*;
+use walrus::{LocalFunction, ValType};
+
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
+    if draft.options.points == Points::Sync && !draft.options.footprints {
+        return Ok(());
+    }
+    if draft.options.follows_owners() {
+        draft.owners = Some(Owners::add(draft));
+    }
+    for id in draft.guest_functions() {
+        let origin = draft.origin(id).expect("it is the guest's");
+        let points = *draft.policy(id) == PointPolicy::Points;
+        let told = draft.tells_footprint(origin);
+        if points || told || draft.owners.is_some() && !draft.allocating.contains(&origin) {
+            draft.edit(id, |draft, function| announce_in(draft, origin, function, points, told));
+        }
+    }
+    Ok(())
+}
+
+/// The position of a local for an instruction's result: none of an operand.
+const RESULT: usize = usize::MAX;
+
+/// Announces the accesses of a function; if they are no points, only keeps the owner table, and tells of
+/// them if the host wants to know.
+fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool, told: bool) {
+    let level = draft.options.points;
+    let private = match draft.stack_pointer {
+        Some(sp) if level == Points::Heap || told => {
+            escape::private_accesses(&draft.module, function, sp, draft.memory)
+        }
+        _ => Default::default(),
+    };
+    let mut aside = Aside::default();
+    for sequence in sequences(function) {
+        let memory = draft.memory;
+        let concerned = |i: &Instr| {
+            access(i, memory).is_some() || bulk(i, memory).is_some() || matches!(i, Instr::AtomicFence(_))
+        };
+        if !function.block(sequence).instrs.iter().any(|(i, _)| concerned(i)) {
+            continue;
+        }
+        let instrs = std::mem::take(&mut function.block_mut(sequence).instrs);
+        let mut code = Code::with_capacity(instrs.len() * 4);
+        for (index, (instr, at)) in instrs.into_iter().enumerate() {
+            let location = draft.location(origin, at);
+            if let Some(access) = access(&instr, memory) {
+                let counts = level == Points::Heap || access.kind.is_atomic() && level == Points::Atomic;
+                if level == Points::Heap && private.contains(&(sequence, index)) {
+                    *draft.private_accesses.entry(origin).or_default() += u32::from(points);
+                } else if counts || told && !private.contains(&(sequence, index)) {
+                    let mut types = vec![ValType::I32];
+                    types.extend(&access.values);
+                    let (operands, again) = aside.operands(draft, &mut code, &types);
+                    if counts && let Some(owners) = draft.owners {
+                        let address = (&operands[0], access.offset);
+                        owners.ask(function, &mut code, address, access.size, access.kind.writes());
+                    }
+                    let call = (points && counts).then(|| {
+                        let site = draft.site(location, access.kind, access.size, access.offset);
+                        announcement(draft, rt::POINT, site, &operands[..1])
+                    });
+                    if told && call.is_none() {
+                        effects::tell_access(draft, &mut code, &access, &operands[0]);
+                    }
+                    if counts {
+                        conclude(draft, function, &mut code, call);
+                    }
+                    code.append(again);
+                    if told && access.kind == OpKind::CompareExchange {
+                        code.push(instr, at);
+                        let result = aside.local(draft, access.values[0], RESULT);
+                        effects::tell_exchange(draft, function, &mut code, &access, &operands, result);
+                        continue;
+                    }
+                }
+            } else if let Some(bulk) = bulk(&instr, memory)
+                && (told || level == Points::Heap)
+            {
+                let (operands, again) = aside.operands(draft, &mut code, &[ValType::I32; 3]);
+                if !(points && level == Points::Heap) && told {
+                    effects::tell_bulk(draft, &mut code, bulk, &operands);
+                }
+                if level != Points::Heap {
+                    code.append(again);
+                    code.push(instr, at);
+                    continue;
+                }
+                if let Some(owners) = draft.owners {
+                    owners.ask_range(&mut code, &operands[0], &operands[2], true);
+                    if bulk.kind() == OpKind::Copy {
+                        owners.ask_range(&mut code, &operands[1], &operands[2], false);
+                        code.binary(BinaryOp::I32Or);
+                    }
+                }
+                let call = points.then(|| {
+                    let site = draft.site(location, bulk.kind(), 0, 0);
+                    let source = match bulk.kind() {
+                        OpKind::Copy => operands[1].clone(),
+                        _ => Const { value: Value::I32(0) }.into(),
+                    };
+                    let arguments = [operands[0].clone(), source, operands[2].clone()];
+                    announcement(draft, rt::POINT_BULK, site, &arguments)
+                });
+                conclude(draft, function, &mut code, call);
+                code.append(again);
+            } else if matches!(instr, Instr::AtomicFence(_)) && points && level != Points::Sync {
+                let site = draft.site(location, OpKind::Fence, 0, 0);
+                let zero = Const { value: Value::I32(0) }.into();
+                code.append(announcement(draft, rt::POINT, site, &[zero]));
+            }
+            code.push(instr, at);
+        }
+        function.block_mut(sequence).instrs = code.into();
+    }
+}
+
+/// Puts an announcement behind the question whether it is one.
+fn conclude(draft: &Draft, function: &mut LocalFunction, code: &mut Code, call: Option<Code>) {
+    match (call, draft.owners) {
+        (Some(call), None) => {
+            code.append(call);
+        }
+        (Some(call), Some(_)) => {
+            code.if_then(function, |code| {
+                code.append(call);
+            });
+        }
+        (None, Some(_)) => {
+            code.add(Drop {});
+        }
+        (None, None) => {}
+    }
+}
+
+/// Resets the countdown and calls `point(site, address)` or `point_bulk(site, destination, source,
+/// length)`.
+fn announcement(draft: &mut Draft, import: &'static str, site: u32, arguments: &[Instr]) -> Code {
+    let point = draft.suspending(import, &vec![ValType::I32; arguments.len() + 1], &[]);
+    let mut code = Code::default();
+    code.i32(rt::COUNTDOWN).global_set(draft.budget).i32(site as i32);
+    for argument in arguments {
+        code.add(argument.clone());
+    }
+    code.push(Call { func: point }, site_location(site));
+    code
+}

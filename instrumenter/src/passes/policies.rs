@@ -1,0 +1,157 @@
+//! Decides which functions' memory accesses are scheduling points, and why others' are not.
+//!
+//! A function is atomic if it is a part of a library that the tool knows by name (`libraries`), or if the user
+//! says so. What only atomic functions call has no points either, nor what the user leaves out.
+
+use crate::Error;
+use crate::analysis::Analyses;
+use crate::analysis::calls::{self, Calls};
+use crate::analysis::scope::{Scope, library_names, names_of};
+use crate::draft::{Draft, PointPolicy};
+use crate::libraries::{
+    ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERATIONS, EXCUSED, HARNESS, UNTOLD,
+};
+use crate::options::Options;
+use std::collections::BTreeSet;
+use walrus::FunctionId;
+
+pub fn run(draft: &mut Draft, analyses: &mut Analyses) -> Result<(), Error> {
+    let calls = analyses.calls(&draft.module);
+    by_name(draft, calls)?;
+    leave_out_callees(draft, calls);
+    Ok(())
+}
+
+/// The patterns that decide.
+struct Patterns {
+    /// With what a function is that matches: libraries first, since the host must know all of an allocator's
+    /// functions or none.
+    atomic: Vec<(AtomicKind, Scope)>,
+    operations: Scope,
+    excluded: Scope,
+    included: Scope,
+}
+
+impl Patterns {
+    fn new(options: &Options, unguarded: bool, libtest: bool) -> Result<Patterns, Error> {
+        let strings = |patterns: &'static [&'static str]| patterns.iter().copied();
+        let user = |patterns: &[String]| Scope::new(patterns.iter().map(String::as_str));
+        let with_threads = if options.atomic_defaults { ATOMIC } else { &[] };
+        let without = if unguarded { ATOMIC_UNGUARDED } else { &[] };
+        let mut atomic = Vec::new();
+        for (kind, patterns) in with_threads.iter().chain(without) {
+            atomic.push((*kind, Scope::new(strings(patterns))?));
+        }
+        atomic.push((AtomicKind::User, user(&options.atomic_fns)?));
+        let own = C_SDK.iter().chain(EXCUSED).chain(if libtest { HARNESS } else { &[] }).copied();
+        Ok(Patterns {
+            atomic,
+            operations: Scope::new(strings(C_SDK_OPERATIONS))?,
+            excluded: Scope::new(options.no_points_in.iter().map(String::as_str).chain(own))?,
+            included: user(&options.points_only_in)?,
+        })
+    }
+
+    /// The policy of a function by its names, those that a library would give it apart.
+    fn policy(&self, names: &[String], library: &[String], takes_path: bool) -> PointPolicy {
+        let atomic = self.atomic.iter().find_map(|(kind, scope)| {
+            let names = if *kind == AtomicKind::User { names } else { library };
+            Some((*kind, scope.matching(names)?.to_string()))
+        });
+        if let Some((kind, pattern)) = atomic {
+            PointPolicy::Atomic(kind, pattern)
+        } else if takes_path {
+            PointPolicy::FileFunction
+        } else if self.operations.matching(names).is_some() {
+            PointPolicy::Operation
+        } else if let Some(pattern) = self.excluded.matching(names) {
+            PointPolicy::Excluded(pattern.to_string())
+        } else if !self.included.is_empty() && self.included.matching(names).is_none() {
+            PointPolicy::NotIncluded
+        } else {
+            PointPolicy::Points
+        }
+    }
+}
+
+fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
+    let unguarded = draft.options.atomic_defaults && !draft.original.wasi_threads;
+    let patterns = Patterns::new(draft.options, unguarded, draft.original.libtest)?;
+    let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
+    let untold = Scope::new(UNTOLD.iter().copied())?;
+    for id in draft.guest_functions() {
+        let origin = draft.origin(id).expect("it is the guest's");
+        let mut names = names_of(&draft.original.functions[origin as usize].name);
+        let exported = draft.original.exported_as.get(&origin).into_iter().flatten();
+        let library: Vec<String> = library_names(&names).cloned().chain(exported.clone().cloned()).collect();
+        names.extend(exported.cloned());
+        if untold.matching(&names).is_some() {
+            draft.untold.insert(origin);
+        }
+        draft.policies[origin as usize] = patterns.policy(&names, &library, files.contains(&id));
+    }
+    Ok(())
+}
+
+/// Finds what only atomic functions and allocators call.
+fn leave_out_callees(draft: &mut Draft, calls: &Calls) {
+    let functions = draft.guest_functions();
+    let of = |wanted: &dyn Fn(&PointPolicy) -> bool| -> BTreeSet<FunctionId> {
+        let is = |id: &FunctionId| wanted(draft.policy(*id));
+        functions.iter().copied().filter(is).collect()
+    };
+    let atomic = of(&|policy| matches!(policy, PointPolicy::Atomic(..) | PointPolicy::FileFunction));
+    let allocators = of(&|policy| matches!(policy, PointPolicy::Atomic(AtomicKind::Allocator, _)));
+    let outside_allocators = outside(draft, calls, &allocators);
+    let outside = outside(draft, calls, &atomic);
+    for id in functions {
+        let origin = draft.origin(id).expect("it is the guest's");
+        let allocator = allocators.contains(&id);
+        if allocator || !outside_allocators.contains(&id) {
+            draft.allocating.insert(origin);
+        }
+        // What an allocator does to blocks is told, also to one that only an atomic function calls.
+        let told = allocator && outside_allocators.contains(&id);
+        if !outside.contains(&id) && !told {
+            draft.policies[origin as usize] = PointPolicy::OnlyFromAtomic;
+        }
+    }
+}
+
+/// Functions of a C library that take a path. The part of it below a preopened directory stands in a variable
+/// that would be a thread's own, from where it is resolved to the call of WASI.
+fn file_functions(draft: &Draft, calls: &Calls) -> BTreeSet<FunctionId> {
+    let resolves = |id: &FunctionId| {
+        let origin = draft.origin(*id).expect("it is the guest's");
+        let name = draft.original.functions[origin as usize].name.as_str();
+        RESOLVERS.contains(&name.trim_start_matches("undefined_weak:"))
+    };
+    let functions = draft.guest_functions();
+    let resolvers: BTreeSet<FunctionId> = functions.iter().copied().filter(resolves).collect();
+    let calls_one = |id: &FunctionId| calls.called_by([id]).any(|callee| resolvers.contains(&callee));
+    functions.into_iter().filter(|id| !resolvers.contains(id) && calls_one(id)).collect()
+}
+
+/// What resolves paths in wasi-libc, with its own functions around it where they are not inlined.
+const RESOLVERS: &[&str] = &[
+    "__wasilibc_find_relpath",
+    "__wasilibc_find_relpath_alloc",
+    "find_relpath",
+    "find_relpath2",
+    "find_relpath_alt",
+];
+
+/// Whatever the host can start, whatever runs without one of some functions below it, and what that
+/// calls. If these functions have brackets, then what is left runs inside of them and needs none.
+fn outside(draft: &Draft, calls: &Calls, bracketed: &BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
+    if bracketed.is_empty() {
+        return draft.guest_functions().into_iter().collect();
+    }
+    let mut roots = calls::roots(&draft.module);
+    roots.extend(&calls.taken);
+    let mut outside = calls.reachable(roots.iter().copied(), bracketed);
+    let called: Vec<_> = calls.called_by(&outside).collect();
+    outside.extend(called);
+    outside.extend(roots);
+    outside
+}

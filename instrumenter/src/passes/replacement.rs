@@ -1,0 +1,130 @@
+//! What takes the place of an import of the guest.
+//!
+//! A call of a file function ([`coyote_abi::file`]) is announced, with its descriptor, and then made:
+//!
+//! ```wat
+//! ;; before
+//! local.get 0 local.get 1 local.get 2 local.get 3 call $fd_read
+//! ;; after
+//! local.get 0 local.get 1 local.get 2 local.get 3
+//! local.set 6 local.set 5 local.set 4
+//! local.tee 7 local.get 7
+//! i32.const 1000 global.set $__cy_budget
+//! i32.const 2 (; site ;) call $coyote_rt.call
+//! local.get 4 local.get 5 local.get 6 call $coyote_rt.fd_read
+//! ```
+
+use super::stubs::Stub;
+use crate::announce::{announce, call_site};
+use crate::check::WASI;
+use crate::code::Code;
+use crate::draft::Draft;
+use coyote_abi::{OpKind, Type, file, guest, rt};
+use std::collections::BTreeMap;
+use walrus::ir::{Call, InstrLocId};
+use walrus::{FunctionId, ImportKind, ValType};
+
+/// What takes the place of an import of the guest.
+pub enum Replacement {
+    /// A suspending import that is told the site.
+    Suspending { import: FunctionId, kind: OpKind },
+    /// A plain import, announced before it is called, with the argument that is a file descriptor.
+    Announced { import: FunctionId, params: Vec<ValType>, descriptor: usize },
+    /// No call at all: see `stubs`.
+    Stub(Stub),
+}
+
+impl Replacement {
+    pub fn kind(&self) -> OpKind {
+        match self {
+            Replacement::Suspending { kind, .. } => *kind,
+            Replacement::Announced { .. } => OpKind::File,
+            Replacement::Stub(stub) => stub.kind(),
+        }
+    }
+
+    /// Makes the call, with its arguments on the stack. `at` is its place.
+    pub fn call(&self, draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
+        match self {
+            Replacement::Suspending { import, .. } => {
+                call_site(draft, code, site);
+                code.push(Call { func: *import }, at);
+            }
+            Replacement::Announced { import, params, descriptor } => {
+                let above: Vec<_> = params[*descriptor + 1..].to_vec();
+                let above: Vec<_> = above.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+                let object = draft.module.locals.add(ValType::I32);
+                above.iter().rev().for_each(|local| {
+                    code.set(*local);
+                });
+                code.tee(object).get(object);
+                announce(draft, code, site, at);
+                above.iter().for_each(|local| {
+                    code.get(*local);
+                });
+                code.call(*import);
+            }
+            Replacement::Stub(stub) => stub.call(draft, code, site, at),
+        }
+    }
+}
+
+/// The imports of the guest that do not stay, each with what takes its place.
+pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
+    const I32: ValType = ValType::I32;
+    let imported: Vec<(FunctionId, String, String)> = draft
+        .module
+        .imports
+        .iter()
+        .filter_map(|i| match i.kind {
+            ImportKind::Function(id) => Some((id, i.module.clone(), i.name.clone())),
+            _ => None,
+        })
+        .collect();
+    let mut replaced = BTreeMap::new();
+    for (id, module, name) in imported {
+        let stub = Stub::of(draft, &module, &name, id);
+        let (import, kind) = match (module.as_str(), name.as_str()) {
+            _ if stub.is_some() => {
+                replaced.extend(stub.map(|stub| (id, Replacement::Stub(stub))));
+                continue;
+            }
+            // A call is a bug: the import stays.
+            (module, name) if draft.options.stub(module, name).is_some() => continue,
+            (guest::MODULE, name) => {
+                let known = guest::import(name).expect("`check` knows all of them");
+                let Some(kind) = known.operation else { continue };
+                let mut params: Vec<_> = known.params.iter().map(|(_, ty)| val_type(*ty)).collect();
+                params.push(I32);
+                let results: Vec<_> = known.result.iter().map(|ty| val_type(*ty)).collect();
+                (draft.suspending(known.name, &params, &results), kind)
+            }
+            ("wasi", "thread-spawn") => {
+                (draft.suspending(rt::THREAD_SPAWN, &[I32; 2], &[I32]), OpKind::Spawn)
+            }
+            (WASI, "sched_yield") => (draft.suspending(rt::WASI_SCHED_YIELD, &[I32], &[I32]), OpKind::Yield),
+            (WASI, "poll_oneoff") => {
+                (draft.suspending(rt::WASI_POLL_ONEOFF, &[I32; 5], &[I32]), OpKind::Sleep)
+            }
+            (WASI, name) if file::call(name).is_some_and(|c| c.point) => {
+                let call = file::call(name).expect("just found");
+                let params: Vec<_> = call.types().map(val_type).collect();
+                let import = draft.import(call.name, &params, &[I32]);
+                let descriptor = call.descriptor();
+                replaced.insert(id, Replacement::Announced { import, params, descriptor });
+                continue;
+            }
+            (WASI, "proc_exit") => (draft.suspending(rt::WASI_PROC_EXIT, &[I32; 2], &[]), OpKind::Exit),
+            _ => continue,
+        };
+        replaced.insert(id, Replacement::Suspending { import, kind });
+    }
+    replaced
+}
+
+fn val_type(ty: Type) -> ValType {
+    match ty {
+        Type::I32 => ValType::I32,
+        Type::I64 => ValType::I64,
+    }
+}

@@ -1,0 +1,86 @@
+//! Compilers for guests. The committed guests are tested whatever there is; building them anew needs more.
+
+use super::Done;
+use crate::command::succeeds;
+use crate::files;
+use anyhow::Result;
+use std::path::Path;
+
+const TARGETS: &[&str] = &["wasm32-unknown-unknown", "wasm32-wasip1", "wasm32-wasip1-threads"];
+
+const PACKAGES: &[&str] = &[
+    "clang-19",
+    "lld-19",
+    "wasi-libc",
+    "libclang-rt-19-dev-wasm32",
+    "libc++-19-dev-wasm32",
+    "libc++abi-19-dev-wasm32",
+    "cmake",
+    "make",
+];
+
+/// Zig and AssemblyScript, for two of the examples.
+const ZIG: &str = "ziglang==0.17.0";
+const ASSEMBLYSCRIPT: &str = "assemblyscript@0.28.20";
+
+/// What was found.
+pub struct Toolchains {
+    /// What is missing, if anything is.
+    missing: Option<&'static str>,
+    /// The variable PATH with which they are found.
+    path: String,
+}
+
+impl Toolchains {
+    /// Looks for them; `install`: and installs those that are missing.
+    pub fn find(install: bool) -> Toolchains {
+        let producers = files::target().join("producers");
+        if install {
+            self::install(&producers);
+        }
+        let producers = std::path::absolute(&producers).unwrap_or(producers);
+        let own = [producers.join("python/ziglang"), producers.join("node/node_modules/.bin")];
+        let old = std::env::var_os("PATH").unwrap_or_default();
+        let all = own.into_iter().chain(std::env::split_paths(&old));
+        let path = std::env::join_paths(all).unwrap_or(old).to_string_lossy().into_owned();
+        let installed = |target: &&str| {
+            let list = std::process::Command::new("rustup").args(["target", "list", "--installed"]).output();
+            list.is_ok_and(|list| String::from_utf8_lossy(&list.stdout).lines().any(|line| line == *target))
+        };
+        let missing = if !TARGETS.iter().all(installed) {
+            Some("Rust's wasm targets are missing")
+        } else if !succeeds("clang-19", &["--version"]) || !succeeds("cmake", &["--version"]) {
+            Some("clang-19 or cmake is missing")
+        } else if !Path::new("/usr/lib/wasm32-wasi/libc++.a").exists() {
+            Some("libc++ for wasm32 is missing")
+        } else {
+            None
+        };
+        Toolchains { missing, path }
+    }
+
+    /// Does something that needs all of them, with the PATH on which they are.
+    pub fn with(&self, run: impl FnOnce(String) -> Result<()>) -> Result<Done> {
+        match self.missing {
+            Some(missing) => Ok(Done::Skipped(format!("{missing}; --install tries to get it"))),
+            None => run(self.path.clone()).map(|()| Done::Passed),
+        }
+    }
+}
+
+/// What cannot be installed is missing later.
+fn install(producers: &Path) {
+    succeeds("rustup", &["component", "add", "rustfmt", "clippy"]);
+    succeeds("rustup", &[&["target", "add"], TARGETS].concat());
+    if !(succeeds("clang-19", &["--version"])
+        && succeeds("cmake", &["--version"])
+        && Path::new("/usr/lib/wasm32-wasi/libc++.a").exists())
+    {
+        succeeds("apt-get", &["update"]);
+        succeeds("apt-get", &[&["install", "-y"], PACKAGES].concat());
+    }
+    let python = producers.join("python").to_string_lossy().into_owned();
+    succeeds("python3", &["-m", "pip", "install", "--quiet", "--target", &python, ZIG]);
+    let node = producers.join("node").to_string_lossy().into_owned();
+    succeeds("npm", &["install", "--silent", "--no-save", "--prefix", &node, ASSEMBLYSCRIPT]);
+}

@@ -1,0 +1,39 @@
+//! Running other programs.
+
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
+/// The cargo that runs this task.
+pub fn program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Runs cargo where this workspace is.
+///
+/// # Errors
+/// It cannot be started, or fails.
+pub fn cargo(arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
+    println!("$ cargo {}", arguments.join(" "));
+    let mut command = Command::new(program());
+    command.args(arguments).envs(variables.iter().map(|(k, v)| (*k, v.as_str())));
+    let status = command.status().context("cargo cannot be started")?;
+    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
+    Ok(())
+}
+
+/// What cargo prints to its standard output.
+///
+/// # Errors
+/// It cannot be started, or fails.
+pub fn cargo_output(arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program()).args(arguments).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "cargo {} failed", arguments.join(" "));
+    String::from_utf8(output.stdout).context("cargo prints text")
+}
+
+/// Whether a program runs and ends well; what it prints does not matter.
+pub fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    let silent = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    silent.is_ok_and(|status| status.success())
+}

@@ -1,0 +1,150 @@
+//! `cargo xtask package`: the packages as a registry would get them; with `--check`, a build from them alone.
+
+use crate::command::cargo;
+use crate::files;
+use anyhow::{Context, Result, ensure};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Package all crates, in the order of their dependencies, into target/package
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Also build what is packaged in an empty directory, and use it there
+    #[arg(long)]
+    check: bool,
+    /// Package files that are not committed too
+    #[arg(long)]
+    allow_dirty: bool,
+}
+
+/// A guest as a user of the packages writes it.
+const GUEST: &str = "\
+use coyote::sync::Mutex;
+
+#[coyote::test]
+fn opposite_orders() {
+    let (a, b) = (Mutex::new(()), Mutex::new(()));
+    coyote::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _a = a.lock();
+            let _b = b.lock();
+        });
+        scope.spawn(|| {
+            let _b = b.lock();
+            let _a = a.lock();
+        });
+    });
+}
+";
+const GUEST_MANIFEST: &str = "\
+[package]
+name = \"guest\"
+version = \"0.0.0\"
+edition = \"2024\"
+
+[lib]
+crate-type = [\"cdylib\"]
+
+[dependencies]
+coyote-guest = \"0.1\"
+
+[workspace]
+";
+const GUEST_CONFIG: &str = "\
+[target.wasm32-unknown-unknown]
+rustflags = [\"-C\", \"target-feature=+atomics\"]
+";
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let directory = files::target().join("package");
+    for old in crates(&directory)? {
+        std::fs::remove_file(&old).with_context(|| format!("{} cannot be removed", old.display()))?;
+    }
+    // Building each in turn, as cargo would, builds all dependencies anew: `check` does it once.
+    let mut command = vec!["package", "--workspace", "--exclude", "xtask", "--no-verify", "--quiet"];
+    if arguments.allow_dirty {
+        command.push("--allow-dirty");
+    }
+    cargo(&command, &[])?;
+    let packages = crates(&directory)?;
+    packages.iter().for_each(|package| println!("{}", package.display()));
+    if arguments.check { check(&packages) } else { Ok(()) }
+}
+
+/// The packages in a directory.
+fn crates(directory: &Path) -> Result<Vec<PathBuf>> {
+    if !directory.exists() {
+        return Ok(Vec::new());
+    }
+    let paths = files::list(directory)?;
+    Ok(paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "crate")).collect())
+}
+
+/// Builds the packages where nothing of the repository lies, and finds a deadlock of a guest that is built there.
+fn check(packages: &[PathBuf]) -> Result<()> {
+    let directory = std::env::temp_dir().join(format!("coyote-packages-{}", std::process::id()));
+    std::fs::create_dir(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
+    let result = build(packages, &directory);
+    std::fs::remove_dir_all(&directory)?;
+    result
+}
+
+fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
+    let mut names = Vec::new();
+    for package in packages {
+        let status = Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(directory).status();
+        ensure!(status.context("tar cannot be started")?.success(), "{} cannot be read", package.display());
+        let stem = package.file_stem().context("a package has a name")?.to_string_lossy().into_owned();
+        for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let packaged = files::read_text(&directory.join(&stem).join(license))?;
+            ensure!(packaged == files::read_text(&files::root().join(license))?, "{stem}: another {license}");
+        }
+        names.push(stem);
+    }
+    let root = files::read_text(&files::root().join("Cargo.toml"))?;
+    files::write(&directory.join("Cargo.toml"), workspace(&names, &root)?)?;
+    std::fs::copy(files::root().join("Cargo.lock"), directory.join("Cargo.lock"))?;
+    let target = std::path::absolute(files::target())?;
+    in_directory(directory, &["build", "--release", "--workspace"], &target)?;
+
+    let guest = directory.join("guest");
+    files::write(&guest.join("src/lib.rs"), GUEST)?;
+    files::write(&guest.join("Cargo.toml"), format!("{GUEST_MANIFEST}\n{}", patches(&names, "../")?))?;
+    files::write(&guest.join(".cargo/config.toml"), GUEST_CONFIG)?;
+    in_directory(
+        &guest,
+        &["build", "--release", "--target", "wasm32-unknown-unknown"],
+        &directory.join("target"),
+    )?;
+    let status = Command::new(target.join("release/coyote-wasm"))
+        .args(["test", "target/wasm32-unknown-unknown/release/guest.wasm"])
+        .current_dir(directory)
+        .status()?;
+    ensure!(status.code() == Some(2), "the deadlock of the packaged guest: {status}, not exit code 2");
+    Ok(())
+}
+
+/// A workspace of the unpacked packages, which find each other without a registry. The profiles are those of
+/// the repository, so that what is built of other crates serves both.
+fn workspace(names: &[String], root: &str) -> Result<String> {
+    let profiles = root.find("[profile.").map_or("", |start| &root[start..]);
+    Ok(format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n{}\n{profiles}", patches(names, "")?))
+}
+
+fn patches(names: &[String], above: &str) -> Result<String> {
+    let mut text = String::from("[patch.crates-io]\n");
+    for name in names {
+        let (package, _) = name.rsplit_once('-').context("a package has a version")?;
+        writeln!(text, "{package} = {{ path = \"{above}{name}\" }}")?;
+    }
+    Ok(text)
+}
+
+fn in_directory(directory: &Path, arguments: &[&str], target: &Path) -> Result<()> {
+    println!("$ cargo {}", arguments.join(" "));
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let status = command.args(arguments).current_dir(directory).env("CARGO_TARGET_DIR", target).status()?;
+    ensure!(status.success(), "the packages cannot be built: cargo {} failed", arguments.join(" "));
+    Ok(())
+}
