@@ -4,6 +4,7 @@
 //! - [`crates`]: programs that use published crates, tested.
 //! - [`std_tests`]: the tests of Rust's standard library, explored.
 //! - [`guests`]: the example guests, from their sources.
+//! - [`orderings`]: which lines of Rust's atomics stand for which memory ordering.
 //! - [`tests`]: all tests, blessing their expectations, running them for long.
 //! - [`bench`]: what the engine costs, beside its peers.
 //! - [`large`]: large modules for the host's tests.
@@ -15,6 +16,7 @@ mod crates;
 mod files;
 mod guests;
 mod large;
+mod orderings;
 mod std_tests;
 mod support;
 mod tests;
@@ -38,6 +40,7 @@ enum Task {
     Crates(crates::Arguments),
     Guests(guests::Arguments),
     Large(large::Arguments),
+    Orderings(orderings::Arguments),
     Soak(tests::Soak),
     StdTests(std_tests::Arguments),
 }
@@ -52,6 +55,7 @@ fn main() -> Result<()> {
         Task::Crates(arguments) => crates::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
         Task::Large(arguments) => large::run(&arguments),
+        Task::Orderings(arguments) => orderings::run(&arguments),
         Task::StdTests(arguments) => std_tests::run(&arguments),
     }
 }

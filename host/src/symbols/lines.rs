@@ -1,0 +1,67 @@
+//! The line tables of a module, by offsets in its bytes.
+
+use super::module::Module;
+use gimli::{AttributeValue, DW_AT_producer, EndianArcSlice, LittleEndian};
+
+type Section = EndianArcSlice<LittleEndian>;
+
+/// Where an instruction stands in the source: of inlined code the innermost function's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// As the compiler named it.
+    pub file: &'a str,
+    /// From 1. `None` for code that belongs to no line, as what the optimiser made of two instructions.
+    pub line: Option<u32>,
+}
+
+/// See the module's documentation. Units are parsed when first asked for.
+pub struct Lines {
+    /// Where the contents of the code section begin: DWARF counts from there.
+    code_start: u32,
+    /// `None` without usable DWARF.
+    dwarf: Option<addr2line::Context<Section>>,
+}
+
+impl Lines {
+    /// Reads the original module. Never fails.
+    pub fn read(original_wasm: &[u8]) -> Lines {
+        Lines::of(&Module::read(original_wasm))
+    }
+
+    pub(super) fn of(module: &Module) -> Lines {
+        let dwarf = module.dwarf().and_then(|dwarf| addr2line::Context::from_dwarf(dwarf).ok());
+        Lines { code_start: module.code_start, dwarf }
+    }
+
+    /// Whether there is usable debug information at all.
+    pub fn any(&self) -> bool {
+        self.dwarf.is_some()
+    }
+
+    /// The row of an instruction; `None` if no line table has one.
+    pub fn row(&self, offset: u32) -> Option<Row<'_>> {
+        let place = self.dwarf.as_ref()?.find_location(self.address(offset)?).ok()??;
+        Some(Row { file: place.file?, line: place.line.filter(|line| *line != 0) })
+    }
+
+    /// What the compiler of an instruction's unit says it is, as `rustc version 1.95.0 (59807616e 2026-04-14)`
+    /// behind LLVM's name.
+    pub fn producer(&self, offset: u32) -> Option<String> {
+        let context = self.dwarf.as_ref()?;
+        let unit = context.find_dwarf_and_unit(self.address(offset)?).skip_all_loads()?;
+        let mut entries = unit.entries();
+        let root = entries.next_dfs().ok()??;
+        let value: AttributeValue<Section> = root.attr_value(DW_AT_producer)?;
+        let text = unit.attr_string(value).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The functions at an instruction, innermost first.
+    pub(super) fn frames(&self, offset: u32) -> Option<addr2line::FrameIter<'_, Section>> {
+        self.dwarf.as_ref()?.find_frames(self.address(offset)?).skip_all_loads().ok()
+    }
+
+    fn address(&self, offset: u32) -> Option<u64> {
+        Some(offset.checked_sub(self.code_start)?.into())
+    }
+}
