@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn damaged_text_is_refused() {
-        for text in ["", "\n", "rustc 1.0.0", "other 1r", "load r", "load 1x", "load 1-r", "load 1", "load 1rx"]
+        for text in
+            ["", "\n", "rustc 1.0.0", "other 1r", "load r", "load 1x", "load 1-r", "load 1", "load 1rx"]
         {
             assert!(text.is_empty() || read(text).is_none(), "{text:?}");
         }

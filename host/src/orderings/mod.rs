@@ -13,18 +13,23 @@
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
 //! | plain, of a module with shared memory | plain: the linker demands atomic instructions of all objects |
 //! | plain, of a module that no compiler made | plain |
-//! | plain, on a line of another compiler than Rust's, in a module with the feature `atomics` | plain |
-//! | plain, on a line of Rust elsewhere than in `atomic.rs`, or in its other functions, as `get_mut` | plain |
-//! | plain, otherwise: without a line, in an unknown `atomic.rs` | not known: may be atomic |
+//! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library |
+//! | plain, of another unit of Rust, on a line elsewhere than in `atomic.rs`, or in its other functions, as `get_mut` | plain, unless it is a load that converts |
+//! | plain, otherwise | not known: may be atomic |
 //!
 //! What is not known must be taken for sequentially consistent. That makes edges that the program may not have, so
 //! races are missed and none is invented. An instruction whose line the optimiser made of two arms has none (3 of
 //! 925 in four release builds); frames of unoptimised code that stand on an arm's line count as atomic, and are their
 //! worker's own.
 //!
-//! What would make an answer wrong: a compiler that gives an instruction the line of another arm of the same
-//! operation. None was seen in what `tests/host/orderings` compares: every method with every legal ordering, by
-//! several compilers, with the name of the function around it.
+//! What would make an answer wrong:
+//!
+//! - An instruction that has the line of another arm of the same operation. None was seen in what
+//!   `tests/host/orderings` compares: every method with every legal ordering, by several compilers, with the name of
+//!   the function around it.
+//! - Where atomics became plain accesses, code generation treats them as such. A load that is widened or read as
+//!   another type gets the line of the conversion: such loads are not known. Two stores next to each other, of which
+//!   one is atomic, can become one with the line of either.
 //!
 //! **Fences** have an instruction with the feature `atomics` only. Without it nothing is left of them
 //! ([`Orderings::fences_are_lost`]): relaxed accesses must then be taken for acquire and release ones, or a program
@@ -100,10 +105,10 @@ impl Orderings {
     /// toolchain if one made a unit and is no known release.
     pub fn of_module(original_wasm: &[u8], sites: &[Site]) -> Orderings {
         let build = Build::of(original_wasm);
-        let lines = Lines::read(original_wasm);
+        let module = Module { wasm: original_wasm, build, lines: Lines::read(original_wasm) };
         let mut sources = Sources::default();
         Orderings {
-            sites: sites.iter().map(|site| atomicity(site, &build, &lines, &mut sources)).collect(),
+            sites: sites.iter().map(|site| atomicity(site, &module, &mut sources)).collect(),
             fences_are_lost: build.lowers_all(),
         }
     }
@@ -147,8 +152,15 @@ impl Orderings {
     }
 }
 
-fn atomicity(site: &Site, build: &Build, lines: &Lines, sources: &mut Sources) -> Atomicity {
-    let offset = site.location.offset;
+/// What is looked into.
+struct Module<'a> {
+    wasm: &'a [u8],
+    build: Build,
+    lines: Lines,
+}
+
+fn atomicity(site: &Site, module: &Module, sources: &mut Sources) -> Atomicity {
+    let (lines, offset) = (&module.lines, site.location.offset);
     match site.kind() {
         OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::Rmw | OpKind::CompareExchange => {
             Atomicity::Atomic(in_source(site.kind(), sources.place(lines, offset)))
@@ -163,8 +175,8 @@ fn atomicity(site: &Site, build: &Build, lines: &Lines, sources: &mut Sources) -
             let place = sources.place(lines, offset);
             match in_source(kind, place) {
                 Some(order) => Atomicity::Atomic(Some(order)),
-                None if build.tells_atomics_apart() => Atomicity::Plain,
-                None => plain_of_lowered(place, build),
+                None if module.build.tells_atomics_apart() => Atomicity::Plain,
+                None => plain_of_lowered(site, place, module),
             }
         }
         // No language has atomic copies.
@@ -198,14 +210,19 @@ fn in_source(kind: OpKind, place: rust::Place) -> Option<Order> {
 }
 
 /// What a plain access is where atomics may have become plain ones.
-fn plain_of_lowered(place: rust::Place, build: &Build) -> Atomicity {
-    match place {
-        rust::Place::Rust => Atomicity::Plain,
-        rust::Place::Elsewhere if build.atomics => Atomicity::Plain,
-        // An arm whose operation does not fit, too: something is amiss.
-        rust::Place::Arm(_)
-        | rust::Place::UnknownRelease
-        | rust::Place::Elsewhere
-        | rust::Place::Nowhere => Atomicity::Unknown,
-    }
+fn plain_of_lowered(site: &Site, place: rust::Place, module: &Module) -> Atomicity {
+    let offset = site.location.offset;
+    let plain = module.lines.unit(offset).is_some_and(|unit| {
+        let lowered = !module.build.atomics || rust::is_distributed(&unit);
+        !lowered || rust::is_rust(&unit) && place == rust::Place::Line && !converts(module.wasm, offset)
+    });
+    if plain { Atomicity::Plain } else { Atomicity::Unknown }
+}
+
+/// Whether an instruction is a load that widens, or of a float: it can stem from a load and a conversion.
+fn converts(wasm: &[u8], offset: u32) -> bool {
+    const FLOATS: std::ops::RangeInclusive<u8> = 0x2a..=0x2b;
+    const WIDENING: std::ops::RangeInclusive<u8> = 0x2c..=0x35;
+    const SIMD: u8 = 0xfd;
+    wasm.get(offset as usize).is_none_or(|op| FLOATS.contains(op) || WIDENING.contains(op) || *op == SIMD)
 }

@@ -4,7 +4,7 @@
 //! rustc puts the installed path instead, whose contents may have been updated since: then the commit in what the
 //! unit's compiler says of itself counts. Packages of distributions have paths of their own, and the same.
 
-use crate::symbols::Lines;
+use crate::symbols::{Lines, Unit};
 use coyote_orderings::{Arm, SOURCE, Table, releases, toolchain};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +14,10 @@ use std::sync::Arc;
 pub enum Place {
     /// On an arm over orderings in `atomic.rs`.
     Arm(Arm),
-    /// On any other line of a unit that rustc compiled.
-    Rust,
+    /// On any other line.
+    Line,
     /// In an `atomic.rs` whose lines are not known.
     UnknownRelease,
-    /// On a line of a unit of another compiler.
-    Elsewhere,
     /// On no line.
     Nowhere,
 }
@@ -40,13 +38,12 @@ impl Sources {
         };
         let file = file.replace('\\', "/");
         let Some(before) = file.strip_suffix(SOURCE).filter(|before| before.ends_with('/')) else {
-            let rust = lines.producer(offset).is_some_and(|producer| producer.contains(RUSTC));
-            return if rust { Place::Rust } else { Place::Elsewhere };
+            return Place::Line;
         };
         let commit = commit_in_path(before).map(str::to_string);
-        let commit = commit.or_else(|| commit_in_producer(&lines.producer(offset)?).map(str::to_string));
+        let commit = commit.or_else(|| commit_in_producer(&lines.unit(offset)?.producer).map(str::to_string));
         match commit.and_then(|commit| self.table(commit)) {
-            Some(table) => table.at(line).map_or(Place::Rust, |arm| Place::Arm(*arm)),
+            Some(table) => table.at(line).map_or(Place::Line, |arm| Place::Arm(*arm)),
             None => Place::UnknownRelease,
         }
     }
@@ -55,6 +52,17 @@ impl Sources {
         let find = |commit: &String| releases::find(commit).or_else(|| toolchain::find(commit));
         self.tables.entry(commit).or_insert_with_key(find).clone()
     }
+}
+
+/// Whether Rust compiled a unit.
+pub fn is_rust(unit: &Unit) -> bool {
+    unit.producer.contains(RUSTC)
+}
+
+/// Whether a unit can be one of the standard library as it is distributed, whatever the module's own features: it was
+/// compiled in `/rustc/COMMIT`, or in a distribution's `/usr/src/rustc-1.85.0`.
+pub fn is_distributed(unit: &Unit) -> bool {
+    is_rust(unit) && unit.directory.contains("/rustc")
 }
 
 /// How rustc begins what it says of itself, behind the name of LLVM.
@@ -90,9 +98,11 @@ mod tests {
         }
         let said = "clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))";
         assert_eq!(commit_in_producer(said), Some("59807616e"));
-        let packaged = "clang LLVM (rustc version 1.85.0 (4d91de4e4 2025-02-17) (built from a source tarball))";
+        let packaged =
+            "clang LLVM (rustc version 1.85.0 (4d91de4e4 2025-02-17) (built from a source tarball))";
         assert_eq!(commit_in_producer(packaged), Some("4d91de4e4"));
-        for other in ["clang version 19.1.7 (3)", "clang LLVM (rustc version 1.85.0)", "rustc version 1.85.0 (x y)"]
+        for other in
+            ["clang version 19.1.7 (3)", "clang LLVM (rustc version 1.85.0)", "rustc version 1.85.0 (x y)"]
         {
             assert_eq!(commit_in_producer(other), None, "{other}");
         }

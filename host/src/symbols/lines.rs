@@ -14,6 +14,15 @@ pub struct Row<'a> {
     pub line: Option<u32>,
 }
 
+/// What was compiled at once. Texts are empty if they are not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// What the compiler says it is, as `clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))`.
+    pub producer: String,
+    /// Where it was compiled.
+    pub directory: String,
+}
+
 /// See the module's documentation. Units are parsed when first asked for.
 pub struct Lines {
     /// Where the contents of the code section begin: DWARF counts from there.
@@ -44,16 +53,17 @@ impl Lines {
         Some(Row { file: place.file?, line: place.line.filter(|line| *line != 0) })
     }
 
-    /// What the compiler of an instruction's unit says it is, as `rustc version 1.95.0 (59807616e 2026-04-14)`
-    /// behind LLVM's name.
-    pub fn producer(&self, offset: u32) -> Option<String> {
+    /// The unit that an instruction was compiled in.
+    pub fn unit(&self, offset: u32) -> Option<Unit> {
         let context = self.dwarf.as_ref()?;
         let unit = context.find_dwarf_and_unit(self.address(offset)?).skip_all_loads()?;
         let mut entries = unit.entries();
-        let root = entries.next_dfs().ok()??;
-        let value: AttributeValue<Section> = root.attr_value(DW_AT_producer)?;
-        let text = unit.attr_string(value).ok()?;
-        Some(String::from_utf8_lossy(&text).into_owned())
+        let producer = entries.next_dfs().ok()??.attr_value(DW_AT_producer);
+        let producer = producer.and_then(|value: AttributeValue<Section>| unit.attr_string(value).ok());
+        let text = |bytes: Option<&Section>| {
+            bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+        };
+        Some(Unit { producer: text(producer.as_ref()), directory: text(unit.comp_dir.as_ref()) })
     }
 
     /// The functions at an instruction, innermost first.

@@ -23,7 +23,7 @@ use module::Module;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-pub use lines::{Lines, Row};
+pub use lines::{Lines, Row, Unit};
 
 /// A function that was executing at a place, and where in its source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
