@@ -3,6 +3,7 @@
 use crate::data_segments;
 use crate::evidence::{Evidence, Trap};
 use crate::machine::host::Host;
+use crate::orderings::Orderings;
 use crate::outcome::BugKind;
 use crate::symbols;
 use anyhow::{Result, anyhow, bail};
@@ -30,6 +31,8 @@ pub struct Artifact {
     data: Vec<(u32, u32)>,
     /// See [`Artifact::function_names`].
     names: OnceLock<Vec<String>>,
+    /// See [`Artifact::orderings`].
+    orderings: OnceLock<Orderings>,
 }
 
 /// A wasmtime engine for instrumented modules, caching native code if a cache is given.
@@ -77,6 +80,7 @@ impl Artifact {
             identity: identity(&original),
             data: data_segments::ranges(&original),
             names: OnceLock::new(),
+            orderings: OnceLock::new(),
             original,
         })
     }
@@ -92,6 +96,11 @@ impl Artifact {
     /// Names of the original functions by index, as programmers write them; empty where there is none.
     pub fn function_names(&self) -> &[String] {
         self.names.get_or_init(|| symbols::function_names(&self.original))
+    }
+
+    /// Which of its sites are atomic, and how; looked up when first asked for.
+    pub fn orderings(&self) -> &Orderings {
+        self.orderings.get_or_init(|| Orderings::of_module(&self.original, &self.table.sites))
     }
 
     /// Where active data segments lie in guest memory: start and end of each.

@@ -18,6 +18,7 @@
 //! - [`trace`]: schedules on disk.
 //! - [`replay`]: a stored schedule, executed again.
 //! - [`symbols`]: places as functions and source lines.
+//! - [`orderings`]: which accesses are atomic, and their memory orderings.
 //! - [`diagnose`]: a found bug, looked into while its execution is at hand.
 //! - [`results`], [`statistics`]: what an exploration found, as plain data.
 //! - [`verdict`], [`report`]: what the user is told.
@@ -45,6 +46,7 @@ pub mod libtest;
 pub mod livelock;
 pub mod machine;
 pub mod options;
+pub mod orderings;
 pub mod outcome;
 pub mod plural;
 pub mod record;

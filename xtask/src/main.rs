@@ -4,6 +4,7 @@
 //! - [`crates`]: programs that use published crates, tested.
 //! - [`std_tests`]: the tests of Rust's standard library, explored.
 //! - [`guests`]: the example guests, from their sources.
+//! - [`orderings`]: which lines of Rust's atomics stand for which memory ordering.
 //! - [`ci`]: all that must hold, and what can be known in a minute. [`bless`]: accepting what golden tests
 //!   produce. [`soak`]: randomised tests for long.
 //! - [`mod@bench`]: what the engine costs, beside its peers.
@@ -23,6 +24,7 @@ mod files;
 mod guests;
 mod large;
 mod modules;
+mod orderings;
 mod package;
 mod soak;
 mod std_tests;
@@ -48,6 +50,7 @@ enum Task {
     Guests(guests::Arguments),
     Large(large::Arguments),
     Modules(modules::Arguments),
+    Orderings(orderings::Arguments),
     Package(package::Arguments),
     Quick(ci::Quick),
     Soak(soak::Soak),
@@ -64,6 +67,7 @@ fn main() -> Result<()> {
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Crates(arguments) => crates::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
+        Task::Orderings(arguments) => orderings::run(&arguments),
         Task::Large(arguments) => large::run(&arguments),
         Task::Modules(arguments) => modules::run(&arguments),
         Task::Package(arguments) => package::run(&arguments),

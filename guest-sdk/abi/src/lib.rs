@@ -11,10 +11,12 @@ pub mod file;
 mod fingerprint;
 pub mod guest;
 pub mod operation;
+pub mod ordering;
 pub mod rt;
 
 pub use fingerprint::FINGERPRINT;
-pub use operation::{OpKind, Order};
+pub use operation::OpKind;
+pub use ordering::Ordering;
 
 /// Version of everything in this crate. A module instrumented under another version is refused.
 pub const VERSION: u32 = 2;

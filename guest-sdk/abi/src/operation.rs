@@ -131,11 +131,3 @@ impl OpKind {
         !matches!(self, OpKind::Load | OpKind::Store | OpKind::Copy | OpKind::Fill)
     }
 }
-
-/// Memory order of an access. Wasm's atomics are all sequentially consistent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Order {
-    Plain = 0,
-    SeqCst = 1,
-}

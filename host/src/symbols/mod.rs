@@ -8,19 +8,22 @@
 //! Not read: split DWARF (`-gsplit-dwarf`), separate files (`external_debug_info`), source maps.
 //!
 //! - `module`: what is taken from the module's bytes.
+//! - `lines`: its line tables.
 //! - `demangle`: names as programmers write them.
 
 mod demangle;
+mod lines;
 mod module;
 #[cfg(test)]
 mod tests;
 
 use coyote_instrumenter::Location;
 use demangle::demangle;
-use gimli::{EndianArcSlice, LittleEndian};
 use module::Module;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
+
+pub use lines::{Lines, Row, Unit};
 
 /// A function that was executing at a place, and where in its source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -56,10 +59,7 @@ pub fn function_names(original_wasm: &[u8]) -> Vec<String> {
 pub struct Symbols {
     /// By index in the original function index space; demangled, empty if unknown.
     names: Vec<String>,
-    /// Where the contents of the code section begin: DWARF counts from there.
-    code_start: u32,
-    /// `None` without usable DWARF.
-    dwarf: Option<addr2line::Context<EndianArcSlice<LittleEndian>>>,
+    lines: Lines,
     base: PathBuf,
     /// A compiler made the module, and was not asked for lines.
     lacks_lines: bool,
@@ -74,12 +74,11 @@ impl Symbols {
     /// As [`Symbols::new`], with paths shown relative to the given directory.
     pub fn relative_to(original_wasm: &[u8], base: &Path) -> Symbols {
         let module = Module::read(original_wasm);
-        let dwarf = module.dwarf().and_then(|dwarf| addr2line::Context::from_dwarf(dwarf).ok());
+        let lines = Lines::of(&module);
         Symbols {
-            lacks_lines: module.compiled && dwarf.is_none(),
+            lacks_lines: module.compiled && !lines.any(),
             names: module.names.iter().map(|name| demangle(name)).collect(),
-            code_start: module.code_start,
-            dwarf,
+            lines,
             base: base.to_owned(),
         }
     }
@@ -110,8 +109,7 @@ impl Symbols {
     }
 
     fn dwarf_frames(&self, location: Location) -> Option<Vec<SourceFrame>> {
-        let address = location.offset.checked_sub(self.code_start)?;
-        let mut found = self.dwarf.as_ref()?.find_frames(address.into()).skip_all_loads().ok()?;
+        let mut found = self.lines.frames(location.offset)?;
         let mut frames = Vec::new();
         while let Some(frame) = found.next().ok()? {
             let name = frame.function.as_ref().and_then(|f| Some(demangle(&f.raw_name().ok()?)));

@@ -18,6 +18,7 @@
 //! - [`preview1`]: WASI's functions, one by one, as the documentation lists them.
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
 //! - [`outcomes`]: what threads' primitives of C programs allow, exhaustively.
+//! - [`orderings`]: the memory ordering of every atomic access.
 //! - [`memory_errors`]: errors in the use of memory, and what looks like one.
 //! - [`owners`]: points only where memory is shared.
 //! - [`state`]: what an iteration changes, the next one does not see.
@@ -60,6 +61,7 @@ mod guest;
 mod hangs;
 mod lenient;
 mod memory_errors;
+mod orderings;
 mod outcomes;
 mod owners;
 mod preview1;

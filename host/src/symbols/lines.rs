@@ -1,0 +1,77 @@
+//! The line tables of a module, by offsets in its bytes.
+
+use super::module::Module;
+use gimli::{AttributeValue, DW_AT_producer, EndianArcSlice, LittleEndian};
+
+type Section = EndianArcSlice<LittleEndian>;
+
+/// Where an instruction stands in the source: of inlined code the innermost function's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// As the compiler named it.
+    pub file: &'a str,
+    /// From 1. `None` for code that belongs to no line, as what the optimiser made of two instructions.
+    pub line: Option<u32>,
+}
+
+/// What was compiled at once. Texts are empty if they are not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// What the compiler says it is, as `clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))`.
+    pub producer: String,
+    /// Where it was compiled.
+    pub directory: String,
+}
+
+/// See the module's documentation. Units are parsed when first asked for.
+pub struct Lines {
+    /// Where the contents of the code section begin: DWARF counts from there.
+    code_start: u32,
+    /// `None` without usable DWARF.
+    dwarf: Option<addr2line::Context<Section>>,
+}
+
+impl Lines {
+    /// Reads the original module. Never fails.
+    pub fn read(original_wasm: &[u8]) -> Lines {
+        Lines::of(&Module::read(original_wasm))
+    }
+
+    pub(super) fn of(module: &Module) -> Lines {
+        let dwarf = module.dwarf().and_then(|dwarf| addr2line::Context::from_dwarf(dwarf).ok());
+        Lines { code_start: module.code_start, dwarf }
+    }
+
+    /// Whether there is usable debug information at all.
+    pub fn any(&self) -> bool {
+        self.dwarf.is_some()
+    }
+
+    /// The row of an instruction; `None` if no line table has one.
+    pub fn row(&self, offset: u32) -> Option<Row<'_>> {
+        let place = self.dwarf.as_ref()?.find_location(self.address(offset)?).ok()??;
+        Some(Row { file: place.file?, line: place.line.filter(|line| *line != 0) })
+    }
+
+    /// The unit that an instruction was compiled in.
+    pub fn unit(&self, offset: u32) -> Option<Unit> {
+        let context = self.dwarf.as_ref()?;
+        let unit = context.find_dwarf_and_unit(self.address(offset)?).skip_all_loads()?;
+        let mut entries = unit.entries();
+        let producer = entries.next_dfs().ok()??.attr_value(DW_AT_producer);
+        let producer = producer.and_then(|value: AttributeValue<Section>| unit.attr_string(value).ok());
+        let text = |bytes: Option<&Section>| {
+            bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+        };
+        Some(Unit { producer: text(producer.as_ref()), directory: text(unit.comp_dir.as_ref()) })
+    }
+
+    /// The functions at an instruction, innermost first.
+    pub(super) fn frames(&self, offset: u32) -> Option<addr2line::FrameIter<'_, Section>> {
+        self.dwarf.as_ref()?.find_frames(self.address(offset)?).skip_all_loads().ok()
+    }
+
+    fn address(&self, offset: u32) -> Option<u64> {
+        Some(offset.checked_sub(self.code_start)?.into())
+    }
+}
