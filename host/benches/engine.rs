@@ -4,6 +4,7 @@
 //! Every figure is the best of some runs: what the machine can do when nobody disturbs it.
 
 use coyote_wasm::artifact::{Artifact, THREAD_STACK_BYTES, engine};
+use coyote_wasm::detect::Detectors;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, Points, instrument};
 use coyote_wasm::machine::host::World;
@@ -63,7 +64,7 @@ fn settings() -> Settings {
         timers: Timers::Any,
         foreign_unlocks: false,
         faults: Default::default(),
-        leaks: false,
+        detectors: Detectors::default(),
         exact_addresses: false,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World::default()),

@@ -4,11 +4,13 @@
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
 
 use crate::artifact::Artifact;
+use crate::detect::Detectors;
 use crate::granules::{Granules, Sharing};
 use crate::livelock::{self, Effort, Livelock};
 use crate::machine::host::World;
 use crate::machine::scheduler::{Choice, Limits, Looks, Scheduler};
 use crate::machine::{Machine, MachineError, Snapshot};
+use crate::observe::{Detector, Observer, Observers};
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::outcome::{Bound, BugKind, Outcome};
 use crate::runtime::{AtExit, Faults, Runtime, Start, Timers};
@@ -83,8 +85,8 @@ pub struct Settings {
     pub timers: Timers,
     /// Whether it is no bug that a normal mutex is unlocked by who does not hold it.
     pub foreign_unlocks: bool,
-    /// Whether a test that passes may lose no block of the heap.
-    pub leaks: bool,
+    /// What may call an execution a bug.
+    pub detectors: Detectors,
     /// Whether searches that rest on footprints also try orders of allocations that only lead to other addresses.
     pub exact_addresses: bool,
     pub memory_bytes_max: usize,
@@ -105,7 +107,7 @@ impl Default for Settings {
             faults: Faults::default(),
             timers: Timers::default(),
             foreign_unlocks: false,
-            leaks: false,
+            detectors: Detectors::default(),
             exact_addresses: false,
             memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
             world: Arc::new(world),
@@ -137,7 +139,9 @@ impl Execution {
     ) -> Result<Execution, MachineError> {
         let scheduler = Scheduler::new(settings.limits);
         let world = test.world(&settings.world);
-        let mut machine = Machine::new(artifact.clone(), scheduler, world, settings.memory_bytes_max)?;
+        let observers = Detectors::none().observers();
+        let mut machine =
+            Machine::new(artifact.clone(), scheduler, world, settings.memory_bytes_max, observers)?;
         let joins_visible = !artifact.table.wasi_threads;
         let begin = |machine: &Machine, entry, faults| {
             let start = Start { entry, a: 0, b: 0, stack: None };
@@ -190,7 +194,7 @@ impl Execution {
             start.follow_harness();
         }
         machine.set_start(start);
-        machine.leaks = settings.leaks;
+        machine.set_observers(|all| *all = settings.detectors.observers());
         machine.scheduler_mut().runtime.footprint.exact_addresses = settings.exact_addresses;
         let mut execution = Execution::of(machine, test);
         if test.harness.is_some() {
@@ -258,6 +262,21 @@ impl Execution {
     /// to a snapshot does not take them back.
     pub fn take_grown(&mut self) -> Granules {
         self.machine.take_grown()
+    }
+
+    /// Adds who looks on, from the next beginning on. It is not told of what initialises the program.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.machine.set_observers(|all| all.add_observer(observer));
+    }
+
+    /// Takes out all that [`Execution::observe`] has added.
+    pub fn take_observers(&mut self) -> Vec<Box<dyn Observer>> {
+        self.machine.set_observers(Observers::take_observers)
+    }
+
+    /// Adds a detector, from the next beginning on. Snapshots that were made before do not fit any more.
+    pub fn detect(&mut self, detector: Box<dyn Detector>) {
+        self.machine.set_observers(|all| all.add_detector(detector));
     }
 
     pub fn test(&self) -> &Test {
@@ -331,6 +350,7 @@ impl Execution {
                 None => scheduler.go_on(),
             }
             if scheduler.outcome.is_some() {
+                self.machine.end_iteration();
                 return Ok(());
             }
         }
@@ -390,7 +410,7 @@ impl Execution {
         let scheduler = self.machine.scheduler_mut();
         scheduler.strategy = None;
         scheduler.runtime.footprint.recording = true;
-        scheduler.check_end();
+        self.machine.check_end();
         Ok(())
     }
 
@@ -427,6 +447,7 @@ impl Execution {
             }
             if answered.is_none() {
                 self.machine.scheduler_mut().outcome = Some(Outcome::Abandoned);
+                self.machine.end_iteration();
             }
             each(self);
             if status.is_final() || answered.is_none() {

@@ -3,6 +3,7 @@
 //! In the order of the data:
 //! - [`artifact`]: a module, instrumented and compiled.
 //! - `data`: where its data lies.
+//! - [`observe`]: who looks on while it is executed; [`detect`]: who may call what it sees a bug.
 //! - [`machine`]: the guest under control: workers suspended as bytes, snapshots.
 //! - [`runtime`]: what operations mean: blocking, waking, time.
 //! - [`world`]: what a test is told of the world outside: arguments, environment, files.
@@ -32,6 +33,7 @@ pub mod artifact;
 pub mod cache;
 pub mod cli;
 mod data_segments;
+pub mod detect;
 pub mod determinism;
 pub mod diagnose;
 pub mod engine_thread;
@@ -45,6 +47,7 @@ pub mod identity;
 pub mod libtest;
 pub mod livelock;
 pub mod machine;
+pub mod observe;
 pub mod options;
 pub mod orderings;
 pub mod outcome;

@@ -5,6 +5,7 @@
 //! run uses if it is told nothing stands in [`Options::default`] and [`Settings::default`]; what a trace
 //! means that does not name an option, which may be older than that, in `RunOption::unnamed`.
 
+use crate::detect::{DETECTORS, Detectors, Switch};
 use crate::execution::Settings;
 use crate::record;
 use crate::runtime::{AtExit, Timers};
@@ -172,8 +173,11 @@ pub static RUN_OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "leaks",
-        write: |_, s| s.leaks.then(|| "true".into()).into_iter().collect(),
-        read: |_, s, text| set(&mut s.leaks, text),
+        write: |_, s| s.detectors.has("leaks").then(|| "true".into()).into_iter().collect(),
+        read: |_, s, text| {
+            let on = text.parse().ok()?;
+            s.detectors.set("leaks", on).then_some(())
+        },
         unnamed: Some("false"),
     },
     RunOption {
@@ -181,6 +185,17 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         write: |_, s| s.exact_addresses.then(|| "true".into()).into_iter().collect(),
         read: |_, s, text| set(&mut s.exact_addresses, text),
         unnamed: Some("false"),
+    },
+    RunOption {
+        // Those that have no option of their own.
+        name: "detect",
+        write: |_, s| {
+            let others = DETECTORS.iter().filter(|entry| matches!(entry.switch, Switch::Set { .. }));
+            let on = others.filter(|entry| entry.name != "leaks" && s.detectors.has(entry.name));
+            on.map(|entry| entry.name.into()).collect()
+        },
+        read: |_, s, text| s.detectors.set(text, true).then_some(()),
+        unnamed: None,
     },
     RunOption {
         name: "max-memory",
@@ -215,7 +230,8 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
 /// The inverse of [`write()`]. The world is still to be opened.
 pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionError> {
     let mut options = Options::default();
-    let mut settings = Settings { world: Arc::new(World::default()), ..Settings::default() };
+    let world = Arc::new(World::default());
+    let mut settings = Settings { world, detectors: Detectors::none(), ..Settings::default() };
     for row in RUN_OPTIONS {
         let unnamed = row.unnamed.filter(|_| !named.iter().any(|(name, _)| name == row.name));
         if let Some(value) = unnamed {
@@ -295,13 +311,15 @@ mod tests {
             stubs: vec!["env.e".into()],
             ..Options::default()
         };
+        let mut detectors = Detectors::default();
+        assert!(detectors.set("leaks", true) && !detectors.set("deadlock", false));
         let settings = Settings {
             limits: Limits { unfair_steps_max: 7, fair_steps_max: 70, fail_on_steps_max: true },
             at_exit: AtExit::Kill,
             timers: Timers::Ordered,
             foreign_unlocks: true,
             faults: Faults { spurious_wakeups: 2, failing_try_locks: 3, ..Faults::default() },
-            leaks: true,
+            detectors,
             exact_addresses: true,
             memory_bytes_max: 3 << 20,
             world: Arc::new(World {
@@ -315,7 +333,8 @@ mod tests {
         };
         let written = write(&options, &settings);
         assert_eq!(read(&written).unwrap(), (options, settings));
-        for row in RUN_OPTIONS {
+        // No detector is without an option of its own, so far.
+        for row in RUN_OPTIONS.iter().filter(|row| row.name != "detect") {
             assert!(written.iter().any(|(name, _)| name == row.name), "{} is not written", row.name);
         }
         let (options, settings) = (Options::default(), Settings::default());
@@ -335,7 +354,7 @@ mod tests {
         let Limits { unfair_steps_max, fair_steps_max, fail_on_steps_max } = settings.limits;
         assert_eq!((unfair_steps_max, fair_steps_max, fail_on_steps_max), (10_000, 100_000, false));
         assert_eq!((settings.memory_bytes_max, settings.at_exit), (512 << 20, AtExit::Wait));
-        assert!(settings.world.arguments.is_empty() && !settings.leaks);
+        assert!(settings.world.arguments.is_empty() && settings.detectors == Detectors::none());
     }
 
     #[test]

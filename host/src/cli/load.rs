@@ -3,6 +3,7 @@
 use super::progress::Stages;
 use crate::artifact::{self, Artifact};
 use crate::cache::{Cache, Entry};
+use crate::detect::Detectors;
 use crate::execution::{Settings, Test};
 use crate::machine::scheduler::Limits;
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
@@ -198,6 +199,8 @@ impl ExecuteArgs {
         };
         world.open(memory_bytes_max).context("--preload")?;
         world.check_directories().context("--dir")?;
+        let mut detectors = Detectors::default();
+        detectors.set("leaks", self.leaks);
         Ok(Settings {
             limits: Limits {
                 unfair_steps_max: unfair,
@@ -212,7 +215,7 @@ impl ExecuteArgs {
                 failing_try_locks: self.failing_try_locks,
                 ..Faults::default()
             },
-            leaks: self.leaks,
+            detectors,
             exact_addresses: self.exact_addresses,
             memory_bytes_max,
             world: Arc::new(world),

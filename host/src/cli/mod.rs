@@ -4,6 +4,7 @@
 #[macro_use]
 pub mod output;
 
+mod detect;
 pub mod doctor;
 pub mod error;
 pub mod instrument;

@@ -1,5 +1,6 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
+use super::detect::DetectArgs;
 use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::output::Stdout;
@@ -32,6 +33,8 @@ pub struct Args {
     /// The module, as the guest's compiler wrote it (.wasm or .wat)
     #[arg(required_unless_present_any = ["strategy"])]
     module: Option<PathBuf>,
+    #[command(flatten)]
+    detect: DetectArgs,
     #[command(flatten)]
     harness: HarnessArgs,
     /// Arguments of the guest
@@ -117,11 +120,13 @@ pub fn run(args: &Args) -> Result<Exit> {
     };
     let mut options = args.instrument.options();
     options.footprints = strategies::search::rests_on_footprints(&args.strategy);
+    args.detect.prepare(&mut options);
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());
     let harness = artifact.table.libtest;
-    let settings = args.execute.settings(arguments, args.runner || harness)?;
+    let mut settings = args.execute.settings(arguments, args.runner || harness)?;
+    args.detect.apply(&mut settings.detectors);
     let selection = Selection {
         artifact: &artifact,
         module,

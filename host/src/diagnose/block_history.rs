@@ -5,7 +5,7 @@
 
 use crate::execution::Execution;
 use crate::machine::MachineError;
-use crate::machine::host::Seen;
+use crate::observe::heap_probe::{HeapProbe, ProbeHit};
 use crate::replay::replay;
 use crate::results::{BlockEvent, BlockHistory};
 use crate::trace::Trace;
@@ -15,14 +15,15 @@ use crate::trace::Trace;
 pub fn of(execution: &mut Execution, trace: &Trace) -> Result<Option<BlockHistory>, MachineError> {
     let Some(blame) = execution.machine().scheduler().blame else { return Ok(None) };
     let events: Vec<u32> = [Some(blame.allocated), blame.freed].into_iter().flatten().collect();
-    execution.machine_mut().watch(&events);
+    let (probe, hits) = HeapProbe::new(events);
+    let others = execution.take_observers();
+    execution.observe(Box::new(probe));
     let replayed = replay(execution, trace, false);
-    let watched = execution.machine().watched().to_vec();
-    execution.machine_mut().watch(&[]);
+    execution.take_observers();
+    others.into_iter().for_each(|other| execution.observe(other));
     replayed?;
     let event = |number: u32| {
-        let seen = watched.iter().find(|w| w.event == number)?.seen.clone()?;
-        let Seen { worker, step, stack } = seen;
+        let ProbeHit { worker, step, stack } = hits.of(number)?;
         Some(BlockEvent { title: execution.runtime().title(worker), step, stack })
     };
     Ok(Some(BlockHistory {

@@ -3,6 +3,7 @@
 
 use super::scheduler::Course;
 use super::{Machine, MachineError, Snapshot};
+use crate::observe::{Interest, Observer, Observers};
 use crate::runtime::Runtime;
 use coyote_strategies::Strategy;
 use std::collections::BTreeSet;
@@ -16,6 +17,8 @@ pub struct Aside {
     recording: bool,
     memory_refused: bool,
     refused_calls: BTreeSet<&'static str>,
+    /// They are not told of steps that are taken back.
+    observers: Vec<(Interest, Box<dyn Observer>)>,
 }
 
 impl Aside {
@@ -31,6 +34,7 @@ pub struct Bytes {
     globals: Arc<[u8]>,
     frames: Vec<Vec<u8>>,
     runtime: Runtime,
+    detectors: Vec<u128>,
 }
 
 impl PartialEq for Bytes {
@@ -38,6 +42,7 @@ impl PartialEq for Bytes {
         self.memory == other.memory
             && self.globals == other.globals
             && self.frames == other.frames
+            && self.detectors == other.detectors
             && self.runtime.is_same_state(&other.runtime)
     }
 }
@@ -56,14 +61,16 @@ impl Machine {
             recording: std::mem::replace(&mut host.scheduler.runtime.footprint.recording, true),
             memory_refused: host.memory_refused,
             refused_calls: host.refused_calls.clone(),
+            observers: host.set_observers(Observers::mute),
         }
     }
 
     /// Goes back to where the iteration was left.
     pub fn bring_back(&mut self, aside: Aside) -> Result<(), MachineError> {
-        let Aside { snapshot, course, strategy, recording, memory_refused, refused_calls } = aside;
+        let Aside { snapshot, course, strategy, recording, memory_refused, refused_calls, observers } = aside;
         let restored = self.restore(&snapshot);
         let host = self.store.data_mut();
+        host.set_observers(|all| all.unmute(observers));
         host.memory_refused = memory_refused;
         host.refused_calls = refused_calls;
         host.scheduler.runtime.footprint.recording = recording;
@@ -82,6 +89,7 @@ impl Machine {
             globals,
             frames: host.saved_workers.iter().map(|image| image.bytes.clone()).collect(),
             runtime: host.scheduler.runtime.clone(),
+            detectors: host.observers.digests(),
         }
     }
 }

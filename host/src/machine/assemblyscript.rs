@@ -1,7 +1,8 @@
 //! What programs compiled by AssemblyScript import unless they are told otherwise: `env.abort`, called by a
 //! failed assertion with its message and place.
 
-use super::host::{Host, with_memory};
+use super::calls::with_memory;
+use super::host::Host;
 use crate::outcome::BugKind;
 use coyote_instrumenter::ASSEMBLYSCRIPT_ABORT;
 use wasmtime::{Caller, Linker, Module, Result};

@@ -22,6 +22,8 @@ pub enum Part {
     References,
     /// A step that still needs a value.
     Unfinished,
+    /// What detectors know that decides verdicts.
+    Detectors,
     /// A worker's saved frames and its own globals.
     Frames(WorkerId),
 }
@@ -34,6 +36,7 @@ impl std::fmt::Display for Part {
             Part::Runtime => f.write_str("the runtime's state"),
             Part::Globals => f.write_str("globals"),
             Part::References => f.write_str("tables"),
+            Part::Detectors => f.write_str("what detectors know"),
             Part::Unfinished => f.write_str("the values of a step"),
             Part::Frames(worker) => write!(f, "the suspended worker number {}", worker.index()),
         }
@@ -81,7 +84,7 @@ impl Machine {
         let dead = stack::dead_ranges(self.store.data(), red_zone);
         if let Some(memory) = self.exports.memory {
             let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-            let size = host.scheduler.memory_bytes as usize;
+            let size = host.scheduler.bounds.memory_bytes as usize;
             each(Part::Memory, host.dirty_memory.hash(&bytes[..size], dead));
         }
         each(Part::OwnerTable, self.with_owners(|owners, table| owners.digest(table)));
@@ -105,6 +108,10 @@ impl Machine {
         }
         if let Some(unfinished) = host.scheduler.unfinished() {
             each(Part::Unfinished, hash(2, unfinished));
+        }
+        let digests = host.observers.digests();
+        if !digests.is_empty() {
+            each(Part::Detectors, hash(4, digests));
         }
         let workers = host.scheduler.runtime.view().workers.iter().zip(host.scheduler.runtime.workers());
         for (number, ((pending, worker), image)) in workers.zip(&host.saved_workers).enumerate() {

@@ -3,19 +3,19 @@
 use super::dirty_memory::DirtyMemory;
 use super::guest_memory::GuestMemory;
 use super::owners::{OwnerTable, Touch};
-use super::scheduler::{PointResult, Scheduler};
+use super::scheduler::{AccessResult, Context, Scheduler, Suspended};
 use super::wasi::directories::Directories;
 use crate::evidence::Evidence;
+use crate::observe::{AccessSource, Event, Interest, Observers};
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::runtime::Request;
 use crate::runtime::heap::Change;
 pub use crate::world::World;
-use coyote_abi::rt::{self, Action, GLOBAL_BYTES};
+use coyote_abi::rt::{self, GLOBAL_BYTES};
 use coyote_instrumenter::{Entry, Location, SiteTable};
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, WorkerId, WorkerState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use wasmtime::{AsContext, Caller, Engine, Global, Memory, ResourceLimiter, Val, WasmBacktrace};
+use wasmtime::{Caller, Engine, Global, Memory, ResourceLimiter, WasmBacktrace};
 
 /// A block of this part of all memory that there may be is large: where it fits depends on all others, and whether
 /// there is a place for it at all.
@@ -67,25 +67,8 @@ pub struct Host {
     hot: Vec<HotSite>,
     /// Where a worker stopped, innermost first, if by a trap or a report.
     pub stopped_at: Option<(WorkerId, Vec<Location>)>,
-    /// Events of the heap that somebody wants to know of.
-    pub watched: Vec<Watched>,
-}
-
-/// An event of the heap, and what an execution found out about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watched {
-    pub event: u32,
-    pub seen: Option<Seen>,
-}
-
-/// Where and when something happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    pub worker: WorkerId,
-    /// Steps that had begun.
-    pub step: u64,
-    /// Innermost first.
-    pub stack: Vec<Location>,
+    /// Who looks on, detectors among them: changed with [`Host::set_observers`].
+    pub observers: Observers,
 }
 
 /// The host function does not return to the guest: the reason stands in [`Scheduler::outcome`].
@@ -134,7 +117,7 @@ impl Host {
             main_globals: Vec::new(),
             hot,
             stopped_at: None,
-            watched: Vec::new(),
+            observers: Observers::default(),
         }
     }
 
@@ -146,9 +129,26 @@ impl Host {
     }
 
     #[inline]
-    pub fn point(&mut self, site: u32, address: u32) -> i32 {
+    pub fn point(&mut self, site: u32, address: u32) -> AccessResult {
         let operation = self.operation(site, u64::from(address));
-        i32::from(self.scheduler.access(operation) == PointResult::Unwind)
+        self.scheduler.access(operation)
+    }
+
+    /// The scheduler, and what it needs of the guest. `running`: a worker that is not suspended.
+    pub fn context<'a>(
+        &'a mut self,
+        memory: &'a [u8],
+        running: Option<WorkerId>,
+    ) -> (&'a mut Scheduler, Context<'a>) {
+        let Host { scheduler, observers, table, saved_workers, .. } = self;
+        (scheduler, Context { memory, observers, suspended: Suspended { table, saved_workers, running } })
+    }
+
+    /// Changes who looks on, and has what they want produced.
+    pub fn set_observers<R>(&mut self, change: impl FnOnce(&mut Observers) -> R) -> R {
+        let result = change(&mut self.observers);
+        self.scheduler.runtime.stream.want(self.observers.interest());
+        result
     }
 
     /// The running worker accesses memory that may not be its own. Whether that is a scheduling point.
@@ -156,8 +156,8 @@ impl Host {
         // Before the first worker runs, nobody shares anything.
         let Some(worker) = self.scheduler.running else { return false };
         // What cannot be accessed is a bug, and the point reports it.
-        let within = u64::from(touch.address) + u64::from(touch.bytes) <= self.scheduler.memory_bytes
-            && u64::from(touch.address) >= self.scheduler.null_bytes;
+        let within = u64::from(touch.address) + u64::from(touch.bytes) <= self.scheduler.bounds.memory_bytes
+            && u64::from(touch.address) >= self.scheduler.bounds.null_bytes;
         if !within {
             return true;
         }
@@ -180,28 +180,34 @@ impl Host {
             rt::Seen::MemorySize => runtime.heap.allocating(worker),
             _ => false,
         };
-        if !own {
-            runtime.footprint.seen(seen, object, size);
+        if own {
+            return;
         }
+        runtime.footprint.seen(seen, object, size);
+        let effect = match seen.0 {
+            rt::Seen::MemoryRead => Effect::Read,
+            rt::Seen::MemoryWrite => Effect::Write,
+            _ => return,
+        };
+        let access = Access { class: Class::Memory, effect, object: object.into(), size };
+        runtime.observe_access(worker, &access, AccessSource::Told, seen.1 != 0);
     }
 
     /// Whose calls of an allocator these are: before the first worker runs, it is as if that called.
-    fn allocates(&self) -> WorkerId {
+    pub fn allocates(&self) -> WorkerId {
         self.scheduler.running.unwrap_or(WorkerId(0))
     }
 
-    /// See [`coyote_abi::rt::ALLOCATOR_ENTER`].
-    pub fn allocator_enter(&mut self, old: u32) -> Result<(), Stopped> {
+    /// See [`coyote_abi::rt::ALLOCATOR_ENTER`]. Whether detectors have to be asked about the block that is given back.
+    pub fn allocator_enter(&mut self, old: u32) -> bool {
         self.scheduler.atomic_enter();
         let worker = self.allocates();
-        let Some(blame) = self.scheduler.runtime.heap.enter(worker, old) else { return Ok(()) };
-        let violation = self.scheduler.free_violation(worker, old, blame);
-        self.scheduler.stop_at(violation);
-        Err(Stopped)
+        let wrong = self.scheduler.runtime.heap.enter(worker, old).is_some();
+        wrong || old != 0 && self.scheduler.runtime.stream.wants(Interest::VETOES)
     }
 
-    /// See [`coyote_abi::rt::ALLOCATOR_EXIT`]. The number of the event, if it is one.
-    pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) -> Option<u32> {
+    /// See [`coyote_abi::rt::ALLOCATOR_EXIT`].
+    pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) {
         self.scheduler.atomic_exit();
         let worker = self.allocates();
         let before = self.scheduler.runtime.heap.is_known();
@@ -213,7 +219,8 @@ impl Host {
             // Somebody else took what it needed. And what nobody knows may be anything.
             footprint.touch(Class::Heap, Effect::Write, 0);
         }
-        let change = change?;
+        let Some(change) = change else { return };
+        self.scheduler.runtime.stream.push(Event::Heap { worker, change });
         let sizes = [change.old.and_then(|old| old.1), change.new.map(|new| new.1)];
         let large = sizes.into_iter().flatten().any(|bytes| bytes as usize >= self.memory_bytes_max / LARGE);
         let ordered = large || footprint.exact_addresses;
@@ -233,7 +240,6 @@ impl Host {
             site_table.wasi_threads && (ended || on_its_stack().is_some_and(|sp| block.contains(&sp)))
         };
         self.owners.allocator_exit(table, runtime, worker, &change, &done);
-        Some(change.event)
     }
 
     /// To free a block, or to hand it out, is to write it, for whoever accesses it without being ordered: with a
@@ -281,7 +287,7 @@ impl Host {
         if fits {
             let allocating =
                 self.scheduler.running.is_some_and(|w| self.scheduler.runtime.heap.allocating(w));
-            let before = std::mem::replace(&mut self.scheduler.memory_bytes, bytes);
+            let before = std::mem::replace(&mut self.scheduler.bounds.memory_bytes, bytes);
             self.scheduler.runtime.footprint.grown(before, bytes, allocating);
         } else {
             self.memory_refused = true;
@@ -298,7 +304,7 @@ impl Host {
     }
 
     /// Writes the worker globals of a worker that starts.
-    fn write_fresh_globals(&mut self, worker: WorkerId, bytes: &mut Vec<u8>) {
+    pub fn write_fresh_globals(&mut self, worker: WorkerId, bytes: &mut Vec<u8>) {
         let me = self.owners.begin_segment(worker, 0);
         let start = self.scheduler.runtime.worker(worker).start;
         let stack = match start.stack {
@@ -365,7 +371,7 @@ impl Host {
     }
 
     /// The worker is suspended: see [`crate::runtime::worker_local_word`].
-    fn put_own_word_away(&mut self, bytes: &mut [u8], worker: WorkerId) {
+    pub fn put_own_word_away(&mut self, bytes: &mut [u8], worker: WorkerId) {
         let Some(address) = self.scheduler.runtime.worker_local_word() else { return };
         let mut memory = GuestMemory::new(bytes, &mut self.dirty_memory.host_written);
         let word = memory.peek(address, 4).map_or(0, |b| u32::from_le_bytes(b.try_into().expect("4 bytes")));
@@ -376,7 +382,7 @@ impl Host {
     }
 
     /// The worker goes on.
-    fn bring_own_word_back(&mut self, bytes: &mut [u8], worker: WorkerId) {
+    pub fn bring_own_word_back(&mut self, bytes: &mut [u8], worker: WorkerId) {
         let Some(address) = self.scheduler.runtime.worker_local_word() else { return };
         let word = self.scheduler.runtime.take_own_word(worker);
         if word != 0 {
@@ -406,15 +412,6 @@ pub fn original_stack(backtrace: &WasmBacktrace, table: &SiteTable) -> Vec<Locat
     offsets.filter_map(|offset| table.original(offset as u32)).collect()
 }
 
-/// An event of the heap has happened: notes where, if somebody wants to know.
-pub fn notice(caller: &mut Caller<'_, Host>, event: u32) {
-    let Some(at) = caller.data().watched.iter().position(|w| w.event == event) else { return };
-    let stack = original_stack(&WasmBacktrace::force_capture(caller.as_context()), &caller.data().table);
-    let host = caller.data_mut();
-    let seen = Seen { worker: host.allocates(), step: host.scheduler.runtime.steps(), stack };
-    host.watched[at].seen = Some(seen);
-}
-
 /// Guest memory and the rest of the host, side by side.
 pub fn split<'a>(caller: &'a mut Caller<'_, Host>) -> (&'a mut [u8], &'a mut Host) {
     let memory = caller.data().memory;
@@ -424,140 +421,6 @@ pub fn split<'a>(caller: &'a mut Caller<'_, Host>) -> (&'a mut [u8], &'a mut Hos
         Some(memory) => memory.data_and_store_mut(caller),
         None => (&mut [], caller.data_mut()),
     }
-}
-
-/// Runs a host function on guest memory.
-pub fn with_memory<R>(
-    caller: &mut Caller<'_, Host>,
-    function: impl FnOnce(&mut GuestMemory, &mut Scheduler, &World) -> R,
-) -> R {
-    let (bytes, host) = split(caller);
-    let footprint = host.scheduler.runtime.footprint.recording;
-    // There may be more than the guest sees; before the start function ends, nobody has told the size.
-    let seen = match host.scheduler.memory_bytes as usize {
-        0 => bytes.len(),
-        seen => seen.min(bytes.len()),
-    };
-    let mut memory = GuestMemory::new(&mut bytes[..seen], &mut host.dirty_memory.host_written);
-    let result = function(&mut memory, &mut host.scheduler, &host.world);
-    let touched = memory.into_touched();
-    let running = host.scheduler.running;
-    if let Some(worker) = running
-        && let Some(violation) = host.scheduler.violation_by_host(worker, &touched)
-    {
-        // The guest goes on until it comes to the next scheduling point.
-        host.scheduler.stop_at(violation);
-        let stack = original_stack(&WasmBacktrace::force_capture(&*caller), &caller.data().table);
-        caller.data_mut().stopped_at.get_or_insert((worker, stack));
-    }
-    if let Some(worker) = running
-        && let Some(table) = caller.data().owner_table
-    {
-        let (table, host) = table.data_and_store_mut(&mut *caller);
-        host.owners.touch_by_host(table, &host.scheduler.runtime, worker, &touched);
-    }
-    if footprint {
-        caller.data_mut().scheduler.runtime.footprint.extend(touched);
-    }
-    result
-}
-
-/// Reads numbers from guest memory, for [`crate::runtime::Runtime::perform`]. Whose access it is was
-/// known when the operation was announced, and so the owner table knows of it.
-pub fn reader(bytes: &mut [u8]) -> impl FnMut(u32, u8) -> Option<u64> + '_ {
-    |address, width| GuestMemory::new(bytes, &mut Vec::new()).read_number(address, width).ok()
-}
-
-/// Announces an operation of the running worker: `(result, unwind flag)`.
-pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: Request) -> (i32, i32) {
-    match request {
-        Request::FutexWait { address, bytes, .. } => {
-            // The value is read when the operation is performed, for this worker.
-            let read = Access {
-                class: Class::Memory,
-                effect: Effect::Read,
-                object: address.into(),
-                size: bytes.into(),
-            };
-            if let Some(worker) = caller.data().scheduler.running
-                && let Some(table) = caller.data().owner_table
-            {
-                let (table, host) = table.data_and_store_mut(&mut *caller);
-                host.owners.touch_by_host(table, &host.scheduler.runtime, worker, &[read]);
-            }
-        }
-        Request::Join { handle } => {
-            if let Some(worker) = caller.data().scheduler.running {
-                let host = caller.data_mut();
-                if let Some(ended) = host.scheduler.runtime.worker_of(handle) {
-                    host.owners.joined(worker, ended);
-                }
-            }
-        }
-        Request::Spawn(_) => {
-            // It does nothing more before the new worker exists.
-            let host = caller.data_mut();
-            if let (Some(worker), Some(global)) = (host.scheduler.running, host.me) {
-                let children = host.scheduler.runtime.worker(worker).children;
-                let me = host.owners.begin_segment(worker, children + 1);
-                global.set(&mut *caller, Val::I32(me as i32)).expect("it is a mutable i32");
-            }
-        }
-        _ => {}
-    }
-    let (bytes, host) = split(caller);
-    let operation = host.operation(site as u32, object);
-    match host.scheduler.announce(operation, request, &mut reader(bytes)) {
-        PointResult::Return(result) => (result as i32, 0),
-        PointResult::Unwind => (0, 1),
-    }
-}
-
-/// The results of `next`: see [`coyote_abi::rt`].
-pub type Next = (i32, i32, i64, i32, i32, i32);
-
-/// Saves the worker that just left and puts the next one in place.
-pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
-    let frames = caller.data().frames.expect("set before the guest runs");
-    if let Some(worker) = caller.data().scheduler.running {
-        let (bytes, host) = split(caller);
-        host.put_own_word_away(bytes, worker);
-        if frames_end == 0 {
-            caller.data_mut().scheduler.returned();
-            caller.data_mut().image(worker).bytes.clear();
-        } else {
-            let (bytes, host) = frames.data_and_store_mut(&mut *caller);
-            let image = host.image(worker);
-            image.bytes.clear();
-            image.bytes.extend_from_slice(&bytes[..frames_end as usize]);
-        }
-    }
-    let (bytes, host) = split(caller);
-    let Some((worker, result)) = host.scheduler.next(&mut reader(bytes)) else {
-        return (Action::Leave as i32, 0, 0, 0, 0, 0);
-    };
-    host.bring_own_word_back(bytes, worker);
-    let start = host.scheduler.runtime.worker(worker).start;
-    let action = if host.image(worker).started {
-        Action::Resume
-    } else {
-        let mut bytes = std::mem::take(&mut host.image(worker).bytes);
-        host.write_fresh_globals(worker, &mut bytes);
-        *host.image(worker) = SavedWorker { bytes, started: true };
-        if host.table.changes_tables && host.table.entries[start.entry as usize] == Entry::Table {
-            // It begins with what stands in the first table, which its creator calls by its index.
-            host.scheduler.runtime.footprint.seen((rt::Seen::TableRead, 0), start.a as u32, 1);
-        }
-        Action::Start
-    };
-    let a = match host.table.entries[start.entry as usize] {
-        Entry::WasiThread => host.scheduler.runtime.worker(worker).handle as i32,
-        _ => start.a,
-    };
-    let (bytes, host) = frames.data_and_store_mut(&mut *caller);
-    let image = &host.saved_workers[worker.index()].bytes;
-    bytes[..image.len()].copy_from_slice(image);
-    (action as i32, image.len() as i32, result, start.entry as i32, a, start.b)
 }
 
 impl ResourceLimiter for Host {

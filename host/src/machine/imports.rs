@@ -1,6 +1,8 @@
 //! What the guest calls, translated into operations of the runtime.
 
-use super::host::{Host, Stopped, announce, next, notice, split, with_memory};
+use super::calls::{announce, next, with_memory};
+use super::host::{Host, Stopped, split};
+use super::observed::{accessed, deliver, forbid_free};
 use super::operations;
 use super::owners::Touch;
 use super::references::function_index;
@@ -9,7 +11,7 @@ use crate::evidence::{Evidence, Misuse};
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
-use coyote_strategies::{Event, WorkerId};
+use coyote_strategies::WorkerId;
 use wasmtime::{Caller, Extern, Func, Linker, Result, Val};
 
 type Guest<'a> = Caller<'a, Host>;
@@ -25,7 +27,8 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
 
 fn memory(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::POINT, |mut guest: Guest, site: i32, address: i32| {
-        guest.data_mut().point(site as u32, address as u32)
+        let result = guest.data_mut().point(site as u32, address as u32);
+        accessed(&mut guest, result, |host| host.operation(site as u32, u64::from(address as u32)))
     })?;
     linker.func_wrap(
         rt::MODULE,
@@ -35,18 +38,20 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
             let mut operation = host.operation(site as u32, u64::from(destination as u32));
             operation.size = length as u32;
             let source_end = u64::from(source as u32) + u64::from(length as u32);
-            if operation.kind == OpKind::Copy && source_end > host.scheduler.memory_bytes {
+            if operation.kind == OpKind::Copy && source_end > host.scheduler.bounds.memory_bytes {
                 // An operation has one range: make this one fail its check.
                 operation.size = u32::MAX;
             }
             if let Some(worker) = host.scheduler.running {
                 host.scheduler.runtime.set_copy_source(worker, source as u32);
             }
-            i32::from(host.scheduler.access(operation) == super::scheduler::PointResult::Unwind)
+            let result = host.scheduler.access(operation);
+            accessed(&mut guest, result, |_| operation)
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::TICK, |mut guest: Guest, site: i32| {
-        guest.data_mut().point(site as u32, 0)
+        let result = guest.data_mut().point(site as u32, 0);
+        accessed(&mut guest, result, |host| host.operation(site as u32, 0))
     })?;
     linker.func_wrap(rt::MODULE, rt::ATOMIC_ENTER, |mut guest: Guest| {
         guest.data_mut().scheduler.atomic_enter();
@@ -56,6 +61,7 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
     })?;
     linker.func_wrap(rt::MODULE, rt::SEEN, |mut guest: Guest, what: i32, object: i32, size: i32| {
         guest.data_mut().seen(what, object as u32, size as u32);
+        deliver(&mut guest);
     })?;
     linker.func_wrap(rt::MODULE, rt::FUNCTION_INDEX, |mut guest: Guest, function: Option<Func>| -> i32 {
         let table = guest.get_export(rt::FUNCTIONS).and_then(Extern::into_table);
@@ -70,16 +76,18 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::ALLOCATOR_ENTER, |mut guest: Guest, old: i32| -> Result<()> {
-        Ok(guest.data_mut().allocator_enter(old as u32)?)
+        match guest.data_mut().allocator_enter(old as u32) {
+            true => Ok(forbid_free(&mut guest, old as u32)?),
+            false => Ok(()),
+        }
     })?;
     linker.func_wrap(
         rt::MODULE,
         rt::ALLOCATOR_EXIT,
         |mut guest: Guest, old: i32, new: i32, bytes: i32| {
             let change = (old as u32, new as u32, bytes as u32);
-            if let Some(event) = with_owners(&mut guest, |table, host| host.allocator_exit(table, change)) {
-                notice(&mut guest, event);
-            }
+            with_owners(&mut guest, |table, host| host.allocator_exit(table, change));
+            deliver(&mut guest);
         },
     )?;
     Ok(())
@@ -214,8 +222,9 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "hint", |mut guest: Guest, value: i64| {
         let scheduler = &mut guest.data_mut().scheduler;
         if let Some(worker) = scheduler.running {
-            scheduler.runtime.events.push(Event::Hint { worker, value: value as u64 });
+            scheduler.runtime.hint(worker, value as u64);
         }
+        deliver(&mut guest);
     })?;
     linker.func_wrap(guest::MODULE, "fail", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
         let message = text_at(&mut guest, text, length)?;
@@ -236,6 +245,7 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         if let Some(worker) = scheduler.running {
             scheduler.runtime.print(worker, Stream::Log, message.into_bytes());
         }
+        deliver(&mut guest);
         Ok(())
     })?;
     Ok(())

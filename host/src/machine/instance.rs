@@ -86,6 +86,6 @@ pub(super) fn instantiate(
     host.owner_table = owners;
     host.stack_low = stack_low;
     host.me = me;
-    host.scheduler.memory_bytes = seen.unwrap_or(real_bytes as u64);
+    host.scheduler.bounds.memory_bytes = seen.unwrap_or(real_bytes as u64);
     Ok((store, Exports { instance, run, memory, dirty, owners, pages, real_bytes, globals, references }))
 }

@@ -2,14 +2,14 @@
 //!
 //! In the order of the data: the guest's calls arrive at `imports`, `operations`, [`wasi`] and
 //! `assemblyscript`, which work on the [`host`]; its [`scheduler`] chooses who goes on; [`guest_memory`] is
-//! the door to memory, [`dirty_memory`] knows what changed there, [`owners`] whose it is and [`memory_errors`] what
-//! nobody may touch; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
+//! the door to memory, [`dirty_memory`] knows what changed there, and [`owners`] whose it is; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
 //! said before it aborted, and `limits` whether that is our limit. Of the whole there are
 //! a `snapshot` and a `fingerprint`, and it can be set `aside`; `instance` is what wasmtime
 //! makes of the module.
 
 mod aside;
 mod assemblyscript;
+mod calls;
 pub mod dirty_memory;
 mod fingerprint;
 pub mod guest_memory;
@@ -17,7 +17,7 @@ pub mod host;
 mod imports;
 mod instance;
 mod limits;
-pub mod memory_errors;
+mod observed;
 mod operations;
 pub mod owners;
 mod panic;
@@ -35,6 +35,7 @@ pub use snapshot::Snapshot;
 
 use crate::artifact::Artifact;
 use crate::granules::{Granules, Sharing};
+use crate::observe::{Ending, Finding, Interest, Observers, Roots};
 use crate::outcome::Outcome;
 use crate::runtime::Runtime;
 use crate::runtime::heap::Heap;
@@ -42,10 +43,11 @@ use crate::symbols::Symbols;
 use coyote_abi::rt;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Pick, WorkerId, WorkerState};
-use host::{Host, SavedWorker, Stopped, Watched, World, original_stack};
+use host::{Host, SavedWorker, Stopped, World, original_stack};
 use instance::{Exports, instantiate};
+use observed::observe;
 use owners::OwnerTable;
-use scheduler::{Read, Scheduler};
+use scheduler::{Context, Scheduler};
 use std::ops::Range;
 use std::sync::Arc;
 use wasi::directories::Directories;
@@ -62,8 +64,6 @@ pub struct Machine {
     tables_changed: bool,
     /// Once somebody wanted to know a function's name.
     symbols: Option<Symbols>,
-    /// Whether a test that passes is searched for leaks.
-    pub leaks: bool,
 }
 
 /// An error of the environment or of ours while setting up a guest.
@@ -87,23 +87,24 @@ impl Machine {
         scheduler: Scheduler,
         world: Arc<World>,
         memory_bytes_max: usize,
+        observers: Observers,
     ) -> Result<Machine, MachineError> {
         let files = world.files.clone();
         let engine = artifact.engine();
         let mut host = Host::new(engine, scheduler, artifact.table.clone(), world, memory_bytes_max);
         host.scheduler.runtime.files = files;
         host.main_stack = stack::main_stack(&artifact);
-        host.scheduler.null_bytes = stack::null_page(&artifact);
+        host.scheduler.bounds.null_bytes = stack::null_page(&artifact);
+        host.set_observers(|all| *all = observers);
         host.scheduler.runtime.heap = Heap::new(artifact.options.memory_errors);
         host.scheduler.runtime.footprint.told = artifact.options.footprints;
         let (store, exports) = instantiate(&artifact, host)?;
-        let has = store.data().scheduler.memory_bytes as usize;
+        let has = store.data().scheduler.bounds.memory_bytes as usize;
         if has > memory_bytes_max {
             return Err(MachineError::Memory { has: has >> 20, max: memory_bytes_max >> 20 });
         }
         let start = Snapshot::default();
-        let mut machine =
-            Machine { artifact, store, exports, start, tables_changed: false, symbols: None, leaks: false };
+        let mut machine = Machine { artifact, store, exports, start, tables_changed: false, symbols: None };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();
         Ok(machine)
@@ -191,17 +192,6 @@ impl Machine {
         &mut self.store.data_mut().owners
     }
 
-    /// Notes where these events of the heap happen, from now on.
-    pub fn watch(&mut self, events: &[u32]) {
-        let watched = events.iter().map(|event| Watched { event: *event, seen: None });
-        self.store.data_mut().watched = watched.collect();
-    }
-
-    /// What was found out about the watched events.
-    pub fn watched(&self) -> &[Watched] {
-        &self.store.data().watched
-    }
-
     fn with_owners<R: Default>(&mut self, function: impl FnOnce(&mut OwnerTable, &mut [u8]) -> R) -> R {
         let Some(table) = self.exports.owners else { return R::default() };
         let (table, host) = table.data_and_store_mut(&mut self.store);
@@ -227,6 +217,7 @@ impl Machine {
         host.directories.begin();
         host.start_saved_workers(&self.start.saved_workers);
         host.scheduler.begin(&self.start.runtime);
+        observe(&mut self.store, |observers, state| observers.begin(state));
         Ok(())
     }
 
@@ -234,7 +225,7 @@ impl Machine {
     /// a choice is due. What happened stands in the scheduler.
     pub fn run(&mut self) -> Result<(), MachineError> {
         self.go()?;
-        self.find_leaks();
+        self.end_iteration();
         Ok(())
     }
 
@@ -264,13 +255,13 @@ impl Machine {
 
     /// Executes a pick from outside, up to the next scheduling point.
     pub fn step(&mut self, pick: Pick) -> Result<(), MachineError> {
-        let goes_on = self.with_reader(|scheduler, read| scheduler.step(pick, read));
+        let goes_on = self.with_context(|scheduler, context| scheduler.step(pick, context));
         self.go_on(goes_on)
     }
 
     /// Gives the value that a step from outside needs, and completes it.
     pub fn choose(&mut self, value: u64) -> Result<(), MachineError> {
-        let goes_on = self.with_reader(|scheduler, read| scheduler.choose(value, read));
+        let goes_on = self.with_context(|scheduler, context| scheduler.choose(value, context));
         self.go_on(goes_on)
     }
 
@@ -278,19 +269,29 @@ impl Machine {
         if goes_on {
             self.go()?;
         }
-        self.scheduler_mut().check_end();
-        self.find_leaks();
+        self.check_end();
+        self.end_iteration();
         Ok(())
     }
 
-    fn with_reader(&mut self, function: impl FnOnce(&mut Scheduler, Read) -> bool) -> bool {
-        match self.exports.memory {
-            Some(memory) => {
-                let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-                function(&mut host.scheduler, &mut host::reader(bytes))
-            }
-            None => function(&mut self.store.data_mut().scheduler, &mut |_, _| None),
-        }
+    /// Finds out whether the iteration has ended by now.
+    pub fn check_end(&mut self) {
+        self.with_context(|scheduler, context| scheduler.check_end(Some(context)));
+    }
+
+    /// Does something with the scheduler while all workers are suspended.
+    fn with_context<R>(&mut self, function: impl FnOnce(&mut Scheduler, &mut Context) -> R) -> R {
+        let (bytes, host) = match self.exports.memory {
+            Some(memory) => memory.data_and_store_mut(&mut self.store),
+            None => (&mut [][..], self.store.data_mut()),
+        };
+        let (scheduler, mut context) = host.context(bytes, None);
+        function(scheduler, &mut context)
+    }
+
+    /// Changes who looks on.
+    pub fn set_observers<R>(&mut self, change: impl FnOnce(&mut Observers) -> R) -> R {
+        self.store.data_mut().set_observers(change)
     }
 
     /// Where a worker is, innermost first: from its saved frames, or from where the guest stopped.
@@ -305,11 +306,28 @@ impl Machine {
         host.saved_workers.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
     }
 
-    /// A test that passed and lost a block has a bug, if the user wants it so.
-    fn find_leaks(&mut self) {
-        if !self.leaks || self.scheduler().outcome != Some(Outcome::Passed) {
+    /// Tells observers if the iteration has ended. A detector may call it a bug if it passed.
+    pub fn end_iteration(&mut self) {
+        let interest = self.store.data().observers.interest();
+        let Some(outcome) = self.scheduler().outcome.clone().filter(|_| interest.contains(Interest::ENDS))
+        else {
             return;
+        };
+        let passed = outcome == Outcome::Passed;
+        let finding = match passed && interest.contains(Interest::ROOTS) {
+            true => self.end_with_roots(&outcome),
+            false => observe(&mut self.store, |observers, state| {
+                observers.end(&Ending { state, outcome: &outcome, roots: None })
+            }),
+        };
+        if let (Some(finding), true) = (finding, passed) {
+            let scheduler = self.scheduler_mut();
+            scheduler.outcome = None;
+            scheduler.stop_at(finding);
         }
+    }
+
+    fn end_with_roots(&mut self, outcome: &Outcome) -> Option<Finding> {
         let globals = self.save_globals();
         let host = self.store.data();
         let dead = stack::dead_at_end(host, stack::main_stack_alone(&self.artifact));
@@ -317,16 +335,16 @@ impl Machine {
         let alive = |(i, _): &(usize, &SavedWorker)| {
             runtime.workers().len() > *i && runtime.pending(WorkerId(*i as u32)).state != WorkerState::Ended
         };
-        let frames = host.saved_workers.iter().enumerate().filter(alive).map(|(_, image)| &image.bytes[..]);
-        let roots: Vec<&[u8]> = frames.chain([&globals[..]]).collect();
+        let frames =
+            host.saved_workers.iter().enumerate().filter(alive).map(|(_, saved)| saved.bytes.clone());
+        let frames: Vec<Vec<u8>> = frames.collect();
+        let words: Vec<&[u8]> = frames.iter().map(|frame| &frame[..]).chain([&globals[..]]).collect();
         let ids = (0..runtime.workers().len() as u32).map(WorkerId);
         let stacks: Vec<u32> = ids.filter_map(|id| Some(runtime.stack_of(id)?.0)).collect();
-        let leaks = runtime.heap.leaks(&self.memory()[..self.memory_bytes()], &dead, &roots, &stacks);
-        if let Some(violation) = memory_errors::leak(&leaks) {
-            let scheduler = self.scheduler_mut();
-            scheduler.outcome = None;
-            scheduler.stop_at(violation);
-        }
+        let roots = || Roots { words: &words, dead: &dead, stacks: &stacks };
+        observe(&mut self.store, |observers, state| {
+            observers.end(&Ending { state, outcome, roots: Some(roots()) })
+        })
     }
 
     /// Guest memory, and behind it what the guest does not see.
@@ -336,7 +354,7 @@ impl Machine {
 
     /// Size of memory as the guest sees it.
     pub fn memory_bytes(&self) -> usize {
-        self.scheduler().memory_bytes as usize
+        self.scheduler().bounds.memory_bytes as usize
     }
 
     fn read_tables_changed(&mut self) -> bool {

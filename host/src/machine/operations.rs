@@ -1,6 +1,7 @@
 //! Imports that announce an operation and do nothing else: from what the guest passes to a [`Request`].
 
-use super::host::{Host, announce};
+use super::calls::announce;
+use super::host::Host;
 use crate::runtime::{Lock, ObjectId, Request};
 use coyote_abi::rt;
 use coyote_strategies::Class;

@@ -7,6 +7,7 @@ use super::instance::instantiate;
 use super::owners::OwnersSnapshot;
 use super::scheduler::{Scheduler, Unfinished};
 use super::{Machine, MachineError};
+use crate::observe::Saved;
 use crate::runtime::Runtime;
 use coyote_abi::rt;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct Snapshot {
     pub(super) saved_workers: Vec<SavedWorker>,
     pub(super) runtime: Runtime,
     pub(super) unfinished: Option<Unfinished>,
+    /// What detectors know of the execution so far.
+    pub(super) detectors: Saved,
 }
 
 impl Machine {
@@ -73,7 +76,8 @@ impl Machine {
         let saved_workers = host.saved_workers[..workers].to_vec();
         let runtime = host.scheduler.runtime.clone();
         let unfinished = host.scheduler.unfinished();
-        Snapshot { chunks, memory_bytes, owners, globals, saved_workers, runtime, unfinished }
+        let detectors = host.observers.save();
+        Snapshot { chunks, memory_bytes, owners, globals, saved_workers, runtime, unfinished, detectors }
     }
 
     /// Returns to a saved state.
@@ -87,9 +91,10 @@ impl Machine {
         host.saved_workers.clear();
         host.saved_workers.extend_from_slice(&snapshot.saved_workers);
         host.scheduler.begin(&snapshot.runtime);
+        host.observers.restore(&snapshot.detectors);
         match &snapshot.unfinished {
             Some(unfinished) => host.scheduler.resume_unfinished(unfinished),
-            None => host.scheduler.check_end(),
+            None => self.check_end(),
         }
         Ok(())
     }
@@ -103,7 +108,7 @@ impl Machine {
         if let Some(pages) = self.exports.pages {
             pages.set(&mut self.store, Val::I32((bytes >> 16) as i32)).map_err(internal)?;
         }
-        self.scheduler_mut().memory_bytes = bytes as u64;
+        self.scheduler_mut().bounds.memory_bytes = bytes as u64;
         Ok(())
     }
 

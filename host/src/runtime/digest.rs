@@ -49,6 +49,7 @@ impl Runtime {
             // For strategies, for the user, and of a step.
             events: _,
             output: _,
+            stream: _,
             footprint: _,
         } = self;
         let key = |w: WorkerId| workers[w.index()].key;

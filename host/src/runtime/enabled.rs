@@ -115,6 +115,7 @@ impl Runtime {
 
     /// The pending timeout of this worker fires. It must be the earliest.
     pub fn fire(&mut self, id: WorkerId) {
+        self.stream.begin_step(None);
         self.count_fired(id);
         let fired = self.clock.fire();
         assert_eq!(fired, Some(id), "this is a bug in coyote-wasm: the timeout is not the earliest");
@@ -133,14 +134,16 @@ impl Runtime {
     /// Ends a worker's wait. It is enabled unless its second half needs a mutex that is taken.
     pub(super) fn wake(&mut self, id: WorkerId, how: Wake) {
         self.workers[id.index()].wake = Some(how);
-        self.footprint.touch(Class::Wake, Effect::Enable, self.workers[id.index()].key);
         if how == Wake::Notified {
+            self.touch_worker(Class::Wake, Effect::Enable, id);
             if self.clock.cancel(id) {
                 self.footprint.touch(Class::Clock, Effect::Write, 0);
             }
             if let Some(by) = self.current {
-                self.events.push(Event::Woken { by, worker: id });
+                self.happened(Event::Woken { by, worker: id });
             }
+        } else {
+            self.footprint.touch(Class::Wake, Effect::Enable, self.workers[id.index()].key);
         }
         self.refresh_state(id);
     }

@@ -7,6 +7,7 @@
 //! relation, are the addresses that an allocator hands out and which bytes a program writes to its output first.
 
 use super::lock::Availability;
+use super::stream::{Event, Interest};
 use super::{Lock, ObjectId, Request, Runtime, Wake};
 use coyote_abi::rt::Seen;
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
@@ -183,19 +184,38 @@ fn memory(operation: Operation, told: bool) -> Option<Access> {
 impl Runtime {
     /// The worker executes a memory access that is no scheduling point.
     pub fn touch(&mut self, id: WorkerId, operation: Operation) {
+        self.observe_operation(id, operation);
         if self.footprint.recording {
             let [access, source] = self.of_memory(id, operation, self.footprint.told);
             access.into_iter().chain(source).for_each(|access| self.footprint.join(access));
         }
     }
 
+    /// The worker executes its pending memory access: all of [`Runtime::perform`] for one.
+    pub fn step_plainly(&mut self, id: WorkerId) {
+        self.stream.begin_step(Some(id));
+        self.touch_plainly(id);
+        self.stepped(id);
+    }
+
     /// The worker executes its pending memory access or first step.
+    #[inline]
     pub(super) fn touch_plainly(&mut self, id: WorkerId) {
+        let told = Interest::ACCESSES | Interest::SYNC | Interest::WORKERS;
+        if self.footprint.recording || self.stream.wants(told) {
+            self.touch_pending(id);
+        }
+    }
+
+    #[cold]
+    fn touch_pending(&mut self, id: WorkerId) {
+        let operation = self.pending(id).operation;
+        if operation.kind == OpKind::Start {
+            self.stream.push(Event::Started(id));
+            self.touch_worker(Class::Birth, Effect::Await, id);
+        }
+        self.observe_operation(id, operation);
         if self.footprint.recording {
-            let operation = self.pending(id).operation;
-            if operation.kind == OpKind::Start {
-                self.footprint.touch(Class::Birth, Effect::Await, self.worker(id).key);
-            }
             let [access, source] = self.of_memory(id, operation, self.footprint.told);
             access.into_iter().chain(source).for_each(|access| self.footprint.add(access));
         }

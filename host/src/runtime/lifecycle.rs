@@ -72,8 +72,8 @@ impl Runtime {
         self.pending.push(Pending { operation: Operation::START, state: WorkerState::Blocked });
         self.stand(id, WorkerState::Enabled);
         if let Some(parent) = parent {
-            self.footprint.touch(Class::Birth, Effect::Enable, key);
-            self.events.push(Event::Spawned { parent, child: id });
+            self.touch_worker(Class::Birth, Effect::Enable, id);
+            self.happened(Event::Spawned { parent, child: id });
         }
         id
     }
@@ -119,6 +119,7 @@ impl Runtime {
 
     /// The worker's entry returned. Where that ends the process, it is nobody's mistake if others wait then.
     pub fn returned(&mut self, id: WorkerId) {
+        self.stream.begin_step(Some(id));
         self.over |= self.program && id.0 == 0;
         self.end(id);
     }
@@ -132,16 +133,16 @@ impl Runtime {
         if self.current == Some(id) {
             self.current = None;
         }
-        let (key, handle) = (worker.key, worker.handle);
-        self.footprint.touch(Class::End, Effect::Enable, key);
-        self.events.push(Event::Ended(id));
+        let handle = worker.handle;
+        self.touch_worker(Class::End, Effect::Enable, id);
+        self.happened(Event::Ended(id));
         for i in 0..self.workers.len() {
             if self.workers[i].request == (Request::Join { handle })
                 && self.pending[i].state == WorkerState::Blocked
             {
                 let worker = WorkerId(i as u32);
                 self.stand(worker, WorkerState::Enabled);
-                self.events.push(Event::Woken { by: id, worker });
+                self.happened(Event::Woken { by: id, worker });
             }
         }
     }

@@ -8,7 +8,7 @@ use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, WorkerId};
 
 /// A sync object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct ObjectId {
     pub class: Class,
     pub address: u32,

@@ -3,7 +3,8 @@
 use super::lock::{Availability, Lock, ObjectId, Released};
 use super::mutex::{Kind, Mutex};
 use super::semaphore::Semaphore;
-use super::{Barrier, Mutant, Performed, Request, Runtime, Rwlock, Wake, WorkerState};
+use super::stream::{FaultKind, HbObject, SyncKind};
+use super::{Barrier, Mutant, Performed, Request, Runtime, Rwlock, Wake, WorkerState, faults};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Access, Class, Effect, WorkerId};
@@ -49,10 +50,6 @@ impl Runtime {
     pub(super) fn holds(&self, id: WorkerId) -> bool {
         self.mutexes.iter().any(|(_, m)| m.holder.is_some_and(|held| held.0 == id))
             || self.rwlocks.iter().any(|(_, l)| l.writer == Some(id) || l.readers.iter().any(|r| r.0 == id))
-    }
-
-    pub(super) fn touch_place(&mut self, place: ObjectId, effect: Effect) {
-        self.footprint.touch(place.class, effect, place.address.into());
     }
 
     /// A worker in an atomic section is about to do this: whether that blocks it decides whether others make steps
@@ -174,6 +171,7 @@ impl Runtime {
         if released == Released::Misuse && self.unlocks_for_others(place) {
             // Whoever has it, and whoever takes it next, was not asked.
             self.touch_place(place, Effect::Write);
+            self.synchronise(HbObject::Object(place), SyncKind::Release);
             self.mutexes.update(place.address, |m| m.holder = None);
             self.changed(place);
             return Ok(0);
@@ -318,7 +316,11 @@ impl Runtime {
     /// Whether a try fails though it could succeed: a fault that the user allowed, chosen by a value. The
     /// error is the bound of the value that is missing.
     fn fails_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
-        super::faults::choose(&mut self.faults.failing_try_locks, 0, values, &mut self.footprint)
+        let fails = faults::choose(&mut self.faults.failing_try_locks, 0, values, &mut self.footprint)?;
+        if fails {
+            self.faulted(FaultKind::FailingTryLock);
+        }
+        Ok(fails)
     }
 }
 

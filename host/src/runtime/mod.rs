@@ -18,7 +18,7 @@
 //! - [`files`]: the guest's files.
 //! - `output`: what the guest prints.
 //! - `harness`: where a test begins and ends within a test harness.
-//! - `footprint`: what a step touches.
+//! - `footprint`: what a step touches; [`stream`]: what happens, for observers.
 //! - `livelock`: whether a state may be part of one.
 //! - [`heap`]: the blocks of the guest's allocator.
 //! - `digest`: the hash of all this.
@@ -44,6 +44,7 @@ mod perform;
 mod queue;
 mod rwlock;
 mod semaphore;
+pub mod stream;
 mod waits;
 mod waits_for;
 mod worker;
@@ -68,6 +69,7 @@ pub use output::{Output, Stream};
 use queue::Queue;
 use rwlock::Rwlock;
 use semaphore::Semaphore;
+use stream::EventStream;
 pub use worker::{Request, Start, Wake, Worker};
 
 /// What happened when an operation was performed.
@@ -133,6 +135,8 @@ pub struct Runtime {
     /// What strategies want to know, until it is drained.
     pub events: Vec<Event>,
     pub output: Vec<Output>,
+    /// What observers want to know, until it is taken.
+    pub stream: EventStream,
     /// What the present step touched.
     pub footprint: Footprint,
 }
@@ -178,7 +182,8 @@ impl Runtime {
             alone_ticks,
             events,
             output,
-            // Of a step and not of a state: whether it is recorded stays.
+            // Of a step and not of a state: what is wanted stays.
+            stream,
             footprint: _,
         } = self;
         workers.clone_from(&other.workers);
@@ -210,6 +215,7 @@ impl Runtime {
         *harness = other.harness;
         *alone_ticks = other.alone_ticks;
         events.clear();
+        stream.clear();
         output.clone_from(&other.output);
     }
 

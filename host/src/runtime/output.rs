@@ -1,6 +1,7 @@
 //! What the guest prints.
 
 use super::Runtime;
+use super::stream::Event;
 use coyote_strategies::WorkerId;
 
 /// One piece of captured output.
@@ -25,6 +26,7 @@ pub enum Stream {
 impl Runtime {
     pub fn print(&mut self, worker: WorkerId, stream: Stream, text: Vec<u8>) {
         if !self.harness_reports(worker) {
+            self.stream.push(Event::Output { index: self.output.len() });
             self.output.push(Output { worker, step: self.steps, stream, text });
         }
     }

@@ -1,10 +1,11 @@
 //! What each operation does when its worker was picked.
 
+use super::stream::AccessSource;
 use super::{Mutant, ObjectId, Performed, Request, Runtime};
 use crate::evidence::{Act, Evidence, Misuse, ObjectState, Trap};
 use crate::outcome::{Bug, BugKind};
 use coyote_abi::errno;
-use coyote_strategies::{Class, Effect, WorkerId, WorkerState};
+use coyote_strategies::{Access, Class, Effect, OpKind, WorkerId, WorkerState};
 
 impl Runtime {
     /// Executes the pending operation of an enabled worker. `values` are the data values chosen for it
@@ -18,6 +19,7 @@ impl Runtime {
     ) -> Performed {
         debug_assert_eq!(self.pending[id.index()].state, WorkerState::Enabled);
         let request = self.workers[id.index()].request;
+        self.stream.begin_step(Some(id));
         let performed = match request {
             Request::Step => {
                 self.touch_plainly(id);
@@ -26,7 +28,11 @@ impl Runtime {
             _ => self.perform_request(id, request, values, read),
         };
         match performed {
-            Performed::NeedsValue(_) => return performed,
+            Performed::NeedsValue(_) => {
+                // It is performed once more.
+                self.stream.clear();
+                return performed;
+            }
             // A worker that runs has nothing pending.
             Performed::Continue(_) => self.workers[id.index()].request = Request::Step,
             _ => {}
@@ -59,7 +65,7 @@ impl Runtime {
             Request::Join { handle } => match self.worker_of(handle) {
                 None => misuse(Misuse::JoinOfNobody { handle }),
                 Some(ended) => {
-                    self.footprint.touch(Class::End, Effect::Await, self.worker(ended).key);
+                    self.touch_worker(Class::End, Effect::Await, ended);
                     Performed::Continue(0)
                 }
             },
@@ -112,14 +118,15 @@ impl Runtime {
             Request::FutexWait { address, bytes, .. } if address % u32::from(bytes) != 0 => {
                 bug(BugKind::Trap, Evidence::Trap(Trap::MisalignedWait { address }))
             }
-            Request::FutexWait { address, expected, bytes, span_ns } => match self.read(address, bytes, read)
-            {
-                Some(value) if value == expected || self.mutant(Mutant::FutexValueUnseen) => {
-                    self.futex_wait(id, address, span_ns, values)
+            Request::FutexWait { address, expected, bytes, span_ns } => {
+                match self.read(id, (address, bytes), read) {
+                    Some(value) if value == expected || self.mutant(Mutant::FutexValueUnseen) => {
+                        self.futex_wait(id, address, span_ns, values)
+                    }
+                    Some(_) => Performed::Continue(1),
+                    None => bug(BugKind::Trap, Evidence::Trap(Trap::WaitOutside { address })),
                 }
-                Some(_) => Performed::Continue(1),
-                None => bug(BugKind::Trap, Evidence::Trap(Trap::WaitOutside { address })),
-            },
+            }
             Request::ChooseBool => self.chosen(2, values),
             Request::ChooseInt { bound: 0 } => misuse(Misuse::NoValues),
             Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),
@@ -128,8 +135,16 @@ impl Runtime {
     }
 
     /// Reads guest memory as a part of the step.
-    fn read(&mut self, address: u32, bytes: u8, read: &mut dyn FnMut(u32, u8) -> Option<u64>) -> Option<u64> {
+    fn read(
+        &mut self,
+        id: WorkerId,
+        (address, bytes): (u32, u8),
+        read: &mut dyn FnMut(u32, u8) -> Option<u64>,
+    ) -> Option<u64> {
         self.footprint.memory(Effect::Read, address.into(), bytes.into());
+        let access =
+            Access { class: Class::Memory, effect: Effect::Read, object: address.into(), size: bytes.into() };
+        self.observe_access(id, &access, AccessSource::Operation(OpKind::FutexWait), true);
         read(address, bytes)
     }
 

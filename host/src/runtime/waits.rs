@@ -3,6 +3,7 @@
 use super::barrier::Arrival;
 use super::lock::{Lock, ObjectId};
 use super::queue::Selection;
+use super::stream::{FaultKind, HbObject, SyncKind};
 use super::{Mutant, Performed, Request, Runtime, Wake, WorkerState, faults};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
@@ -27,8 +28,10 @@ impl Runtime {
         let worker = &mut self.workers[id.index()];
         worker.waiting = false;
         let (wake, key) = (worker.wake.take(), worker.key);
-        if wake != Some(Wake::Spurious) {
-            self.footprint.touch(Class::Wake, Effect::Await, key);
+        match wake {
+            Some(Wake::Spurious) => {}
+            Some(Wake::Notified) => self.touch_worker(Class::Wake, Effect::Await, id),
+            _ => self.footprint.touch(Class::Wake, Effect::Await, key),
         }
         wake
     }
@@ -128,13 +131,18 @@ impl Runtime {
         if self.mutant(Mutant::NeverSpurious) {
             return Ok(false);
         }
-        faults::choose(&mut self.faults.spurious_wakeups, 1, values, &mut self.footprint)
+        let wakes = faults::choose(&mut self.faults.spurious_wakeups, 1, values, &mut self.footprint)?;
+        if wakes {
+            self.faulted(FaultKind::SpuriousWakeup);
+        }
+        Ok(wakes)
     }
 
     /// The worker comes to a barrier. The error says what is wrong with it.
     pub(super) fn arrive(&mut self, id: WorkerId, barrier: u32) -> Result<Performed, ObjectState> {
         let place = ObjectId { class: Class::Barrier, address: barrier };
         self.touch_place(place, Effect::Write);
+        self.synchronise(HbObject::Object(place), SyncKind::AcquireRelease);
         match self.barriers.update(barrier, |b| b.arrive(id)) {
             Arrival::Waits => Ok(self.block(id, None)),
             Arrival::Completes(others) => {

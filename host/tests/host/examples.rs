@@ -115,7 +115,7 @@ fn run(
     let directory = tempfile::tempdir().unwrap();
     let mut settings = guest::settings();
     settings.limits.fair_steps_max = fair_steps_max;
-    settings.leaks = expected.options.iter().any(|o| o == "--leaks");
+    settings.detectors.set("leaks", expected.options.iter().any(|o| o == "--leaks"));
     let plan = Plan {
         artifact: &artifact,
         test: &test,

@@ -2,7 +2,7 @@
 
 use super::{examples, guest, process};
 use coyote_wasm::artifact::Artifact;
-use coyote_wasm::execution::{Execution, Settings, Test};
+use coyote_wasm::execution::{Execution, Test};
 use coyote_wasm::granules::Sharing;
 use coyote_wasm::instrumenter::{HeapPoints, Options, Points};
 use coyote_wasm::outcome::Outcome;
@@ -214,7 +214,8 @@ fn reports_have_three_stacks() {
 fn leaks_are_optional() {
     let artifact = examples::artifact("memory_errors");
     for (leaks, expected) in [(false, "passed"), (true, "leak")] {
-        let settings = Settings { leaks, ..guest::settings() };
+        let mut settings = guest::settings();
+        settings.detectors.set("leaks", leaks);
         guest::with(&artifact, "leak", &settings, |execution| {
             let mut kinds: Vec<String> = (0..60).map(|index| kind(&ends(execution, index))).collect();
             kinds.sort();

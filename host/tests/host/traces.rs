@@ -28,7 +28,7 @@ fn a_trace_of_the_library_replays_from_the_command_line() {
     for (test, leaks, expected) in [("use_after_free", false, "use-after-free"), ("leak", true, "leak")] {
         let mut tester = Tester::new(&std::fs::read(&module).unwrap()).unwrap();
         tester.traces = directory.path().into();
-        tester.settings.leaks = leaks;
+        tester.settings.detectors.set("leaks", leaks);
         for strategy in ["portfolio", "dpor"] {
             let exploration = tester.explore(test, strategy).unwrap();
             let found = &exploration.bugs[0];

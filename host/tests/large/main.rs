@@ -9,6 +9,7 @@ mod figures;
 mod oracle;
 
 use coyote_wasm::artifact::{Artifact, engine};
+use coyote_wasm::detect::Detectors;
 use coyote_wasm::determinism;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
@@ -96,7 +97,7 @@ fn settings(arguments: &[&str]) -> Settings {
         timers: Timers::Any,
         foreign_unlocks: false,
         faults: Default::default(),
-        leaks: false,
+        detectors: Detectors::default(),
         exact_addresses: false,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World {

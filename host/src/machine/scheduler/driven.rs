@@ -1,6 +1,6 @@
 //! An execution that is driven from outside: picks and values are given, one at a time.
 
-use super::{Read, Scheduler, Unfinished};
+use super::{Context, Scheduler, Unfinished};
 use crate::outcome::{Bound, Outcome};
 use coyote_strategies::{Pick, Status};
 
@@ -32,21 +32,21 @@ impl Scheduler {
     }
 
     /// Executes a pick from outside. Whether a worker now waits to be put in place.
-    pub fn step(&mut self, pick: Pick, read: Read) -> bool {
+    pub fn step(&mut self, pick: Pick, context: &mut Context) -> bool {
         self.runtime.footprint.clear();
         let view = self.runtime.view();
         self.decisions += u64::from(view.choices() > 1);
         self.concurrency = self.concurrency.max(view.enabled.len() as u32);
         self.record(pick);
-        self.planned = self.execute(pick, read);
+        self.planned = self.execute(pick, context);
         self.planned.is_some()
     }
 
     /// Answers [`Status::Choosing`].
-    pub fn choose(&mut self, value: u64, read: Read) -> bool {
+    pub fn choose(&mut self, value: u64, context: &mut Context) -> bool {
         let (worker, bound) = self.choosing.take().expect("a value was asked for");
         self.value(value, bound);
-        self.planned = self.perform(worker, read).map(|result| (worker, result));
+        self.planned = self.perform(worker, context).map(|result| (worker, result));
         self.planned.is_some()
     }
 }

@@ -6,14 +6,17 @@
 //! strategy every worker unwinds at once, and whoever drives the execution picks from outside.
 //! Both ways perform the same steps: a schedule made by one replays under the other.
 
+mod access;
+mod context;
 mod driven;
 mod looks;
 
-use super::memory_errors::Finding;
-use crate::evidence::Evidence;
-use crate::outcome::{Bug, BugKind, Outcome};
+use crate::observe::{Event, Finding, Interest, MemoryBounds};
+use crate::outcome::Outcome;
 use crate::runtime::heap::BlockRef;
 use crate::runtime::{Performed, Progress, Request, Runtime};
+pub use access::{AccessResult, Asked};
+pub use context::{Context, Suspended};
 use coyote_strategies::{Decision, OpKind, Operation, Pick, Strategy, WorkerId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,9 +95,6 @@ pub enum PointResult {
     Unwind,
 }
 
-/// Reads guest memory: see [`Runtime::perform`].
-pub type Read<'a> = &'a mut dyn FnMut(u32, u8) -> Option<u64>;
-
 pub struct Scheduler {
     pub runtime: Runtime,
     /// Makes the choices; `None` if they come from outside.
@@ -124,10 +124,7 @@ pub struct Scheduler {
     pub decisions: u64,
     /// Most workers enabled at once.
     pub concurrency: u32,
-    /// Size of memory as the guest sees it.
-    pub memory_bytes: u64,
-    /// Addresses below are null pointers with an offset: see [`super::stack::null_page`].
-    pub null_bytes: u64,
+    pub bounds: MemoryBounds,
     /// Who runs now.
     pub running: Option<WorkerId>,
     /// Picked by the strategy, not yet executed.
@@ -178,8 +175,7 @@ impl Scheduler {
             early_timeout: None,
             decisions: 0,
             concurrency: 0,
-            memory_bytes: 0,
-            null_bytes: 0,
+            bounds: MemoryBounds::default(),
             running: None,
             picked: None,
             planned: None,
@@ -215,8 +211,7 @@ impl Scheduler {
             decisions,
             concurrency,
             // The machine's: see `Machine::resize`.
-            memory_bytes: _,
-            null_bytes: _,
+            bounds: _,
             running,
             picked,
             planned,
@@ -286,70 +281,13 @@ impl Scheduler {
         self.set_bounds();
     }
 
-    /// The running worker is about to access memory or to go round a loop: nothing that blocks.
-    #[inline]
-    pub fn access(&mut self, operation: Operation) -> PointResult {
-        // Before the first worker runs, the module initialises itself: nothing to schedule.
-        let Some(worker) = self.running else { return PointResult::Return(0) };
-        if self.runtime.is_worker_local(operation.object, operation.size) {
-            return PointResult::Return(0);
-        }
-        if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(worker, operation) {
-            return self.access_atomically(worker, operation);
-        }
-        if self.runtime.alone_in_harness() && self.passes_alone(worker, &operation) {
-            return PointResult::Return(0);
-        }
-        self.runtime.announce_access(worker, operation);
-        if self.strategy.is_none() {
-            return PointResult::Unwind;
-        }
-        self.picked = self.pick();
-        if self.picked == Some(Pick::Step(worker)) && self.violation(worker, &operation).is_none() {
-            self.picked = None;
-            self.runtime.stepped(worker);
-            return PointResult::Return(0);
-        }
-        PointResult::Unwind
-    }
-
-    /// Whether the operation of a worker that is alone in a test harness is no scheduling point. Such a
-    /// worker has a longer way to go than the steps of a concurrent test, but may not run for ever.
-    #[cold]
-    fn passes_alone(&mut self, worker: WorkerId, operation: &Operation) -> bool {
-        self.runtime.alone_ticks += u64::from(operation.kind == OpKind::Loop);
-        if operation.kind == OpKind::Loop && !self.closing && self.is_cancelled() {
-            self.look_up_at = 0;
-            return false;
-        }
-        self.violation(worker, operation).is_none()
-            && !self.closing
-            && self.runtime.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
-    }
-
-    /// An access that is no scheduling point.
-    fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> PointResult {
-        let Some(violation) = self.violation(worker, &operation) else {
-            self.runtime.touch(worker, operation);
-            return PointResult::Return(0);
-        };
-        self.runtime.announce_access(worker, operation);
-        self.stop_at(violation);
-        PointResult::Unwind
-    }
-
-    /// The iteration ends with a memory error, unless it has ended already.
-    pub fn stop_at(&mut self, Finding { bug, blame }: Finding) {
+    /// The iteration ends with what a detector has found, unless it has ended already.
+    pub fn stop_at(&mut self, Finding { bug, block }: Finding) {
         self.end_checked = false;
         if self.outcome.is_none() {
             self.outcome = Some(Outcome::Bug(bug));
-            self.blame = blame;
+            self.blame = block;
         }
-    }
-
-    /// Within an atomic function an access is no scheduling point; a loop becomes one in the end.
-    fn atomic_tick(&mut self, worker: WorkerId, operation: Operation) -> bool {
-        operation.kind == OpKind::Loop && self.runtime.atomic_tick(worker)
     }
 
     pub fn atomic_enter(&mut self) {
@@ -366,14 +304,14 @@ impl Scheduler {
     }
 
     /// The running worker is about to do something that may block or need a value.
-    pub fn announce(&mut self, operation: Operation, request: Request, read: Read) -> PointResult {
+    pub fn announce(&mut self, operation: Operation, request: Request, context: &mut Context) -> PointResult {
         let Some(worker) = self.running else { return PointResult::Return(0) };
         self.end_checked = false;
         self.runtime.announce(worker, operation, request);
-        if self.strategy.is_none() {
+        if self.strategy.is_none() || self.runtime.stream.wants(Interest::STACKS) {
             return PointResult::Unwind;
         }
-        match self.advance(read) {
+        match self.advance(context) {
             Some((next, result)) if next == worker => PointResult::Return(result),
             next => {
                 self.planned = next;
@@ -391,10 +329,11 @@ impl Scheduler {
     }
 
     /// Nobody runs: who goes on, and what does its call return? `None` leaves the guest.
-    pub fn next(&mut self, read: Read) -> Option<(WorkerId, i64)> {
+    pub fn next(&mut self, context: &mut Context) -> Option<(WorkerId, i64)> {
+        self.deliver(context);
         let next = match self.planned.take() {
             Some(planned) => Some(planned),
-            None if self.strategy.is_some() => self.advance(read),
+            None if self.strategy.is_some() => self.advance(context),
             None => None,
         };
         self.running = next.map(|n| n.0);
@@ -402,24 +341,24 @@ impl Scheduler {
     }
 
     /// Picks and performs until a worker can go on, or the iteration has ended.
-    fn advance(&mut self, read: Read) -> Option<(WorkerId, i64)> {
+    fn advance(&mut self, context: &mut Context) -> Option<(WorkerId, i64)> {
         loop {
             let pick = match self.picked.take() {
                 Some(pick) => pick,
-                None => self.pick()?,
+                None => self.pick(Some(&mut *context))?,
             };
-            let next = self.execute(pick, read);
+            let next = self.execute(pick, context);
             if next.is_some() || self.outcome.is_some() {
                 return next;
             }
         }
     }
 
-    /// Asks the strategy. `None`: the iteration has ended.
+    /// Asks the strategy. `None`: the iteration has ended. The context can be left out while a worker runs.
     #[inline]
-    fn pick(&mut self) -> Option<Pick> {
+    fn pick(&mut self, context: Option<&mut Context>) -> Option<Pick> {
         if !self.end_checked || self.runtime.steps() >= self.look_up_at {
-            self.check_end();
+            self.check_end(context);
             if self.outcome.is_some() || self.looking {
                 return None;
             }
@@ -461,8 +400,9 @@ impl Scheduler {
         Choice::Timeout { worker }
     }
 
-    /// Finds out whether the iteration has ended by now.
-    pub fn check_end(&mut self) {
+    /// Finds out whether the iteration has ended by now. The context can be left out while a worker runs: then one can
+    /// go on.
+    pub fn check_end(&mut self, context: Option<&mut Context>) {
         if !self.runtime.events.is_empty() && self.strategy.is_some() {
             self.tell();
         }
@@ -480,7 +420,12 @@ impl Scheduler {
                 self.outcome = Some(Outcome::Passed);
             }
             Progress::AssumedAway => self.outcome = Some(Outcome::Abandoned),
-            Progress::Deadlock => self.outcome = Some(Outcome::Bug(self.deadlock())),
+            Progress::Deadlock => {
+                self.runtime.stream.push(Event::Stuck);
+                self.deliver(context.expect("the running worker can go on"));
+                // A detector of deadlocks is always there; without one, nothing more can be said.
+                self.outcome.get_or_insert(Outcome::Abandoned);
+            }
         }
         if self.runtime.steps() >= self.look_up_at && self.outcome.is_none() {
             self.look_up();
@@ -495,70 +440,65 @@ impl Scheduler {
         }
     }
 
-    fn deadlock(&self) -> Bug {
-        let blocked = self
-            .runtime
-            .view()
-            .workers
-            .iter()
-            .filter(|p| p.state == coyote_strategies::WorkerState::Blocked)
-            .count();
-        Bug { kind: BugKind::Deadlock, evidence: Evidence::Deadlock { blocked }, worker: None }
-    }
-
     /// Executes a pick. `Some` if a worker can go on; what its call returns.
-    fn execute(&mut self, pick: Pick, read: Read) -> Option<(WorkerId, i64)> {
+    fn execute(&mut self, pick: Pick, context: &mut Context) -> Option<(WorkerId, i64)> {
         self.end_checked = false;
         match pick {
             Pick::Timeout(worker) => {
+                let (operation, number) = (self.runtime.pending(worker).operation, self.runtime.steps());
+                self.values.clear();
                 self.runtime.fire(worker);
+                self.tell_step(pick, operation, number, context);
                 None
             }
             Pick::Step(worker) => {
                 self.values.clear();
-                self.perform(worker, read).map(|result| (worker, result))
+                self.perform(worker, context).map(|result| (worker, result))
             }
         }
     }
 
-    fn perform(&mut self, worker: WorkerId, read: Read) -> Option<i64> {
+    fn perform(&mut self, worker: WorkerId, context: &mut Context) -> Option<i64> {
         let operation = self.runtime.pending(worker).operation;
-        if let Some(violation) = self.violation(worker, &operation) {
-            self.stop_at(violation);
+        if let Some(finding) = self.veto(worker, &operation, context) {
+            self.stop_at(finding);
             return None;
         }
-        loop {
-            match self.runtime.perform(worker, &self.values, read) {
-                Performed::Continue(result) => return Some(result),
-                Performed::Blocked => return None,
-                Performed::Ended => {
-                    self.runtime.end(worker);
-                    return None;
-                }
-                Performed::Exited => {
-                    self.exited = true;
-                    self.outcome = Some(Outcome::Passed);
-                    return None;
-                }
-                Performed::Bug(bug) => {
-                    self.outcome = Some(Outcome::Bug(bug));
-                    return None;
-                }
-                Performed::NeedsValue(bound) => {
-                    let Some(strategy) = &mut self.strategy else {
-                        self.choosing = Some((worker, bound));
-                        return None;
-                    };
-                    match strategy.value(bound, &self.runtime.view()) {
-                        Some(value) => self.value(value, bound),
-                        None => {
-                            self.outcome = Some(Outcome::Abandoned);
-                            return None;
-                        }
-                    }
-                }
-            }
+        let number = self.runtime.steps();
+        let memory = context.memory;
+        let read = &mut |address, bytes| context::number(memory, address, bytes);
+        let performed = loop {
+            let bound = match self.runtime.perform(worker, &self.values, read) {
+                Performed::NeedsValue(bound) => bound,
+                performed => break performed,
+            };
+            let Some(strategy) = &mut self.strategy else {
+                self.choosing = Some((worker, bound));
+                return None;
+            };
+            let Some(value) = strategy.value(bound, &self.runtime.view()) else {
+                self.outcome = Some(Outcome::Abandoned);
+                return None;
+            };
+            self.value(value, bound);
+        };
+        if performed == Performed::Ended {
+            self.runtime.end(worker);
         }
+        self.tell_step(Pick::Step(worker), operation, number, context);
+        if self.outcome.is_some() {
+            return None;
+        }
+        match performed {
+            Performed::Continue(result) => return Some(result),
+            Performed::Exited => {
+                self.exited = true;
+                self.outcome = Some(Outcome::Passed);
+            }
+            Performed::Bug(bug) => self.outcome = Some(Outcome::Bug(bug)),
+            Performed::Blocked | Performed::Ended | Performed::NeedsValue(_) => {}
+        }
+        None
     }
 
     fn value(&mut self, value: u64, bound: u64) {

@@ -4,7 +4,8 @@ use super::directories::Asked;
 use super::{BadAddress, Guest, MODULE, aligned, on_memory};
 use crate::machine::guest_memory::GuestMemory;
 use crate::machine::host::{Host, Stopped};
-use crate::machine::scheduler::PointResult;
+use crate::machine::observed::accessed;
+use crate::machine::scheduler::AccessResult;
 use crate::outcome::Outcome;
 use crate::runtime::files::{Answer, Call, Errno, Served};
 use coyote_abi::Type;
@@ -20,7 +21,8 @@ const BUFFER_BYTES: u32 = 8;
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::CALL, |mut guest: Guest, object: i32, site: i32| {
-        guest.data_mut().call_point(site as u32, object as u32)
+        let result = guest.data_mut().call_point(site as u32, object as u32);
+        accessed(&mut guest, result, |host| host.operation(site as u32, u64::from(object as u32)))
     })?;
     for function in CALLS {
         let params = function.types().map(|ty| match ty {
@@ -151,11 +153,11 @@ fn deliver(memory: &mut GuestMemory, answer: &Answer, targets: &Targets) -> Resu
 }
 
 impl Host {
-    /// The running worker is about to call a file function or a stub. Whether it has to unwind.
-    fn call_point(&mut self, site: u32, object: u32) -> i32 {
+    /// The running worker is about to call a file function or a stub.
+    fn call_point(&mut self, site: u32, object: u32) -> AccessResult {
         let operation = self.operation(site, object.into());
         let stream =
             operation.kind == coyote_abi::OpKind::File && self.scheduler.runtime.files.is_stream(object);
-        i32::from(!stream && self.scheduler.access(operation) == PointResult::Unwind)
+        if stream { AccessResult::Execute } else { self.scheduler.access(operation) }
     }
 }

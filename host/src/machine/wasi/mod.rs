@@ -22,8 +22,9 @@ mod random;
 mod sockets;
 mod strings;
 
+use super::calls::with_memory;
 use super::guest_memory::{GuestMemory, OutOfBounds};
-use super::host::{Host, World, with_memory};
+use super::host::{Host, World};
 use super::scheduler::Scheduler;
 use crate::evidence::{Evidence, Trap};
 use crate::outcome::BugKind;

@@ -2,8 +2,9 @@
 
 use super::clocks::base_ns;
 use super::{BadAddress, Guest, aligned, on_memory};
+use crate::machine::calls::announce;
 use crate::machine::guest_memory::GuestMemory;
-use crate::machine::host::{Host, announce};
+use crate::machine::host::Host;
 use crate::machine::scheduler::Scheduler;
 use crate::runtime::files::{Call, Errno, Served};
 use crate::runtime::{Request, Runtime};

@@ -1,7 +1,8 @@
 //! Yielding and ending.
 
 use super::{Guest, MODULE};
-use crate::machine::host::{Host, announce};
+use crate::machine::calls::announce;
+use crate::machine::host::Host;
 use crate::runtime::Request;
 use crate::runtime::files::Errno;
 use coyote_abi::rt;

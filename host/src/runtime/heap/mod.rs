@@ -151,7 +151,12 @@ impl Heap {
             self.depths.resize(worker.index() + 1, 0);
         }
         self.depths[worker.index()] += 1;
-        let outermost = self.depths[worker.index()] == 1;
+        self.free_error(worker, old)
+    }
+
+    /// What is wrong with giving this address back, in the call of an allocator that the worker has entered.
+    pub fn free_error(&self, worker: WorkerId, old: u32) -> Option<BlockRef> {
+        let outermost = self.depths.get(worker.index()) == Some(&1);
         if !outermost || !self.watching || old == 0 || self.blocks.at(old).is_some() {
             return None;
         }

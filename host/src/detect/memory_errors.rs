@@ -1,0 +1,145 @@
+//! Accesses that the guest must not make: of null, beyond memory, of freed blocks and behind blocks; and frees of what is
+//! no block.
+//!
+//! An access is looked at when its worker was picked, not when it announced it: others may free the block
+//! in between. What an allocator does to its own heap is its own affair, and so is what a worker does on its own
+//! stack after that was freed: libraries that create threads take the stack of a thread back that
+//! has said its last word, while it still has instructions to execute that return from there.
+//!
+//! What is not found stands in docs/memory-errors.md. Without `Options::memory_errors` nothing is known of blocks, and
+//! null and the end of memory are all that is looked at. Cost: asked of what the map of the heap does not allow plainly
+//! ([`crate::observe::plainly_allowed`]), which is a byte for each access.
+
+use crate::evidence::{Block, Evidence, HeapAccess, Trap};
+use crate::observe::{Attempt, Detector, Finding, GuestState, Interest, uses_object};
+use crate::outcome::{Bug, BugKind};
+use crate::runtime::Request;
+use crate::runtime::heap::{BlockRef, HeapError};
+use coyote_strategies::{Access, Effect, OpKind, Operation, WorkerId};
+
+/// See the module's documentation. It keeps nothing: the heap belongs to the runtime.
+pub struct MemoryErrors;
+
+impl Detector for MemoryErrors {
+    fn interest(&self) -> Interest {
+        Interest::empty()
+    }
+
+    fn veto(&self, state: &GuestState<'_>, worker: WorkerId, attempt: &Attempt<'_>) -> Option<Finding> {
+        match *attempt {
+            Attempt::Operation(operation) => forbidden_operation(state, worker, operation),
+            Attempt::Host(access) => forbidden_to_host(state, worker, access),
+            Attempt::Free { address } => {
+                let block = state.runtime.heap.free_error(worker, address)?;
+                let evidence = Evidence::Free { address, block: described(&block) };
+                Some(of_block(worker, block, evidence))
+            }
+        }
+    }
+}
+
+/// A range of guest memory that an operation touches.
+#[derive(Clone, Copy)]
+struct Range {
+    address: u64,
+    bytes: u32,
+    write: bool,
+}
+
+/// Why the worker must not do what it announced, if it must not.
+fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Operation) -> Option<Finding> {
+    let range = |address: u64, bytes: u32, write: bool| Range { address, bytes, write };
+    let mut ranges = [None, None];
+    let doer = state.runtime.worker(worker);
+    match operation.kind {
+        OpKind::FutexWait => {
+            // Woken, it has read already; and whoever woke it may have freed the memory.
+            if let Request::FutexWait { address, bytes, .. } = doer.request
+                && !doer.waiting
+            {
+                ranges[0] = Some(range(address.into(), bytes.into(), false));
+            }
+        }
+        OpKind::Copy => {
+            ranges[0] = Some(range(operation.object, operation.size, true));
+            ranges[1] = Some(range(doer.copy_source.into(), operation.size, false));
+        }
+        kind if kind.accesses_memory() => {
+            ranges[0] = Some(range(operation.object, operation.size, kind.writes()));
+        }
+        // Whoever ends a wait may free what was waited for.
+        kind if uses_object(kind) && doer.waiting => return None,
+        kind if uses_object(kind) => {
+            let wrong = freed(state, worker, range(operation.object, 1, false))?;
+            return Some(heap_error(worker, wrong, operation.kind.name(), operation.object, 0));
+        }
+        _ => return None,
+    }
+    ranges.into_iter().flatten().find_map(|r| forbidden(state, worker, r, operation.kind.name()))
+}
+
+/// Why the worker must not let the host make this access.
+fn forbidden_to_host(state: &GuestState<'_>, worker: WorkerId, access: &Access) -> Option<Finding> {
+    let write = access.effect == Effect::Write;
+    let what = if write { "write by the host" } else { "read by the host" };
+    let range = Range { address: access.object, bytes: access.size, write };
+    // Beyond memory it is an error that the guest is told.
+    let within = access.object + u64::from(access.size) <= state.bounds.memory_bytes;
+    if within { forbidden(state, worker, range, what) } else { None }
+}
+
+fn forbidden(state: &GuestState<'_>, worker: WorkerId, range: Range, what: &'static str) -> Option<Finding> {
+    let Range { address, bytes, write } = range;
+    let heap = &state.runtime.heap;
+    if bytes == 0 && address <= state.bounds.memory_bytes {
+        return None;
+    }
+    let trap = |trap: Trap| {
+        let bug = Bug { kind: BugKind::Trap, evidence: Evidence::Trap(trap), worker: Some(worker) };
+        Some(bug.into())
+    };
+    if address < state.bounds.null_bytes {
+        return trap(Trap::NullPointer { address });
+    }
+    if address + u64::from(bytes) > state.bounds.memory_bytes {
+        return trap(Trap::Memory);
+    }
+    if heap.clean(address, bytes) || heap.allocating(worker) {
+        return None;
+    }
+    let wrong = match freed(state, worker, range) {
+        Some(wrong) => wrong,
+        None => match heap.wrong(address as u32, bytes, write)? {
+            HeapError::Freed(_) => return None,
+            beyond => beyond,
+        },
+    };
+    Some(heap_error(worker, wrong, what, address, bytes))
+}
+
+/// Whether a range was freed, and is not a part of the worker's own stack.
+fn freed(state: &GuestState<'_>, worker: WorkerId, range: Range) -> Option<HeapError> {
+    let wrong = state.runtime.heap.wrong(range.address as u32, range.bytes, range.write)?;
+    let HeapError::Freed(freed) = wrong else { return None };
+    let stack = state.runtime.worker(worker).start.stack;
+    let own = stack.is_some_and(|(low, high)| {
+        let (start, end) = (freed.block.address, freed.block.address.saturating_add(freed.block.bytes));
+        (start..=end).contains(&low) && (start..=end).contains(&high)
+    });
+    if own { None } else { Some(wrong) }
+}
+
+fn heap_error(worker: WorkerId, wrong: HeapError, what: &'static str, address: u64, bytes: u32) -> Finding {
+    let block = wrong.blame();
+    let access = HeapAccess { what: what.into(), address, bytes, block: described(&block) };
+    of_block(worker, block, Evidence::HeapAccess(access))
+}
+
+fn of_block(worker: WorkerId, block: BlockRef, evidence: Evidence) -> Finding {
+    Finding { bug: Bug { kind: block.kind, evidence, worker: Some(worker) }, block: Some(block) }
+}
+
+fn described(block: &BlockRef) -> Block {
+    let BlockRef { kind, address, bytes, freed, .. } = *block;
+    Block { kind, address, bytes, freed: freed.is_some() }
+}

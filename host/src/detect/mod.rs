@@ -1,0 +1,152 @@
+//! What may call an execution a bug: one file each, and one row of [`DETECTORS`], which the command line, the options of
+//! traces and the library read.
+//!
+//! - [`deadlock`]: no worker can go on.
+//! - [`memory_errors`]: accesses and frees that the heap does not allow.
+//! - [`leaks`]: blocks that are lost at the end.
+//!
+//! A detector reads events ([`crate::observe`]) and never the engine. One of the user's own is added with
+//! [`Detectors::add`]: `host/examples/custom_detector.rs`.
+
+pub mod deadlock;
+pub mod leaks;
+pub mod memory_errors;
+
+use crate::observe::{Detector, Observers};
+use coyote_instrumenter::Options;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A detector that has a name on the command line.
+pub struct DetectorEntry {
+    /// Part of the trace format.
+    pub name: &'static str,
+    /// What it finds, as a clause.
+    pub doc: &'static str,
+    pub switch: Switch,
+    /// Whether the module has to tell accesses that are no scheduling points (`Options::footprints`).
+    pub needs_told_accesses: bool,
+    make: fn() -> Box<dyn Detector>,
+}
+
+/// How a detector is turned on and off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It is always on.
+    Always,
+    /// With `Options::memory_errors`: what it rests on is instrumented. It is always there.
+    MemoryErrors,
+    /// With [`Detectors::set`].
+    Set { default: bool },
+}
+
+/// All detectors.
+pub static DETECTORS: &[DetectorEntry] = &[
+    DetectorEntry {
+        name: "deadlock",
+        doc: "no worker can go on, and one should",
+        switch: Switch::Always,
+        needs_told_accesses: false,
+        make: || Box::new(deadlock::Deadlock),
+    },
+    DetectorEntry {
+        name: "memory-errors",
+        doc: "use of freed memory, double frees, overflows of blocks of the heap",
+        switch: Switch::MemoryErrors,
+        needs_told_accesses: false,
+        make: || Box::new(memory_errors::MemoryErrors),
+    },
+    DetectorEntry {
+        name: "leaks",
+        doc: "blocks of the heap that a test which passed has lost",
+        switch: Switch::Set { default: false },
+        needs_told_accesses: false,
+        make: || Box::new(leaks::Leaks),
+    },
+];
+
+/// The row of a name.
+pub fn by_name(name: &str) -> Option<&'static DetectorEntry> {
+    DETECTORS.iter().find(|entry| entry.name == name)
+}
+
+/// Makes a detector of the user's own, for each execution anew.
+pub type MakeDetector = Arc<dyn Fn() -> Box<dyn Detector> + Send + Sync>;
+
+/// Which detectors watch a test.
+#[derive(Clone)]
+pub struct Detectors {
+    on: BTreeSet<&'static str>,
+    own: Vec<MakeDetector>,
+}
+
+/// Those that are on unless the user says otherwise.
+impl Default for Detectors {
+    fn default() -> Detectors {
+        let on = DETECTORS.iter().filter(|entry| entry.switch == Switch::Set { default: true });
+        Detectors { on: on.map(|entry| entry.name).collect(), own: Vec::new() }
+    }
+}
+
+impl Detectors {
+    /// None but those that are always there.
+    pub fn none() -> Detectors {
+        Detectors { on: BTreeSet::new(), own: Vec::new() }
+    }
+
+    /// Whether a detector with [`Switch::Set`] is on.
+    pub fn has(&self, name: &str) -> bool {
+        self.on.contains(name)
+    }
+
+    /// Turns a detector on or off that can be. Returns whether there is one of this name.
+    pub fn set(&mut self, name: &str, on: bool) -> bool {
+        let switched = |entry: &&DetectorEntry| matches!(entry.switch, Switch::Set { .. });
+        let Some(entry) = by_name(name).filter(switched) else { return false };
+        match on {
+            true => self.on.insert(entry.name),
+            false => self.on.remove(entry.name),
+        };
+        true
+    }
+
+    /// Adds a detector of the user's own. No trace names it: a replay needs it, too.
+    pub fn add(&mut self, make: impl Fn() -> Box<dyn Detector> + Send + Sync + 'static) {
+        self.own.push(Arc::new(make));
+    }
+
+    /// What else the module has to be instrumented with for those that are on.
+    pub fn prepare(&self, options: &mut Options) {
+        options.footprints |= DETECTORS.iter().any(|entry| entry.needs_told_accesses && self.has(entry.name));
+    }
+
+    /// What proofs take for granted because of them.
+    pub fn assumptions(&self) -> Vec<&'static str> {
+        self.make().iter().flat_map(|detector| detector.assumptions()).copied().collect()
+    }
+
+    fn make(&self) -> Vec<Box<dyn Detector>> {
+        let on = |entry: &&DetectorEntry| !matches!(entry.switch, Switch::Set { .. }) || self.has(entry.name);
+        let table = DETECTORS.iter().filter(on).map(|entry| (entry.make)());
+        table.chain(self.own.iter().map(|make| make())).collect()
+    }
+
+    pub(crate) fn observers(&self) -> Observers {
+        Observers::new(self.make())
+    }
+}
+
+impl PartialEq for Detectors {
+    fn eq(&self, other: &Detectors) -> bool {
+        let same = |(a, b): (&MakeDetector, &MakeDetector)| Arc::ptr_eq(a, b);
+        self.on == other.on && self.own.len() == other.own.len() && self.own.iter().zip(&other.own).all(same)
+    }
+}
+
+impl Eq for Detectors {}
+
+impl std::fmt::Debug for Detectors {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{:?} and {} of the user's own", self.on, self.own.len())
+    }
+}

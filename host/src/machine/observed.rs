@@ -1,0 +1,123 @@
+//! What happens within calls of the guest, told to observers; and what detectors forbid there.
+//!
+//! Steps are told by the scheduler, which knows no caller. What a host function does between two scheduling points is
+//! told here, when it returns, with the stack of the running worker.
+
+use super::host::{Host, Stopped, original_stack, split};
+use super::scheduler::{AccessResult, Asked};
+use super::stack;
+use crate::observe::{Attempt, Finding, GuestState, Observers, Stacks};
+use coyote_instrumenter::Location;
+use coyote_strategies::{Access, Operation, WorkerId};
+use wasmtime::{AsContext, AsContextMut, Caller, StoreContext, WasmBacktrace};
+
+/// Stacks while the guest runs.
+struct Running<'a>(StoreContext<'a, Host>);
+
+impl Stacks for Running<'_> {
+    fn stack(&self, worker: WorkerId) -> Option<Vec<Location>> {
+        let host = self.0.data();
+        if host.scheduler.running.unwrap_or(WorkerId(0)) == worker {
+            let stack = original_stack(&WasmBacktrace::force_capture(&self.0), &host.table);
+            if !stack.is_empty() {
+                return Some(stack);
+            }
+        }
+        host.saved_workers.get(worker.index()).map(|saved| stack::frames(&host.table, &saved.bytes))
+    }
+}
+
+/// Does something with the observers and what they may read.
+pub fn observe<R>(
+    store: &mut impl AsContextMut<Data = Host>,
+    function: impl FnOnce(&mut Observers, &GuestState<'_>) -> R,
+) -> R {
+    let mut store = store.as_context_mut();
+    let mut observers = std::mem::take(&mut store.data_mut().observers);
+    let context = store.as_context();
+    let host = context.data();
+    let memory = host.memory.map_or(&[][..], |memory| memory.data(&context));
+    let stacks = Running(store.as_context());
+    let (runtime, bounds) = (&host.scheduler.runtime, host.scheduler.bounds);
+    let result = function(&mut observers, &GuestState::new(runtime, memory, bounds, &host.table, &stacks));
+    store.data_mut().observers = observers;
+    result
+}
+
+/// Tells what has happened since observers were last told.
+#[inline]
+pub fn deliver(caller: &mut Caller<'_, Host>) {
+    if !caller.data().scheduler.runtime.stream.is_empty() {
+        deliver_events(caller);
+    }
+}
+
+#[cold]
+fn deliver_events(caller: &mut Caller<'_, Host>) {
+    let events = caller.data_mut().scheduler.runtime.stream.take();
+    let finding = observe(caller, |observers, state| observers.events(state, &events));
+    caller.data_mut().scheduler.runtime.stream.recycle(events);
+    stop_running(caller, finding);
+}
+
+/// Something is wrong with what the running worker does. It goes on until it comes to the next scheduling point.
+fn stop_running(caller: &mut Caller<'_, Host>, finding: Option<Finding>) {
+    let Some(finding) = finding else { return };
+    caller.data_mut().scheduler.stop_at(finding);
+    let Some(worker) = caller.data().scheduler.running else { return };
+    let stack = original_stack(&WasmBacktrace::force_capture(&*caller), &caller.data().table);
+    caller.data_mut().stopped_at.get_or_insert((worker, stack));
+}
+
+/// Asks whether the host may make accesses that it has made on the worker's behalf.
+#[cold]
+pub fn forbid_to_host(caller: &mut Caller<'_, Host>, worker: WorkerId, accesses: &[Access]) {
+    let finding = observe(caller, |observers, state| {
+        accesses.iter().find_map(|access| observers.veto(state, worker, &Attempt::Host(access)))
+    });
+    stop_running(caller, finding);
+}
+
+/// Asks whether this address may be given back to the allocator.
+///
+/// # Errors
+/// [`Stopped`] if not.
+#[cold]
+pub fn forbid_free(caller: &mut Caller<'_, Host>, address: u32) -> Result<(), Stopped> {
+    let worker = caller.data().allocates();
+    let finding =
+        observe(caller, |observers, state| observers.veto(state, worker, &Attempt::Free { address }));
+    let Some(finding) = finding else { return Ok(()) };
+    caller.data_mut().scheduler.stop_at(finding);
+    Err(Stopped)
+}
+
+/// What the scheduler said of an access, as the guest is told it: whether to unwind.
+#[inline]
+pub fn accessed(
+    caller: &mut Caller<'_, Host>,
+    result: AccessResult,
+    operation: impl FnOnce(&Host) -> Operation,
+) -> i32 {
+    match result {
+        AccessResult::Execute => 0,
+        AccessResult::Unwind => 1,
+        AccessResult::Ask(asked) => {
+            let operation = operation(caller.data());
+            access_asked(caller, operation, asked)
+        }
+    }
+}
+
+#[cold]
+fn access_asked(caller: &mut Caller<'_, Host>, operation: Operation, asked: Asked) -> i32 {
+    let (bytes, host) = split(caller);
+    let running = host.scheduler.running;
+    let (scheduler, mut context) = host.context(bytes, running);
+    if scheduler.access_asked(operation, asked, &mut context) == AccessResult::Unwind {
+        return 1;
+    }
+    // It is no scheduling point, but can be stopped at.
+    deliver(caller);
+    i32::from(caller.data().scheduler.outcome.is_some())
+}

@@ -1,0 +1,175 @@
+//! Memory accesses and rounds of loops: what never blocks. Most of them are executed on the spot, without a question:
+//! [`Scheduler::access`] is the hot path of everything.
+
+use super::{ALONE_TICKS, Context, Scheduler};
+use crate::observe::{Attempt, Finding, Interest, MemoryBounds, plainly_allowed};
+use coyote_strategies::{Access, OpKind, Operation, Pick, WorkerId};
+
+/// What a worker that announced an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessResult {
+    /// It executes the access.
+    Execute,
+    Unwind,
+    /// Detectors have to be asked first: see [`Scheduler::access_asked`].
+    Ask(Asked),
+}
+
+/// How an access is executed of which detectors are asked, or observers told, first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Its worker was picked.
+    Picked,
+    /// It is no scheduling point: the worker is in an atomic function.
+    Atomic,
+    /// It is no scheduling point: the worker is alone in a test harness.
+    Alone,
+}
+
+impl Scheduler {
+    /// The running worker is about to access memory or to go round a loop: nothing that blocks.
+    #[inline]
+    pub fn access(&mut self, operation: Operation) -> AccessResult {
+        // Before the first worker runs, the module initialises itself: nothing to schedule.
+        let Some(worker) = self.running else { return AccessResult::Execute };
+        if self.runtime.is_worker_local(operation.object, operation.size) {
+            return AccessResult::Execute;
+        }
+        if self.runtime.worker(worker).atomic_depth > 0 && !self.atomic_tick(worker, operation) {
+            return self.access_atomically(worker, operation);
+        }
+        if self.runtime.alone_in_harness() && self.may_pass_alone(&operation) {
+            return match self.needs_question(&operation) {
+                true => AccessResult::Ask(Asked::Alone),
+                false => AccessResult::Execute,
+            };
+        }
+        self.access_at_point(worker, operation)
+    }
+
+    #[inline]
+    fn access_at_point(&mut self, worker: WorkerId, operation: Operation) -> AccessResult {
+        self.runtime.announce_access(worker, operation);
+        if self.strategy.is_none() {
+            return AccessResult::Unwind;
+        }
+        self.picked = self.pick(None);
+        if self.picked != Some(Pick::Step(worker)) {
+            return AccessResult::Unwind;
+        }
+        if self.needs_question(&operation) {
+            return AccessResult::Ask(Asked::Picked);
+        }
+        self.picked = None;
+        self.runtime.stepped(worker);
+        AccessResult::Execute
+    }
+
+    /// Whether a detector has to be asked before an operation is executed, or an observer told of it.
+    #[inline]
+    fn needs_question(&self, operation: &Operation) -> bool {
+        !plainly_allowed(&self.runtime.heap, self.bounds, operation)
+            || self.runtime.stream.wants(Interest::ASKS)
+    }
+
+    /// Whether the operation of a worker that is alone in a test harness is no scheduling point. Such a
+    /// worker has a longer way to go than the steps of a concurrent test, but may not run for ever.
+    #[cold]
+    fn may_pass_alone(&mut self, operation: &Operation) -> bool {
+        self.runtime.alone_ticks += u64::from(operation.kind == OpKind::Loop);
+        if operation.kind == OpKind::Loop && !self.closing && self.is_cancelled() {
+            self.look_up_at = 0;
+            return false;
+        }
+        !self.closing && self.runtime.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
+    }
+
+    /// An access that is no scheduling point.
+    fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> AccessResult {
+        if self.needs_question(&operation) {
+            return AccessResult::Ask(Asked::Atomic);
+        }
+        self.runtime.touch(worker, operation);
+        AccessResult::Execute
+    }
+
+    /// Within an atomic function an access is no scheduling point; a loop becomes one in the end.
+    fn atomic_tick(&mut self, worker: WorkerId, operation: Operation) -> bool {
+        operation.kind == OpKind::Loop && self.runtime.atomic_tick(worker)
+    }
+
+    /// Executes an access of which [`Scheduler::access`] said that it has to be asked about. What happened is told of an
+    /// access that is a scheduling point, and else left to be told.
+    #[cold]
+    pub fn access_asked(
+        &mut self,
+        operation: Operation,
+        asked: Asked,
+        context: &mut Context,
+    ) -> AccessResult {
+        let worker = self.running.expect("it announced the access");
+        let finding = self.veto(worker, &operation, context);
+        match (asked, finding) {
+            // It is executed, and met again, when the worker was put in place.
+            (Asked::Picked, Some(_)) => return AccessResult::Unwind,
+            (Asked::Picked, None) if self.runtime.stream.wants(Interest::STACKS) => {
+                return AccessResult::Unwind;
+            }
+            (Asked::Picked, None) => {
+                self.picked = None;
+                let number = self.runtime.steps();
+                self.values.clear();
+                self.runtime.step_plainly(worker);
+                self.tell_step(Pick::Step(worker), operation, number, context);
+            }
+            (Asked::Alone, Some(_)) => {
+                return match self.access_at_point(worker, operation) {
+                    AccessResult::Ask(_) => AccessResult::Unwind,
+                    result => result,
+                };
+            }
+            (Asked::Atomic, Some(finding)) => {
+                self.runtime.announce_access(worker, operation);
+                self.stop_at(finding);
+            }
+            (Asked::Alone | Asked::Atomic, None) => {
+                if asked == Asked::Atomic {
+                    self.runtime.touch(worker, operation);
+                } else {
+                    self.runtime.observe_operation(worker, operation);
+                }
+            }
+        }
+        match self.outcome {
+            None => AccessResult::Execute,
+            Some(_) => AccessResult::Unwind,
+        }
+    }
+
+    /// Whether detectors have to be asked about accesses that the host makes.
+    pub fn asks_about(&self, accesses: &[Access]) -> bool {
+        let MemoryBounds { null_bytes, memory_bytes } = self.bounds;
+        let allowed = |access: &Access| {
+            access.object >= null_bytes
+                && access.object + u64::from(access.size) <= memory_bytes
+                && self.runtime.heap.clean(access.object, access.size)
+        };
+        !accesses.iter().all(allowed) || self.runtime.stream.wants(Interest::VETOES)
+    }
+
+    /// Why the worker must not do what it announced, if it must not.
+    #[inline]
+    pub(super) fn veto(
+        &self,
+        worker: WorkerId,
+        operation: &Operation,
+        context: &mut Context,
+    ) -> Option<Finding> {
+        let plain = plainly_allowed(&self.runtime.heap, self.bounds, operation);
+        if plain && !self.runtime.stream.wants(Interest::VETOES) {
+            return None;
+        }
+        let (observers, state) = context.state(&self.runtime, self.bounds);
+        observers.veto(&state, worker, &Attempt::Operation(operation))
+    }
+}

@@ -1,0 +1,93 @@
+//! What the scheduler needs of the guest while it executes picks, and how observers are told of them.
+
+use super::super::host::SavedWorker;
+use super::super::stack;
+use super::Scheduler;
+use crate::observe::{Event, GuestState, Interest, MemoryBounds, Observers, Stacks, Step};
+use crate::runtime::Runtime;
+use coyote_instrumenter::{Location, SiteTable};
+use coyote_strategies::{Operation, Pick, WorkerId};
+
+/// The guest beside the scheduler.
+pub struct Context<'a> {
+    /// All of it; the guest may see less.
+    pub memory: &'a [u8],
+    pub observers: &'a mut Observers,
+    pub suspended: Suspended<'a>,
+}
+
+/// Stacks of suspended workers.
+pub struct Suspended<'a> {
+    pub table: &'a SiteTable,
+    pub saved_workers: &'a [SavedWorker],
+    /// The worker that is not suspended now.
+    pub running: Option<WorkerId>,
+}
+
+impl Stacks for Suspended<'_> {
+    fn stack(&self, worker: WorkerId) -> Option<Vec<Location>> {
+        let saved = self.saved_workers.get(worker.index()).filter(|_| self.running != Some(worker))?;
+        Some(stack::frames(self.table, &saved.bytes))
+    }
+}
+
+impl Context<'_> {
+    /// The observers, and what they may read.
+    pub fn state<'b>(
+        &'b mut self,
+        runtime: &'b Runtime,
+        bounds: MemoryBounds,
+    ) -> (&'b mut Observers, GuestState<'b>) {
+        let Context { memory, observers, suspended } = self;
+        (observers, GuestState::new(runtime, memory, bounds, suspended.table, suspended))
+    }
+}
+
+/// A number of up to 8 bytes in guest memory, little-endian: as [`Runtime::perform`] reads it.
+pub fn number(memory: &[u8], address: u32, bytes: u8) -> Option<u64> {
+    let start = address as usize;
+    let mut number = [0; 8];
+    number[..bytes as usize].copy_from_slice(memory.get(start..start + bytes as usize)?);
+    Some(u64::from_le_bytes(number))
+}
+
+impl Scheduler {
+    /// Tells observers of an executed step, and of all that happened since they were last told. `number`: steps before
+    /// it.
+    #[inline]
+    pub(super) fn tell_step(&mut self, pick: Pick, operation: Operation, number: u64, context: &mut Context) {
+        if self.runtime.stream.wants(Interest::STEPS) {
+            self.tell_executed(Step { number, pick, operation, values: &[] }, context);
+        }
+        self.deliver(context);
+    }
+
+    /// The values stand in the scheduler.
+    #[cold]
+    fn tell_executed(&mut self, step: Step<'_>, context: &mut Context) {
+        let (observers, state) = context.state(&self.runtime, self.bounds);
+        let step = Step { values: &self.values, ..step };
+        if let Some(finding) = observers.event(&state, &Event::Step(step)) {
+            self.stop_at(finding);
+        }
+    }
+
+    /// Tells observers of all that happened since they were last told.
+    #[inline]
+    pub fn deliver(&mut self, context: &mut Context) {
+        if !self.runtime.stream.is_empty() {
+            self.deliver_events(context);
+        }
+    }
+
+    #[cold]
+    fn deliver_events(&mut self, context: &mut Context) {
+        let events = self.runtime.stream.take();
+        let (observers, state) = context.state(&self.runtime, self.bounds);
+        let finding = observers.events(&state, &events);
+        self.runtime.stream.recycle(events);
+        if let Some(finding) = finding {
+            self.stop_at(finding);
+        }
+    }
+}

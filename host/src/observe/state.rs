@@ -1,0 +1,67 @@
+//! What observers may read.
+
+use crate::runtime::Runtime;
+use coyote_instrumenter::{Location, SiteTable};
+use coyote_strategies::WorkerId;
+
+/// The state of the program at an event. Everything is as of now; of several events of one step, the runtime's state
+/// is the one after the step.
+pub struct GuestState<'a> {
+    /// Workers, sync objects, the heap, files, time.
+    pub runtime: &'a Runtime,
+    /// Guest memory, as much as the guest sees.
+    pub memory: &'a [u8],
+    pub bounds: MemoryBounds,
+    /// Places of operations, by their numbers.
+    pub sites: &'a SiteTable,
+    stacks: &'a dyn Stacks,
+}
+
+/// Which addresses are memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryBounds {
+    /// Addresses below are null pointers with an offset.
+    pub null_bytes: u64,
+    /// Size of memory as the guest sees it.
+    pub memory_bytes: u64,
+}
+
+/// Where workers are.
+pub trait Stacks {
+    /// The stack of a worker, innermost first. `None` if it runs and cannot be looked at now.
+    fn stack(&self, worker: WorkerId) -> Option<Vec<Location>>;
+}
+
+impl<'a> GuestState<'a> {
+    /// `memory`: all of it, of which the guest may see less.
+    pub(crate) fn new(
+        runtime: &'a Runtime,
+        memory: &'a [u8],
+        bounds: MemoryBounds,
+        sites: &'a SiteTable,
+        stacks: &'a dyn Stacks,
+    ) -> GuestState<'a> {
+        let seen = memory.len().min(bounds.memory_bytes as usize);
+        GuestState { runtime, memory: &memory[..seen], bounds, sites, stacks }
+    }
+
+    /// Where a worker is, innermost first. It costs microseconds. `None` if it cannot be known at this event: of the
+    /// running worker at its own step, without [`Interest::STACKS`](super::Interest::STACKS).
+    pub fn stack(&self, worker: WorkerId) -> Option<Vec<Location>> {
+        self.stacks.stack(worker)
+    }
+
+    /// Where the operation of a site stands in the guest's code. `None` for a step that has no place.
+    pub fn location(&self, site: u32) -> Option<Location> {
+        self.sites.sites.get(site as usize).map(|site| site.location)
+    }
+
+    /// A number of up to 8 bytes in memory, little-endian.
+    pub fn number(&self, address: u64, bytes: u32) -> Option<u64> {
+        let start = usize::try_from(address).ok()?;
+        let stored = self.memory.get(start..start.checked_add(bytes as usize)?)?;
+        let mut number = [0; 8];
+        number.get_mut(..stored.len())?.copy_from_slice(stored);
+        Some(u64::from_le_bytes(number))
+    }
+}
