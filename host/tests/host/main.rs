@@ -16,6 +16,7 @@
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
 //! - [`wasi`]: clocks, polls and what else a guest sees of the world.
 //! - [`preview1`]: WASI's functions, one by one, as the documentation lists them.
+//! - [`cases`]: programs that say themselves what must come of them.
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
 //! - [`outcomes`]: what threads' primitives of C programs allow, exhaustively.
 //! - [`orderings`]: the memory ordering of every atomic access.
@@ -44,6 +45,7 @@
 mod bad_input;
 mod c_programs;
 mod cargo;
+mod cases;
 mod corrupted;
 mod crates;
 mod damage;
