@@ -1,4 +1,4 @@
-//! coyote-wasm: finds the schedule that breaks a concurrent test and replays it for ever.
+//! coyote-wasm: finds a schedule that breaks a concurrent test and replays that schedule deterministically.
 //!
 //! In the order of the data:
 //! - [`artifact`]: a module, instrumented and compiled.

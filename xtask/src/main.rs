@@ -11,6 +11,7 @@
 //! - [`large`]: large modules for the host's tests.
 //! - [`modules`]: circles of imports, and imports that run up.
 //! - [`package`]: the packages of a registry, and a build from them alone.
+//! - `variables`: a test that all variables of the environment are documented.
 //! - [`command`]: running other programs.
 //! - [`files`]: reading and writing with errors that name the file.
 
@@ -29,6 +30,8 @@ mod package;
 mod soak;
 mod std_tests;
 mod support;
+#[cfg(test)]
+mod variables;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};

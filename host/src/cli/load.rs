@@ -31,7 +31,7 @@ pub enum PointsArg {
 /// Which memory accesses are scheduling points with `--points heap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HeapPointsArg {
-    /// Those of memory that several workers access, which is found out on the way
+    /// Those of memory that several workers access, learned while exploring
     Shared,
     /// All
     All,
@@ -66,8 +66,8 @@ pub struct InstrumentArgs {
     /// Which memory accesses are scheduling points with --points heap
     #[arg(long, value_enum, default_value_t = Options::default().heap_points.into(), value_name = "WHICH")]
     pub heap_points: HeapPointsArg,
-    /// Run these functions without scheduling points, and all they call. Unsound unless they are
-    /// atomic in truth [glob; can be repeated]
+    /// Run these functions without scheduling points, and all they call. Unsound unless they really are
+    /// atomic [glob; can be repeated]
     #[arg(long = "atomic-fn", value_name = "GLOB")]
     pub atomic_fns: Vec<String>,
     /// Do not look for use of freed memory, double frees and overflows of blocks of the heap
@@ -82,7 +82,7 @@ pub struct InstrumentArgs {
     /// Scheduling points only at memory accesses of these functions. Unsound [glob; can be repeated]
     #[arg(long, value_name = "GLOB")]
     pub points_only_in: Vec<String>,
-    /// Declare an import that nobody provides. Without an answer a call is a bug. ANSWER is a number, or
+    /// Stub an import that the tool does not implement. Without an answer a call is a bug. ANSWER is a number, or
     /// nothing if the function returns none; of several numbers with commas, or of those below N with
     /// choose:N, the strategy chooses one [can be repeated]
     #[arg(long = "stub", value_name = "MODULE.NAME[=ANSWER]")]
@@ -126,22 +126,22 @@ pub struct ExecuteArgs {
     /// What happens to other workers when the first one has ended [default: kill under cargo, else wait]
     #[arg(long, value_enum, value_name = "RULE")]
     pub at_exit: Option<AtExit>,
-    /// When a pending timeout may fire: whenever it is the earliest, or only in its time, when nobody
-    /// else has anything to do [default: ordered under cargo, else any]
+    /// When a pending timeout may fire: whenever it is the earliest, or only when no worker can do anything
+    /// else [default: ordered under cargo, else any]
     #[arg(long, value_enum, value_name = "WHEN")]
     pub timers: Option<Timers>,
-    /// It is no bug that a normal mutex is unlocked by a thread that does not hold it: it is free then
+    /// Let a thread unlock a normal mutex that another one holds, instead of reporting a bug
     #[arg(long)]
     pub allow_foreign_unlocks: bool,
     /// Searches that rest on what steps touch (dpor, ..+hb) also explore orders of allocations that only lead to other
     /// addresses
     #[arg(long)]
     pub exact_addresses: bool,
-    /// Fault: so many waits of an execution may return without a notification
+    /// Inject up to N spurious wake-ups per execution: waits that return without a notification
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
     pub spurious_wakeups: u32,
-    /// Fault: so many try-locks of an execution may fail though nobody has the lock
+    /// Inject up to N failures of try-locks per execution, though the lock is free
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
     pub failing_try_locks: u32,

@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Finds the schedule that breaks a concurrent test compiled to WebAssembly, and replays it for ever.
+/// Finds a schedule that breaks a concurrent test compiled to WebAssembly, and replays it deterministically.
 #[derive(Parser)]
 #[command(name = "coyote-wasm", version, max_term_width = 100, after_help = exit::HELP)]
 pub struct Cli {

@@ -40,7 +40,7 @@ pub struct Args {
     /// Arguments of the guest
     #[arg(last = true)]
     arguments: Vec<String>,
-    /// Be a runner for cargo: what follows the module belongs to the program, whose end ends its workers
+    /// Act as cargo's runner: arguments after MODULE go to the program, and its exit ends all workers
     #[arg(long)]
     runner: bool,
     /// Run only these tests [name or glob; can be repeated]
@@ -81,7 +81,8 @@ pub struct Args {
     /// difference is an internal error
     #[arg(long)]
     check_determinism: bool,
-    /// Parallel jobs; results do not depend on their number [default: all cores]
+    /// Parallel jobs; results do not depend on their number, except that dpor may execute more
+    /// [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: Option<u64>,
     /// Where traces and logs are written

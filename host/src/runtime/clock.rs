@@ -11,7 +11,7 @@ pub enum Timers {
     /// Whenever it is the earliest: any worker may take as long as it likes for any step.
     #[default]
     Any,
-    /// When nobody else can do anything: see [`Runtime::timeout`](super::Runtime::timeout).
+    /// When no worker can do anything else.
     Ordered,
 }
 

@@ -13,7 +13,7 @@ pub enum AtExit {
     /// The other workers run to their ends.
     #[default]
     Wait,
-    /// The other workers are gone, as when a process ends.
+    /// The other workers end too, as when a process ends.
     Kill,
 }
 

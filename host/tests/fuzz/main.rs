@@ -57,7 +57,7 @@ fn points(index: u64) -> Points {
 }
 
 fn number(variable: &str, default: u64) -> u64 {
-    let text = std::env::var(format!("COYOTE_FUZZ_{variable}")).ok();
+    let text = std::env::var(variable).ok();
     text.map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
 }
 
@@ -82,12 +82,12 @@ fn all_searches_come_to_the_same_ends() {
     if compile::compiler().is_none() {
         return;
     }
-    let programs = number("PROGRAMS", 2);
-    let (seed, from) = (number("SEED", 1), number("FROM", 0));
+    let programs = number("COYOTE_FUZZ_PROGRAMS", 2);
+    let (seed, from) = (number("COYOTE_FUZZ_SEED", 1), number("COYOTE_FUZZ_FROM", 0));
     let effort = Effort {
-        iterations: number("ITERATIONS", 100),
+        iterations: number("COYOTE_FUZZ_ITERATIONS", 100),
         limits: Limits { executions_max: 1_500, steps_max: 30_000 },
-        enumeration: Limits { executions_max: number("ENUMERATED", 300), steps_max: 10_000 },
+        enumeration: Limits { executions_max: number("COYOTE_FUZZ_ENUMERATED", 300), steps_max: 10_000 },
     };
     let chosen = std::env::var("COYOTE_FUZZ_CLASS").ok();
     let is_chosen = |class: &Class| match chosen.as_deref() {

@@ -32,6 +32,7 @@ pub const CRATES: &[Crate] = &[
         apart: &[],
         known: &[],
     },
+    Crate { folder: "orderings", floors: &[], apart: &[], known: &[] },
     Crate { folder: "strategies", floors: &[&["search", "sample"], &["catalog"]], apart: &[], known: &[] },
     Crate {
         folder: "host",
