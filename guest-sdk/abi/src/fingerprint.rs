@@ -27,6 +27,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("guest.rs", include_str!("guest.rs")),
     ("lib.rs", include_str!("lib.rs")),
     ("operation.rs", include_str!("operation.rs")),
+    ("ordering.rs", include_str!("ordering.rs")),
     ("rt.rs", include_str!("rt.rs")),
 ];
 
