@@ -44,11 +44,6 @@ impl Scheduler {
                 false => AccessResult::Execute,
             };
         }
-        self.access_at_point(worker, operation)
-    }
-
-    #[inline]
-    fn access_at_point(&mut self, worker: WorkerId, operation: Operation) -> AccessResult {
         self.runtime.announce_access(worker, operation);
         if self.strategy.is_none() {
             return AccessResult::Unwind;
@@ -123,10 +118,9 @@ impl Scheduler {
                 self.tell_step(Pick::Step(worker), operation, number, context);
             }
             (Asked::Alone, Some(_)) => {
-                return match self.access_at_point(worker, operation) {
-                    AccessResult::Ask(_) => AccessResult::Unwind,
-                    result => result,
-                };
+                self.runtime.announce_access(worker, operation);
+                self.picked = if self.strategy.is_some() { self.pick(None) } else { None };
+                return AccessResult::Unwind;
             }
             (Asked::Atomic, Some(finding)) => {
                 self.runtime.announce_access(worker, operation);
