@@ -15,10 +15,10 @@
 //! ```
 //!
 //! A trace names the options with which it was found, so that `coyote-wasm replay` reproduces it as well; only
-//! passes of one's own it cannot name.
+//! passes and detectors of one's own it cannot name.
 //!
-//! `host/examples/custom_strategy.rs` brings a strategy of its own, `host/examples/custom_pass.rs` a pass of
-//! the instrumenter.
+//! `host/examples/custom_strategy.rs` brings a strategy of its own, `host/examples/custom_detector.rs` a detector,
+//! `host/examples/custom_pass.rs` a pass of the instrumenter.
 
 use crate::artifact::{Artifact, engine};
 use crate::engine_thread::on_engine_thread;

@@ -42,5 +42,6 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
     {
         assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
     }
+    assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
     assumptions
 }

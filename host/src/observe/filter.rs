@@ -1,20 +1,33 @@
 //! What needs no question: the one test that an access passes on the fast path.
 
 use super::MemoryBounds;
+use crate::runtime::Runtime;
 use crate::runtime::heap::Heap;
-use coyote_strategies::{OpKind, Operation};
+use coyote_strategies::{OpKind, Operation, WorkerId};
 
-/// Whether an operation is beyond doubt: detectors are not asked about it, unless one wants to be.
+/// Whether what a worker announced is beyond doubt: detectors are not asked about it, unless one wants to be.
 #[inline]
-pub fn plainly_allowed(heap: &Heap, bounds: MemoryBounds, operation: &Operation) -> bool {
+pub fn plainly_allowed(
+    runtime: &Runtime,
+    bounds: MemoryBounds,
+    worker: WorkerId,
+    operation: &Operation,
+) -> bool {
     if !operation.kind.accesses_memory() {
-        return !uses_object(operation.kind) || heap.clean(operation.object, 1);
+        return !uses_object(operation.kind) || runtime.heap.clean(operation.object, 1);
     }
-    operation.size > 0
-        && operation.object >= bounds.null_bytes
-        && operation.object + u64::from(operation.size) <= bounds.memory_bytes
-        && heap.clean(operation.object, operation.size)
-        && operation.kind != OpKind::Copy
+    is_plain(&runtime.heap, bounds, operation.object, operation.size)
+        && (operation.kind != OpKind::Copy
+            || is_plain(&runtime.heap, bounds, runtime.worker(worker).copy_source.into(), operation.size))
+}
+
+/// Whether nothing can be wrong with an access of these bytes.
+#[inline]
+pub fn is_plain(heap: &Heap, bounds: MemoryBounds, address: u64, bytes: u32) -> bool {
+    bytes > 0
+        && address >= bounds.null_bytes
+        && address + u64::from(bytes) <= bounds.memory_bytes
+        && heap.clean(address, bytes)
 }
 
 /// Whether an operation is about the sync object at an address, in memory that must not be freed. Not the

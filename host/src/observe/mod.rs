@@ -18,6 +18,7 @@ pub use crate::runtime::stream::{
     AccessSource, Event, FaultKind, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
 };
 pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};
+pub(crate) use filter::is_plain;
 pub use filter::{plainly_allowed, uses_object};
 pub(crate) use observers::Observers;
 pub use observers::Saved;

@@ -303,13 +303,20 @@ impl EventStream {
 impl Runtime {
     /// Something happened that strategies want to know, too.
     pub(super) fn happened(&mut self, event: strategies::Event) {
+        if self.stream.wants(Interest::WORKERS | Interest::HINTS) {
+            self.push_happened(event);
+        }
+        self.events.push(event);
+    }
+
+    #[cold]
+    fn push_happened(&mut self, event: strategies::Event) {
         self.stream.push(match event {
             strategies::Event::Spawned { parent, child } => Event::Spawned { parent, child },
             strategies::Event::Woken { by, worker } => Event::Woken { by, worker },
             strategies::Event::Ended(worker) => Event::Ended(worker),
             strategies::Event::Hint { worker, value } => Event::Hint { worker, value },
         });
-        self.events.push(event);
     }
 
     /// The guest gives a hint to its own explorer.
@@ -318,14 +325,18 @@ impl Runtime {
     }
 
     /// Something is done with a sync object.
+    #[inline]
     pub(super) fn touch_place(&mut self, place: ObjectId, effect: Effect) {
         self.footprint.touch(place.class, effect, place.address.into());
-        if let Some(kind) = SyncKind::of(effect) {
+        if self.stream.wants(Interest::SYNC)
+            && let Some(kind) = SyncKind::of(effect)
+        {
             self.synchronise(HbObject::Object(place), kind);
         }
     }
 
     /// A worker is created, begins, ends, is joined or woken, or goes on. `class`: Birth, End or Wake.
+    #[inline]
     pub(super) fn touch_worker(&mut self, class: Class, effect: Effect, id: WorkerId) {
         self.footprint.touch(class, effect, self.worker(id).key);
         if self.stream.wants(Interest::SYNC)
@@ -341,7 +352,15 @@ impl Runtime {
     }
 
     /// The worker whose step it is acquires or releases an object. A timeout does neither.
+    #[inline]
     pub(super) fn synchronise(&mut self, object: HbObject, kind: SyncKind) {
+        if self.stream.wants(Interest::SYNC) {
+            self.push_sync(object, kind);
+        }
+    }
+
+    #[cold]
+    fn push_sync(&mut self, object: HbObject, kind: SyncKind) {
         if let Some(worker) = self.stream.by {
             self.stream.push(Event::Sync(SyncEvent { worker, object, kind }));
         }

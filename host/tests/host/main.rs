@@ -21,6 +21,7 @@
 //! - [`outcomes`]: what threads' primitives of C programs allow, exhaustively.
 //! - [`orderings`]: the memory ordering of every atomic access.
 //! - [`memory_errors`]: errors in the use of memory, and what looks like one.
+//! - [`observers`]: the step stream, and detectors of the user's own.
 //! - [`owners`]: points only where memory is shared.
 //! - [`state`]: what an iteration changes, the next one does not see.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
@@ -63,6 +64,7 @@ mod guest;
 mod hangs;
 mod lenient;
 mod memory_errors;
+mod observers;
 mod orderings;
 mod outcomes;
 mod owners;

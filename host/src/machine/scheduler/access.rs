@@ -2,7 +2,7 @@
 //! [`Scheduler::access`] is the hot path of everything.
 
 use super::{ALONE_TICKS, Context, Scheduler};
-use crate::observe::{Attempt, Finding, Interest, MemoryBounds, plainly_allowed};
+use crate::observe::{Attempt, Finding, Interest, is_plain, plainly_allowed};
 use coyote_strategies::{Access, OpKind, Operation, Pick, WorkerId};
 
 /// What a worker that announced an access does.
@@ -39,16 +39,11 @@ impl Scheduler {
             return self.access_atomically(worker, operation);
         }
         if self.runtime.alone_in_harness() && self.may_pass_alone(&operation) {
-            return match self.needs_question(&operation) {
+            return match self.needs_question(worker, &operation) {
                 true => AccessResult::Ask(Asked::Alone),
                 false => AccessResult::Execute,
             };
         }
-        self.access_at_point(worker, operation)
-    }
-
-    #[inline]
-    fn access_at_point(&mut self, worker: WorkerId, operation: Operation) -> AccessResult {
         self.runtime.announce_access(worker, operation);
         if self.strategy.is_none() {
             return AccessResult::Unwind;
@@ -57,7 +52,7 @@ impl Scheduler {
         if self.picked != Some(Pick::Step(worker)) {
             return AccessResult::Unwind;
         }
-        if self.needs_question(&operation) {
+        if self.needs_question(worker, &operation) {
             return AccessResult::Ask(Asked::Picked);
         }
         self.picked = None;
@@ -67,8 +62,8 @@ impl Scheduler {
 
     /// Whether a detector has to be asked before an operation is executed, or an observer told of it.
     #[inline]
-    fn needs_question(&self, operation: &Operation) -> bool {
-        !plainly_allowed(&self.runtime.heap, self.bounds, operation)
+    fn needs_question(&self, worker: WorkerId, operation: &Operation) -> bool {
+        !plainly_allowed(&self.runtime, self.bounds, worker, operation)
             || self.runtime.stream.wants(Interest::ASKS)
     }
 
@@ -86,7 +81,7 @@ impl Scheduler {
 
     /// An access that is no scheduling point.
     fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> AccessResult {
-        if self.needs_question(&operation) {
+        if self.needs_question(worker, &operation) {
             return AccessResult::Ask(Asked::Atomic);
         }
         self.runtime.touch(worker, operation);
@@ -123,10 +118,9 @@ impl Scheduler {
                 self.tell_step(Pick::Step(worker), operation, number, context);
             }
             (Asked::Alone, Some(_)) => {
-                return match self.access_at_point(worker, operation) {
-                    AccessResult::Ask(_) => AccessResult::Unwind,
-                    result => result,
-                };
+                self.runtime.announce_access(worker, operation);
+                self.picked = if self.strategy.is_some() { self.pick(None) } else { None };
+                return AccessResult::Unwind;
             }
             (Asked::Atomic, Some(finding)) => {
                 self.runtime.announce_access(worker, operation);
@@ -148,12 +142,7 @@ impl Scheduler {
 
     /// Whether detectors have to be asked about accesses that the host makes.
     pub fn asks_about(&self, accesses: &[Access]) -> bool {
-        let MemoryBounds { null_bytes, memory_bytes } = self.bounds;
-        let allowed = |access: &Access| {
-            access.object >= null_bytes
-                && access.object + u64::from(access.size) <= memory_bytes
-                && self.runtime.heap.clean(access.object, access.size)
-        };
+        let allowed = |access: &Access| is_plain(&self.runtime.heap, self.bounds, access.object, access.size);
         !accesses.iter().all(allowed) || self.runtime.stream.wants(Interest::VETOES)
     }
 
@@ -165,7 +154,7 @@ impl Scheduler {
         operation: &Operation,
         context: &mut Context,
     ) -> Option<Finding> {
-        let plain = plainly_allowed(&self.runtime.heap, self.bounds, operation);
+        let plain = plainly_allowed(&self.runtime, self.bounds, worker, operation);
         if plain && !self.runtime.stream.wants(Interest::VETOES) {
             return None;
         }

@@ -467,38 +467,45 @@ impl Scheduler {
         let number = self.runtime.steps();
         let memory = context.memory;
         let read = &mut |address, bytes| context::number(memory, address, bytes);
-        let performed = loop {
-            let bound = match self.runtime.perform(worker, &self.values, read) {
-                Performed::NeedsValue(bound) => bound,
-                performed => break performed,
-            };
-            let Some(strategy) = &mut self.strategy else {
-                self.choosing = Some((worker, bound));
-                return None;
-            };
-            let Some(value) = strategy.value(bound, &self.runtime.view()) else {
-                self.outcome = Some(Outcome::Abandoned);
-                return None;
-            };
-            self.value(value, bound);
+        let mut outcome = None;
+        let result = loop {
+            match self.runtime.perform(worker, &self.values, read) {
+                Performed::Continue(result) => break Some(result),
+                Performed::Blocked => break None,
+                Performed::Ended => {
+                    self.runtime.end(worker);
+                    break None;
+                }
+                Performed::Exited => {
+                    outcome = Some(Outcome::Passed);
+                    break None;
+                }
+                Performed::Bug(bug) => {
+                    outcome = Some(Outcome::Bug(bug));
+                    break None;
+                }
+                Performed::NeedsValue(bound) => {
+                    let Some(strategy) = &mut self.strategy else {
+                        self.choosing = Some((worker, bound));
+                        return None;
+                    };
+                    let Some(value) = strategy.value(bound, &self.runtime.view()) else {
+                        self.outcome = Some(Outcome::Abandoned);
+                        return None;
+                    };
+                    self.value(value, bound);
+                }
+            }
         };
-        if performed == Performed::Ended {
-            self.runtime.end(worker);
-        }
         self.tell_step(Pick::Step(worker), operation, number, context);
         if self.outcome.is_some() {
             return None;
         }
-        match performed {
-            Performed::Continue(result) => return Some(result),
-            Performed::Exited => {
-                self.exited = true;
-                self.outcome = Some(Outcome::Passed);
-            }
-            Performed::Bug(bug) => self.outcome = Some(Outcome::Bug(bug)),
-            Performed::Blocked | Performed::Ended | Performed::NeedsValue(_) => {}
+        if outcome.is_some() {
+            self.exited = outcome == Some(Outcome::Passed);
+            self.outcome = outcome;
         }
-        None
+        result
     }
 
     fn value(&mut self, value: u64, bound: u64) {
