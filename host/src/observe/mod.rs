@@ -21,6 +21,7 @@ pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};
 pub use filter::{plainly_allowed, uses_object};
 pub(crate) use observers::Observers;
 pub use observers::Saved;
+pub(crate) use state::Program;
 pub use state::{GuestState, MemoryBounds, Stacks};
 
 /// Sees what is executed, in the order in which it happens. It can change nothing.

@@ -43,9 +43,10 @@ use crate::symbols::Lines;
 use build::Build;
 use coyote_abi::OpKind;
 pub use coyote_abi::Ordering;
-use coyote_instrumenter::Site;
+use coyote_instrumenter::{Site, SiteTable};
 use coyote_orderings::Operation;
 use rust::Sources;
+use std::sync::{Arc, OnceLock};
 
 /// What an operation is to the memory model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -149,6 +150,24 @@ impl Orderings {
             }
         }
         counts
+    }
+}
+
+/// The orderings of a module, looked up when somebody asks.
+#[derive(Debug)]
+pub struct OnDemand {
+    original: Arc<[u8]>,
+    table: Arc<SiteTable>,
+    orderings: OnceLock<Orderings>,
+}
+
+impl OnDemand {
+    pub fn new(original: Arc<[u8]>, table: Arc<SiteTable>) -> OnDemand {
+        OnDemand { original, table, orderings: OnceLock::new() }
+    }
+
+    pub fn get(&self) -> &Orderings {
+        self.orderings.get_or_init(|| Orderings::of_module(&self.original, &self.table.sites))
     }
 }
 
