@@ -160,7 +160,7 @@ pub struct RacingAccess {
     pub worker: WorkerId,
     /// The worker by the name that reports show.
     pub title: String,
-    /// Steps executed before it.
+    /// The number of its step, from 1.
     pub step: u64,
     /// `None` for what is done on the worker's behalf.
     pub location: Option<Location>,

@@ -63,7 +63,7 @@ pub struct What {
     pub address: u32,
     pub bytes: u32,
     pub site: u32,
-    /// Steps executed before it.
+    /// The number of its step, from 1.
     pub step: u32,
 }
 
