@@ -3,7 +3,7 @@
 use crate::data_segments;
 use crate::evidence::{Evidence, Trap};
 use crate::machine::host::Host;
-use crate::orderings::Orderings;
+use crate::orderings::{self, Orderings};
 use crate::outcome::BugKind;
 use crate::symbols;
 use anyhow::{Result, anyhow, bail};
@@ -31,8 +31,8 @@ pub struct Artifact {
     data: Vec<(u32, u32)>,
     /// See [`Artifact::function_names`].
     names: OnceLock<Vec<String>>,
-    /// See [`Artifact::orderings`].
-    orderings: OnceLock<Orderings>,
+    /// Which of its sites are atomic, and how.
+    pub orderings: Arc<orderings::OnDemand>,
 }
 
 /// A wasmtime engine for instrumented modules, caching native code if a cache is given.
@@ -73,14 +73,15 @@ impl Artifact {
         if let Some(import) = unknown {
             bail!("WASI preview 1 has no function {}: the module cannot be linked", import.name());
         }
+        let table = Arc::new(instrumented.table);
         Ok(Artifact {
             module,
-            table: Arc::new(instrumented.table),
+            orderings: Arc::new(orderings::OnDemand::new(original.clone(), table.clone())),
+            table,
             options,
             identity: identity(&original),
             data: data_segments::ranges(&original),
             names: OnceLock::new(),
-            orderings: OnceLock::new(),
             original,
         })
     }
@@ -100,7 +101,7 @@ impl Artifact {
 
     /// Which of its sites are atomic, and how; looked up when first asked for.
     pub fn orderings(&self) -> &Orderings {
-        self.orderings.get_or_init(|| Orderings::of_module(&self.original, &self.table.sites))
+        self.orderings.get()
     }
 
     /// Where active data segments lie in guest memory: start and end of each.

@@ -4,6 +4,8 @@
 use crate::outcome::BugKind;
 use crate::plural::{amount, counted};
 use crate::runtime::ObjectId;
+use coyote_instrumenter::Location;
+use coyote_strategies::WorkerId;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -37,6 +39,11 @@ pub enum Evidence {
     Free {
         address: u32,
         block: Block,
+    },
+    /// These accesses are in a race, the second one being that of the bug's worker.
+    Race {
+        first: RacingAccess,
+        second: RacingAccess,
     },
     /// So many blocks were lost, with so many bytes together.
     Leak {
@@ -143,6 +150,22 @@ pub struct Block {
     pub freed: bool,
 }
 
+/// An access that is in a data race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RacingAccess {
+    /// As in `atomic write`.
+    pub how: Cow<'static, str>,
+    pub address: u32,
+    pub bytes: u32,
+    pub worker: WorkerId,
+    /// The worker by the name that reports show.
+    pub title: String,
+    /// The number of its step, from 1.
+    pub step: u64,
+    /// `None` for what is done on the worker's behalf.
+    pub location: Option<Location>,
+}
+
 /// An access that a block of the heap does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapAccess {
@@ -181,6 +204,19 @@ impl Evidence {
             Evidence::StepsMax(steps) => format!("the test did not end within {steps} steps"),
             Evidence::HeapAccess(access) => access.message(),
             Evidence::Free { address, block } => block.freed_wrongly(*address),
+            Evidence::Race { first, second } => {
+                let RacingAccess { how, address, bytes, .. } = second;
+                let (size, other) = (amount(*bytes), amount(first.bytes));
+                let place = if first.address == *address {
+                    String::new()
+                } else {
+                    format!(" at {:#x}", first.address)
+                };
+                format!(
+                    "{how} of {size} at {address:#x}, which nothing orders with the {} of {other}{place} by {}",
+                    first.how, first.title
+                )
+            }
             Evidence::Leak { blocks: 1, first_bytes, .. } => {
                 format!("a block of {} is not freed, and nothing points to it", amount(*first_bytes))
             }

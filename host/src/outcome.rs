@@ -62,6 +62,8 @@ pub enum BugKind {
     InvalidFree,
     /// A block was accessed beyond its end.
     HeapOverflow,
+    /// Two workers access the same memory, nothing orders the accesses, one writes and one is not atomic.
+    DataRace,
     /// A block is never freed and nothing points to it, which the user declared to be a bug.
     Leak,
     /// The bound on steps was reached and the user declared that to be a bug.
@@ -72,7 +74,7 @@ pub enum BugKind {
 }
 
 impl BugKind {
-    pub const ALL: [BugKind; 15] = [
+    pub const ALL: [BugKind; 16] = [
         BugKind::Deadlock,
         BugKind::Livelock,
         BugKind::Assertion,
@@ -85,6 +87,7 @@ impl BugKind {
         BugKind::DoubleFree,
         BugKind::InvalidFree,
         BugKind::HeapOverflow,
+        BugKind::DataRace,
         BugKind::Leak,
         BugKind::MaxSteps,
         BugKind::Limit,
@@ -104,6 +107,7 @@ impl BugKind {
             BugKind::DoubleFree => "double-free",
             BugKind::InvalidFree => "invalid-free",
             BugKind::HeapOverflow => "heap-overflow",
+            BugKind::DataRace => "data-race",
             BugKind::Leak => "leak",
             BugKind::MaxSteps => "max-steps",
             BugKind::Limit => "limit",

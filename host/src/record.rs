@@ -1,6 +1,7 @@
 //! From an executed iteration to a trace, and from a trace to a schedule that can be replayed.
 
 use crate::artifact::Artifact;
+use crate::evidence::{Evidence, RacingAccess};
 use crate::execution::Execution;
 use crate::granules::Sharing;
 use crate::identity::{Identity, Party};
@@ -84,6 +85,14 @@ fn functions(artifact: &Artifact, decisions: &[Decision]) -> BTreeMap<u32, Strin
 /// What makes the bug the same with which the execution has just ended.
 pub fn identity(execution: &Execution, bug: &Bug) -> Identity {
     let runtime = execution.runtime();
+    if let Evidence::Race { first, second } = &bug.evidence {
+        // Whichever of them came first.
+        let party = |access: &RacingAccess| Party {
+            worker: runtime.worker(access.worker).path.clone(),
+            stack: access.location.into_iter().collect(),
+        };
+        return Identity::new(bug.evidence.detail(), vec![party(first), party(second)]);
+    }
     let parties = match (bug.worker, bug.kind) {
         (Some(worker), _) => vec![worker],
         (None, BugKind::Deadlock) => runtime.stuck(),

@@ -3,6 +3,7 @@
 //!
 //! - [`deadlock`]: no worker can go on.
 //! - [`memory_errors`]: accesses and frees that the heap does not allow.
+//! - [`races`]: accesses of several workers that nothing orders.
 //! - [`leaks`]: blocks that are lost at the end.
 //!
 //! A detector reads events ([`crate::observe`]) and never the engine. One of the user's own is added with
@@ -11,6 +12,7 @@
 pub mod deadlock;
 pub mod leaks;
 pub mod memory_errors;
+pub mod races;
 
 use crate::observe::{Detector, Observers};
 use coyote_instrumenter::Options;
@@ -55,6 +57,13 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::MemoryErrors,
         needs_told_accesses: false,
         make: || Box::new(memory_errors::MemoryErrors),
+    },
+    DetectorEntry {
+        name: "races",
+        doc: "data races: accesses of the same memory that nothing orders, one of them a write and one not atomic",
+        switch: Switch::Set { default: false },
+        needs_told_accesses: true,
+        make: || Box::<races::Races>::default(),
     },
     DetectorEntry {
         name: "leaks",

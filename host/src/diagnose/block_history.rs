@@ -7,7 +7,7 @@ use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::observe::heap_probe::{HeapProbe, ProbeHit};
 use crate::replay::replay;
-use crate::results::{BlockEvent, BlockHistory};
+use crate::results::{BlockHistory, PastEvent};
 use crate::trace::Trace;
 
 /// Executes once more what the execution has just ended with; the trace is of that. `None` if no block
@@ -16,15 +16,10 @@ pub fn of(execution: &mut Execution, trace: &Trace) -> Result<Option<BlockHistor
     let Some(blame) = execution.machine().scheduler().blame else { return Ok(None) };
     let events: Vec<u32> = [Some(blame.allocated), blame.freed].into_iter().flatten().collect();
     let (probe, hits) = HeapProbe::new(events);
-    let others = execution.take_observers();
-    execution.observe(Box::new(probe));
-    let replayed = replay(execution, trace, false);
-    execution.take_observers();
-    others.into_iter().for_each(|other| execution.observe(other));
-    replayed?;
+    super::watched(execution, Box::new(probe), |execution| replay(execution, trace, false))?;
     let event = |number: u32| {
         let ProbeHit { worker, step, stack } = hits.of(number)?;
-        Some(BlockEvent { title: execution.runtime().title(worker), step, stack })
+        Some(PastEvent { title: execution.runtime().title(worker), step, stack })
     };
     Ok(Some(BlockHistory {
         address: blame.address,

@@ -2,17 +2,20 @@
 //! block of the heap that it is about, what makes it the same when it is met again.
 //!
 //! - `block_history`: where the block was allocated and freed.
+//! - `race`: where the first access of a data race was.
 //! - `notes`: what in it may not be the program's fault.
 //! - [`source_lines`]: places as lines of the source, by which bugs are compared.
 
 mod block_history;
 mod notes;
+mod race;
 pub mod source_lines;
 
 pub use source_lines::SourceLines;
 
 use crate::execution::Execution;
 use crate::machine::MachineError;
+use crate::observe::Observer;
 use crate::outcome::Bug;
 use crate::results::{FoundBug, OutputLine, PostMortem, WorkerAt};
 use crate::runtime::{Lock, ObjectId, Request, Runtime, Stream};
@@ -46,6 +49,7 @@ pub fn found_bug(
     let Discovery { trace, path, index, by } = discovery;
     let mut post_mortem = post_mortem(execution, bug);
     post_mortem.block = block_history::of(execution, &trace)?;
+    post_mortem.first_access = race::first_access(execution, bug, &trace)?;
     let places = trace.header.identity.as_ref().expect("the trace of a bug");
     let identity = {
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,6 +67,20 @@ pub fn found_bug(
         first: index,
         by,
     })
+}
+
+/// Does something while this observer looks on, and no other one.
+fn watched<R>(
+    execution: &mut Execution,
+    observer: Box<dyn Observer>,
+    function: impl FnOnce(&mut Execution) -> R,
+) -> R {
+    let others = execution.take_observers();
+    execution.observe(observer);
+    let result = function(execution);
+    execution.take_observers();
+    others.into_iter().for_each(|other| execution.observe(other));
+    result
 }
 
 /// Where every worker is at the end of the iteration that the execution has just ended.
@@ -83,6 +101,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
         culprit: bug.worker,
         workers: workers.collect(),
         block: None,
+        first_access: None,
         notes: notes::of(execution, bug),
         livelock: livelock.cloned(),
         output: lines(runtime),

@@ -3,7 +3,7 @@
 use crate::artifact::Artifact;
 use crate::identity::Identity;
 use crate::outcome::BugKind;
-use crate::results::{BlockEvent, BlockHistory, BugIdentity};
+use crate::results::{BlockHistory, BugIdentity, PastEvent};
 use crate::symbols::Symbols;
 use coyote_instrumenter::Location;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl SourceLines {
             places.parties.iter().map(|party| self.stack(&party.stack)).collect();
         stacks.sort();
         stacks.dedup();
-        let mut of = |event: Option<&BlockEvent>| event.map(|event| self.stack(&event.stack));
+        let mut of = |event: Option<&PastEvent>| event.map(|event| self.stack(&event.stack));
         BugIdentity {
             kind,
             detail: places.detail.clone(),

@@ -5,8 +5,10 @@ use super::guest_memory::GuestMemory;
 use super::owners::{OwnerTable, Touch};
 use super::scheduler::{AccessResult, Context, Scheduler, Suspended};
 use super::wasi::directories::Directories;
+use crate::artifact::Artifact;
 use crate::evidence::Evidence;
 use crate::observe::{AccessSource, Event, Interest, Observers};
+use crate::orderings::OnDemand;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::heap::Change;
 pub use crate::world::World;
@@ -15,7 +17,7 @@ use coyote_instrumenter::{Entry, Location, SiteTable};
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, WorkerId, WorkerState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use wasmtime::{Caller, Engine, Global, Memory, ResourceLimiter, WasmBacktrace};
+use wasmtime::{Caller, Global, Memory, ResourceLimiter, WasmBacktrace};
 
 /// A block of this part of all memory that there may be is large: where it fits depends on all others, and whether
 /// there is a place for it at all.
@@ -42,6 +44,7 @@ pub struct Host {
     pub owners: OwnerTable,
     pub saved_workers: Vec<SavedWorker>,
     pub table: Arc<SiteTable>,
+    pub orderings: Arc<OnDemand>,
     pub world: Arc<World>,
     /// Directories of the host that the guest works in.
     pub directories: Directories,
@@ -85,18 +88,19 @@ impl std::error::Error for Stopped {}
 
 impl Host {
     pub fn new(
-        engine: &Engine,
+        artifact: &Artifact,
         scheduler: Scheduler,
-        table: Arc<SiteTable>,
         world: Arc<World>,
         memory_bytes_max: usize,
     ) -> Host {
+        let (engine, table) = (artifact.engine(), artifact.table.clone());
         let hot = table
             .sites
             .iter()
             .map(|s| HotSite { kind: s.kind(), size: s.size.into(), offset: s.memory_offset })
             .collect();
         Host {
+            orderings: artifact.orderings.clone(),
             scheduler,
             dirty_memory: DirtyMemory::new(Arc::from([])),
             owners: OwnerTable::default(),
@@ -140,8 +144,9 @@ impl Host {
         memory: &'a [u8],
         running: Option<WorkerId>,
     ) -> (&'a mut Scheduler, Context<'a>) {
-        let Host { scheduler, observers, table, saved_workers, .. } = self;
-        (scheduler, Context { memory, observers, suspended: Suspended { table, saved_workers, running } })
+        let Host { scheduler, observers, table, orderings, saved_workers, .. } = self;
+        let suspended = Suspended { table, saved_workers, running };
+        (scheduler, Context { memory, observers, orderings, suspended })
     }
 
     /// Changes who looks on, and has what they want produced.

@@ -90,8 +90,7 @@ impl Machine {
         observers: Observers,
     ) -> Result<Machine, MachineError> {
         let files = world.files.clone();
-        let engine = artifact.engine();
-        let mut host = Host::new(engine, scheduler, artifact.table.clone(), world, memory_bytes_max);
+        let mut host = Host::new(&artifact, scheduler, world, memory_bytes_max);
         host.scheduler.runtime.files = files;
         host.main_stack = stack::main_stack(&artifact);
         host.scheduler.bounds.null_bytes = stack::null_page(&artifact);

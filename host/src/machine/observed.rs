@@ -6,7 +6,7 @@
 use super::host::{Host, Stopped, original_stack, split};
 use super::scheduler::{AccessResult, Asked};
 use super::stack;
-use crate::observe::{Attempt, Finding, GuestState, Observers, Stacks};
+use crate::observe::{Attempt, Finding, GuestState, Observers, Program, Stacks};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Access, Operation, WorkerId};
 use wasmtime::{AsContext, AsContextMut, Caller, StoreContext, WasmBacktrace};
@@ -39,7 +39,8 @@ pub fn observe<R>(
     let memory = host.memory.map_or(&[][..], |memory| memory.data(&context));
     let stacks = Running(store.as_context());
     let (runtime, bounds) = (&host.scheduler.runtime, host.scheduler.bounds);
-    let result = function(&mut observers, &GuestState::new(runtime, memory, bounds, &host.table, &stacks));
+    let program = Program { sites: &host.table, orderings: &host.orderings };
+    let result = function(&mut observers, &GuestState::new(runtime, memory, bounds, program, &stacks));
     store.data_mut().observers = observers;
     result
 }

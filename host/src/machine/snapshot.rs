@@ -146,9 +146,8 @@ impl Machine {
     /// restore cannot undo what the guest did.
     pub(super) fn rebuild(&mut self) -> Result<(), MachineError> {
         let placeholder = Host::new(
-            self.artifact.engine(),
+            &self.artifact,
             Scheduler::new(self.scheduler().limits),
-            self.artifact.table.clone(),
             self.store.data().world.clone(),
             0,
         );

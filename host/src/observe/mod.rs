@@ -6,13 +6,14 @@
 //! - `detector`: the trait [`Detector`], and what it finds.
 //! - `state`: what both may read; `filter`: what they need not be asked.
 //! - `observers`: all of them together, as the machine has them.
-//! - [`heap_probe`]: where events of the heap happen.
+//! - [`heap_probe`]: where events of the heap happen; [`step_probe`]: where a worker was at a step.
 
 mod detector;
 mod filter;
 pub mod heap_probe;
 mod observers;
 mod state;
+pub mod step_probe;
 
 pub use crate::runtime::stream::{
     AccessSource, Event, FaultKind, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
@@ -22,6 +23,7 @@ pub(crate) use filter::is_plain;
 pub use filter::{plainly_allowed, uses_object};
 pub(crate) use observers::Observers;
 pub use observers::Saved;
+pub(crate) use state::Program;
 pub use state::{GuestState, MemoryBounds, Stacks};
 
 /// Sees what is executed, in the order in which it happens. It can change nothing.

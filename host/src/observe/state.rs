@@ -1,5 +1,6 @@
 //! What observers may read.
 
+use crate::orderings::{OnDemand, Orderings};
 use crate::runtime::Runtime;
 use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::WorkerId;
@@ -12,8 +13,7 @@ pub struct GuestState<'a> {
     /// Guest memory, as much as the guest sees.
     pub memory: &'a [u8],
     pub bounds: MemoryBounds,
-    /// Places of operations, by their numbers.
-    pub sites: &'a SiteTable,
+    program: Program<'a>,
     stacks: &'a dyn Stacks,
 }
 
@@ -24,6 +24,14 @@ pub struct MemoryBounds {
     pub null_bytes: u64,
     /// Size of memory as the guest sees it.
     pub memory_bytes: u64,
+}
+
+/// What is known of the guest's code.
+#[derive(Clone, Copy)]
+pub(crate) struct Program<'a> {
+    /// Places of operations, by their numbers.
+    pub sites: &'a SiteTable,
+    pub orderings: &'a OnDemand,
 }
 
 /// Where workers are.
@@ -38,11 +46,11 @@ impl<'a> GuestState<'a> {
         runtime: &'a Runtime,
         memory: &'a [u8],
         bounds: MemoryBounds,
-        sites: &'a SiteTable,
+        program: Program<'a>,
         stacks: &'a dyn Stacks,
     ) -> GuestState<'a> {
         let seen = memory.len().min(bounds.memory_bytes as usize);
-        GuestState { runtime, memory: &memory[..seen], bounds, sites, stacks }
+        GuestState { runtime, memory: &memory[..seen], bounds, program, stacks }
     }
 
     /// Where a worker is, innermost first. It costs microseconds. `None` if it cannot be known at this event: of the
@@ -51,9 +59,14 @@ impl<'a> GuestState<'a> {
         self.stacks.stack(worker)
     }
 
+    /// Which operations are atomic, by their sites, and how. The first question costs milliseconds.
+    pub fn orderings(&self) -> &'a Orderings {
+        self.program.orderings.get()
+    }
+
     /// Where the operation of a site stands in the guest's code. `None` for a step that has no place.
     pub fn location(&self, site: u32) -> Option<Location> {
-        self.sites.sites.get(site as usize).map(|site| site.location)
+        self.program.sites.sites.get(site as usize).map(|site| site.location)
     }
 
     /// A number of up to 8 bytes in memory, little-endian.

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | any, on a line of a `match` arm over orderings in Rust's `atomic.rs` | atomic, with the arm's ordering |
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
+//! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
 //! | plain, of a module with shared memory | plain: the linker demands atomic instructions of all objects |
 //! | plain, of a module that no compiler made | plain |
 //! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library |
@@ -38,14 +39,16 @@
 
 mod build;
 mod rust;
+mod volatile;
 
 use crate::symbols::Lines;
 use build::Build;
 use coyote_abi::OpKind;
 pub use coyote_abi::Ordering;
-use coyote_instrumenter::Site;
+use coyote_instrumenter::{Site, SiteTable};
 use coyote_orderings::Operation;
 use rust::Sources;
+use std::sync::{Arc, OnceLock};
 
 /// What an operation is to the memory model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,12 +106,24 @@ pub struct Orderings {
 impl Orderings {
     /// Looks all sites of an original module up. Reads the debug information of every unit that has a site, and the source of an installed
     /// toolchain if one made a unit and is no known release.
-    pub fn of_module(original_wasm: &[u8], sites: &[Site]) -> Orderings {
+    pub fn of_module(original_wasm: &[u8], table: &SiteTable) -> Orderings {
         let build = Build::of(original_wasm);
         let module = Module { wasm: original_wasm, build, lines: Lines::read(original_wasm) };
         let mut sources = Sources::default();
         Orderings {
-            sites: sites.iter().map(|site| atomicity(site, &module, &mut sources)).collect(),
+            sites: table
+                .sites
+                .iter()
+                .map(|site| {
+                    let function = table.functions.get(site.location.function as usize);
+                    match atomicity(site, &module, &mut sources) {
+                        Atomicity::Plain if function.is_some_and(|f| volatile::is_one(&f.name)) => {
+                            Atomicity::Unknown
+                        }
+                        atomicity => atomicity,
+                    }
+                })
+                .collect(),
             fences_are_lost: build.lowers_all(),
         }
     }
@@ -149,6 +164,24 @@ impl Orderings {
             }
         }
         counts
+    }
+}
+
+/// The orderings of a module, looked up when somebody asks.
+#[derive(Debug)]
+pub struct OnDemand {
+    original: Arc<[u8]>,
+    table: Arc<SiteTable>,
+    orderings: OnceLock<Orderings>,
+}
+
+impl OnDemand {
+    pub fn new(original: Arc<[u8]>, table: Arc<SiteTable>) -> OnDemand {
+        OnDemand { original, table, orderings: OnceLock::new() }
+    }
+
+    pub fn get(&self) -> &Orderings {
+        self.orderings.get_or_init(|| Orderings::of_module(&self.original, &self.table))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::frames;
 use super::model::{
-    BlockCall, BlockReport, BugReport, LivelockReport, OutputReport, SpinReport, TestReport, Timeline,
+    BlockReport, BugReport, LivelockReport, OutputReport, PastEventReport, SpinReport, TestReport, Timeline,
     WorkerReport,
 };
 use super::note;
 use crate::livelock::{Livelock, Spin};
-use crate::results::{BlockEvent, FoundBug, TestResult};
+use crate::results::{FoundBug, PastEvent, TestResult};
 use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
 use std::path::Path;
@@ -73,6 +73,7 @@ impl Builder<'_> {
                 allocated: block.allocated.as_ref().map(|event| self.call(event)),
                 freed: block.freed.as_ref().map(|event| self.call(event)),
             }),
+            first_access: post_mortem.first_access.as_ref().map(|event| self.call(event)),
             notes: post_mortem.notes.clone(),
             livelock: post_mortem.livelock.as_ref().map(livelock),
             output: output.collect(),
@@ -96,9 +97,9 @@ impl Builder<'_> {
         })
     }
 
-    fn call(&self, event: &BlockEvent) -> BlockCall {
-        let BlockEvent { title, step, stack } = event;
-        BlockCall { worker: title.clone(), step: *step, stack: frames::of(stack, self.symbols) }
+    fn call(&self, event: &PastEvent) -> PastEventReport {
+        let PastEvent { title, step, stack } = event;
+        PastEventReport { worker: title.clone(), step: *step, stack: frames::of(stack, self.symbols) }
     }
 
     fn timeline(&self, decisions: &[Decision]) -> Timeline {

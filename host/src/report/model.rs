@@ -132,6 +132,9 @@ pub struct BugReport {
     /// Only for memory errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockReport>,
+    /// Only for data races: the access that came first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_access: Option<PastEventReport>,
     /// What in it may not be the program's fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -165,14 +168,14 @@ pub struct BlockReport {
     pub bytes: u32,
     /// Absent if it was there when the test began.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub allocated: Option<BlockCall>,
+    pub allocated: Option<PastEventReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub freed: Option<BlockCall>,
+    pub freed: Option<PastEventReport>,
 }
 
-/// A call of the allocator.
+/// Something that a worker did before.
 #[derive(Clone, Debug, Serialize)]
-pub struct BlockCall {
+pub struct PastEventReport {
     pub worker: String,
     pub step: u64,
     pub stack: Vec<SourceFrame>,

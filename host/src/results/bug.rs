@@ -89,6 +89,8 @@ pub struct PostMortem {
     pub workers: Vec<WorkerAt>,
     /// What happened to the block that it is about, if it is about one.
     pub block: Option<BlockHistory>,
+    /// The access of a data race that came first.
+    pub first_access: Option<PastEvent>,
     /// What in it may not be the program's fault.
     pub notes: Vec<String>,
     /// What never ends, if it is a livelock.
@@ -124,14 +126,14 @@ pub struct BlockHistory {
     /// As many as the guest asked for.
     pub bytes: u32,
     /// `None` if the block was there when the test began.
-    pub allocated: Option<BlockEvent>,
+    pub allocated: Option<PastEvent>,
     /// `None` if the block is in use.
-    pub freed: Option<BlockEvent>,
+    pub freed: Option<PastEvent>,
 }
 
-/// A call of the allocator.
+/// Something that a worker did before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BlockEvent {
+pub struct PastEvent {
     /// The worker, as reports name it.
     pub title: String,
     pub step: u64,

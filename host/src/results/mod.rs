@@ -14,7 +14,7 @@ pub mod indices;
 #[cfg(test)]
 mod tests;
 
-pub use bug::{BlockEvent, BlockHistory, BugIdentity, FoundBug, OutputLine, PostMortem, WorkerAt};
+pub use bug::{BlockHistory, BugIdentity, FoundBug, OutputLine, PastEvent, PostMortem, WorkerAt};
 pub use indices::Indices;
 
 use crate::granules::Granules;

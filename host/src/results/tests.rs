@@ -43,6 +43,7 @@ impl Numbers {
                 culprit: None,
                 workers: Vec::new(),
                 block: None,
+                first_access: None,
                 notes: self.names(),
                 livelock: None,
                 output: Vec::new(),

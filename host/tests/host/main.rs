@@ -71,6 +71,7 @@ mod owners;
 mod preview1;
 mod process;
 mod published;
+mod races;
 mod readme;
 mod relation;
 mod reports;

@@ -151,7 +151,7 @@ impl Module {
 
     fn of(wasm: Vec<u8>) -> Module {
         let table = instrument(&wasm, &Options::default()).unwrap().table;
-        Module { orderings: Orderings::of_module(&wasm, &table.sites), table, wasm }
+        Module { orderings: Orderings::of_module(&wasm, &table), table, wasm }
     }
 
     /// The same, compiled by a release that is not known.

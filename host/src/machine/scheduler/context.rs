@@ -3,7 +3,8 @@
 use super::super::host::SavedWorker;
 use super::super::stack;
 use super::Scheduler;
-use crate::observe::{Event, GuestState, Interest, MemoryBounds, Observers, Stacks, Step};
+use crate::observe::{Event, GuestState, Interest, MemoryBounds, Observers, Program, Stacks, Step};
+use crate::orderings::OnDemand;
 use crate::runtime::Runtime;
 use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::{Operation, Pick, WorkerId};
@@ -13,6 +14,7 @@ pub struct Context<'a> {
     /// All of it; the guest may see less.
     pub memory: &'a [u8],
     pub observers: &'a mut Observers,
+    pub orderings: &'a OnDemand,
     pub suspended: Suspended<'a>,
 }
 
@@ -38,8 +40,9 @@ impl Context<'_> {
         runtime: &'b Runtime,
         bounds: MemoryBounds,
     ) -> (&'b mut Observers, GuestState<'b>) {
-        let Context { memory, observers, suspended } = self;
-        (observers, GuestState::new(runtime, memory, bounds, suspended.table, suspended))
+        let Context { memory, observers, orderings, suspended } = self;
+        let program = Program { sites: suspended.table, orderings };
+        (observers, GuestState::new(runtime, memory, bounds, program, suspended))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::plural::amount;
 use crate::report::frames;
-use crate::report::model::{BlockCall, BugReport};
+use crate::report::model::{BugReport, PastEventReport};
 use crate::runtime::Stream;
 use crate::trace::Decision;
 use std::fmt::Write;
@@ -27,6 +27,9 @@ pub fn details(bug: &BugReport) -> String {
     for worker in &bug.workers {
         let _ = writeln!(text, "  {} {}", worker.title, worker.doing);
         stack(&mut text, &worker.stack);
+    }
+    if let Some(first) = &bug.first_access {
+        call(&mut text, "the first access was made", first);
     }
     block(&mut text, bug);
     switches(&mut text, bug);
@@ -62,7 +65,7 @@ fn block(text: &mut String, bug: &BugReport) {
     }
 }
 
-fn call(text: &mut String, what: &str, call: &BlockCall) {
+fn call(text: &mut String, what: &str, call: &PastEventReport) {
     let _ = writeln!(text, "  {what} by {} in step {}", call.worker, call.step);
     stack(text, &call.stack);
 }

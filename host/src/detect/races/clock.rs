@@ -1,0 +1,31 @@
+//! Vector clocks: how much of each worker happened before something.
+
+use coyote_strategies::WorkerId;
+
+/// For each worker how many of its epochs are known; a worker that is not in it has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clock(Vec<u32>);
+
+impl Clock {
+    pub fn of(&self, worker: WorkerId) -> u32 {
+        self.0.get(worker.index()).copied().unwrap_or(0)
+    }
+
+    /// Knows what both know.
+    pub fn join(&mut self, other: &Clock) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            *own = (*own).max(*other);
+        }
+    }
+
+    /// The worker begins its next epoch.
+    pub fn advance(&mut self, worker: WorkerId) {
+        if self.0.len() <= worker.index() {
+            self.0.resize(worker.index() + 1, 0);
+        }
+        self.0[worker.index()] += 1;
+    }
+}

@@ -1,0 +1,177 @@
+//! Happens-before: the clocks of workers, of objects and of atomic memory.
+//!
+//! **Atomics.** After C++20 (RC11 without its coherence): what a release store or a store behind a release fence knew is
+//! passed on to who reads it by an acquire, or reads it and makes an acquire fence. Read-modify-writes go on with what
+//! the store before them passed on (the release sequence); every other store begins anew. Sequentially consistent
+//! accesses are acquires and releases: the order of all of them makes no edge.
+
+use super::clock::Clock;
+use crate::observe::{HbObject, SyncEvent, SyncKind};
+use coyote_abi::Ordering;
+use coyote_strategies::{Class, WorkerId};
+use std::collections::BTreeMap;
+
+/// What a worker knows.
+#[derive(Clone, Debug, Default)]
+struct Knowledge {
+    /// What happened before its next access.
+    now: Clock,
+    /// What an acquire fence would add: what relaxed reads have read.
+    read: Clock,
+    /// What it knew at its last release fence, which its relaxed stores pass on.
+    fenced: Clock,
+}
+
+/// What was released at an object.
+#[derive(Clone, Debug, Default)]
+struct Released {
+    /// By all.
+    all: Clock,
+    /// Without readers.
+    exclusive: Clock,
+}
+
+/// An atomic access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Atomic {
+    pub address: u64,
+    pub bytes: u32,
+    pub reads: bool,
+    pub writes: bool,
+    pub ordering: Ordering,
+}
+
+/// What was passed on by the last store to an address, and how many bytes that had.
+#[derive(Clone, Debug, Default)]
+struct Location {
+    bytes: u32,
+    clock: Clock,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    workers: Vec<Knowledge>,
+    objects: BTreeMap<HbObject, Released>,
+    locations: BTreeMap<u64, Location>,
+}
+
+/// Atomic accesses have so many bytes at most.
+const ATOMIC_BYTES: u64 = 16;
+
+impl Order {
+    pub fn clear(&mut self) {
+        self.workers.clear();
+        self.objects.clear();
+        self.locations.clear();
+    }
+
+    fn worker(&mut self, worker: WorkerId) -> &mut Knowledge {
+        while self.workers.len() <= worker.index() {
+            let mut first = Knowledge::default();
+            // Epochs count from 1: nobody knows of a worker's first one at first.
+            first.now.advance(WorkerId(self.workers.len() as u32));
+            self.workers.push(first);
+        }
+        &mut self.workers[worker.index()]
+    }
+
+    /// What happened before the worker's next access. Of itself, the present epoch.
+    pub fn now(&mut self, worker: WorkerId) -> &Clock {
+        &self.worker(worker).now
+    }
+
+    /// A worker acquires or releases an object.
+    pub fn synchronise(&mut self, event: &SyncEvent) {
+        let SyncEvent { worker, object, kind } = *event;
+        if orders_nothing(object) {
+            return;
+        }
+        self.worker(worker);
+        let own = &mut self.workers[worker.index()].now;
+        let released = self.objects.entry(object).or_default();
+        if kind.acquires() {
+            own.join(if kind == SyncKind::AcquireShared { &released.exclusive } else { &released.all });
+        }
+        if kind.releases() {
+            released.all.join(own);
+            if kind != SyncKind::ReleaseShared {
+                released.exclusive.join(own);
+            }
+            own.advance(worker);
+        }
+    }
+
+    /// What a worker learns by an atomic access. Comes before what it passes on.
+    pub fn read(&mut self, worker: WorkerId, atomic: &Atomic) {
+        if !atomic.reads {
+            return;
+        }
+        let before = self.passed_on(atomic);
+        let own = self.worker(worker);
+        own.read.join(&before);
+        if atomic.ordering.acquires() {
+            own.now.join(&before);
+        }
+    }
+
+    /// What a worker passes on by an atomic access.
+    pub fn write(&mut self, worker: WorkerId, atomic: &Atomic) {
+        let Atomic { address, bytes, reads, writes, ordering } = *atomic;
+        if !writes {
+            return;
+        }
+        let before = if reads { self.passed_on(atomic) } else { Clock::default() };
+        let own = self.worker(worker);
+        let mut clock = if ordering.releases() { own.now.clone() } else { own.fenced.clone() };
+        clock.join(&before);
+        if ordering.releases() {
+            own.now.advance(worker);
+        }
+        self.forget(address, bytes.into());
+        self.locations.insert(address, Location { bytes, clock });
+    }
+
+    /// What the last stores to these bytes passed on.
+    fn passed_on(&self, atomic: &Atomic) -> Clock {
+        let mut clock = Clock::default();
+        for (_, location) in self.overlapping(atomic.address, atomic.bytes.into()) {
+            clock.join(&location.clock);
+        }
+        clock
+    }
+
+    fn overlapping(&self, address: u64, bytes: u64) -> impl Iterator<Item = (u64, &Location)> {
+        let near = self.locations.range(address.saturating_sub(ATOMIC_BYTES)..address + bytes);
+        let overlaps = move |(at, location): &(u64, &Location)| at + u64::from(location.bytes) > address;
+        near.map(|(at, location)| (*at, location)).filter(overlaps)
+    }
+
+    /// A worker makes a fence.
+    pub fn fence(&mut self, worker: WorkerId, ordering: Ordering) {
+        let own = self.worker(worker);
+        if ordering.acquires() {
+            let Knowledge { now, read, .. } = own;
+            now.join(read);
+        }
+        if ordering.releases() {
+            own.fenced = own.now.clone();
+            own.now.advance(worker);
+        }
+    }
+
+    /// These bytes are overwritten, or have become other memory.
+    pub fn forget(&mut self, address: u64, bytes: u64) {
+        let hidden: Vec<u64> = self.overlapping(address, bytes).map(|(at, _)| at).collect();
+        for at in hidden {
+            self.locations.remove(&at);
+        }
+    }
+}
+
+/// Notifications of condvars order nothing by POSIX and C++, the mutex does; what futexes order, the accesses of
+/// their words do.
+fn orders_nothing(object: HbObject) -> bool {
+    let queue = |class| matches!(class, Class::Condvar | Class::Futex);
+    matches!(object, HbObject::Wake { queue: Some(object), .. } if queue(object.class))
+}

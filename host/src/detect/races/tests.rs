@@ -1,0 +1,232 @@
+//! Random executions, in which races are those that the definition says: by the graph of what happens before what.
+
+use super::order::{Atomic, Order};
+use super::shadow::{How, Shadow, What};
+use crate::observe::{HbObject, SyncEvent, SyncKind};
+use crate::runtime::ObjectId;
+use coyote_abi::Ordering;
+use coyote_strategies::{Class, WorkerId};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const ORDERINGS: [Ordering; 5] =
+    [Ordering::Relaxed, Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
+
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Access {
+        address: u32,
+        bytes: u32,
+        reads: bool,
+        writes: bool,
+        ordering: Option<Ordering>,
+        in_section: bool,
+    },
+    Fence(Ordering),
+    Lock(SyncKind),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    worker: usize,
+    act: Act,
+}
+
+fn draw(rng: &mut StdRng) -> Done {
+    let worker = rng.random_range(0..3);
+    let ordering = ORDERINGS[rng.random_range(0..5)];
+    let act = match rng.random_range(0..10) {
+        0..4 => {
+            let bytes = [1, 2, 4, 8][rng.random_range(0..4)];
+            let address = rng.random_range(0..24 / bytes) * bytes;
+            let writes = rng.random_bool(0.4);
+            let in_section = rng.random_bool(0.2);
+            Act::Access { address, bytes, reads: !writes, writes, ordering: None, in_section }
+        }
+        4..8 => {
+            let (reads, writes) = [(true, false), (false, true), (true, true)][rng.random_range(0..3)];
+            let address = 4 * rng.random_range(0..6);
+            Act::Access { address, bytes: 4, reads, writes, ordering: Some(ordering), in_section: false }
+        }
+        8 => Act::Fence(ordering),
+        _ => {
+            let kinds =
+                [SyncKind::Acquire, SyncKind::Release, SyncKind::AcquireShared, SyncKind::ReleaseShared];
+            Act::Lock(kinds[rng.random_range(0..4)])
+        }
+    };
+    Done { worker, act }
+}
+
+/// What the detector says of the last of these: the index of an access that it is in a race with.
+#[derive(Default)]
+struct Detector {
+    order: Order,
+    shadow: Shadow,
+}
+
+impl Detector {
+    fn add(&mut self, index: usize, done: Done) -> Option<usize> {
+        let worker = WorkerId(done.worker as u32);
+        match done.act {
+            Act::Access { address, bytes, reads, writes, ordering, in_section } => {
+                let atomic = ordering.map(|ordering| Atomic {
+                    address: address.into(),
+                    bytes,
+                    reads,
+                    writes,
+                    ordering,
+                });
+                let how = How { writes, atomic: atomic.is_some(), in_section };
+                let what = What { address, bytes, site: 0, step: index as u32 };
+                let race = super::look(&mut self.order, &mut self.shadow, worker, how, what, atomic);
+                race.map(|first| first.what.step as usize)
+            }
+            Act::Fence(ordering) => {
+                self.order.fence(worker, ordering);
+                None
+            }
+            Act::Lock(kind) => {
+                let object = HbObject::Object(ObjectId { class: Class::Rwlock, address: 8 });
+                self.order.synchronise(&SyncEvent { worker, object, kind });
+                None
+            }
+        }
+    }
+}
+
+/// The same by the definitions: which events each event comes after.
+#[derive(Default)]
+struct Naive {
+    events: Vec<Done>,
+    after: Vec<Vec<bool>>,
+}
+
+impl Naive {
+    fn add(&mut self, done: Done) -> Vec<usize> {
+        let index = self.events.len();
+        self.events.push(done);
+        let mut before = vec![false; index];
+        let mut edges = Vec::new();
+        edges.extend((0..index).filter(|i| self.events[*i].worker == done.worker));
+        match done.act {
+            Act::Lock(kind) if kind.acquires() => {
+                edges.extend((0..index).filter(|i| match self.events[*i].act {
+                    Act::Lock(SyncKind::Release) => true,
+                    Act::Lock(SyncKind::ReleaseShared) => kind == SyncKind::Acquire,
+                    _ => false,
+                }))
+            }
+            Act::Access { reads: true, ordering: Some(ordering), address, .. } if ordering.acquires() => {
+                edges.extend(self.synchronises(index, address));
+            }
+            Act::Fence(ordering) if ordering.acquires() => {
+                for i in 0..index {
+                    if let Done { worker, act: Act::Access { reads: true, ordering: Some(_), address, .. } } =
+                        self.events[i]
+                        && worker == done.worker
+                    {
+                        edges.extend(self.synchronises(i, address));
+                    }
+                }
+            }
+            _ => {}
+        }
+        for edge in edges {
+            before[edge] = true;
+            for i in 0..edge {
+                before[i] |= self.after[edge][i];
+            }
+        }
+        self.after.push(before);
+        (0..index).filter(|i| self.race(*i, index)).collect()
+    }
+
+    /// Releases and release fences that an atomic read of this word synchronises with.
+    fn synchronises(&self, read: usize, word: u32) -> Vec<usize> {
+        let mut found = Vec::new();
+        for i in (0..read).rev() {
+            let Act::Access { address, bytes, reads, writes: true, ordering, .. } = self.events[i].act else {
+                continue;
+            };
+            if address + bytes <= word || word + 4 <= address {
+                continue;
+            }
+            let Some(ordering) = ordering else { return found };
+            if ordering.releases() {
+                found.push(i);
+            } else {
+                let fence = |e: &Done| matches!(e.act, Act::Fence(ordering) if ordering.releases());
+                let own =
+                    |j: &usize| self.events[*j].worker == self.events[i].worker && fence(&self.events[*j]);
+                found.extend((0..i).rev().find(own));
+            }
+            if !reads {
+                return found;
+            }
+        }
+        found
+    }
+
+    fn race(&self, first: usize, second: usize) -> bool {
+        let (a, b) = (self.events[first], self.events[second]);
+        let Act::Access { address, bytes, writes, ordering, in_section, .. } = a.act else { return false };
+        let Act::Access {
+            address: other,
+            bytes: others,
+            writes: also,
+            ordering: its,
+            in_section: inside,
+            ..
+        } = b.act
+        else {
+            return false;
+        };
+        a.worker != b.worker
+            && address < other + others
+            && other < address + bytes
+            && (writes || also)
+            && (ordering.is_none() || its.is_none())
+            && !(in_section && inside)
+            && !self.after[second][first]
+    }
+}
+
+/// Event by event, until the first race, the detector says what the definitions say.
+#[test]
+fn agrees_with_the_definitions() {
+    let (mut races, mut long) = (0, 0);
+    for seed in 0..20_000 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let (mut detector, mut naive) = (Detector::default(), Naive::default());
+        // Those with fewer plain accesses of what others access go on for longer before they have a race.
+        let plain = rng.random_bool(0.7);
+        for index in 0..60 {
+            let mut done = draw(&mut rng);
+            if let Act::Access { ordering: None, bytes, in_section, .. } = done.act
+                && !plain
+                && rng.random_bool(0.95)
+            {
+                let address = 64 * (1 + done.worker as u32);
+                done.act =
+                    Act::Access { address, bytes, reads: true, writes: true, ordering: None, in_section };
+            }
+            let found = detector.add(index, done);
+            let wanted = naive.add(done);
+            match found {
+                Some(first) => assert!(
+                    wanted.contains(&first),
+                    "seed {seed}: {first}, not in {wanted:?}: {:?}",
+                    naive.events
+                ),
+                None => assert!(wanted.is_empty(), "seed {seed}: missed {wanted:?}: {:?}", naive.events),
+            }
+            if !wanted.is_empty() {
+                races += 1;
+                break;
+            }
+            long += usize::from(index == 59);
+        }
+    }
+    assert!(races > 10_000 && long > 100, "{races} races, {long} executions without one");
+}

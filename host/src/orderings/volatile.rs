@@ -1,0 +1,44 @@
+//! Functions of C libraries whose plain accesses may be atomic ones.
+//!
+//! musl, and wasi-libc after it, read and write the words of locks and threads through pointers to `volatile`, which
+//! leaves plain instructions. What such a function accesses is then not known to be plain, though some of it is.
+
+/// Beginnings of names. As in wasi-libc of wasi-sdk 20 to 33, and of rust-std's `self-contained` objects.
+const FUNCTIONS: &[&str] = &[
+    "pthread_",
+    "__pthread_",
+    "__private_cond_signal",
+    "__timedwait",
+    "__wait",
+    "__wake",
+    "__lock",
+    "__unlock",
+    "__tl_",
+    "__tls_get_",
+    "__acquire_ptc",
+    "__release_ptc",
+    "__inhibit_ptc",
+    "__do_orphaned_stdio_locks",
+    "__lockfile",
+    "__unlockfile",
+    "__wasilibc_futex",
+    "__wasi_thread",
+    "wasi_thread_start",
+    "__init_tp",
+    "__copy_tls",
+    "__vm_",
+    "sem_",
+    "mtx_",
+    "cnd_",
+    "thrd_",
+    "tss_",
+    "call_once",
+    "malloc_usable_size",
+    "dlmalloc",
+    "dlfree",
+];
+
+/// Whether a function of this name is one of them.
+pub fn is_one(name: &str) -> bool {
+    FUNCTIONS.iter().any(|beginning| name.starts_with(beginning))
+}
