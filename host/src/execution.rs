@@ -137,6 +137,7 @@ impl Execution {
         test: &Test,
         settings: &Settings,
     ) -> Result<Execution, MachineError> {
+        settings.detectors.check(artifact).map_err(MachineError::Detectors)?;
         let scheduler = Scheduler::new(settings.limits);
         let world = test.world(&settings.world);
         let observers = Detectors::none().observers();

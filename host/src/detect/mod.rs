@@ -14,6 +14,7 @@ pub mod leaks;
 pub mod memory_errors;
 pub mod races;
 
+use crate::artifact::Artifact;
 use crate::observe::{Detector, Observers};
 use coyote_instrumenter::Options;
 use std::collections::BTreeSet;
@@ -127,6 +128,27 @@ impl Detectors {
     /// What else the module has to be instrumented with for those that are on.
     pub fn prepare(&self, options: &mut Options) {
         options.footprints |= DETECTORS.iter().any(|entry| entry.needs_told_accesses && self.has(entry.name));
+    }
+
+    /// Why those that are on could see nothing in this module.
+    ///
+    /// # Errors
+    /// What to do.
+    pub fn check(&self, artifact: &Artifact) -> Result<(), String> {
+        if !self.has("races") {
+            return Ok(());
+        }
+        if !artifact.options.memory_errors {
+            return Err(
+                "the detector races needs what is known of blocks: leave --no-memory-errors out".into()
+            );
+        }
+        if !artifact.orderings().knows_plain() {
+            return Err("the detector races finds nothing in this module: of no access is known that it is plain. Build it \
+                        with line tables (Rust: debug = \"line-tables-only\", C: -g) or with atomic instructions"
+                .into());
+        }
+        Ok(())
     }
 
     /// What proofs take for granted because of them.

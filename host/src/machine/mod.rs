@@ -75,6 +75,8 @@ pub enum MachineError {
     Initialise(String),
     #[error("the module's memory begins with {has} MiB, a guest may have {max} MiB: raise --max-memory")]
     Memory { has: usize, max: usize },
+    #[error("{0}")]
+    Detectors(String),
     #[error("this is a bug in coyote-wasm: {0}")]
     Internal(String),
 }

@@ -115,3 +115,14 @@ fn correct_examples_have_none() {
         assert_eq!(ended.code, Some(0), "{module}: {}{}", ended.stdout, ended.stderr);
     }
 }
+
+/// What cannot be looked for is an error, not a test that passes.
+#[test]
+fn nothing_to_see_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = format!("{}/../examples/wasm/racy_counter.wasm", env!("CARGO_MANIFEST_DIR"));
+    let arguments = ["test", &file, "--detect", "races", "--no-memory-errors"];
+    let ended = process::run(directory.path(), &arguments);
+    assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("leave --no-memory-errors out"), "{}", ended.stderr);
+}

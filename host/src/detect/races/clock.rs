@@ -3,7 +3,7 @@
 use coyote_strategies::WorkerId;
 
 /// For each worker how many of its epochs are known; a worker that is not in it has none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Clock(Vec<u32>);
 
 impl Clock {

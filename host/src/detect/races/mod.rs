@@ -19,7 +19,7 @@
 //!   says.
 //! - Where the allocator is not known, memory may have changed hands unseen, and nothing is said.
 //!
-//! Cost: `benches/README.md` has it; all accesses become events.
+//! Cost: docs/races.md; all accesses become events.
 
 mod clock;
 mod order;
@@ -36,6 +36,8 @@ use crate::outcome::{Bug, BugKind};
 use coyote_strategies::{OpKind, Operation, Pick, WorkerId};
 use order::{Atomic, Order};
 use shadow::{How, Kept, Shadow, What};
+use std::hash::Hash;
+use xxhash_rust::xxh3::Xxh3;
 
 /// Of an access of more, the rest is not looked at.
 const BYTES_MAX: u32 = 1 << 20;
@@ -47,6 +49,9 @@ pub struct Races {
     shadow: Shadow,
     exchange: Option<Exchange>,
 }
+
+/// What a proof that there is no race takes for granted.
+const ASSUMPTIONS: &[&str] = &["races only of accesses that are known to be plain"];
 
 impl Detector for Races {
     fn interest(&self) -> Interest {
@@ -96,6 +101,18 @@ impl Detector for Races {
             Some(saved) => self.clone_from(saved),
             None => *self = Races::default(),
         }
+    }
+
+    /// Two orders that lead to the same state may have different races ahead of them.
+    fn digest(&self) -> Option<u128> {
+        let Races { order, shadow, exchange: _ } = self;
+        let mut hasher = Xxh3::new();
+        (order, shadow).hash(&mut hasher);
+        Some(hasher.digest128())
+    }
+
+    fn assumptions(&self) -> &'static [&'static str] {
+        ASSUMPTIONS
     }
 }
 

@@ -12,7 +12,7 @@ use coyote_strategies::{Class, WorkerId};
 use std::collections::BTreeMap;
 
 /// What a worker knows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Knowledge {
     /// What happened before its next access.
     now: Clock,
@@ -23,7 +23,7 @@ struct Knowledge {
 }
 
 /// What was released at an object.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Released {
     /// By all.
     all: Clock,
@@ -42,14 +42,14 @@ pub struct Atomic {
 }
 
 /// What was passed on by the last store to an address, and how many bytes that had.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Location {
     bytes: u32,
     clock: Clock,
 }
 
 /// See the module's documentation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Order {
     workers: Vec<Knowledge>,
     objects: BTreeMap<HbObject, Released>,

@@ -9,6 +9,7 @@ use super::clock::Clock;
 use coyote_strategies::WorkerId;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// An access of a few bytes.
@@ -78,6 +79,19 @@ const PAGE: u64 = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Shadow {
     pages: BTreeMap<u64, Arc<[Group; PAGE as usize]>>,
+}
+
+/// Of what is kept, that which decides what later accesses are in a race with: not the places for reports.
+impl Hash for Shadow {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for (page, groups) in &self.pages {
+            for (number, group) in groups.iter().enumerate() {
+                for Kept { worker, epoch, how, mask, what: _ } in group {
+                    (page, number, worker, epoch, how, mask).hash(state);
+                }
+            }
+        }
+    }
 }
 
 impl Shadow {

@@ -134,8 +134,8 @@ impl Naive {
         }
         for edge in edges {
             before[edge] = true;
-            for i in 0..edge {
-                before[i] |= self.after[edge][i];
+            for (known, also) in before.iter_mut().zip(&self.after[edge]) {
+                *known |= also;
             }
         }
         self.after.push(before);
