@@ -249,7 +249,7 @@ impl Host {
 
     /// To free a block, or to hand it out, is to write it, for whoever accesses it without being ordered: with a
     /// stale pointer, or beyond the end of another block. Stacks that are freed are left out: see
-    /// [`super::memory_errors`].
+    /// [`crate::detect::memory_errors`].
     fn touch_blocks(&mut self, change: &Change) {
         let runtime = &mut self.scheduler.runtime;
         if !runtime.footprint.recording {

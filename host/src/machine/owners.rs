@@ -33,7 +33,7 @@
 //! become shared, unless that worker's accesses come before. With wasi-threads, where joins are not known, a
 //! worker that has ended, or whose stack is freed, is taken to have been joined. Of a granule of which only
 //! a part was freed, what is known stays; but every access of it is looked at, since one of the freed part
-//! is an error of the guest ([`super::memory_errors`]).
+//! is an error of the guest ([`crate::detect::memory_errors`]).
 //!
 //! # What is not seen
 //! - Interaction through anything but memory and operations: the addresses that malloc returns, virtual

@@ -2,8 +2,8 @@
 //!
 //! WebAssembly has no orderings: all of its atomic instructions are sequentially consistent. A module without the
 //! feature `atomics` has no atomic instructions at all, and compilers make plain loads and stores of its atomics.
-//! So this asks how the module was built ([`build`]), and of each memory access which line of Rust's `atomic.rs` it
-//! stems from ([`rust`], by the tables of `coyote-orderings`).
+//! So this asks how the module was built (`build`), and of each memory access which line of Rust's `atomic.rs` it
+//! stems from (`rust`, by the tables of `coyote-orderings`).
 //!
 //! # What is certain, and what it costs where something is not
 //!

@@ -3,7 +3,7 @@
 //! Source sets with sleep sets (Abdulla, Aronis, Jonsson, Sagonas: Optimal Dynamic Partial Order Reduction,
 //! POPL 2014; Source Sets, JACM 2017). Two executions are equivalent if they differ in the order of
 //! independent steps only. Every class is executed to its end, exactly once unless it ends in a bug or steps touch
-//! less than when they slept ([`changed`]); some executions are given up as redundant before their end ([`Counts::redundant`]),
+//! less than when they slept (`changed`); some executions are given up as redundant before their end ([`Counts::redundant`]),
 //! which the wake-up trees of the optimal algorithm would avoid at the price of more memory.
 //!
 //! Where this differs from the paper:
