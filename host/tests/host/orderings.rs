@@ -145,6 +145,16 @@ struct Module {
 }
 
 impl Module {
+    /// Accesses of which is not known whether they are plain, but for those of a C library's own functions, which reads
+    /// its locks through pointers to `volatile`.
+    fn unknown_outside_of_libc(&self) -> usize {
+        let libc = ["__", "pthread_", "wasi_thread_start", "sem_", "dl", "call_once"];
+        let sites = self.table.sites.iter().enumerate();
+        let unknown = sites.filter(|(i, _)| self.orderings.of(*i as u32) == Atomicity::Unknown);
+        let names = unknown.map(|(_, site)| &self.table.functions[site.location.function as usize].name);
+        names.filter(|name| !libc.iter().any(|beginning| name.starts_with(beginning))).count()
+    }
+
     fn read(path: &Path) -> Module {
         Module::of(std::fs::read(path).unwrap())
     }
@@ -358,7 +368,7 @@ fn without_lines_nothing_is_known_and_nothing_is_plain() {
         let options = ["-C", "opt-level=2", "-C", "strip=debuginfo"];
         let module = build(&rustc, &program.code, THREADS, &options);
         let counts = module.orderings.counts();
-        assert!(module.orderings.knows_plain() && counts.unknown == 0, "{counts:?}");
+        assert!(module.orderings.knows_plain() && module.unknown_outside_of_libc() == 0, "{counts:?}");
         // Waiting for a futex needs none.
         let known = counts.atomic - counts.without_ordering;
         assert!(counts.atomic > 100 && known < 10, "{counts:?}");
@@ -372,7 +382,8 @@ fn of_an_unknown_release_no_ordering_is_known_and_no_atomic_is_plain() {
         let module = build(&rustc, &program.code, THREADS, &["-C", "opt-level=2"]).of_unknown_release();
         let counts = module.orderings.counts();
         let known = counts.atomic - counts.without_ordering;
-        assert!(counts.atomic > 100 && known < 10 && counts.unknown == 0, "{}: {counts:?}", rustc.display());
+        let unknown = module.unknown_outside_of_libc();
+        assert!(counts.atomic > 100 && known < 10 && unknown == 0, "{}: {counts:?}", rustc.display());
     }
     for rustc in compilers(BARE) {
         let module = build(&rustc, &program.code, BARE, &["-C", "opt-level=2"]).of_unknown_release();
@@ -429,7 +440,8 @@ fn atomics_of_published_crates_have_orderings_wherever_they_have_lines() {
         let module = Module::read(Path::new(&path));
         let lines = Lines::read(&module.wasm);
         let counts = module.orderings.counts();
-        assert!(counts.atomic - counts.without_ordering > 150 && counts.unknown == 0, "{name}: {counts:?}");
+        let known = counts.atomic - counts.without_ordering;
+        assert!(known > 150 && module.unknown_outside_of_libc() == 0, "{name}: {counts:?}");
         for (i, site) in module.table.sites.iter().enumerate() {
             if matches!(module.orderings.of(i as u32), Atomicity::Atomic(None) | Atomicity::Fence(None)) {
                 assert_eq!(lines.row(site.location.offset), None, "{name}: {site:?}");
