@@ -74,6 +74,7 @@ type Group = SmallVec<[Kept; 2]>;
 const GROUP: u64 = 8;
 /// Groups in a page.
 const PAGE: u64 = 64;
+const PAGE_BYTES: u64 = GROUP * PAGE;
 
 /// See the module's documentation. Copies share what is not changed.
 #[derive(Clone, Debug, Default)]
@@ -135,15 +136,25 @@ impl Shadow {
 
     /// What is there now has nothing to do with what was there: memory was handed out or taken back.
     pub fn forget(&mut self, address: u64, bytes: u64) {
-        for (group, mask) in masks(address, bytes) {
-            let Some(page) = self.pages.get_mut(&(group / PAGE)) else { continue };
-            if page[(group % PAGE) as usize].is_empty() {
+        if bytes == 0 {
+            return;
+        }
+        let (first, last) = (address / PAGE_BYTES, (address + bytes - 1) / PAGE_BYTES);
+        let known: Vec<u64> = self.pages.range(first..=last).map(|(page, _)| *page).collect();
+        for page in known {
+            let start = page * PAGE_BYTES;
+            if address <= start && start + PAGE_BYTES <= address + bytes {
+                self.pages.remove(&page);
                 continue;
             }
-            Arc::make_mut(page)[(group % PAGE) as usize].retain(|old| {
-                old.mask &= !mask;
-                old.mask != 0
-            });
+            let (from, to) = (address.max(start), (address + bytes).min(start + PAGE_BYTES));
+            let groups = Arc::make_mut(self.pages.get_mut(&page).expect("it is known"));
+            for (group, mask) in masks(from, to - from) {
+                groups[(group % PAGE) as usize].retain(|old| {
+                    old.mask &= !mask;
+                    old.mask != 0
+                });
+            }
         }
     }
 }

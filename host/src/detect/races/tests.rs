@@ -24,6 +24,11 @@ enum Act {
     },
     Fence(Ordering),
     Lock(SyncKind),
+    /// These bytes become other memory.
+    Forget {
+        address: u32,
+        bytes: u32,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +40,11 @@ struct Done {
 fn draw(rng: &mut StdRng) -> Done {
     let worker = rng.random_range(0..3);
     let ordering = ORDERINGS[rng.random_range(0..5)];
+    if rng.random_bool(0.03) {
+        // Some of them more than what the shadow keeps together.
+        let (address, bytes) = (rng.random_range(0..24), [1, 4, 9, 3000][rng.random_range(0..4)]);
+        return Done { worker, act: Act::Forget { address, bytes } };
+    }
     let act = match rng.random_range(0..10) {
         0..4 => {
             let bytes = [1, 2, 4, 8][rng.random_range(0..4)];
@@ -84,6 +94,11 @@ impl Detector {
             }
             Act::Fence(ordering) => {
                 self.order.fence(worker, ordering);
+                None
+            }
+            Act::Forget { address, bytes } => {
+                self.shadow.forget(address.into(), bytes.into());
+                self.order.forget(address.into(), bytes.into());
                 None
             }
             Act::Lock(kind) => {
@@ -146,6 +161,9 @@ impl Naive {
     fn synchronises(&self, read: usize, word: u32) -> Vec<usize> {
         let mut found = Vec::new();
         for i in (0..read).rev() {
+            if (word..word + 4).any(|byte| self.forgets(i, byte)) {
+                return found;
+            }
             let Act::Access { address, bytes, reads, writes: true, ordering, .. } = self.events[i].act else {
                 continue;
             };
@@ -168,6 +186,12 @@ impl Naive {
         found
     }
 
+    /// Whether an event makes other memory of a byte.
+    fn forgets(&self, event: usize, byte: u32) -> bool {
+        let Act::Forget { address, bytes } = self.events[event].act else { return false };
+        (address..address + bytes).contains(&byte)
+    }
+
     fn race(&self, first: usize, second: usize) -> bool {
         let (a, b) = (self.events[first], self.events[second]);
         let Act::Access { address, bytes, writes, ordering, in_section, .. } = a.act else { return false };
@@ -182,9 +206,9 @@ impl Naive {
         else {
             return false;
         };
+        let both = address.max(other)..(address + bytes).min(other + others);
         a.worker != b.worker
-            && address < other + others
-            && other < address + bytes
+            && both.into_iter().any(|byte| !(first..second).any(|i| self.forgets(i, byte)))
             && (writes || also)
             && (ordering.is_none() || its.is_none())
             && !(in_section && inside)
