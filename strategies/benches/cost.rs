@@ -33,7 +33,15 @@ impl Bench {
     #[inline]
     fn view(&self) -> View<'_> {
         let Bench { workers, enabled, current, step } = self;
-        View { enabled, timeout: None, workers, current: *current, step: *step, changes: 0 }
+        View {
+            enabled,
+            timeout: None,
+            workers,
+            current: *current,
+            step: *step,
+            changes: 0,
+            in_section: false,
+        }
     }
 
     #[inline]

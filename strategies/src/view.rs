@@ -171,6 +171,8 @@ pub struct View<'a> {
     /// How often any worker's state has changed in this execution, creations included: while this is the
     /// same, so are all states.
     pub changes: u64,
+    /// Whether a worker in an atomic section keeps all others, and timeouts, from being picked.
+    pub in_section: bool,
 }
 
 impl View<'_> {

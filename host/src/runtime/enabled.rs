@@ -20,6 +20,7 @@ impl Runtime {
             current: self.current,
             step: self.steps,
             changes: self.changes,
+            in_section: alone.is_some(),
         }
     }
 

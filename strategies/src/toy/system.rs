@@ -33,6 +33,7 @@ impl System for Toy {
             current: self.current,
             step: self.steps,
             changes: self.changes,
+            in_section: false,
         }
     }
 

@@ -8,8 +8,15 @@ use coyote_strategies::{
 fn pick(strategy: &mut dyn Strategy, enabled: &[u32]) -> u32 {
     let pending = Pending { operation: Operation::START, state: WorkerState::Enabled };
     let enabled: Vec<WorkerId> = enabled.iter().copied().map(WorkerId).collect();
-    let view =
-        View { enabled: &enabled, timeout: None, workers: &[pending; 4], current: None, step: 0, changes: 0 };
+    let view = View {
+        enabled: &enabled,
+        timeout: None,
+        workers: &[pending; 4],
+        current: None,
+        step: 0,
+        changes: 0,
+        in_section: false,
+    };
     match strategy.pick(&view) {
         Some(Pick::Step(worker)) => worker.0,
         other => panic!("{other:?}"),

@@ -156,14 +156,30 @@ fn timeouts_fire_at_one_choice_in_sixteen() {
         strategy.begin(Iteration { seed: 9, index: 0 });
         let fired = (0..16_000).filter(|step| {
             let enabled = &[WorkerId(0), WorkerId(1)];
-            let view = View { enabled, timeout, workers: &workers, current: None, step: *step, changes: 0 };
+            let view = View {
+                enabled,
+                timeout,
+                workers: &workers,
+                current: None,
+                step: *step,
+                changes: 0,
+                in_section: false,
+            };
             strategy.pick(&view) == Some(Pick::Timeout(WorkerId(2)))
         });
         // Binomial(16000, 1/16) has deviation 31: five deviations miss once in 1.7 million.
         let fired = fired.count();
         assert!((850..1150).contains(&fired), "{name}: {fired}");
         // Nobody else can go on.
-        let view = View { enabled: &[], timeout, workers: &workers, current: None, step: 0, changes: 0 };
+        let view = View {
+            enabled: &[],
+            timeout,
+            workers: &workers,
+            current: None,
+            step: 0,
+            changes: 0,
+            in_section: false,
+        };
         assert_eq!(strategy.pick(&view), Some(Pick::Timeout(WorkerId(2))), "{name}");
     }
 }

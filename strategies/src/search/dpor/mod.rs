@@ -41,7 +41,7 @@ use super::clocks::Clocks;
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
 use crate::system::{Access, Decision, Status, System, decide};
-use crate::{Operation, Pending, Pick, WorkerState};
+use crate::{Operation, Pick, WorkerState};
 use changed::Changed;
 use races::Scratch;
 use sleep::{Sleep, has, value};
@@ -290,8 +290,7 @@ impl<S: System> Dpor<S> {
         }
         self.partial = None;
         let run = self.run();
-        let able = |p: &Pending| p.state == WorkerState::Enabled;
-        let restricted = view.enabled.len() == 1 && view.workers.iter().filter(|p| able(p)).count() > 1;
+        let restricted = view.in_section;
         self.push(Node {
             run,
             restricted,
