@@ -166,6 +166,24 @@ pub struct RacingAccess {
     pub location: Option<Location>,
 }
 
+/// A data race that is no bug.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RaceRemark {
+    pub first: RacingAccess,
+    pub second: RacingAccess,
+    /// The suppression that it is known by; `None` if races are notes.
+    pub suppressed_by: Option<String>,
+}
+
+impl RaceRemark {
+    /// What makes two races the same: the places of both accesses, in any order.
+    pub fn key(accesses: [&RacingAccess; 2]) -> [Option<Location>; 2] {
+        let mut places = accesses.map(|access| access.location);
+        places.sort();
+        places
+    }
+}
+
 /// An access that a block of the heap does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapAccess {

@@ -318,6 +318,31 @@ impl Execution {
         Ok((outcome, strategy))
     }
 
+    /// Goes on from a saved state under a strategy, to the end of the iteration. The strategy sees the rest alone.
+    pub fn run_from(
+        &mut self,
+        state: &Snapshot,
+        mut strategy: Box<dyn Strategy>,
+        iteration: Iteration,
+    ) -> Result<Outcome, MachineError> {
+        strategy.begin(iteration);
+        self.machine.scheduler_mut().fair = strategy.fair();
+        self.machine.scheduler_mut().looks = Looks::Never;
+        self.livelock = None;
+        self.machine.restore(state)?;
+        let scheduler = self.machine.scheduler_mut();
+        scheduler.runtime.footprint.recording = false;
+        scheduler.strategy = Some(strategy);
+        let result = match scheduler.outcome {
+            None => self.machine.run(),
+            Some(_) => Ok(()),
+        };
+        let scheduler = self.machine.scheduler_mut();
+        scheduler.strategy = None;
+        result?;
+        scheduler.outcome.clone().ok_or_else(|| MachineError::Internal("no outcome at the end".into()))
+    }
+
     /// Iterations of [`Execution::run`] are given up soon after somebody raises this flag, from now on.
     pub fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.machine.scheduler_mut().cancel = flag;
@@ -377,6 +402,11 @@ impl Execution {
     /// The bound on steps of all iterations from now on, instead of that of their fairness.
     pub fn set_bound(&mut self, bound: Option<u64>) {
         self.machine.scheduler_mut().bound = bound;
+    }
+
+    /// The bound that [`Execution::set_bound`] has set.
+    pub fn bound(&self) -> Option<u64> {
+        self.machine.scheduler().bound
     }
 
     /// What the iteration that has just ended by a livelock runs in for ever.

@@ -20,6 +20,8 @@
 //! - [`replay`]: a stored schedule, executed again.
 //! - [`symbols`]: places as functions and source lines.
 //! - [`orderings`]: which accesses are atomic, and their memory orderings.
+//! - [`shrink`]: a found bug's trace made as short to read as can be.
+//! - [`explain`]: why a bug happens, found out by experiment.
 //! - [`diagnose`]: a found bug, looked into while its execution is at hand.
 //! - [`results`], [`statistics`]: what an exploration found, as plain data.
 //! - [`verdict`], [`report`]: what the user is told.
@@ -41,6 +43,7 @@ pub mod epochs;
 pub mod evidence;
 pub mod execution;
 pub mod exit;
+pub mod explain;
 pub mod explore;
 pub mod granules;
 pub mod identity;
@@ -57,6 +60,7 @@ pub mod replay;
 pub mod report;
 pub mod results;
 pub mod runtime;
+pub mod shrink;
 pub mod statistics;
 pub mod symbols;
 pub mod tester;

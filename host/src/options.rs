@@ -5,6 +5,7 @@
 //! run uses if it is told nothing stands in [`Options::default`] and [`Settings::default`]; what a trace
 //! means that does not name an option, which may be older than that, in `RunOption::unnamed`.
 
+use crate::detect::races::Suppression;
 use crate::detect::{DETECTORS, Detectors, Switch};
 use crate::execution::Settings;
 use crate::record;
@@ -191,10 +192,22 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         name: "detect",
         write: |_, s| {
             let others = DETECTORS.iter().filter(|entry| matches!(entry.switch, Switch::Set { .. }));
-            let on = others.filter(|entry| entry.name != "leaks" && s.detectors.has(entry.name));
+            // Races that are notes decide nothing.
+            let decides = |name: &str| name != "leaks" && !(name == "races" && s.detectors.races.warn);
+            let on = others.filter(|entry| decides(entry.name) && s.detectors.has(entry.name));
             on.map(|entry| entry.name.into()).collect()
         },
         read: |_, s, text| s.detectors.set(text, true).then_some(()),
+        unnamed: None,
+    },
+    RunOption {
+        // Where a known race is met, the iteration goes on.
+        name: "suppress",
+        write: |_, s| match s.detectors.races.warn {
+            true => Vec::new(),
+            false => s.detectors.races.suppressions.iter().map(Suppression::to_string).collect(),
+        },
+        read: |_, s, text| push(&mut s.detectors.races.suppressions, Suppression::parse(text)?),
         unnamed: None,
     },
     RunOption {
@@ -239,8 +252,7 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionErr
         }
     }
     for (name, value) in named {
-        if [record::BOUND, record::LIVELOCK_STATES].contains(&name.as_str()) {
-            // Of the iteration and not of the run: replay reads it where it needs it.
+        if record::OF_TRACE.contains(&name.as_str()) {
             let wrong = || OptionError::Value { name: name.clone(), value: value.clone() };
             value.parse::<u64>().map_err(|_| wrong())?;
             continue;
@@ -313,6 +325,8 @@ mod tests {
         };
         let mut detectors = Detectors::default();
         assert!(detectors.set("leaks", true) && !detectors.set("deadlock", false));
+        detectors.races.suppressions =
+            ["race:a*", "race:b"].into_iter().filter_map(Suppression::parse).collect();
         let settings = Settings {
             limits: Limits { unfair_steps_max: 7, fair_steps_max: 70, fail_on_steps_max: true },
             at_exit: AtExit::Kill,

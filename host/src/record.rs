@@ -110,6 +110,16 @@ pub const BOUND: &str = "bound";
 /// A trace's option for how many states may follow a livelock, if that is not the usual.
 pub const LIVELOCK_STATES: &str = "livelock-states";
 
+/// A minimised trace's option for how many switches it had before.
+pub const SWITCHES_BEFORE: &str = "switches-before";
+
+/// A found bug's options for how many iterations had the bug, of how many: how often it is met.
+pub const FAILING: &str = "failing";
+pub const SAMPLED: &str = "sampled";
+
+/// Options with a number that are of the trace and not of the run: a replay reads them where it needs them.
+pub const OF_TRACE: [&str; 5] = [BOUND, LIVELOCK_STATES, SWITCHES_BEFORE, FAILING, SAMPLED];
+
 /// Options that a trace has to name of the iteration that the execution has just ended, beside those of the run.
 pub fn bounds(execution: &Execution) -> Vec<(String, String)> {
     let scheduler = execution.machine().scheduler();
@@ -140,8 +150,9 @@ fn announced(kind: OpKind) -> OpKind {
 /// becomes a site that matches nothing.
 pub fn schedule(trace: &Trace, table: &SiteTable) -> Vec<Recorded> {
     const NOWHERE: u32 = u32::MAX - 1;
+    let firsts = table.sites.iter().enumerate().filter(|(_, site)| site.alternative == 0);
     let sites: BTreeMap<(Location, u8), u32> =
-        table.sites.iter().enumerate().map(|(i, s)| ((s.location, s.kind), i as u32)).collect();
+        firsts.map(|(i, s)| ((s.location, s.kind), i as u32)).collect();
     let recorded = trace.decisions.iter().map(|decision| match decision {
         Decision::Step { worker, kind, site } => Recorded::Step {
             worker: worker.clone(),

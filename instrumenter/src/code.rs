@@ -109,6 +109,14 @@ impl Code {
         self.add(IfElse { consequent, alternative })
     }
 
+    /// Takes back the last instruction if it is a constant.
+    pub fn take_constant(&mut self) -> Option<i32> {
+        let (Instr::Const(Const { value: Value::I32(value) }), _) = self.0.last()? else { return None };
+        let value = *value;
+        self.0.pop();
+        Some(value)
+    }
+
     /// Index of the first of the last `count` instructions if all of them only push a local or a
     /// constant: then what they push can be pushed again, and code can be put before them. A
     /// `local.tee` in the first place is split into `local.set` and `local.get`.

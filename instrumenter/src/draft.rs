@@ -2,6 +2,7 @@
 
 use crate::code::sequences;
 use crate::libraries::AtomicKind;
+use crate::marked::{Marked, orders_of_sites};
 use crate::options::Mutant;
 use crate::original::Original;
 use crate::{Error, Location, Options, Site};
@@ -97,6 +98,8 @@ pub struct Draft<'a> {
     pub untold: BTreeSet<u32>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Owners>,
+    /// Memory orders that C or C++ gives atomic instructions, by their offsets in the original module.
+    pub orders: BTreeMap<u32, Marked>,
     /// Number of accesses that are no points since only the function's own frame is touched.
     pub private_accesses: BTreeMap<u32, u32>,
     /// Index in the original module of functions that came from it.
@@ -143,6 +146,7 @@ impl<'a> Draft<'a> {
             allocating: BTreeSet::new(),
             untold: BTreeSet::new(),
             owners: None,
+            orders: BTreeMap::new(),
             private_accesses: BTreeMap::new(),
             origin,
             imports: BTreeMap::new(),
@@ -226,10 +230,25 @@ impl<'a> Draft<'a> {
         Location { function, offset: offset.unwrap_or(start) }
     }
 
-    /// Registers a scheduling point and returns its number.
+    /// Registers a scheduling point and returns its number; of one with several sites, that of the first.
     pub fn site(&mut self, location: Location, kind: OpKind, size: u8, memory_offset: u64) -> u32 {
-        self.sites.push(Site { location, kind: kind as u8, size, memory_offset });
-        self.sites.len() as u32 - 1
+        let first = self.sites.len() as u32;
+        let site = Site { location, kind: kind as u8, size, memory_offset, orders: 0, alternative: 0 };
+        match self.orders_at(location, kind) {
+            None => self.sites.push(site),
+            Some(Marked::Known(orders)) => self.sites.push(Site { orders, ..site }),
+            Some(Marked::Local(_)) => {
+                let all = orders_of_sites(kind == OpKind::CompareExchange).zip(0..);
+                self.sites.extend(all.map(|(orders, alternative)| Site { orders, alternative, ..site }));
+            }
+        }
+        first
+    }
+
+    /// The memory orders that C or C++ gives an instruction.
+    pub(crate) fn orders_at(&self, location: Location, kind: OpKind) -> Option<Marked> {
+        let orders = self.orders.get(&location.offset).copied();
+        orders.filter(|_| kind == OpKind::Fence || kind.accesses_memory() && kind.is_atomic())
     }
 
     /// Lets `edit` change a function's body while it has the whole draft at hand.

@@ -56,7 +56,7 @@ fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<
         PointPolicy::NotIncluded => parts.push("no points at accesses: not included".into()),
     }
     let (mut accesses, mut ticks, mut calls) = (0, 0, 0);
-    for site in draft.sites.iter().filter(|s| s.location.function == index) {
+    for site in draft.sites.iter().filter(|s| s.location.function == index && s.alternative == 0) {
         match site.kind() {
             OpKind::Loop => ticks += 1,
             OpKind::FutexWait | OpKind::FutexNotify => calls += 1,

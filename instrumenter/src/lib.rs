@@ -30,6 +30,7 @@ mod error;
 mod explain;
 mod libraries;
 mod libtest;
+mod marked;
 mod nearest;
 mod operands;
 mod options;

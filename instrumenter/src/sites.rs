@@ -5,7 +5,7 @@
 //! Everything that a user sees speaks of the original module.
 
 use crate::Error;
-use coyote_abi::OpKind;
+use coyote_abi::{OpKind, Ordering};
 use serde::{Deserialize, Serialize};
 
 /// A place in the original module.
@@ -27,12 +27,28 @@ pub struct Site {
     pub size: u8,
     /// The instruction's constant offset: what is announced is the address without it.
     pub memory_offset: u64,
+    /// The memory orders that C or C++ gives an atomic operation: one more than C's number, and 16 times one more
+    /// than that of a compare-exchange that fails, or 0 if that is the same; 0 if it is not known.
+    pub orders: u8,
+    /// How many sites before this one is the first one of the same instruction. An instruction whose order is known
+    /// at run time only has a site for each; operations and traces have the first.
+    pub alternative: u8,
 }
 
 impl Site {
     /// The operation that is announced here.
     pub fn kind(&self) -> OpKind {
         OpKind::from_u8(self.kind).expect("checked when the table was read")
+    }
+
+    /// The memory orders of success and of failure, if C or C++ gives them.
+    pub fn orders(&self) -> Option<(Ordering, Ordering)> {
+        let order = |part: u8| Ordering::from_c(u32::from(part).checked_sub(1)?);
+        let success = order(self.orders & 15)?;
+        match self.orders >> 4 {
+            0 => Some((success, success)),
+            failure => Some((success, order(failure)?)),
+        }
     }
 }
 
@@ -156,9 +172,12 @@ impl SiteTable {
                 coyote_abi::VERSION
             )));
         }
-        match table.sites.iter().find(|s| OpKind::from_u8(s.kind).is_none()) {
-            Some(s) => Err(Error::SiteTable(format!("unknown operation kind {}", s.kind))),
-            None => Ok(table),
+        if let Some(s) = table.sites.iter().find(|s| OpKind::from_u8(s.kind).is_none()) {
+            return Err(Error::SiteTable(format!("unknown operation kind {}", s.kind)));
+        }
+        match table.sites.iter().enumerate().any(|(i, s)| usize::from(s.alternative) > i) {
+            true => Err(Error::SiteTable("a site is an alternative to none".into())),
+            false => Ok(table),
         }
     }
 }

@@ -44,6 +44,7 @@ pub use sample::chess_fair::ChessFair;
 pub use sample::delay_bounding::DelayBounding;
 pub use sample::feedback::Feedback;
 pub use sample::greedy::Greedy;
+pub use sample::guided::{Guided, Preference, Segment, Weight};
 pub use sample::lenient::Lenient;
 pub use sample::pct::Pct;
 pub use sample::pct_t::PctT;

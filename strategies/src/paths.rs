@@ -1,11 +1,12 @@
 //! Creation paths of workers: names that mean the same worker in every schedule.
 
 use crate::{Event, WorkerId};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A worker's creation path: empty for the first worker, else its parent's path and how many workers
 /// that parent had created before it. Stable across schedules, unlike [`WorkerId`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct WorkerPath(pub Vec<u32>);
 
 impl fmt::Display for WorkerPath {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct WorkerId(pub u32);
 
 impl WorkerId {
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -48,6 +48,8 @@ const fn plain(
 /// The imports that the instrumenter implements within the module.
 pub const CALL_ENTRY: &str = "call_entry";
 pub const CALL_MAIN: &str = "call_main";
+/// The import that the instrumenter takes out of the module.
+pub const ORDER: &str = "order";
 
 /// Every function that a guest may import from [`MODULE`].
 ///
@@ -309,6 +311,19 @@ pub const IMPORTS: &[Import] = &[
         "Tells an explorer that knows this program what it cannot see; others ignore it.",
     ),
     plain(
+        "happens_before",
+        &[("object", I32)],
+        None,
+        "What the calling worker has done so far happens before what follows `happens_after` of the same address, for \
+         detectors of data races: for synchronisation that they cannot know. No scheduling point.",
+    ),
+    plain(
+        "happens_after",
+        &[("object", I32)],
+        None,
+        "What follows happens after all that came before `happens_before` of the same address. No scheduling point.",
+    ),
+    plain(
         "fail",
         &[("text", I32), ("length", I32)],
         None,
@@ -356,6 +371,14 @@ pub const IMPORTS: &[Import] = &[
         Some(I32),
         "Calls table entry `entry` by its own type, which may leave out the argument and the result. A result \
          that is missing is 0.",
+    ),
+    plain(
+        ORDER,
+        &[("orders", I32)],
+        None,
+        "The memory order of the next atomic operation of the calling function, as in C: 0 relaxed, 1 consume, 2 \
+         acquire, 3 release, 4 acq_rel, 5 seq_cst; plus 16 times that of a compare-exchange that fails, or 112 for \
+         the same. The call is not in the instrumented module. See coyote_order.h.",
     ),
     plain("log", &[("text", I32), ("length", I32)], None, "Writes a UTF-8 line to the log of the iteration."),
 ];

@@ -93,6 +93,7 @@ kinds! {
 
 impl OpKind {
     /// Whether the operation may write guest memory at its object.
+    #[inline]
     pub const fn writes(self) -> bool {
         matches!(
             self,
@@ -111,6 +112,7 @@ impl OpKind {
     }
 
     /// Whether the operation's object is an address of guest memory that it accesses.
+    #[inline]
     pub const fn accesses_memory(self) -> bool {
         matches!(
             self,
@@ -127,6 +129,7 @@ impl OpKind {
     }
 
     /// Whether two workers may do this at once without a data race.
+    #[inline]
     pub const fn is_atomic(self) -> bool {
         !matches!(self, OpKind::Load | OpKind::Store | OpKind::Copy | OpKind::Fill)
     }

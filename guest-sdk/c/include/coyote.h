@@ -109,6 +109,18 @@ static inline void coyote_hint(int64_t value) {
   coyote_raw_hint(value);
 }
 
+/* For detectors of data races: what the calling worker has done so far happens before what follows
+ * coyote_happens_after of the same address. For synchronisation that they cannot know. Orders nothing that is
+ * executed, and is no scheduling point. */
+static inline void coyote_happens_before(const volatile void *object) {
+  coyote_raw_happens_before((uint32_t)(uintptr_t)object);
+}
+
+/* What follows happens after all that came before coyote_happens_before of the same address. */
+static inline void coyote_happens_after(const volatile void *object) {
+  coyote_raw_happens_after((uint32_t)(uintptr_t)object);
+}
+
 #define COYOTE_STRING_(token) #token
 #define COYOTE_STRING(token) COYOTE_STRING_(token)
 

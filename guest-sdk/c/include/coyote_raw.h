@@ -211,6 +211,17 @@ void coyote_raw_assume(uint32_t condition);
 COYOTE_IMPORT("hint")
 void coyote_raw_hint(int64_t value);
 
+/* What the calling worker has done so far happens before what follows `happens_after`
+ * of the same address, for detectors of data races: for synchronisation that they
+ * cannot know. No scheduling point. */
+COYOTE_IMPORT("happens_before")
+void coyote_raw_happens_before(uint32_t object);
+
+/* What follows happens after all that came before `happens_before` of the same address.
+ * No scheduling point. */
+COYOTE_IMPORT("happens_after")
+void coyote_raw_happens_after(uint32_t object);
+
 /* Reports a failed assertion with a UTF-8 text. Does not return. */
 COYOTE_IMPORT("fail")
 void coyote_raw_fail(uint32_t text, uint32_t length);
@@ -249,6 +260,13 @@ uint32_t coyote_raw_call_main(uint32_t entry, uint32_t count, uint32_t arguments
  * result. A result that is missing is 0. */
 COYOTE_IMPORT("call_entry")
 uint32_t coyote_raw_call_entry(uint32_t entry, uint32_t argument);
+
+/* The memory order of the next atomic operation of the calling function, as in C: 0
+ * relaxed, 1 consume, 2 acquire, 3 release, 4 acq_rel, 5 seq_cst; plus 16 times that of
+ * a compare-exchange that fails, or 112 for the same. The call is not in the
+ * instrumented module. See coyote_order.h. */
+COYOTE_IMPORT("order")
+void coyote_raw_order(uint32_t orders);
 
 /* Writes a UTF-8 line to the log of the iteration. */
 COYOTE_IMPORT("log")

@@ -13,6 +13,9 @@ use std::process::Command;
 /// tested for.
 const COMPILE: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory", "-fno-strict-return"];
 
+/// By which the tool knows the memory orders of atomic operations; included before everything else.
+const ORDERS: &str = "coyote_order.h";
+
 /// Parts of the C library that emulate what WASI lacks, with the macros that declare them.
 const EMULATED: &[(&str, &str)] = &[
     ("-D_WASI_EMULATED_SIGNAL", "-lwasi-emulated-signal"),
@@ -92,6 +95,7 @@ impl Compiler {
         options.extend(["-isystem".into(), include.into()]);
         options.extend(first.into_iter().flat_map(|path| ["-isystem".into(), path.into()]));
         options.extend(last.into_iter().flat_map(|path| ["-idirafter".into(), path.into()]));
+        options.extend(["-include".into(), ORDERS.into()]);
         options.push("-Wno-unused-command-line-argument".into());
         options
     }

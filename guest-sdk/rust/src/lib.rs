@@ -46,7 +46,7 @@ pub mod thread;
 mod worker;
 
 pub use coyote_macros::{setup, test};
-pub use report::{assume, hint};
+pub use report::{assume, happens_after, happens_before, hint};
 
 /// What the expansion of our macros calls. Not part of the interface.
 #[doc(hidden)]

@@ -20,6 +20,18 @@ pub fn hint(value: i64) {
     sys::hint(value);
 }
 
+/// What the calling worker has done so far happens before what follows [`happens_after`] of the same object, for
+/// detectors of data races: for synchronisation that they cannot know, as that of code that is not explored. It orders
+/// nothing that is executed, and is no scheduling point.
+pub fn happens_before<T: ?Sized>(object: *const T) {
+    sys::happens_before(object.cast::<()>() as usize as i32);
+}
+
+/// What the calling worker does next happens after all that came before [`happens_before`] of the same object.
+pub fn happens_after<T: ?Sized>(object: *const T) {
+    sys::happens_after(object.cast::<()>() as usize as i32);
+}
+
 /// Reports a failed assertion and ends the iteration. `panic!` and `assert!` come here as well, with
 /// their source position.
 pub fn fail(message: &str) -> ! {

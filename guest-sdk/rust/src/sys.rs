@@ -83,6 +83,8 @@ imports! {
         fn choose_int = "choose_int"(bound: i32) -> i32;
         fn assume = "assume"(condition: i32);
         fn hint = "hint"(value: i64);
+        fn happens_before = "happens_before"(object: i32);
+        fn happens_after = "happens_after"(object: i32);
     }
     unsafe {
         /// # Safety
@@ -141,6 +143,7 @@ mod tests {
         "atomic_end",
         guest::CALL_MAIN,
         guest::CALL_ENTRY,
+        guest::ORDER,
     ];
 
     fn name_of(ty: &Type) -> &'static str {

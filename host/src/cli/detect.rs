@@ -1,8 +1,11 @@
 //! Which detectors watch, on the command line.
 
+use crate::detect::races::Suppression;
 use crate::detect::{DETECTORS, DetectorEntry, Detectors, Switch};
+use anyhow::{Context, Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coyote_instrumenter::Options;
+use std::path::PathBuf;
 
 /// Options that choose detectors by their names in the table.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -14,6 +17,31 @@ pub struct DetectArgs {
     /// Turn a detector off; that wins over --detect [can be repeated]
     #[arg(long, value_name = "NAME", value_parser = names())]
     pub no_detect: Vec<&'static str>,
+    /// What a data race is; says more than --detect races
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub races: Option<RaceMode>,
+    /// Pass over data races with an access in this function or file, in which * stands for any characters; as in
+    /// race:GLOB [can be repeated]
+    #[arg(long, value_name = "race:GLOB", value_parser = suppression)]
+    pub suppress: Vec<Suppression>,
+    /// Read such suppressions from a file, one a line
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Option<PathBuf>,
+}
+
+/// What becomes of data races.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaceMode {
+    /// Nothing: they are not looked for
+    Off,
+    /// A note to the test, once for each pair of places
+    Warn,
+    /// A bug, with which the iteration ends
+    Bug,
+}
+
+fn suppression(text: &str) -> Result<Suppression, String> {
+    Suppression::parse(text).ok_or_else(|| "it is no `race:GLOB`".into())
 }
 
 /// The names of detectors that can be turned on and off, as options take them.
@@ -27,17 +55,36 @@ fn names() -> impl TypedValueParser<Value = &'static str> {
 }
 
 impl DetectArgs {
-    /// Turns them on and off.
-    pub fn apply(&self, detectors: &mut Detectors) {
+    /// Turns them on and off, and says what becomes of races.
+    ///
+    /// # Errors
+    /// Of the file of suppressions.
+    pub fn apply(&self, detectors: &mut Detectors) -> Result<()> {
+        self.switch(detectors);
+        detectors.races.suppressions.extend(self.suppress.iter().cloned());
+        if let Some(path) = &self.suppressions {
+            let shown = path.display();
+            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+            let read = Suppression::parse_all(&text).map_err(|why| anyhow!("{shown}: {why}"))?;
+            detectors.races.suppressions.extend(read);
+        }
+        Ok(())
+    }
+
+    fn switch(&self, detectors: &mut Detectors) {
         for (names, on) in self.choices() {
             names.iter().for_each(|name| _ = detectors.set(name, on));
+        }
+        if let Some(mode) = self.races {
+            detectors.set("races", mode != RaceMode::Off);
+            detectors.races.warn = mode == RaceMode::Warn;
         }
     }
 
     /// Has the module instrumented with what they need.
     pub fn prepare(&self, options: &mut Options) {
         let mut detectors = Detectors::default();
-        self.apply(&mut detectors);
+        self.switch(&mut detectors);
         detectors.prepare(options);
         for (names, on) in self.choices() {
             if names

@@ -4,6 +4,7 @@
 #[macro_use]
 pub mod output;
 
+mod confirm;
 mod detect;
 pub mod doctor;
 pub mod error;
@@ -16,7 +17,9 @@ mod run;
 mod select;
 mod session;
 mod shares;
+pub mod shrink;
 pub mod test;
+mod trace_of;
 
 use crate::exit;
 use clap::{Parser, Subcommand};
@@ -37,6 +40,8 @@ pub enum Command {
     Test(Box<test::Args>),
     /// Reproduce a bug from its trace
     Replay(replay::Args),
+    /// Make a trace as short to read as can be
+    Shrink(shrink::Args),
     /// Write the instrumented module, or show what instrumentation does
     Instrument(instrument::Args),
     /// Say what keeps a crate or a module from being explored, and what helps

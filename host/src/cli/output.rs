@@ -50,6 +50,11 @@ pub fn put_error(text: Arguments) {
     let _ = io::stderr().write_fmt(text);
 }
 
+/// Columns of the terminal that standard output is; `None` if it is none.
+pub fn width() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(terminal_size::Width(columns), _)| columns.into())
+}
+
 /// The end of the output.
 ///
 /// # Errors

@@ -1,13 +1,12 @@
 //! `coyote-wasm replay`: reproduce a bug from its trace.
 
-use super::load;
-use crate::diagnose::{Discovery, SourceLines, found_bug};
+use super::output;
+use super::trace_of::TraceOf;
+use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
-use crate::execution::{Execution, Settings, Test};
+use crate::execution::Execution;
 use crate::exit::Exit;
-use crate::libtest;
 use crate::machine::MachineError;
-use crate::options;
 use crate::outcome::{BugKind, Outcome};
 use crate::plural::counted;
 use crate::record::{self, Origin};
@@ -18,9 +17,9 @@ use crate::report::stack;
 use crate::results::FoundBug;
 use crate::symbols::Symbols;
 use crate::trace::Trace;
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -42,33 +41,9 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
-    let trace = Trace::read(&args.trace)?;
-    let header = &trace.header;
-    let (options, mut settings) = options::read(&header.options)?;
-    open_world(&mut settings, args)?;
-    let artifact = load::artifact(&args.module, &options, !args.no_cache)?;
-    if artifact.identity != header.module && !args.lenient {
-        bail!(
-            "{} is not the module that {} was found in; give that module, or --lenient to follow the trace \
-             as far as this one allows",
-            args.module.display(),
-            args.trace.display()
-        );
-    }
-    let tests = Test::all(&artifact.table);
-    let test = match artifact.table.libtest {
-        true => Some(libtest::test(&header.test)),
-        false => tests.iter().find(|t| t.name == header.test).cloned(),
-    };
-    let Some(test) = &test else {
-        let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
-        bail!(
-            "{} has no test {}, which the trace is of; it has {}",
-            args.module.display(),
-            header.test,
-            names.join(", ")
-        );
-    };
+    let TraceOf { trace, artifact, test, settings } =
+        TraceOf::load(&args.module, &args.trace, args.lenient, !args.no_cache)?;
+    let (header, test) = (&trace.header, &test);
     println!(
         ". Replaying {}: test {}, {} choices, iteration {} of seed {}",
         args.trace.display(),
@@ -80,7 +55,10 @@ pub fn run(args: &Args) -> Result<Exit> {
     let (replayed, found) = on_engine_thread(|| -> Result<_, MachineError> {
         let mut execution = Execution::new(&artifact, test, &settings)?;
         let replayed = replay(&mut execution, &trace, args.lenient)?;
-        let found = found(&mut execution, &replayed, &trace, args)?;
+        let mut found = found(&mut execution, &replayed, &trace, args)?;
+        if let Some(found) = &mut found {
+            Teller::new(&artifact, &args.module).tell(&mut execution, found, None)?;
+        }
         Ok((replayed, found))
     })?;
     let symbols = Symbols::new(&artifact.original);
@@ -89,7 +67,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             let host_directories = !settings.world.directories.is_empty();
             let report = Builder { module: &args.module, symbols: &symbols, host_directories }.bug(found);
             println!("{}", bug::verdict(&test.name, &report));
-            print!("{}", bug::details(&report));
+            print!("{}", bug::details(&report, output::width()));
             if args.verbose {
                 print!("{}", log::log(&test.name, &report));
             }
@@ -100,23 +78,6 @@ pub fn run(args: &Args) -> Result<Exit> {
         None => println!("{}", outcome_line(&test.name, &replayed.outcome)),
     }
     Ok(conclude(&replayed, &trace, args.lenient, &symbols))
-}
-
-/// Preloads what the trace names. Other files are another program.
-fn open_world(settings: &mut Settings, args: &Args) -> Result<()> {
-    let world = Arc::make_mut(&mut settings.world);
-    let recorded = world.preload_hash.clone();
-    world.open(settings.memory_bytes_max).context("the files that the trace's option preload names")?;
-    if world.preload_hash != recorded && !args.lenient {
-        let names: Vec<String> = world.preloads.iter().map(|p| p.host.display().to_string()).collect();
-        bail!(
-            "{} does not hold the files with which {} was recorded; restore them, or give --lenient to follow \
-             the trace as far as these allow",
-            names.join(" or "),
-            args.trace.display()
-        );
-    }
-    Ok(())
 }
 
 /// The replayed bug in the form in which reports show bugs.

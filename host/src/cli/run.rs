@@ -11,6 +11,7 @@ use crate::report::model::{IgnoredTest, RunReport, TestReport};
 use crate::report::render::{Outputs, log};
 use crate::results::{Stop, TestResult};
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What else a run is told.
@@ -38,6 +39,7 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
     outputs.each(|renderer, out| renderer.run_started(out, &run.header)).context(LOST)?;
     let to_explore = selected.tests.iter().filter(|t| t.ignored.is_none()).map(|t| &t.test);
     let mut shares = Shares::new(session, &to_explore.collect::<Vec<_>>())?;
+    let mut used = BTreeSet::new();
     for (number, to_run) in selected.tests.iter().enumerate() {
         let name = &to_run.test.name;
         let refused = refused(session, to_run)?;
@@ -48,8 +50,10 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
             run.ignored.push(test);
             continue;
         }
-        let result = shares.explore(session, &to_run.test)?;
-        let diverged = session.confirm(&to_run.test, &result)?;
+        let mut result = shares.explore(session, &to_run.test)?;
+        session.explain(&to_run.test, &mut result)?;
+        let diverged = session.confirm(&to_run.test, &mut result)?;
+        used.extend(result.races.iter().filter_map(|seen| seen.race.suppressed_by.clone()));
         let test = report(session, name, &result)?;
         outputs.each(|renderer, out| renderer.test_finished(out, &test)).context(LOST)?;
         let failed = !test.verdict.is_good();
@@ -63,6 +67,12 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
         }
         if rules.fail_fast && failed {
             break;
+        }
+    }
+    for rule in session.settings.detectors.races.suppressions.iter().map(ToString::to_string) {
+        // An iteration that was not executed could have met it.
+        if !used.contains(&rule) && run.not_run.is_none() {
+            eprintln!("note: no data race was met that {rule} suppresses");
         }
     }
     run.elapsed = started.elapsed();
@@ -87,7 +97,7 @@ fn refused(session: &Session, to_run: &ToRun) -> Result<Option<String>> {
 }
 
 /// The report of a test, with the logs of its bugs on disk.
-fn report(session: &Session, name: &str, result: &TestResult) -> Result<TestReport> {
+pub fn report(session: &Session, name: &str, result: &TestResult) -> Result<TestReport> {
     let builder = Builder {
         module: session.module,
         symbols: &session.symbols,

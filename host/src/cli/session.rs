@@ -3,13 +3,16 @@
 use super::progress::Progress;
 use super::select::Selected;
 use crate::artifact::Artifact;
+use crate::diagnose::Teller;
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
+use crate::explain::{How, explain};
 use crate::explore::frontier::Frontier;
 use crate::explore::{Budget, Plan, sample, search};
+use crate::machine::MachineError;
 use crate::replay::replay;
 use crate::report::model::RunHeader;
-use crate::results::TestResult;
+use crate::results::{Rate, TestResult};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use coyote_strategies::{Context as StrategyContext, Strategy, by_name};
@@ -40,6 +43,8 @@ pub struct Session<'a> {
     pub budget: Budget,
     /// For all tests together.
     pub total_timeout: Option<Duration>,
+    /// What is done with a found bug.
+    pub how: How,
     pub interrupted: Arc<AtomicBool>,
 }
 
@@ -100,15 +105,32 @@ impl Session<'_> {
         Ok(result?)
     }
 
-    /// Replays every bug that was found. What does not replay is our bug, not the guest's.
-    pub fn confirm(&self, test: &Test, result: &TestResult) -> Result<Option<String>> {
-        for found in &result.bugs {
-            let trace = &found.trace;
-            let (artifact, settings) = (&self.artifact, &self.settings);
-            let replayed = on_engine_thread(|| {
+    /// Shrinks and explains every bug that was found.
+    pub fn explain(&self, test: &Test, result: &mut TestResult) -> Result<()> {
+        let explored = result.iterations();
+        for found in &mut result.bugs {
+            let rate = Some(Rate { bugs: found.count, of: explored });
+            let (artifact, settings, how) = (&self.artifact, &self.settings, self.how);
+            let interrupted = &*self.interrupted;
+            on_engine_thread(|| explain(artifact, test, settings, found, rate, how, interrupted))?;
+        }
+        Ok(())
+    }
+
+    /// Replays every bug that was found, and tells its story. What does not replay is our bug, not the guest's.
+    pub fn confirm(&self, test: &Test, result: &mut TestResult) -> Result<Option<String>> {
+        for found in &mut result.bugs {
+            let (artifact, settings, module) = (&self.artifact, &self.settings, self.module);
+            let replayed = on_engine_thread(|| -> Result<_, MachineError> {
                 let mut execution = Execution::new(artifact, test, settings)?;
-                replay(&mut execution, trace, false)
+                let replayed = replay(&mut execution, &found.trace, false)?;
+                if replayed.reproduces(&found.trace) {
+                    let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
+                    Teller::new(artifact, module).tell(&mut execution, found, decisive)?;
+                }
+                Ok(replayed)
             })?;
+            let trace = &found.trace;
             if !replayed.reproduces(trace) {
                 let how = match replayed.divergence {
                     Some(divergence) => format!("at choice {}: {}", divergence.at, divergence.reason),

@@ -1,14 +1,16 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
+use super::confirm::{self, Given};
 use super::detect::DetectArgs;
 use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
-use super::output::Stdout;
+use super::output::{self, Stdout};
 use super::run::{self, Rules};
 use super::select::Selection;
 use super::session::Session;
 use crate::execution::{Execution, Settings};
 use crate::exit::Exit;
+use crate::explain::How;
 use crate::explore::frontier::Frontier;
 use crate::explore::memory::default_bound_bytes;
 use crate::explore::{self, Budget};
@@ -74,6 +76,10 @@ pub struct Args {
     /// Run this iteration alone: reproduces it without a trace
     #[arg(long, value_name = "K", conflicts_with = "iterations")]
     iteration: Option<u64>,
+    /// Say whether a fixed module still has the bug of this trace: by its schedule, and by as many iterations as would
+    /// most likely (95 %) meet it. Test, strategy and options are those of the trace
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["strategy", "test", "resume", "iteration", "explore"])]
+    confirm: Option<PathBuf>,
     /// Go on after a bug, group equal bugs and keep the trace of each with the fewest switches
     #[arg(long)]
     explore: bool,
@@ -85,6 +91,15 @@ pub struct Args {
     /// [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: Option<u64>,
+    /// Keep the traces of bugs as they were found
+    #[arg(long, conflicts_with = "shrink_time")]
+    no_shrink: bool,
+    /// Seconds in which the trace of a bug is made shorter to read; the one that was found is kept beside it
+    #[arg(long, value_name = "SECONDS", default_value_t = SHRINK_SECONDS)]
+    shrink_time: f64,
+    /// Do not find out by experiment which choice made a bug likely, nor how often it is met
+    #[arg(long)]
+    no_experiments: bool,
     /// Where traces and logs are written
     #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
     outdir: PathBuf,
@@ -103,6 +118,9 @@ pub struct Args {
     execute: ExecuteArgs,
 }
 
+/// Default of `--shrink-time`.
+const SHRINK_SECONDS: f64 = 2.0;
+
 /// The formats of the table, as `--format` takes them.
 fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
     let value = |entry: &RendererEntry| PossibleValue::new(entry.name).help(entry.doc).aliases(entry.alias);
@@ -119,6 +137,19 @@ pub fn run(args: &Args) -> Result<Exit> {
     let Some(module) = &args.module else {
         bail!("give a module to test, such as `coyote-wasm test test.wasm`");
     };
+    if let Some(trace) = &args.confirm {
+        let given = Given {
+            iterations: args.iterations,
+            how: how(args)?,
+            verbose: args.verbose,
+            seed: seed(args, None),
+            timeout: args.timeout.map(|s| seconds("--timeout", s)).transpose()?,
+            jobs: budget(args, false)?.jobs,
+            outdir: &outdir(args, module),
+            interrupted: interruptible()?,
+        };
+        return confirm::run(module, trace, &given);
+    }
     let mut options = args.instrument.options();
     options.footprints = strategies::search::rests_on_footprints(&args.strategy);
     args.detect.prepare(&mut options);
@@ -127,7 +158,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     arguments.extend(args.arguments.iter().cloned());
     let harness = artifact.table.libtest;
     let mut settings = args.execute.settings(arguments, args.runner || harness)?;
-    args.detect.apply(&mut settings.detectors);
+    args.detect.apply(&mut settings.detectors)?;
     let selection = Selection {
         artifact: &artifact,
         module,
@@ -165,6 +196,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         total_timeout: args.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
         searching,
         symbols: Symbols::new(&artifact.original),
+        how: how(args)?,
         interrupted: interruptible()?,
         artifact: artifact.clone(),
         settings: settings.clone(),
@@ -178,7 +210,12 @@ pub fn run(args: &Args) -> Result<Exit> {
 fn outputs(args: &Args, harness: bool) -> Result<Outputs> {
     let named = |name| render::by_name(name).expect("it is in the table");
     let format = if args.harness.quiet { named("terse") } else { args.format };
-    let options = RenderOptions { harness, verbose: args.verbose, nocapture: args.harness.nocapture };
+    let options = RenderOptions {
+        harness,
+        verbose: args.verbose,
+        nocapture: args.harness.nocapture,
+        width: output::width(),
+    };
     let mut outputs = Outputs(vec![((format.make)(&options), Box::new(Stdout))]);
     if let Some(path) = &args.junit {
         // What cannot be written is said before hours of exploration.
@@ -279,6 +316,12 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
             false => 1,
         },
     })
+}
+
+/// What is done with a found bug.
+fn how(args: &Args) -> Result<How> {
+    let shrink = if args.no_shrink { None } else { Some(seconds("--shrink-time", args.shrink_time)?) };
+    Ok(How { shrink, experiments: !args.no_experiments })
 }
 
 fn seconds(option: &str, given: f64) -> Result<Duration> {

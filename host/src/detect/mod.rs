@@ -29,7 +29,9 @@ pub struct DetectorEntry {
     pub switch: Switch,
     /// Whether the module has to tell accesses that are no scheduling points (`Options::footprints`).
     pub needs_told_accesses: bool,
-    make: fn() -> Box<dyn Detector>,
+    /// Why it could see nothing in a module, and what to do.
+    check: fn(&Artifact) -> Result<(), String>,
+    make: fn(&Detectors) -> Box<dyn Detector>,
 }
 
 /// How a detector is turned on and off.
@@ -50,28 +52,32 @@ pub static DETECTORS: &[DetectorEntry] = &[
         doc: "no worker can go on, and one should",
         switch: Switch::Always,
         needs_told_accesses: false,
-        make: || Box::new(deadlock::Deadlock),
+        check: |_| Ok(()),
+        make: |_| Box::new(deadlock::Deadlock),
     },
     DetectorEntry {
         name: "memory-errors",
         doc: "use of freed memory, double frees, overflows of blocks of the heap",
         switch: Switch::MemoryErrors,
         needs_told_accesses: false,
-        make: || Box::new(memory_errors::MemoryErrors),
+        check: |_| Ok(()),
+        make: |_| Box::new(memory_errors::MemoryErrors),
     },
     DetectorEntry {
         name: "races",
         doc: "data races: accesses of the same memory that nothing orders, one of them a write and one not atomic",
         switch: Switch::Set { default: false },
         needs_told_accesses: true,
-        make: || Box::<races::Races>::default(),
+        check: races::check,
+        make: |all| Box::new(races::Races::new(all.races.clone())),
     },
     DetectorEntry {
         name: "leaks",
         doc: "blocks of the heap that a test which passed has lost",
         switch: Switch::Set { default: false },
         needs_told_accesses: false,
-        make: || Box::new(leaks::Leaks),
+        check: |_| Ok(()),
+        make: |_| Box::new(leaks::Leaks),
     },
 ];
 
@@ -87,6 +93,8 @@ pub type MakeDetector = Arc<dyn Fn() -> Box<dyn Detector> + Send + Sync>;
 #[derive(Clone)]
 pub struct Detectors {
     on: BTreeSet<&'static str>,
+    /// What becomes of data races.
+    pub races: races::Rules,
     own: Vec<MakeDetector>,
 }
 
@@ -94,14 +102,18 @@ pub struct Detectors {
 impl Default for Detectors {
     fn default() -> Detectors {
         let on = DETECTORS.iter().filter(|entry| entry.switch == Switch::Set { default: true });
-        Detectors { on: on.map(|entry| entry.name).collect(), own: Vec::new() }
+        Detectors {
+            on: on.map(|entry| entry.name).collect(),
+            races: races::Rules::default(),
+            own: Vec::new(),
+        }
     }
 }
 
 impl Detectors {
     /// None but those that are always there.
     pub fn none() -> Detectors {
-        Detectors { on: BTreeSet::new(), own: Vec::new() }
+        Detectors { on: BTreeSet::new(), races: races::Rules::default(), own: Vec::new() }
     }
 
     /// Whether a detector with [`Switch::Set`] is on.
@@ -135,20 +147,7 @@ impl Detectors {
     /// # Errors
     /// What to do.
     pub fn check(&self, artifact: &Artifact) -> Result<(), String> {
-        if !self.has("races") {
-            return Ok(());
-        }
-        if !artifact.options.memory_errors {
-            return Err(
-                "the detector races needs what is known of blocks: leave --no-memory-errors out".into()
-            );
-        }
-        if !artifact.orderings().knows_plain() {
-            return Err("the detector races finds nothing in this module: of no access is known that it is plain. Build it \
-                        with line tables (Rust: debug = \"line-tables-only\", C: -g) or with atomic instructions"
-                .into());
-        }
-        Ok(())
+        DETECTORS.iter().filter(|entry| self.has(entry.name)).try_for_each(|entry| (entry.check)(artifact))
     }
 
     /// What proofs take for granted because of them.
@@ -158,7 +157,7 @@ impl Detectors {
 
     fn make(&self) -> Vec<Box<dyn Detector>> {
         let on = |entry: &&DetectorEntry| !matches!(entry.switch, Switch::Set { .. }) || self.has(entry.name);
-        let table = DETECTORS.iter().filter(on).map(|entry| (entry.make)());
+        let table = DETECTORS.iter().filter(on).map(|entry| (entry.make)(self));
         table.chain(self.own.iter().map(|make| make())).collect()
     }
 
@@ -170,7 +169,10 @@ impl Detectors {
 impl PartialEq for Detectors {
     fn eq(&self, other: &Detectors) -> bool {
         let same = |(a, b): (&MakeDetector, &MakeDetector)| Arc::ptr_eq(a, b);
-        self.on == other.on && self.own.len() == other.own.len() && self.own.iter().zip(&other.own).all(same)
+        self.on == other.on
+            && self.races == other.races
+            && self.own.len() == other.own.len()
+            && self.own.iter().zip(&other.own).all(same)
     }
 }
 

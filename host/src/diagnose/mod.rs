@@ -2,22 +2,27 @@
 //! block of the heap that it is about, what makes it the same when it is met again.
 //!
 //! - `block_history`: where the block was allocated and freed.
-//! - `race`: where the first access of a data race was.
+//! - [`race`]: what is to be said of a data race.
 //! - `notes`: what in it may not be the program's fault.
+//! - [`story`]: what happened, in few rows.
 //! - [`source_lines`]: places as lines of the source, by which bugs are compared.
 
 mod block_history;
 mod notes;
-mod race;
+pub mod race;
 pub mod source_lines;
+pub mod story;
 
 pub use source_lines::SourceLines;
+pub use story::Teller;
 
+use crate::evidence::Evidence;
 use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::observe::Observer;
-use crate::outcome::Bug;
-use crate::results::{FoundBug, OutputLine, PostMortem, WorkerAt};
+use crate::outcome::{Bug, Outcome};
+use crate::record::{self, Origin};
+use crate::results::{BugIdentity, Explanation, FoundBug, OutputLine, PostMortem, WorkerAt};
 use crate::runtime::{Lock, ObjectId, Request, Runtime, Stream};
 use crate::trace::Trace;
 use coyote_strategies::{Class, WorkerId, WorkerState};
@@ -49,11 +54,16 @@ pub fn found_bug(
     let Discovery { trace, path, index, by } = discovery;
     let mut post_mortem = post_mortem(execution, bug);
     post_mortem.block = block_history::of(execution, &trace)?;
-    post_mortem.first_access = race::first_access(execution, bug, &trace)?;
+    if let Some((first, race)) = race::history(execution, bug, &trace)? {
+        (post_mortem.first_access, post_mortem.race) = (Some(first), Some(race));
+    }
     let places = trace.header.identity.as_ref().expect("the trace of a bug");
     let identity = {
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.identity(bug.kind, places, post_mortem.block.as_ref())
+        match &bug.evidence {
+            Evidence::Race { first, second } => lines.race([first, second]),
+            _ => lines.identity(bug.kind, places, post_mortem.block.as_ref()),
+        }
     };
     let iteration = trace.header.iteration;
     Ok(FoundBug {
@@ -63,14 +73,40 @@ pub fn found_bug(
         trace,
         path,
         post_mortem,
+        story: None,
         count: 1,
         first: index,
         by,
+        explanation: Explanation::default(),
     })
 }
 
+/// What makes the bug the same with which the execution has just ended. If it is about a block of the heap, it is
+/// executed once more.
+///
+/// # Errors
+/// The machine's: of ours or of the environment.
+pub fn identity(
+    execution: &mut Execution,
+    bug: &Bug,
+    lines: &Mutex<SourceLines>,
+) -> Result<BugIdentity, MachineError> {
+    let places = record::identity(execution, bug);
+    let block = match execution.machine().scheduler().blame {
+        None => None,
+        Some(_) => {
+            let options = record::bounds(execution);
+            let origin = Origin { strategy: String::new(), seed: 0, iteration: 0, options };
+            let trace = record::trace(execution, &Outcome::Bug(bug.clone()), origin);
+            block_history::of(execution, &trace)?
+        }
+    };
+    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(lines.identity(bug.kind, &places, block.as_ref()))
+}
+
 /// Does something while this observer looks on, and no other one.
-fn watched<R>(
+pub fn watched<R>(
     execution: &mut Execution,
     observer: Box<dyn Observer>,
     function: impl FnOnce(&mut Execution) -> R,
@@ -93,7 +129,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
         title: runtime.title(id),
         doing: match livelock.and_then(|l| l.spinning.iter().find(|s| s.worker == id)) {
             Some(spin) => spin.doing(),
-            None => doing(runtime, id, bug),
+            None => doing(runtime, id, bug, &ObjectId::title),
         },
         stack: execution.machine().stack(id),
     });
@@ -102,6 +138,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
         workers: workers.collect(),
         block: None,
         first_access: None,
+        race: None,
         notes: notes::of(execution, bug),
         livelock: livelock.cloned(),
         output: lines(runtime),
@@ -147,8 +184,8 @@ fn held(runtime: &Runtime, id: WorkerId, place: ObjectId) -> String {
     }
 }
 
-/// What a worker is about to do, in words.
-fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
+/// What a worker is about to do, in words. `name`: what to call a sync object.
+fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug, name: &dyn Fn(ObjectId) -> String) -> String {
     if bug.worker == Some(id) {
         return "is where it happened".into();
     }
@@ -164,21 +201,25 @@ fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug) -> String {
                 Lock::Semaphore(_) => "for",
             };
             let place = lock.place();
-            format!("waits {what} the {}{}", place.title(), held(runtime, id, place))
+            format!("waits {what} the {}{}", name(place), held(runtime, id, place))
         }
         Request::Relock { condvar, .. } if blocked && worker.wake.is_none() => {
-            format!("waits for a notification of the condvar at {condvar:#x}")
+            format!(
+                "waits for a notification of the {}",
+                name(ObjectId { class: Class::Condvar, address: condvar })
+            )
         }
         Request::Relock { mutex, .. } if blocked => {
             let place = ObjectId { class: Class::Mutex, address: mutex };
-            format!("was notified and waits to lock the {}{}", place.title(), held(runtime, id, place))
+            format!("was notified and waits to lock the {}{}", name(place), held(runtime, id, place))
         }
         Request::BarrierWait { barrier } if blocked => {
             let (arrived, count) = runtime.arrived(barrier);
-            format!("waits at the barrier at {barrier:#x}, where {arrived} of {count} have arrived")
+            let place = name(ObjectId { class: Class::Barrier, address: barrier });
+            format!("waits at the {place}, where {arrived} of {count} have arrived")
         }
         Request::FutexWait { address, .. } if blocked => {
-            format!("waits to be woken at the address {address:#x}")
+            format!("waits to be woken at the {}", name(ObjectId { class: Class::Futex, address }))
         }
         Request::Join { handle } if blocked => {
             let awaited = runtime.worker_of(handle).expect("it would not wait for one that is not there");

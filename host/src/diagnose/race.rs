@@ -1,28 +1,132 @@
-//! Where the first access of a data race was.
+//! What is to be said of a data race beside its accesses: where the first one was, what was read and written, under
+//! which locks, who created the workers, and what would have ordered them.
 //!
-//! A detector keeps the step of an access and not its stack: the same schedule, executed once more, shows it.
+//! A detector keeps the step of an access and not its stack: the same schedule, executed once more, shows it. What would
+//! order the accesses is tried, too: between them an atomic write by the first worker and an atomic read of the same
+//! memory by the second one, of which one is too weak. The schedule is executed with both as release and acquire; if it
+//! has no race then, that is said. It is no proof that other schedules have none.
 
-use crate::evidence::Evidence;
+use crate::detect::races::{Races, Stronger};
+use crate::evidence::{Evidence, RacingAccess};
 use crate::execution::Execution;
 use crate::machine::MachineError;
-use crate::observe::step_probe::StepProbe;
+use crate::observe::heap_probe::ProbeHit;
+use crate::observe::race_probe::{RaceProbe, RaceSeen, SeenAccess, SeenAtomic};
+use crate::observe::{Detector, Event, GuestState, Interest, Observer};
 use crate::outcome::Bug;
 use crate::replay::replay;
-use crate::results::PastEvent;
+use crate::results::{AccessHistory, MissingEdge, PastEvent, RaceHistory};
 use crate::trace::Trace;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Pairs of a write and a read that are tried, the last ones before the second access.
+const TRIED_MAX: usize = 16;
 
 /// Executes once more what the execution has just ended with; the trace is of that. `None` if the bug is no race.
-pub fn first_access(
+pub fn history(
     execution: &mut Execution,
     bug: &Bug,
     trace: &Trace,
-) -> Result<Option<PastEvent>, MachineError> {
-    let Evidence::Race { first, .. } = &bug.evidence else { return Ok(None) };
-    let (probe, stack) = StepProbe::new(first.step);
+) -> Result<Option<(PastEvent, RaceHistory)>, MachineError> {
+    let Evidence::Race { first, second } = &bug.evidence else { return Ok(None) };
+    let (probe, seen) = RaceProbe::new([first.clone(), second.clone()]);
     super::watched(execution, Box::new(probe), |execution| replay(execution, trace, false))?;
-    let (title, step) = (first.title.clone(), first.step);
+    let mut seen = seen.take();
+    let edge = missing_edge(execution, trace, &seen)?;
+    let [seen_first, seen_second] = std::mem::take(&mut seen.accesses).map(Option::unwrap_or_default);
     // Of an access that is no scheduling point, the place is known, and not how the worker came there.
-    let stack = stack.take().filter(|stack| first.location.is_none_or(|at| stack.first() == Some(&at)));
-    let stack = stack.unwrap_or_else(|| first.location.into_iter().collect());
-    Ok(Some(PastEvent { title, step, stack }))
+    let stack = match first.location {
+        Some(at) if seen_first.stack.first() != Some(&at) => vec![at],
+        _ => seen_first.stack.clone(),
+    };
+    let event = PastEvent { title: first.title.clone(), step: first.step, stack };
+    let first = access(execution, &seen, first, seen_first);
+    let second = access(execution, &seen, second, seen_second);
+    Ok(Some((event, RaceHistory { first, second, edge })))
+}
+
+fn access(execution: &Execution, seen: &RaceSeen, access: &RacingAccess, of: SeenAccess) -> AccessHistory {
+    let past = |hit: &ProbeHit| PastEvent {
+        title: execution.runtime().title(hit.worker),
+        step: hit.step,
+        stack: hit.stack.clone(),
+    };
+    AccessHistory {
+        title: access.title.clone(),
+        how: access.how.clone().into_owned(),
+        value: of.value,
+        locks: of.locks.iter().map(|lock| lock.title()).collect(),
+        spawned: seen.spawned.get(&access.worker).map(past),
+    }
+}
+
+/// A write and a read, of which one is too weak, that order the accesses if they are release and acquire.
+fn missing_edge(
+    execution: &mut Execution,
+    trace: &Trace,
+    seen: &RaceSeen,
+) -> Result<Option<MissingEdge>, MachineError> {
+    let candidates = candidates(seen);
+    if candidates.is_empty() {
+        return Ok(None);
+    }
+    let races = |(write, read): &(SeenAtomic, SeenAtomic)| {
+        Races::with(Stronger { release: write.site, acquire: read.site })
+    };
+    let found = Arc::new(Mutex::new(vec![false; candidates.len()]));
+    let trial = Trial { races: candidates.iter().map(races).collect(), found: found.clone() };
+    super::watched(execution, Box::new(trial), |execution| replay(execution, trace, false))?;
+    let found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(at) = found.iter().position(|found| !found) else { return Ok(None) };
+    let (write, read) = candidates[at];
+    let sites = &execution.machine().artifact().table.sites;
+    let place = |site: u32| sites.get(site as usize).map(|site| site.location);
+    Ok(Some(MissingEdge {
+        release: place(write.site).filter(|_| !write.order.success.releases()),
+        acquire: place(read.site).filter(|_| !acquires(&read)),
+    }))
+}
+
+fn acquires(read: &SeenAtomic) -> bool {
+    read.order.success.acquires() && read.order.failure.acquires()
+}
+
+/// The last ones first, each pair of places once.
+fn candidates(seen: &RaceSeen) -> Vec<(SeenAtomic, SeenAtomic)> {
+    let mut found: Vec<(SeenAtomic, SeenAtomic)> = Vec::new();
+    for read in seen.reads.iter().rev() {
+        let before = |write: &&SeenAtomic| write.number < read.number && write.address == read.address;
+        for write in seen.writes.iter().rev().filter(before) {
+            let weak = !write.order.success.releases() || !acquires(read);
+            let known = found.iter().any(|(w, r)| (w.site, r.site) == (write.site, read.site));
+            if weak && !known && found.len() < TRIED_MAX {
+                found.push((*write, *read));
+            }
+        }
+    }
+    found
+}
+
+/// Looks for races while accesses are stronger than they are.
+struct Trial {
+    races: Vec<Races>,
+    /// Whether each found one.
+    found: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Observer for Trial {
+    fn interest(&self) -> Interest {
+        self.races[0].interest()
+    }
+
+    fn begin(&mut self, state: &GuestState<'_>) {
+        self.races.iter_mut().for_each(|races| races.begin(state));
+    }
+
+    fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for (races, found) in self.races.iter_mut().zip(found.iter_mut()) {
+            *found |= races.event(state, event).is_some();
+        }
+    }
 }

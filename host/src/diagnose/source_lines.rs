@@ -1,6 +1,7 @@
 //! Places of a module as lines of its source: by them the bugs of an exploration are compared.
 
 use crate::artifact::Artifact;
+use crate::evidence::RacingAccess;
 use crate::identity::Identity;
 use crate::outcome::BugKind;
 use crate::results::{BlockHistory, BugIdentity, PastEvent};
@@ -42,6 +43,15 @@ impl SourceLines {
             allocated: of(block.and_then(|block| block.allocated.as_ref())),
             freed: of(block.and_then(|block| block.freed.as_ref())),
         }
+    }
+
+    /// The identity of a data race: the lines of both accesses, whichever came first and however their workers came
+    /// there.
+    pub fn race(&mut self, accesses: [&RacingAccess; 2]) -> BugIdentity {
+        let mut stacks = accesses.map(|access| self.stack(access.location.as_slice())).to_vec();
+        stacks.sort();
+        stacks.dedup();
+        BugIdentity { kind: BugKind::DataRace, detail: String::new(), stacks, allocated: None, freed: None }
     }
 
     fn stack(&mut self, stack: &[Location]) -> Vec<String> {

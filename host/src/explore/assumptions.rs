@@ -1,7 +1,9 @@
 //! What the verdict of a search takes for granted.
 
 use super::Plan;
+use crate::orderings::Counts;
 use crate::outcome::BugKind;
+use crate::plural::counted;
 use crate::results::{Resumed, TestResult};
 use crate::runtime::Timers;
 use coyote_instrumenter::Points;
@@ -43,5 +45,24 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
         assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
     }
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
+    if plan.settings.detectors.has("races") {
+        let Counts { without_ordering, unknown, .. } = plan.artifact.orderings().counts();
+        let count = (without_ordering + unknown) as u64;
+        if count > 0 {
+            let operations = counted(count, "operation");
+            assumptions.push(format!("{operations} of unknown ordering taken for sequentially consistent"));
+        }
+    }
+    let suppressed = result.races.iter().filter(|seen| seen.race.suppressed_by.is_some()).count() as u64;
+    let noted = result.races.len() as u64 - suppressed;
+    for (count, how) in [(suppressed, "suppressed"), (noted, "noted")] {
+        if count > 0 {
+            assumptions.push(format!("without {} that {} {how}", counted(count, "data race"), is(count)));
+        }
+    }
     assumptions
+}
+
+fn is(count: u64) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }

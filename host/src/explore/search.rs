@@ -444,7 +444,7 @@ fn ended(
         if state.result.first_output.is_none() {
             notes.first_output = Some(first_output(execution, Some(state.ended)));
         }
-        state.result.note(notes);
+        state.result.note(None, notes);
         // Since the last restore only; the first execution of all is not restored.
         state.result.any_choice |= execution.machine().scheduler().decisions > 0;
         state.ended

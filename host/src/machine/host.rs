@@ -36,6 +36,10 @@ pub struct HotSite {
     kind: OpKind,
     size: u32,
     offset: u64,
+    /// The first site of the same instruction.
+    first: u32,
+    /// Whether the instruction has several, one for each memory order.
+    ordered: bool,
 }
 
 pub struct Host {
@@ -94,11 +98,14 @@ impl Host {
         memory_bytes_max: usize,
     ) -> Host {
         let (engine, table) = (artifact.engine(), artifact.table.clone());
-        let hot = table
-            .sites
-            .iter()
-            .map(|s| HotSite { kind: s.kind(), size: s.size.into(), offset: s.memory_offset })
-            .collect();
+        let hot = table.sites.iter().enumerate().map(|(i, s)| HotSite {
+            kind: s.kind(),
+            size: s.size.into(),
+            offset: s.memory_offset,
+            first: i as u32 - u32::from(s.alternative),
+            ordered: s.alternative > 0 || table.sites.get(i + 1).is_some_and(|next| next.alternative > 0),
+        });
+        let hot = hot.collect();
         Host {
             orderings: artifact.orderings.clone(),
             scheduler,
@@ -129,12 +136,17 @@ impl Host {
     #[inline]
     pub fn operation(&self, site: u32, object: u64) -> Operation {
         let hot = &self.hot[site as usize];
-        Operation { kind: hot.kind, site, object: object + hot.offset, size: hot.size }
+        Operation { kind: hot.kind, site: hot.first, object: object + hot.offset, size: hot.size }
     }
 
     #[inline]
     pub fn point(&mut self, site: u32, address: u32) -> AccessResult {
         let operation = self.operation(site, u64::from(address));
+        if self.hot[site as usize].ordered
+            && let Some(worker) = self.scheduler.running
+        {
+            self.scheduler.runtime.set_ordered_site(worker, operation.site, site);
+        }
         self.scheduler.access(operation)
     }
 

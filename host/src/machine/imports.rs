@@ -8,6 +8,7 @@ use super::owners::Touch;
 use super::references::function_index;
 use super::thread_names::name_at;
 use crate::evidence::{Evidence, Misuse};
+use crate::observe::SyncKind;
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
@@ -226,6 +227,13 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         }
         deliver(&mut guest);
     })?;
+    let edges = [("happens_before", SyncKind::Release), ("happens_after", SyncKind::Acquire)];
+    for (name, kind) in edges {
+        linker.func_wrap(guest::MODULE, name, move |mut guest: Guest, object: i32| {
+            guest.data_mut().scheduler.runtime.annotate(object as u32, kind);
+            deliver(&mut guest);
+        })?;
+    }
     linker.func_wrap(guest::MODULE, "fail", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
         let message = text_at(&mut guest, text, length)?;
         Err(guest.data_mut().stop(BugKind::Assertion, message).into())

@@ -34,6 +34,7 @@ pub use fingerprint::Part;
 pub use snapshot::Snapshot;
 
 use crate::artifact::Artifact;
+use crate::evidence::RaceRemark;
 use crate::granules::{Granules, Sharing};
 use crate::observe::{Ending, Finding, Interest, Observers, Roots};
 use crate::outcome::Outcome;
@@ -165,6 +166,11 @@ impl Machine {
     /// Functions that the guest called in this iteration though nobody can serve them.
     pub fn refused_calls(&self) -> impl Iterator<Item = &'static str> {
         self.store.data().refused_calls.iter().copied()
+    }
+
+    /// Data races that detectors found so far and that are no bugs.
+    pub fn remarks(&self) -> Vec<RaceRemark> {
+        self.store.data().observers.remarks()
     }
 
     /// Which accesses are scheduling points from the next iteration on. Without an owner table: all.

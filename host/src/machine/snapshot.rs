@@ -27,6 +27,13 @@ pub struct Snapshot {
     pub(super) detectors: Saved,
 }
 
+impl Snapshot {
+    /// Steps executed before it.
+    pub fn steps(&self) -> u64 {
+        self.runtime.steps()
+    }
+}
+
 impl Machine {
     /// Whether snapshots hold all of the guest's state: not if it can change tables or
     /// works in directories of the host.

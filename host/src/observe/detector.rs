@@ -1,6 +1,7 @@
 //! The trait of what may call an execution a bug.
 
 use super::{Event, GuestState, Interest};
+use crate::evidence::RaceRemark;
 use crate::outcome::{Bug, Outcome};
 use crate::runtime::heap::BlockRef;
 use coyote_strategies::{Access, Operation, WorkerId};
@@ -48,6 +49,11 @@ pub trait Detector: Send {
     /// states then tell them apart. `None`: nothing does.
     fn digest(&self) -> Option<u128> {
         None
+    }
+
+    /// Data races that it found since it was made and that are no bugs.
+    fn remarks(&self) -> Vec<RaceRemark> {
+        Vec::new()
     }
 
     /// What a proof that there is no bug takes for granted because of it.

@@ -6,14 +6,15 @@
 //! - `detector`: the trait [`Detector`], and what it finds.
 //! - `state`: what both may read; `filter`: what they need not be asked.
 //! - `observers`: all of them together, as the machine has them.
-//! - [`heap_probe`]: where events of the heap happen; [`step_probe`]: where a worker was at a step.
+//! - [`heap_probe`]: where events of the heap happen; [`race_probe`]: what is to be said of
+//!   a data race.
 
 mod detector;
 mod filter;
 pub mod heap_probe;
 mod observers;
+pub mod race_probe;
 mod state;
-pub mod step_probe;
 
 pub use crate::runtime::stream::{
     AccessSource, Event, FaultKind, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,

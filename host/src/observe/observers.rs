@@ -1,6 +1,7 @@
 //! All that look on at one execution.
 
 use super::{Attempt, Detector, Ending, Event, Finding, GuestState, Interest, Observer, SavedState};
+use crate::evidence::RaceRemark;
 use coyote_strategies::WorkerId;
 
 /// See the module's documentation. Detectors come first, in the order in which they were added: the first finding
@@ -112,6 +113,10 @@ impl Observers {
         for ((_, detector), saved) in self.detectors.iter_mut().zip(&saved.0) {
             detector.restore(saved);
         }
+    }
+
+    pub fn remarks(&self) -> Vec<RaceRemark> {
+        self.detectors.iter().flat_map(|(_, detector)| detector.remarks()).collect()
     }
 
     /// What tells states apart, of each detector that does.

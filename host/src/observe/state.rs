@@ -1,6 +1,6 @@
 //! What observers may read.
 
-use crate::orderings::{OnDemand, Orderings};
+use crate::orderings::{Atomicity, OnDemand, Orderings};
 use crate::runtime::Runtime;
 use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::WorkerId;
@@ -62,6 +62,24 @@ impl<'a> GuestState<'a> {
     /// Which operations are atomic, by their sites, and how. The first question costs milliseconds.
     pub fn orderings(&self) -> &'a Orderings {
         self.program.orderings.get()
+    }
+
+    /// The site that has the memory order of a worker's operation, where that is known at run time only.
+    pub(crate) fn ordered_site(&self, worker: WorkerId, site: u32) -> u32 {
+        let pending = self.runtime.pending(worker).operation.site;
+        if pending == site { self.runtime.ordered_site(worker) } else { site }
+    }
+
+    /// What the operation of a site is to the memory model. `None` if it has no place.
+    pub(crate) fn atomicity(&self, site: u32) -> Option<Atomicity> {
+        let known = (site as usize) < self.program.sites.sites.len();
+        known.then(|| self.orderings().of(site))
+    }
+
+    /// The functions and files of a place, also of those that are inlined there. The first question costs
+    /// milliseconds.
+    pub fn names(&self, place: Location) -> Vec<String> {
+        self.program.orderings.names(place)
     }
 
     /// Where the operation of a site stands in the guest's code. `None` for a step that has no place.

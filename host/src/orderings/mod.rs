@@ -3,12 +3,14 @@
 //! WebAssembly has no orderings: all of its atomic instructions are sequentially consistent. A module without the
 //! feature `atomics` has no atomic instructions at all, and compilers make plain loads and stores of its atomics.
 //! So this asks how the module was built (`build`), and of each memory access which line of Rust's `atomic.rs` it
-//! stems from (`rust`, by the tables of `coyote-orderings`).
+//! stems from (`rust`, by the tables of `coyote-orderings`). What coyote-cc and coyote-cxx compiled says the
+//! ordering itself (`coyote_order.h`, and the pass `orders` of the instrumenter).
 //!
 //! # What is certain, and what it costs where something is not
 //!
 //! | access | is |
 //! |---|---|
+//! | atomic instruction or fence, behind a call of `coyote.order` | atomic, with the ordering that the call says |
 //! | any, on a line of a `match` arm over orderings in Rust's `atomic.rs` | atomic, with the arm's ordering |
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
 //! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
@@ -17,6 +19,9 @@
 //! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library |
 //! | plain, of another unit of Rust, on a line elsewhere than in `atomic.rs`, or in its other functions, as `get_mut` | plain, unless it is a load that converts |
 //! | plain, otherwise | not known: may be atomic |
+//!
+//! Operators of C's `_Atomic` variables, inline assembly and wasi-libc's own atomics have no call, and are sequentially
+//! consistent in their source.
 //!
 //! What is not known must be taken for sequentially consistent. That makes edges that the program may not have, so
 //! races are missed and none is invented. An instruction whose line the optimiser made of two arms has none (3 of
@@ -41,14 +46,15 @@ mod build;
 mod rust;
 mod volatile;
 
-use crate::symbols::Lines;
+use crate::symbols::{Lines, Symbols};
 use build::Build;
 use coyote_abi::OpKind;
 pub use coyote_abi::Ordering;
-use coyote_instrumenter::{Site, SiteTable};
+use coyote_instrumenter::{Location, Site, SiteTable};
 use coyote_orderings::Operation;
 use rust::Sources;
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What an operation is to the memory model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +106,8 @@ pub struct Counts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orderings {
     sites: Vec<Atomicity>,
+    /// Whether a site is one more of an instruction.
+    alternatives: Vec<bool>,
     fences_are_lost: bool,
 }
 
@@ -124,11 +132,13 @@ impl Orderings {
                     }
                 })
                 .collect(),
+            alternatives: table.sites.iter().map(|site| site.alternative > 0).collect(),
             fences_are_lost: build.lowers_all(),
         }
     }
 
-    /// What the operation of a site is.
+    /// What the operation of a site is. Of an instruction whose ordering is known at run time only, the site is that
+    /// of [`crate::runtime::Runtime::ordered_site`]; the first one, which stands in operations, has none.
     ///
     /// # Panics
     /// If the site is none of the module's.
@@ -148,17 +158,19 @@ impl Orderings {
 
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        for site in &self.sites {
+        for (i, site) in self.sites.iter().enumerate().filter(|(i, _)| !self.alternatives[*i]) {
+            // Every order of the instruction has a site.
+            let told = self.alternatives.get(i + 1) == Some(&true);
             match site {
                 Atomicity::Plain => counts.plain += 1,
                 Atomicity::Unknown => counts.unknown += 1,
                 Atomicity::Atomic(order) => {
                     counts.atomic += 1;
-                    counts.without_ordering += usize::from(order.is_none());
+                    counts.without_ordering += usize::from(order.is_none() && !told);
                 }
                 Atomicity::Fence(ordering) => {
                     counts.atomic += 1;
-                    counts.without_ordering += usize::from(ordering.is_none());
+                    counts.without_ordering += usize::from(ordering.is_none() && !told);
                 }
                 Atomicity::None => {}
             }
@@ -167,17 +179,31 @@ impl Orderings {
     }
 }
 
-/// The orderings of a module, looked up when somebody asks.
-#[derive(Debug)]
+/// The orderings of a module, and the names of its places, looked up when somebody asks.
 pub struct OnDemand {
     original: Arc<[u8]>,
     table: Arc<SiteTable>,
     orderings: OnceLock<Orderings>,
+    symbols: OnceLock<Mutex<Symbols>>,
+}
+
+impl std::fmt::Debug for OnDemand {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("OnDemand").field("orderings", &self.orderings).finish_non_exhaustive()
+    }
 }
 
 impl OnDemand {
     pub fn new(original: Arc<[u8]>, table: Arc<SiteTable>) -> OnDemand {
-        OnDemand { original, table, orderings: OnceLock::new() }
+        OnDemand { original, table, orderings: OnceLock::new(), symbols: OnceLock::new() }
+    }
+
+    /// The functions and files of a place, also of those that are inlined there.
+    pub fn names(&self, place: Location) -> Vec<String> {
+        let symbols =
+            self.symbols.get_or_init(|| Mutex::new(Symbols::relative_to(&self.original, Path::new(""))));
+        let frames = symbols.lock().unwrap_or_else(PoisonError::into_inner).frames(place);
+        frames.into_iter().flat_map(|frame| std::iter::once(frame.function).chain(frame.file)).collect()
     }
 
     pub fn get(&self) -> &Orderings {
@@ -194,6 +220,11 @@ struct Module<'a> {
 
 fn atomicity(site: &Site, module: &Module, sources: &mut Sources) -> Atomicity {
     let (lines, offset) = (&module.lines, site.location.offset);
+    match (site.kind(), site.orders()) {
+        (OpKind::Fence, Some((ordering, _))) => return Atomicity::Fence(Some(ordering)),
+        (_, Some((success, failure))) => return Atomicity::Atomic(Some(Order { success, failure })),
+        (_, None) => {}
+    }
     match site.kind() {
         OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::Rmw | OpKind::CompareExchange => {
             Atomicity::Atomic(in_source(site.kind(), sources.place(lines, offset)))

@@ -2,14 +2,17 @@
 
 use super::frames;
 use super::model::{
-    BlockReport, BugReport, LivelockReport, OutputReport, PastEventReport, SpinReport, TestReport, Timeline,
-    WorkerReport,
+    AccessReport, BlockReport, BugReport, ExplanationReport, FindabilityReport, LivelockReport, OutputReport,
+    PassingReport, PastEventReport, RaceReport, SpinReport, TestReport, Timeline, WorkerReport,
 };
 use super::note;
+use crate::evidence::RacingAccess;
 use crate::livelock::{Livelock, Spin};
-use crate::results::{FoundBug, PastEvent, TestResult};
+use crate::plural::amount;
+use crate::results::{AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, TestResult};
 use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
+use coyote_instrumenter::Location;
 use std::path::Path;
 
 /// What a report has to know beside the results.
@@ -30,7 +33,7 @@ impl Builder<'_> {
             stopped_by: result.stop.name(),
             statistics: result.statistics,
             search: result.search.clone(),
-            notes: note::of(result, self.host_directories),
+            notes: note::of(result, self.host_directories, |access| self.racing(access)),
             elapsed: result.elapsed,
             bugs: result.bugs.iter().map(|bug| self.bug(bug)).collect(),
             any_choice: result.any_choice,
@@ -66,6 +69,7 @@ impl Builder<'_> {
             log: None,
             replay_command: format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path)),
             place: self.place(found),
+            story: found.story.clone(),
             workers: workers.collect(),
             block: post_mortem.block.as_ref().map(|block| BlockReport {
                 address: block.address,
@@ -74,9 +78,11 @@ impl Builder<'_> {
                 freed: block.freed.as_ref().map(|event| self.call(event)),
             }),
             first_access: post_mortem.first_access.as_ref().map(|event| self.call(event)),
+            race: post_mortem.race.as_ref().map(|race| self.race(race)),
             notes: post_mortem.notes.clone(),
             livelock: post_mortem.livelock.as_ref().map(livelock),
             output: output.collect(),
+            explanation: explanation(&found.explanation),
             timeline: self.timeline(&found.trace.decisions),
             lacks_lines: self.symbols.lacks_lines(),
         }
@@ -97,6 +103,34 @@ impl Builder<'_> {
         })
     }
 
+    /// An access of a data race, in words.
+    fn racing(&self, access: &RacingAccess) -> String {
+        let stack = frames::of(access.location.as_slice(), self.symbols);
+        format!(
+            "{} of {} by {} at {}",
+            access.how,
+            amount(access.bytes),
+            access.title,
+            frames::one_line(&stack)
+        )
+    }
+
+    fn race(&self, race: &RaceHistory) -> RaceReport {
+        let access = |access: &AccessHistory| AccessReport {
+            worker: access.title.clone(),
+            how: access.how.clone(),
+            value: access.value,
+            locks: access.locks.clone(),
+            spawned: access.spawned.as_ref().map(|event| self.call(event)),
+        };
+        let place = |at: Location| frames::one_line(&frames::of(&[at], self.symbols));
+        let edge = race.edge.as_ref().and_then(|edge| {
+            let [release, acquire] = [edge.release, edge.acquire].map(|at| at.map(place));
+            suggestion(release.as_deref(), acquire.as_deref())
+        });
+        RaceReport { first: access(&race.first), second: access(&race.second), edge }
+    }
+
     fn call(&self, event: &PastEvent) -> PastEventReport {
         let PastEvent { title, step, stack } = event;
         PastEventReport { worker: title.clone(), step: *step, stack: frames::of(stack, self.symbols) }
@@ -111,6 +145,18 @@ impl Builder<'_> {
         }
         timeline
     }
+}
+
+fn explanation(explanation: &Explanation) -> ExplanationReport {
+    let Explanation { shrinking, decisive, passing, findability } = explanation;
+    let passing = passing.as_ref().map(|p| PassingReport {
+        instead: p.instead.clone(),
+        certain: p.certain,
+        after: p.after,
+    });
+    let findability =
+        findability.map(|measured| FindabilityReport { measured, iterations: measured.iterations() });
+    ExplanationReport { shrinking: *shrinking, decisive: decisive.clone(), passing, findability }
 }
 
 fn livelock(livelock: &Livelock) -> LivelockReport {
@@ -129,4 +175,16 @@ fn shell(path: &Path) -> String {
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
+}
+
+/// What would order the accesses of a data race, of places as reports name them.
+fn suggestion(release: Option<&str>, acquire: Option<&str>) -> Option<String> {
+    Some(match (release, acquire) {
+        (Some(write), Some(read)) => {
+            format!("Release at {write} and Acquire at {read} would: tried, no race then")
+        }
+        (Some(write), None) => format!("Release at {write} would: tried, no race then"),
+        (None, Some(read)) => format!("Acquire at {read} would: tried, no race then"),
+        (None, None) => return None,
+    })
 }

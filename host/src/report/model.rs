@@ -5,7 +5,7 @@ use super::note::Note;
 use crate::exit::Exit;
 use crate::livelock::Look;
 use crate::outcome::BugKind;
-use crate::results::SearchSummary;
+use crate::results::{Decisive, Findability, Instead, Rate, SearchSummary, Shrinking, Story};
 use crate::runtime::Stream;
 use crate::statistics::Statistics;
 use crate::symbols::SourceFrame;
@@ -127,6 +127,9 @@ pub struct BugReport {
     /// The line of the guest's own source that it is about, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceFrame>,
+    /// What happened, if it could be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub story: Option<Story>,
     /// Those that have not ended.
     pub workers: Vec<WorkerReport>,
     /// Only for memory errors.
@@ -135,6 +138,9 @@ pub struct BugReport {
     /// Only for data races: the access that came first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_access: Option<PastEventReport>,
+    /// Only for data races: what else is known of the accesses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub race: Option<RaceReport>,
     /// What in it may not be the program's fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -142,11 +148,52 @@ pub struct BugReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub livelock: Option<LivelockReport>,
     pub output: Vec<OutputReport>,
+    /// What experiments said.
+    #[serde(skip_serializing_if = "ExplanationReport::is_empty")]
+    pub explanation: ExplanationReport,
     #[serde(skip)]
     pub timeline: Timeline,
     /// Whether the module's compiler could have said which lines there are, and was not asked to.
     #[serde(skip)]
     pub lacks_lines: bool,
+}
+
+/// What experiments said of a bug. Indices are those of the trace's choices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ExplanationReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shrinking: Option<Shrinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisive: Option<Decisive>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passing: Option<PassingReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findability: Option<FindabilityReport>,
+}
+
+/// What would have had to happen instead of the decisive choice, for the rest of the schedule to pass.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PassingReport {
+    pub instead: Instead,
+    /// Whether the schedule then passes; if not, only with another end.
+    pub certain: bool,
+    /// How many random continuations still had the bug after that choice.
+    pub after: Rate,
+}
+
+/// How often the bug is met.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FindabilityReport {
+    #[serde(flatten)]
+    pub measured: Findability,
+    /// So many iterations without the bug make it 95 % sure that it is gone.
+    pub iterations: u64,
+}
+
+impl ExplanationReport {
+    pub fn is_empty(&self) -> bool {
+        *self == ExplanationReport::default()
+    }
 }
 
 /// A worker when the bug was found.
@@ -171,6 +218,32 @@ pub struct BlockReport {
     pub allocated: Option<PastEventReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freed: Option<PastEventReport>,
+}
+
+/// What is known of the accesses of a data race.
+#[derive(Clone, Debug, Serialize)]
+pub struct RaceReport {
+    pub first: AccessReport,
+    pub second: AccessReport,
+    /// What would order them, as a sentence's end: it was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edge: Option<String>,
+}
+
+/// An access of a data race.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccessReport {
+    pub worker: String,
+    /// As in `atomic write (Relaxed)`.
+    pub how: String,
+    /// What was read or written, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<u64>,
+    /// Mutexes and rwlocks that the worker held.
+    pub locks: Vec<String>,
+    /// Absent for the first worker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawned: Option<PastEventReport>,
 }
 
 /// Something that a worker did before.

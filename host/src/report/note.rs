@@ -1,11 +1,12 @@
 //! What the verdict on a test does not say by itself.
 
 use super::coverage::Coverage;
+use crate::evidence::RacingAccess;
 use crate::plural::counted;
-use crate::results::TestResult;
+use crate::results::{SeenRace, TestResult};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A note to a test; its text is one or more sentences.
@@ -29,12 +30,16 @@ pub enum Note {
     RefusedCalls(BTreeSet<String>),
     /// Workers that were blocked when a test had passed.
     LeftBlocked(BTreeSet<String>),
+    /// A data race that is no bug, and where its accesses are.
+    Race { first: String, second: String, iteration: Option<u64> },
+    /// Known data races, by what they are known by.
+    SuppressedRaces(BTreeMap<String, u64>),
     /// The test works in a directory of the host.
     HostDirectory,
 }
 
-/// The notes to a test, in the order in which they are read.
-pub fn of(result: &TestResult, host_directories: bool) -> Vec<Note> {
+/// The notes to a test, in the order in which they are read. `place` says where an access of a data race is.
+pub fn of(result: &TestResult, host_directories: bool, place: impl Fn(&RacingAccess) -> String) -> Vec<Note> {
     let mut notes = Vec::new();
     let verdict = result.verdict();
     match &verdict {
@@ -64,6 +69,20 @@ pub fn of(result: &TestResult, host_directories: bool) -> Vec<Note> {
     if !result.left_blocked.is_empty() {
         notes.push(Note::LeftBlocked(result.left_blocked.clone()));
     }
+    let mut suppressed = BTreeMap::new();
+    for SeenRace { iteration, race } in &result.races {
+        match &race.suppressed_by {
+            Some(rule) => *suppressed.entry(rule.clone()).or_insert(0) += 1,
+            None => notes.push(Note::Race {
+                first: place(&race.first),
+                second: place(&race.second),
+                iteration: *iteration,
+            }),
+        }
+    }
+    if !suppressed.is_empty() {
+        notes.push(Note::SuppressedRaces(suppressed));
+    }
     if host_directories {
         notes.push(Note::HostDirectory);
     }
@@ -75,6 +94,16 @@ impl fmt::Display for Note {
         match self {
             Note::Inconclusive { what, advice: Some(advice) } => {
                 write!(f, "Inconclusive: {what}. They may never end: {advice}.")
+            }
+            Note::Race { first, second, iteration } => {
+                let when = iteration.map_or(String::new(), |number| format!(", first in iteration {number}"));
+                write!(f, "Data race: {first}, and {second}{when}. It is no bug with --races warn.")
+            }
+            Note::SuppressedRaces(rules) => {
+                let all = counted(rules.values().sum(), "pair");
+                let rules: Vec<String> =
+                    rules.iter().map(|(rule, count)| format!("{rule} ({count})")).collect();
+                write!(f, "Data races of {all} of places are suppressed: {}.", rules.join(", "))
             }
             Note::Inconclusive { what, advice: None } => write!(f, "Inconclusive: {what}."),
             Note::Limit(limit) => write!(f, "No verdict: {limit}."),

@@ -1,5 +1,7 @@
 //! A found bug as data, and what makes two of them the same.
 
+use super::explanation::Explanation;
+use super::story::Story;
 use crate::livelock::Livelock;
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::Stream;
@@ -21,12 +23,17 @@ pub struct FoundBug {
     /// Where the trace is on disk.
     pub path: PathBuf,
     pub post_mortem: PostMortem,
+    /// What happened, if it was told: see [`diagnose::story`](crate::diagnose::story).
+    pub story: Option<Story>,
     /// Iterations in which an equal bug was found.
     pub count: u64,
     /// The first of them; `None`: a profiling run, before all iterations.
     pub first: Option<u64>,
     /// The strategy of a portfolio, or the profiling run, if that says more than the run's own strategy.
     pub by: Option<String>,
+    /// What experiments said of it, if there were any.
+    #[serde(default)]
+    pub explanation: Explanation,
 }
 
 /// What makes two bugs the same: they are of one kind and happened at the same places, of who did it or of those for
@@ -91,6 +98,8 @@ pub struct PostMortem {
     pub block: Option<BlockHistory>,
     /// The access of a data race that came first.
     pub first_access: Option<PastEvent>,
+    /// What else is to be said of a data race.
+    pub race: Option<RaceHistory>,
     /// What in it may not be the program's fault.
     pub notes: Vec<String>,
     /// What never ends, if it is a livelock.
@@ -129,6 +138,40 @@ pub struct BlockHistory {
     pub allocated: Option<PastEvent>,
     /// `None` if the block is in use.
     pub freed: Option<PastEvent>,
+}
+
+/// What is known of a data race beside where its accesses are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RaceHistory {
+    pub first: AccessHistory,
+    pub second: AccessHistory,
+    /// What would have ordered them.
+    pub edge: Option<MissingEdge>,
+}
+
+/// What is known of an access of a data race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessHistory {
+    /// The worker, as reports name it.
+    pub title: String,
+    /// As in `atomic write (Relaxed)`.
+    pub how: String,
+    /// What was read or written, of up to eight bytes; `None` of a write that was not executed any more.
+    pub value: Option<u64>,
+    /// The mutexes and rwlocks that the worker held, as reports name them.
+    pub locks: Vec<String>,
+    /// Where the worker was created; `None` for the first one.
+    pub spawned: Option<PastEvent>,
+}
+
+/// Accesses whose orderings are too weak to order a data race. With these as they should be, the same schedule has no
+/// race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingEdge {
+    /// A write that does not release, and should.
+    pub release: Option<Location>,
+    /// A read that does not acquire, and should.
+    pub acquire: Option<Location>,
 }
 
 /// Something that a worker did before.

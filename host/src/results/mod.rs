@@ -7,16 +7,26 @@
 //! iteration begins with what those before it in the same exploration found out.
 //!
 //! - [`bug`]: a found bug, and what makes two the same.
+//! - [`explanation`]: what was found out about a bug by experiment.
+//! - [`story`]: what happened in a failing iteration.
 //! - [`indices`]: which iterations a result speaks of.
 
 pub mod bug;
+pub mod explanation;
 pub mod indices;
+pub mod story;
 #[cfg(test)]
 mod tests;
 
-pub use bug::{BlockHistory, BugIdentity, FoundBug, OutputLine, PastEvent, PostMortem, WorkerAt};
+pub use bug::{
+    AccessHistory, BlockHistory, BugIdentity, FoundBug, MissingEdge, OutputLine, PastEvent, PostMortem,
+    RaceHistory, WorkerAt,
+};
+pub use explanation::{Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
 pub use indices::Indices;
+pub use story::{Story, StoryRow, StoryWorker};
 
+use crate::evidence::RaceRemark;
 use crate::granules::Granules;
 use crate::outcome::BugKind;
 use crate::statistics::{IterationRecord, Statistics, StepsMax};
@@ -89,8 +99,18 @@ pub struct IterationNotes {
     pub limit: Option<String>,
     pub refused_calls: Vec<String>,
     pub left_blocked: Vec<String>,
+    /// Data races that are no bugs, met up to its end by who executed it.
+    pub races: Vec<RaceRemark>,
     /// Of the first iteration of an exploration.
     pub first_output: Option<FirstOutput>,
+}
+
+/// A data race that is no bug.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenRace {
+    /// Of which it was met first; `None` under a search, and in a profiling run.
+    pub iteration: Option<u64>,
+    pub race: RaceRemark,
 }
 
 /// What an iteration wrote to standard output and standard error.
@@ -126,6 +146,9 @@ pub struct TestResult {
     pub first_output: Option<FirstOutput>,
     /// Workers that a passing iteration left blocked for ever.
     pub left_blocked: BTreeSet<String>,
+    /// Data races that are no bugs, each pair of places once, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub races: Vec<SeenRace>,
     /// Memory that turned out to be shared, and how often iterations were repeated for it.
     pub shared: Granules,
     pub repeats: u64,
@@ -228,6 +251,7 @@ impl TestResult {
             refused_calls: BTreeSet::new(),
             first_output: None,
             left_blocked: BTreeSet::new(),
+            races: Vec::new(),
             shared: Granules::default(),
             repeats: 0,
             states_compared: 0,
@@ -255,20 +279,31 @@ impl TestResult {
         self.statistics.add(&record);
         self.any_choice |= record.decisions > 0;
         self.workers_max = self.workers_max.max(record.workers);
-        self.note(notes);
+        self.note(index, notes);
         self.shared.0.extend(shared.0);
         self.repeats += u64::from(repeats);
         self.states_compared += states_compared;
         bug.and_then(|bug| self.add_bug(*bug))
     }
 
-    /// Takes over what an iteration says beside its record.
-    pub fn note(&mut self, notes: IterationNotes) {
+    /// Takes over what an iteration says beside its record. `index` as [`IterationResult::index`].
+    pub fn note(&mut self, index: Option<u64>, notes: IterationNotes) {
         self.memory_refused |= notes.memory_refused;
         self.limits.extend(notes.limit);
         self.refused_calls.extend(notes.refused_calls);
         self.left_blocked.extend(notes.left_blocked);
+        notes.races.into_iter().for_each(|race| self.add_race(SeenRace { iteration: index, race }));
         self.offer_first_output(notes.first_output);
+    }
+
+    /// Takes over a data race that is no bug. Of equal ones the first is kept.
+    fn add_race(&mut self, seen: SeenRace) {
+        let key = |seen: &SeenRace| RaceRemark::key([&seen.race.first, &seen.race.second]);
+        match self.races.binary_search_by_key(&key(&seen), key) {
+            Ok(at) if seen.iteration < self.races[at].iteration => self.races[at] = seen,
+            Ok(_) => {}
+            Err(at) => self.races.insert(at, seen),
+        }
     }
 
     fn offer_first_output(&mut self, offered: Option<FirstOutput>) {
@@ -317,6 +352,7 @@ impl TestResult {
         self.refused_calls.extend(other.refused_calls);
         self.offer_first_output(other.first_output);
         self.left_blocked.extend(other.left_blocked);
+        other.races.into_iter().for_each(|seen| self.add_race(seen));
         self.shared.0.extend(other.shared.0);
         self.repeats += other.repeats;
         self.states_compared += other.states_compared;

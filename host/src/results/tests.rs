@@ -1,9 +1,11 @@
 //! Generated iterations, added up one after the other and in parts.
 
 use super::*;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, RacingAccess};
 use crate::outcome::Bug;
 use crate::trace::{Decision, Header, Trace, WorkerPath};
+use coyote_instrumenter::Location;
+use coyote_strategies::WorkerId;
 
 /// A stream of numbers, by a linear congruential generator (Knuth's MMIX).
 struct Numbers(u64);
@@ -44,14 +46,33 @@ impl Numbers {
                 workers: Vec::new(),
                 block: None,
                 first_access: None,
+                race: None,
                 notes: self.names(),
                 livelock: None,
                 output: Vec::new(),
             },
+            story: None,
             count: 1,
             first: index,
             by: None,
+            explanation: Explanation::default(),
         }
+    }
+
+    /// Data races that are no bugs, some of them at equal places.
+    fn races(&mut self) -> Vec<RaceRemark> {
+        let mut access = |title: &str| RacingAccess {
+            how: "write".into(),
+            address: 8,
+            bytes: 4,
+            worker: WorkerId(0),
+            title: title.into(),
+            step: self.below(9),
+            location: Some(Location { function: 1, offset: self.below(3) as u32 }),
+        };
+        let (first, second) = (access("worker 0"), access("worker 0.1"));
+        let race = RaceRemark { first, second, suppressed_by: None };
+        if self.below(4) == 0 { vec![race] } else { Vec::new() }
     }
 
     fn iteration(&mut self, index: Option<u64>) -> IterationResult {
@@ -72,6 +93,7 @@ impl Numbers {
             limit: self.names().pop(),
             refused_calls: self.names(),
             left_blocked: self.names(),
+            races: self.races(),
             first_output: (self.below(4) == 0).then(|| FirstOutput { index, text: self.names().concat() }),
         };
         let shared = (0..self.below(3)).map(|_| self.below(20) as u32).collect();

@@ -84,6 +84,8 @@ impl Runtime {
                 idle_steps,
                 // As the object and size of its operation: it stands in the worker's frames, too.
                 copy_source: _,
+                // Counts for the operation that it was announced for alone.
+                ordered_site: _,
             } = worker;
             let Pending { operation, state } = pending;
             let hash = part(1, &|h| {
@@ -91,7 +93,7 @@ impl Runtime {
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached);
                 (at, atomic_depth, atomic_ticks, worker_local_word, random, idle_steps).hash(h);
-                (state, operation.kind, operation.site).hash(h);
+                (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);
             });
             sum = sum.wrapping_add(hash);

@@ -121,6 +121,10 @@ impl Runtime {
         let fired = self.clock.fire();
         assert_eq!(fired, Some(id), "this is a bug in coyote-wasm: the timeout is not the earliest");
         self.footprint.touch(Class::Clock, Effect::Write, 0);
+        if self.worker(id).atomic_depth > 0 {
+            // It was blocked, so that its section lets others in until it goes on, whoever made the last step.
+            self.current = self.current.filter(|current| *current != id);
+        }
         if let Some(queue) = self.worker(id).request.queue() {
             self.touch_place(queue, Effect::Write);
             self.leave_queue(id, queue);

@@ -68,6 +68,7 @@ impl Runtime {
             idle_steps: 0,
             random: key,
             copy_source: 0,
+            ordered_site: (Operation::NO_SITE, Operation::NO_SITE),
         });
         self.pending.push(Pending { operation: Operation::START, state: WorkerState::Blocked });
         self.stand(id, WorkerState::Enabled);

@@ -17,15 +17,20 @@ pub struct ObjectId {
 impl ObjectId {
     /// As reports name it.
     pub fn title(self) -> String {
-        let what = match self.class {
+        format!("{} at {:#x}", self.noun(), self.address)
+    }
+
+    /// What it is.
+    pub fn noun(self) -> &'static str {
+        match self.class {
             Class::Mutex => "mutex",
             Class::Rwlock => "rwlock",
             Class::Semaphore => "semaphore",
             Class::Barrier => "barrier",
             Class::Condvar => "condvar",
-            _ => "address",
-        };
-        format!("{what} at {:#x}", self.address)
+            Class::Futex => "futex",
+            _ => "object",
+        }
     }
 }
 

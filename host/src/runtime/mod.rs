@@ -265,6 +265,20 @@ impl Runtime {
         self.workers[id.index()].copy_source = address;
     }
 
+    /// The worker is about to announce an instruction with a site for each memory order: the first one stands for it
+    /// in its operation, `site` has the order.
+    pub fn set_ordered_site(&mut self, id: WorkerId, first: u32, site: u32) {
+        self.workers[id.index()].ordered_site = (first, site);
+    }
+
+    /// The site that has the memory order of the worker's operation: its own, unless the order is known at run time
+    /// only.
+    pub fn ordered_site(&self, id: WorkerId) -> u32 {
+        let own = self.pending[id.index()].operation.site;
+        let (first, site) = self.workers[id.index()].ordered_site;
+        if first == own { site } else { own }
+    }
+
     /// Where the worker's stack turned out to be.
     pub fn set_stack(&mut self, id: WorkerId, bounds: (u32, u32)) {
         let block = self.block_at(bounds.0);

@@ -50,9 +50,11 @@ bitflags::bitflags! {
         const VETOES = 1 << 11;
         /// The stack of every worker whose step is an event. Each worker then unwinds at every scheduling point.
         const STACKS = 1 << 12;
+        /// Of all steps those that are fences.
+        const FENCES = 1 << 13;
 
         /// What keeps an access from being executed without a question.
-        const ASKS = Self::STEPS.bits() | Self::ACCESSES.bits() | Self::VETOES.bits() | Self::STACKS.bits();
+        const ASKS = Self::STEPS.bits() | Self::FENCES.bits() | Self::ACCESSES.bits() | Self::VETOES.bits() | Self::STACKS.bits();
     }
 }
 
@@ -102,6 +104,9 @@ impl Event<'_> {
     /// Who gets it.
     pub fn interest(&self) -> Interest {
         match self {
+            Event::Step(Step { operation, .. }) if operation.kind == OpKind::Fence => {
+                Interest::STEPS | Interest::FENCES
+            }
             Event::Step(_) => Interest::STEPS,
             Event::Access(_) => Interest::ACCESSES,
             Event::Sync(_) => Interest::SYNC,
@@ -180,6 +185,8 @@ pub enum HbObject {
     /// From who wakes a worker to its next step. The queue in which it waited: a condvar, whose notifications order
     /// nothing by POSIX and C++ (the mutex does); a futex; or a barrier.
     Wake { worker: WorkerId, queue: Option<ObjectId> },
+    /// What the guest says at an address: `happens_before` and `happens_after`.
+    Annotated(u32),
 }
 
 /// How a worker and an object exchange what happened before.
@@ -364,6 +371,14 @@ impl Runtime {
         if let Some(worker) = self.stream.by {
             self.stream.push(Event::Sync(SyncEvent { worker, object, kind }));
         }
+    }
+
+    /// The running worker says that it acquires or releases something that the runtime does not know.
+    pub fn annotate(&mut self, address: u32, kind: SyncKind) {
+        // Beside locks, which the same class has at 2^32.
+        let effect = if kind.releases() { Effect::Write } else { Effect::Read };
+        self.footprint.touch(Class::Other, effect, 1 << 40 | u64::from(address));
+        self.synchronise(HbObject::Annotated(address), kind);
     }
 
     /// The worker accesses memory by an operation that it announced.

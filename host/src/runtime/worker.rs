@@ -152,4 +152,7 @@ pub struct Worker {
     pub random: u64,
     /// Where its announced `memory.copy` reads from.
     pub copy_source: u32,
+    /// The last instruction that it announced of those with a site for each memory order: its first site, and the
+    /// one that was announced.
+    pub ordered_site: (u32, u32),
 }

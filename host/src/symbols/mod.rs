@@ -10,12 +10,18 @@
 //! - `module`: what is taken from the module's bytes.
 //! - `lines`: its line tables.
 //! - `demangle`: names as programmers write them.
+//! - `variables`: what lies at an address.
+//! - `sources`: the text of lines.
+//! - `library`: which frames are not the guest's own.
 
 mod demangle;
+mod library;
 mod lines;
 mod module;
+mod sources;
 #[cfg(test)]
 mod tests;
+mod variables;
 
 use coyote_instrumenter::Location;
 use demangle::demangle;
@@ -23,10 +29,14 @@ use module::Module;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+pub use demangle::without_generics;
+pub use library::{is_atomic_wrapper, is_library, library_file};
 pub use lines::{Lines, Row, Unit};
+pub use sources::Sources;
+pub use variables::{Encoding, MemoryName, Variables};
 
 /// A function that was executing at a place, and where in its source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SourceFrame {
     /// Demangled; never empty.
     pub function: String,
@@ -48,6 +58,11 @@ impl fmt::Display for SourceFrame {
         write!(f, ":{line}")?;
         self.column.map_or(Ok(()), |column| write!(f, ":{column}"))
     }
+}
+
+/// The global variables of a module; none without debug information.
+pub fn variables(original_wasm: &[u8]) -> Variables {
+    Module::read(original_wasm).dwarf().map(|dwarf| Variables::read(&dwarf)).unwrap_or_default()
 }
 
 /// The names of a module's functions by index, without what debug information knows; empty if unknown.
@@ -81,6 +96,11 @@ impl Symbols {
             lines,
             base: base.to_owned(),
         }
+    }
+
+    /// Whether there are line tables at all.
+    pub fn has_lines(&self) -> bool {
+        self.lines.any()
     }
 
     /// Whether the user's compiler could have said which lines there are, and was not asked to.

@@ -34,13 +34,6 @@ impl End {
         self.word(THREADS * KEPT + number)
     }
 
-    /// Whether a block was used that is freed, or beyond its end.
-    pub fn is_memory_error(&self) -> bool {
-        ["use-after-free", "double-free", "invalid-free", "heap-overflow"]
-            .iter()
-            .any(|kind| self.how.starts_with(kind))
-    }
-
     fn word(&self, at: usize) -> i32 {
         i32::from_le_bytes(self.bytes[4 * at..4 * at + 4].try_into().unwrap())
     }

@@ -282,7 +282,17 @@ fn bugs_replay_in_another_process() {
 fn details(stdout: &str) -> String {
     let lines = stdout.lines().skip_while(|l| !l.starts_with("bug in test "));
     let shown = lines.take_while(|l| l.starts_with("bug in test ") || l.starts_with("  "));
-    let shared = shown
-        .filter(|l| !["  found in ", "  trace: ", "  log: ", "  replay: "].iter().any(|s| l.starts_with(s)));
+    let of_the_run = [
+        "  found in ",
+        "  trace: ",
+        "  log: ",
+        "  replay: ",
+        "  decisive: ",
+        "            of random ",
+        "  instead: ",
+        "  smallest: ",
+        "  a fix: ",
+    ];
+    let shared = shown.filter(|l| !of_the_run.iter().any(|s| l.starts_with(s)));
     shared.map(|l| format!("{l}\n")).collect()
 }

@@ -7,6 +7,9 @@
 //! - [`traces`]: of the library, reworded, of older versions.
 //! - [`grouping`]: what is one bug is reported once.
 //! - [`reports`]: a run in every format.
+//! - [`shrink`]: minimised traces: nothing in them can be left out.
+//! - [`explain`]: what experiments say of a bug, against exact probabilities; whether a fix is believed.
+//! - [`stories`]: what happened, in few rows; [`names`]: what memory is called.
 //! - [`results`]: parts of an exploration, put together.
 //! - [`lenient`]: traces of programs that were edited since.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
@@ -44,7 +47,9 @@
 //! iterations of the determinism tests, for soaking; `COYOTE_STD_ROUNDS=20` multiplies the programs of `std_conformance`.
 
 mod bad_input;
+mod c_orderings;
 mod c_programs;
+mod c_races;
 mod cargo;
 mod cases;
 mod corrupted;
@@ -54,6 +59,7 @@ mod determinism;
 mod doctor;
 mod effects;
 mod examples;
+mod explain;
 mod faults;
 mod files;
 mod frontier;
@@ -64,6 +70,7 @@ mod guest;
 mod hangs;
 mod lenient;
 mod memory_errors;
+mod names;
 mod observers;
 mod orderings;
 mod outcomes;
@@ -81,9 +88,11 @@ mod rust_limits;
 mod search;
 mod searches;
 mod semantics;
+mod shrink;
 mod spins;
 mod state;
 mod std_conformance;
+mod stories;
 mod thread_names;
 mod timers;
 mod toy_as_wasm;

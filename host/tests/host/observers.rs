@@ -230,6 +230,7 @@ fn no_edge_is_invented() {
                         HbObject::Object(object) => format!("{:?}", object.class),
                         HbObject::Start(_) => "Start".into(),
                         HbObject::End(_) => "End".into(),
+                        HbObject::Annotated(_) => "Annotated".into(),
                         HbObject::Wake { .. } => "Wake".into(),
                     }));
                     if let Some(worker) = process {

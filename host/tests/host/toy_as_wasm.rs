@@ -184,5 +184,6 @@ fn code(instruction: Instruction, at: usize) -> String {
         Instruction::AssumeNot(value) => format!("(call $assume {})", differs(value)),
         Instruction::Hint(value) => format!("(call $hint (i64.const {value}))"),
         Instruction::Yield => "(call $yield)".into(),
+        Instruction::Section(_) => unreachable!("programs with sections are not among these"),
     }
 }

@@ -8,6 +8,7 @@ mod entry;
 mod harness;
 mod memory;
 mod names;
+mod orders;
 mod owners;
 mod points;
 mod policies;
@@ -65,6 +66,7 @@ pub const OWN: &[Own] = &[
     own("names", names::run, "gives every function a name"),
     own("entry", entry::run, "calls entries of the table by their own types"),
     own("private", private::run, "makes memory private, sorts globals into shared and a worker's own"),
+    own("orders", orders::run, "takes what C and C++ say of memory orders to their instructions"),
     own("threads", threads::run, "turns blocking instructions and imports into runtime imports"),
     own("thread-names", thread_names::run, "passes on what Rust's std calls a thread"),
     own("atomic-sections", atomic_sections::run, "brackets functions that SV-COMP's rules make atomic"),

@@ -29,12 +29,14 @@
 //! as long as its address stays in the function (see `escape`).
 
 use super::effects;
+use super::orders;
 use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::access::{access, bulk};
 use crate::analysis::escape;
 use crate::code::{Code, sequences};
 use crate::draft::{Draft, Owners, PointPolicy, site_location};
+use crate::marked::Marked;
 use crate::operands::Aside;
 use crate::options::Points;
 use coyote_abi::{OpKind, rt};
@@ -180,6 +182,10 @@ fn announcement(draft: &mut Draft, import: &'static str, site: u32, arguments: &
     let point = draft.suspending(import, &vec![ValType::I32; arguments.len() + 1], &[]);
     let mut code = Code::default();
     code.i32(rt::COUNTDOWN).global_set(draft.budget).i32(site as i32);
+    let registered = draft.sites[site as usize];
+    if let Some(Marked::Local(local)) = draft.orders_at(registered.location, registered.kind()) {
+        orders::add_order(&mut code, local, registered.kind() == OpKind::CompareExchange);
+    }
     for argument in arguments {
         code.add(argument.clone());
     }

@@ -15,7 +15,7 @@
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
 //! - [`profiler`]: the random walk, recording the profile of the program.
 //! - [`replay`]: a recorded schedule; [`lenient`]: of a program that was edited since; [`follow`]: a path of
-//!   decisions.
+//!   decisions; [`guided`]: a preference, followed as far as possible.
 
 mod change_points;
 pub mod chess_fair;
@@ -23,6 +23,7 @@ pub mod delay_bounding;
 pub mod feedback;
 pub mod follow;
 pub mod greedy;
+pub mod guided;
 mod learned;
 pub mod lenient;
 pub mod pct;

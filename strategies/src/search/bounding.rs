@@ -16,6 +16,30 @@ pub enum Cost {
     Delays,
 }
 
+/// What happened last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Last {
+    pub pick: Option<Pick>,
+    /// Who executed the last step.
+    pub running: Option<WorkerId>,
+}
+
+impl Last {
+    /// After this pick.
+    pub fn then(self, pick: Pick) -> Last {
+        let running = match pick {
+            Pick::Step(worker) => Some(worker),
+            Pick::Timeout(_) => self.running,
+        };
+        Last { pick: Some(pick), running }
+    }
+
+    /// Whether somebody else goes on with this pick, or a timeout fires or has fired.
+    pub fn switches_to(self, pick: Pick) -> bool {
+        self.pick.is_some_and(|last| last != pick)
+    }
+}
+
 impl Cost {
     /// The cost of a pick if `last` executed the last step.
     pub fn of(self, pick: Pick, last: Option<WorkerId>, view: &View) -> u32 {

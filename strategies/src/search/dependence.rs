@@ -49,7 +49,8 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
             }
         }
     }
-    order
+    // It took the lock itself, and looked at it again.
+    if order == Order::Handover && takes(first, second) { Order::Reversible } else { order }
 }
 
 /// Whether `first` took, or changed, a lock that `second` waits for.
@@ -136,6 +137,8 @@ mod tests {
         assert_eq!(order(&mutex(Release), &mutex(TryAcquire)), Order::Reversible);
         assert_eq!(order(&mutex(Acquire), &mutex(Acquire)), Order::Reversible);
         assert_eq!(order(&mutex(Read), &mutex(Release)), Order::Reversible);
+        assert_eq!(order(&mutex(Read), &mutex(Acquire)), Order::Handover);
+        assert_eq!(order(&[mutex(TryAcquire), mutex(Read)].concat(), &mutex(Acquire)), Order::Reversible);
         assert!(takes(&mutex(TryAcquire), &mutex(Acquire)));
         assert!(!takes(&mutex(Acquire), &mutex(TryAcquire)));
         let step = |effect| {

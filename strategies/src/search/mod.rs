@@ -16,12 +16,14 @@
 //! - [`ss`]: samples of it; [`ses_ss`]: first the one, then the other.
 //! - [`stratified`]: these three by name.
 //! - [`fingerprints`]: a set of states in bounded memory.
+//! - [`cheapest`]: executions in the order of how hard they are to read.
 //! - [`effort`]: what a search needs until it finds a bug.
 //! - [`catalog`]: all of them.
 
 pub mod bounding;
 pub mod caching;
 pub mod catalog;
+pub mod cheapest;
 pub mod clocks;
 pub mod dependence;
 pub mod dfs;

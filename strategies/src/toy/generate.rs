@@ -26,6 +26,12 @@ const ANY: [u8; 28] = {
     all
 };
 const TIMED: [u8; 11] = [5, 7, 10, 12, 13, 13, 14, 15, 16, 20, 20];
+const SECTIONS: [u8; 20] = [0, 3, 4, 4, 5, 5, 7, 10, 13, 14, 16, 18, 20, 22, 25, 26, 28, 28, 28, 28];
+
+/// The same with atomic sections, over fewer other things.
+pub fn generate_sections(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
+    generate_with(rng, instructions_max, &SECTIONS)
+}
 
 fn generate_with(rng: &mut ChoiceRng, instructions_max: usize, phrases: &[u8]) -> Program {
     let workers = 2 + [0, 0, 0, 1, 1, 2][rng.below(6) as usize];
@@ -92,7 +98,8 @@ fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>, phrases: &[u8]) {
         24 => code.push(SemaphoreWait(lock)),
         25 => code.push(SemaphoreTryWait(lock)),
         26 => code.push(SemaphorePost(lock)),
-        _ => code.push(SetOneOf(2, small)),
+        27 => code.push(SetOneOf(2, small)),
+        _ => code.push(Section(1 + rng.below(3) as u8)),
     }
 }
 

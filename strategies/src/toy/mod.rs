@@ -9,7 +9,7 @@ mod lock;
 mod program;
 mod system;
 
-pub use generate::{generate, generate_timed};
+pub use generate::{generate, generate_sections, generate_timed};
 pub use program::{Instruction, Program};
 
 use lock::{Lock, Locks, Manner};
@@ -46,6 +46,8 @@ struct Worker {
     deadline: Option<u32>,
     /// Whether somebody spawned it and it has not run yet.
     newborn: bool,
+    /// Instructions before this one belong to an atomic section.
+    section_end: usize,
 }
 
 /// The state of a program.
@@ -140,6 +142,32 @@ impl Toy {
         armed.min().map(|(_, i)| WorkerId(i as u32))
     }
 
+    fn in_section(&self, worker: WorkerId) -> bool {
+        let worker = &self.workers[worker.index()];
+        worker.counter < worker.section_end
+    }
+
+    /// Where the worker whose atomic section keeps all others from being picked stands among the enabled ones.
+    fn alone(&self) -> Option<usize> {
+        let current = self.current.filter(|current| self.in_section(*current))?;
+        let yields = self.pending[current.index()].operation.kind == OpKind::Yield;
+        self.enabled.iter().position(|worker| *worker == current && !yields)
+    }
+
+    /// The worker is about to execute the next instruction of its section: whether that blocks it decides whether others
+    /// make steps before the section goes on.
+    fn touch_arrival(&mut self, id: WorkerId) {
+        match self.instruction(id.index()) {
+            Some(Instruction::Join(c)) => self.touch(Class::End, Effect::Read, c),
+            Some(instruction) => {
+                if let Some((lock, Manner::Wait)) = instruction.takes() {
+                    self.touch_lock(lock, Effect::Read);
+                }
+            }
+            None => {}
+        }
+    }
+
     /// Recomputes what is pending and enabled.
     fn refresh(&mut self) {
         self.enabled.clear();
@@ -202,6 +230,7 @@ impl Toy {
                 | Instruction::BackUnless(..)
                 | Instruction::Assert(_)
                 | Instruction::Yield
+                | Instruction::Section(_)
                 | Instruction::Hint(_),
             ) => (Operation { object: 0, ..op(OpKind::Yield, 0, 0) }, true),
             (_, instruction) => {
@@ -301,6 +330,9 @@ impl Toy {
         if self.instruction(id.index()).is_none() {
             self.touch(Class::End, Effect::Enable, code);
             self.events.push(Event::Ended(id));
+        }
+        if self.in_section(id) {
+            self.touch_arrival(id);
         }
     }
 
@@ -406,6 +438,10 @@ impl Toy {
                     return;
                 }
             }
+            Instruction::Section(length) => {
+                let worker = &mut self.workers[w];
+                worker.section_end = worker.section_end.max(worker.counter + 1 + usize::from(length));
+            }
             Instruction::Assert(value) => self.bug |= self.workers[w].register != value,
             Instruction::Assume(value) if self.workers[w].register != value => return self.stick(id),
             Instruction::AssumeNot(value) if self.workers[w].register == value => return self.stick(id),
@@ -460,6 +496,10 @@ impl Toy {
     fn fire(&mut self, id: WorkerId) {
         assert_eq!(self.earliest(), Some(id), "{id:?}'s timeout is not the earliest");
         self.now = self.workers[id.index()].deadline.expect("it is armed");
+        if self.in_section(id) {
+            // It was blocked, so that its section lets others in until it goes on, whoever made the last step.
+            self.current = self.current.filter(|current| *current != id);
+        }
         if let Phase::Waiting { condvar, .. } = self.workers[id.index()].phase {
             self.touch(Class::Condvar, Effect::Write, condvar);
         }
@@ -473,6 +513,15 @@ impl Toy {
 
 impl Worker {
     fn new(code: u8, newborn: bool) -> Worker {
-        Worker { code, counter: 0, register: 0, phase: Phase::Ready, woken: None, deadline: None, newborn }
+        Worker {
+            code,
+            counter: 0,
+            register: 0,
+            phase: Phase::Ready,
+            woken: None,
+            deadline: None,
+            newborn,
+            section_end: 0,
+        }
     }
 }

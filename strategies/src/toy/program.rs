@@ -64,6 +64,9 @@ pub enum Instruction {
     /// As `Assume`, unless it has not.
     AssumeNot(i8),
     Yield,
+    /// The next instructions, so many, are an atomic section: as long as it can go on, its worker is the only one that
+    /// can be picked. Instructions that are announced as a yield let the others run.
+    Section(u8),
     /// Gives the explorer a hint.
     Hint(i8),
 }

@@ -26,14 +26,15 @@ impl System for Toy {
     }
 
     fn view(&self) -> View<'_> {
+        let alone = self.alone();
         View {
-            enabled: &self.enabled,
-            timeout: self.earliest(),
+            enabled: alone.map_or(&self.enabled[..], |at| &self.enabled[at..=at]),
+            timeout: if alone.is_some() { None } else { self.earliest() },
             workers: &self.pending,
             current: self.current,
             step: self.steps,
             changes: self.changes,
-            in_section: false,
+            in_section: alone.is_some(),
         }
     }
 
@@ -43,7 +44,7 @@ impl System for Toy {
             Pick::Timeout(worker) => self.fire(worker),
             Pick::Step(worker) => {
                 let w = worker.index();
-                assert_eq!(self.pending[w].state, WorkerState::Enabled, "{worker:?} cannot step");
+                assert!(self.view().enabled.contains(&worker), "{worker:?} cannot step");
                 if std::mem::take(&mut self.workers[w].newborn) {
                     let code = self.workers[w].code;
                     self.touch(Class::Birth, Effect::Await, code);
@@ -176,7 +177,7 @@ impl System for Toy {
     fn worker_fingerprint(&self, worker: WorkerId) -> u64 {
         let worker = &self.workers[worker.index()];
         let mut hasher = DefaultHasher::new();
-        (worker.code, worker.counter, worker.register).hash(&mut hasher);
+        (worker.code, worker.counter, worker.register, worker.section_end).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -185,12 +186,14 @@ impl System for Toy {
         let workers: Vec<_> = self
             .workers
             .iter()
-            .map(|w| (w.code, w.counter, w.register, w.phase, w.woken, w.newborn))
+            .map(|w| (w.code, w.counter, w.register, w.phase, w.woken, w.newborn, w.section_end))
             .collect();
+        // Who made the last step decides who can be picked only within a section.
+        let alone = self.current.filter(|current| self.in_section(*current));
         let half = |salt: u64| {
             let mut hasher = DefaultHasher::new();
             (salt, &workers, &deadlines, &self.variables, &self.locks).hash(&mut hasher);
-            (&self.choosing, self.bug).hash(&mut hasher);
+            (&self.choosing, self.bug, alone).hash(&mut hasher);
             u128::from(hasher.finish())
         };
         half(1) << 64 | half(2)

@@ -1,10 +1,12 @@
 //! The searches on the toy machine, against naive enumeration.
 
+mod cheapest;
 mod dfs;
 mod dpor;
 mod effort;
 mod faults;
 mod golden;
 mod oracle;
+mod sections;
 mod spins;
 mod unfinished;

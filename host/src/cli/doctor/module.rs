@@ -5,6 +5,7 @@ use crate::cli::load;
 use crate::execution::{Settings, Test};
 use crate::libtest;
 use crate::machine::wasi;
+use crate::orderings::{Counts, Orderings};
 use crate::plural::counted;
 use anyhow::{Context, Result};
 use coyote_instrumenter::{Options, SiteTable};
@@ -69,7 +70,14 @@ pub fn inspect(path: &Path) -> Result<Vec<Finding>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut findings = sections.findings(&name);
     match coyote_instrumenter::instrument(&wasm, &Options::default()) {
-        Ok(instrumented) => findings.extend(of_table(&name, &instrumented.table)),
+        Ok(instrumented) => {
+            findings.extend(of_table(&name, &instrumented.table));
+            // Without lines nearly nothing is known, which the note on them says.
+            if sections.lines {
+                let orderings = Orderings::of_module(&wasm, &instrumented.table);
+                findings.extend(of_orderings(&name, orderings.counts()));
+            }
+        }
         Err(error) => findings.push(Finding::new(
             Severity::Error,
             &name,
@@ -174,6 +182,25 @@ impl Sections {
         }
         findings
     }
+}
+
+/// What data races cannot be found for.
+fn of_orderings(subject: &str, counts: Counts) -> Option<Finding> {
+    let Counts { atomic, without_ordering, plain, unknown } = counts;
+    let blind = plain == 0 && unknown > 0;
+    if without_ordering == 0 && !blind {
+        return None;
+    }
+    let unordered =
+        format!("the memory ordering of {without_ordering} of {atomic} atomic accesses is not known");
+    let unsorted =
+        format!("of {unknown} accesses is not known whether they are atomic, and {plain} are plain");
+    Some(Finding::new(
+        Severity::Note,
+        subject,
+        format!("{unordered}; {unsorted}: --detect races takes them for sequentially consistent"),
+        "compile what has no lines with them, and C and C++ with coyote-cc or coyote-cxx: docs/races.md",
+    ))
 }
 
 /// What the instrumenter says of it.

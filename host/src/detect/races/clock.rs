@@ -1,12 +1,14 @@
 //! Vector clocks: how much of each worker happened before something.
 
 use coyote_strategies::WorkerId;
+use smallvec::SmallVec;
 
 /// For each worker how many of its epochs are known; a worker that is not in it has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Clock(Vec<u32>);
+pub struct Clock(SmallVec<[u32; 8]>);
 
 impl Clock {
+    #[inline]
     pub fn of(&self, worker: WorkerId) -> u32 {
         self.0.get(worker.index()).copied().unwrap_or(0)
     }

@@ -23,20 +23,26 @@
 
 mod clock;
 mod order;
+mod rules;
 mod shadow;
 #[cfg(test)]
 mod tests;
 
-use crate::evidence::{Evidence, RacingAccess};
+use crate::artifact::Artifact;
+use crate::evidence::{Evidence, RaceRemark, RacingAccess};
 use crate::observe::{
     AccessSource, Detector, Event, Finding, GuestState, Interest, MemoryAccess, SavedState, Step,
 };
 use crate::orderings::{Atomicity, Order as Orders, Ordering};
 use crate::outcome::{Bug, BugKind};
+use crate::runtime::heap::BlockRef;
 use coyote_strategies::{OpKind, Operation, Pick, WorkerId};
 use order::{Atomic, Order};
-use shadow::{How, Kept, Shadow, What};
+use rules::Remarks;
+pub use rules::{Rules, Suppression};
+use shadow::{Found, How, Shadow, What};
 use std::hash::Hash;
+use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Of an access of more, the rest is not looked at.
@@ -48,6 +54,35 @@ pub struct Races {
     order: Order,
     shadow: Shadow,
     exchange: Option<Exchange>,
+    stronger: Option<Stronger>,
+    rules: Arc<Rules>,
+    /// Of all iterations.
+    remarks: Remarks,
+}
+
+/// Accesses that count as stronger than they are, to see what that would do.
+#[derive(Clone, Copy, Debug)]
+pub struct Stronger {
+    /// The site of a write that releases.
+    pub release: u32,
+    /// The site of a read that acquires.
+    pub acquire: u32,
+}
+
+/// Why the detector could see nothing in this module.
+///
+/// # Errors
+/// What to do.
+pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
+    if !artifact.options.memory_errors {
+        return Err("the detector races needs what is known of blocks: leave --no-memory-errors out".into());
+    }
+    if !artifact.orderings().knows_plain() {
+        return Err("the detector races finds nothing in this module: of no access is known that it is plain. Build it \
+                    with line tables (Rust: debug = \"line-tables-only\", C: -g) or with atomic instructions"
+            .into());
+    }
+    Ok(())
 }
 
 /// What a proof that there is no race takes for granted.
@@ -55,11 +90,11 @@ const ASSUMPTIONS: &[&str] = &["races only of accesses that are known to be plai
 
 impl Detector for Races {
     fn interest(&self) -> Interest {
-        Interest::STEPS | Interest::ACCESSES | Interest::SYNC | Interest::HEAP
+        Interest::FENCES | Interest::ACCESSES | Interest::SYNC | Interest::HEAP
     }
 
     fn begin(&mut self, _: &GuestState<'_>) {
-        let Races { order, shadow, exchange } = self;
+        let Races { order, shadow, exchange, stronger: _, rules: _, remarks: _ } = self;
         order.clear();
         shadow.clear();
         *exchange = None;
@@ -75,7 +110,8 @@ impl Detector for Races {
             Event::Step(Step { pick: Pick::Step(worker), operation, .. })
                 if operation.kind == OpKind::Fence =>
             {
-                if let Atomicity::Fence(ordering) = state.orderings().of(operation.site) {
+                let site = state.ordered_site(*worker, operation.site);
+                if let Atomicity::Fence(ordering) = state.orderings().of(site) {
                     self.order.fence(*worker, ordering.unwrap_or(Ordering::SeqCst));
                 }
                 None
@@ -85,6 +121,7 @@ impl Detector for Races {
                 for (address, bytes) in [old, change.new].into_iter().flatten() {
                     self.shadow.forget(address.into(), bytes.into());
                     self.order.forget(address.into(), bytes.into());
+                    self.order.forget_annotations(address, bytes);
                 }
                 None
             }
@@ -98,17 +135,29 @@ impl Detector for Races {
 
     fn restore(&mut self, saved: &SavedState) {
         match saved.get::<Races>() {
-            Some(saved) => self.clone_from(saved),
-            None => *self = Races::default(),
+            Some(Races { order, shadow, exchange, .. }) => {
+                self.order.clone_from(order);
+                self.shadow.clone_from(shadow);
+                self.exchange = *exchange;
+            }
+            None => {
+                self.order.clear();
+                self.shadow.clear();
+                self.exchange = None;
+            }
         }
     }
 
     /// Two orders that lead to the same state may have different races ahead of them.
     fn digest(&self) -> Option<u128> {
-        let Races { order, shadow, exchange: _ } = self;
+        let Races { order, shadow, exchange: _, stronger: _, rules: _, remarks: _ } = self;
         let mut hasher = Xxh3::new();
         (order, shadow).hash(&mut hasher);
         Some(hasher.digest128())
+    }
+
+    fn remarks(&self) -> Vec<RaceRemark> {
+        self.remarks.all()
     }
 
     fn assumptions(&self) -> &'static [&'static str] {
@@ -122,11 +171,36 @@ struct Exchange {
     worker: WorkerId,
     what: What,
     orders: Orders,
-    in_section: bool,
 }
 
 impl Races {
+    pub fn new(rules: Rules) -> Races {
+        Races { rules: Arc::new(rules), ..Races::default() }
+    }
+
+    /// Looks for races as if these accesses were stronger.
+    pub fn with(stronger: Stronger) -> Races {
+        Races { stronger: Some(stronger), ..Races::default() }
+    }
+
+    /// The orderings that count.
+    fn strengthened(&self, site: u32, mut orders: Orders) -> Orders {
+        let Some(Stronger { release, acquire }) = self.stronger else { return orders };
+        if site == release {
+            orders.success = orders.success.join(Ordering::Release);
+        }
+        if site == acquire {
+            orders.success = orders.success.join(Ordering::Acquire);
+            orders.failure = orders.failure.join(Ordering::Acquire);
+        }
+        orders
+    }
+
     fn access(&mut self, state: &GuestState<'_>, access: &MemoryAccess) -> Option<Finding> {
+        // What a worker does before there is a second one happens before all that others do.
+        if state.runtime.workers().len() == 1 {
+            return None;
+        }
         let exchange = self.exchange.take();
         if !state.runtime.heap.is_known() {
             return None;
@@ -137,20 +211,21 @@ impl Races {
             bytes: bytes.min(BYTES_MAX),
             site: access.site,
             step: state.runtime.steps() as u32,
+            ordering: None,
         };
         let ordering = match access.source {
             AccessSource::Operation(_) if access.site == Operation::NO_SITE => return None,
             AccessSource::Operation(kind) => {
-                let orders = match state.orderings().of(access.site) {
+                let site = state.ordered_site(worker, access.site);
+                let orders = match state.orderings().of(site) {
                     Atomicity::Plain => None,
                     Atomicity::Unknown | Atomicity::Atomic(None) => Some(Orders::always(Ordering::SeqCst)),
-                    Atomicity::Atomic(orders) => orders,
+                    Atomicity::Atomic(Some(orders)) => Some(self.strengthened(site, orders)),
                     Atomicity::Fence(_) | Atomicity::None => return None,
                 };
                 // Whether it has written, it tells afterwards.
                 let told = kind == OpKind::CompareExchange && !writes;
-                self.exchange =
-                    orders.filter(|_| told).map(|orders| Exchange { worker, what, orders, in_section });
+                self.exchange = orders.filter(|_| told).map(|orders| Exchange { worker, what, orders });
                 orders.map(|orders| if told { orders.failure } else { orders.success })
             }
             AccessSource::Host if access.atomic => Some(Ordering::SeqCst),
@@ -159,7 +234,7 @@ impl Races {
                 let exchange = exchange.filter(|e| (e.worker, e.what.address) == (worker, what.address))?;
                 let ordering = exchange.orders.success;
                 let exchanged = Atomic { reads: true, writes: true, ..atomic(access, ordering, state) };
-                let how = How { writes: true, atomic: true, in_section: exchange.in_section };
+                let how = How { writes: true, atomic: true, in_section };
                 return self.look(state, worker, how, exchange.what, Some(exchanged));
             }
         };
@@ -176,16 +251,22 @@ impl Races {
         what: What,
         atomic: Option<Atomic>,
     ) -> Option<Finding> {
-        let first = look(&mut self.order, &mut self.shadow, worker, how, what, atomic)?;
-        let evidence = Evidence::Race {
-            first: described(state, first.worker, first.how, first.what),
-            second: described(state, worker, how, what),
-        };
-        Some(Bug { kind: BugKind::DataRace, evidence, worker: Some(worker) }.into())
+        let what = What { ordering: atomic.as_ref().map(|atomic| atomic.ordering), ..what };
+        let found = look(&mut self.order, &mut self.shadow, worker, how, what, atomic);
+        let (first, second) = found.into_iter().find_map(|first| {
+            let first = described(state, first.worker, first.how, first.what);
+            let second = described(state, worker, how, what);
+            (!self.remarks.take(&self.rules, state, [&first, &second])).then_some((first, second))
+        })?;
+        let evidence = Evidence::Race { first, second };
+        let bug = Bug { kind: BugKind::DataRace, evidence, worker: Some(worker) };
+        let block = state.runtime.heap.block_around(what.address);
+        let block = block.map(|block| BlockRef::new(BugKind::DataRace, block, None));
+        Some(Finding { bug, block })
     }
 }
 
-/// An earlier access that a worker's access is in a race with. It comes after what it reads by its ordering, and
+/// Earlier accesses that a worker's access is in a race with. It comes after what it reads by its ordering, and
 /// before what others read of it.
 fn look(
     order: &mut Order,
@@ -194,7 +275,7 @@ fn look(
     how: How,
     what: What,
     atomic: Option<Atomic>,
-) -> Option<Kept> {
+) -> Found {
     if let Some(atomic) = &atomic {
         order.read(worker, atomic);
     }
@@ -216,9 +297,10 @@ fn atomic(access: &MemoryAccess, ordering: Ordering, state: &GuestState<'_>) -> 
 }
 
 fn described(state: &GuestState<'_>, worker: WorkerId, how: How, what: What) -> RacingAccess {
-    let What { address, bytes, site, step } = what;
+    let What { address, bytes, site, step, ordering } = what;
+    let ordering = ordering.map_or(String::new(), |ordering| format!(" ({})", ordering.name()));
     RacingAccess {
-        how: how.name().into(),
+        how: format!("{}{ordering}", how.name()).into(),
         address,
         bytes,
         worker,

@@ -9,6 +9,7 @@ use super::clock::Clock;
 use crate::observe::{HbObject, SyncEvent, SyncKind};
 use coyote_abi::Ordering;
 use coyote_strategies::{Class, WorkerId};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// What a worker knows.
@@ -54,6 +55,51 @@ pub struct Order {
     workers: Vec<Knowledge>,
     objects: BTreeMap<HbObject, Released>,
     locations: BTreeMap<u64, Location>,
+    near: Near,
+}
+
+/// Where locations may be: a bit for each eight bytes of memory, many of which share one. Most accesses are far from all
+/// of them.
+#[derive(Clone, Debug)]
+struct Near([u64; Near::WORDS]);
+
+impl Near {
+    const WORDS: usize = 64;
+    const GROUP: u64 = 8;
+
+    fn bit(group: u64) -> (usize, u64) {
+        ((group / 64) as usize % Near::WORDS, 1 << (group % 64))
+    }
+
+    fn add(&mut self, address: u64, bytes: u64) {
+        for group in address / Near::GROUP..=(address + bytes - 1) / Near::GROUP {
+            let (word, bit) = Near::bit(group);
+            self.0[word] |= bit;
+        }
+    }
+
+    /// Whether one may overlap these bytes.
+    #[inline]
+    fn may_have(&self, address: u64, bytes: u64) -> bool {
+        let mut groups = address / Near::GROUP..=(address + bytes).saturating_sub(1) / Near::GROUP;
+        // Longer ranges are rare.
+        bytes > Near::GROUP * 8
+            || groups.any(|group| {
+                let (word, bit) = Near::bit(group);
+                self.0[word] & bit != 0
+            })
+    }
+}
+
+impl Default for Near {
+    fn default() -> Near {
+        Near([0; Near::WORDS])
+    }
+}
+
+/// It follows from the locations there were.
+impl std::hash::Hash for Near {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 /// Atomic accesses have so many bytes at most.
@@ -64,8 +110,10 @@ impl Order {
         self.workers.clear();
         self.objects.clear();
         self.locations.clear();
+        self.near = Near::default();
     }
 
+    #[inline]
     fn worker(&mut self, worker: WorkerId) -> &mut Knowledge {
         while self.workers.len() <= worker.index() {
             let mut first = Knowledge::default();
@@ -104,14 +152,24 @@ impl Order {
 
     /// What a worker learns by an atomic access. Comes before what it passes on.
     pub fn read(&mut self, worker: WorkerId, atomic: &Atomic) {
-        if !atomic.reads {
+        if !atomic.reads || !self.near.may_have(atomic.address, atomic.bytes.into()) {
             return;
         }
-        let before = self.passed_on(atomic);
-        let own = self.worker(worker);
-        own.read.join(&before);
-        if atomic.ordering.acquires() {
-            own.now.join(&before);
+        self.worker(worker);
+        let own = &mut self.workers[worker.index()];
+        let mut learn = |before: &Clock| {
+            own.read.join(before);
+            if atomic.ordering.acquires() {
+                own.now.join(before);
+            }
+        };
+        match self.locations.get(&atomic.address) {
+            Some(location) if location.bytes == atomic.bytes => learn(&location.clock),
+            _ => {
+                for (_, location) in overlapping(&self.locations, atomic.address, atomic.bytes.into()) {
+                    learn(&location.clock);
+                }
+            }
         }
     }
 
@@ -121,30 +179,32 @@ impl Order {
         if !writes {
             return;
         }
-        let before = if reads { self.passed_on(atomic) } else { Clock::default() };
-        let own = self.worker(worker);
-        let mut clock = if ordering.releases() { own.now.clone() } else { own.fenced.clone() };
-        clock.join(&before);
+        self.worker(worker);
+        let own = &mut self.workers[worker.index()];
+        let passed = if ordering.releases() { &own.now } else { &own.fenced };
+        match self.locations.get_mut(&address) {
+            // None overlaps another one, so that no other one has any of these bytes.
+            Some(location) if location.bytes == bytes => match reads {
+                true => location.clock.join(passed),
+                false => location.clock.clone_from(passed),
+            },
+            _ => {
+                let mut clock = passed.clone();
+                let mut hidden = SmallVec::<[u64; 4]>::new();
+                for (at, location) in overlapping(&self.locations, address, bytes.into()) {
+                    if reads {
+                        clock.join(&location.clock);
+                    }
+                    hidden.push(at);
+                }
+                hidden.iter().for_each(|at| _ = self.locations.remove(at));
+                self.near.add(address, bytes.into());
+                self.locations.insert(address, Location { bytes, clock });
+            }
+        }
         if ordering.releases() {
             own.now.advance(worker);
         }
-        self.forget(address, bytes.into());
-        self.locations.insert(address, Location { bytes, clock });
-    }
-
-    /// What the last stores to these bytes passed on.
-    fn passed_on(&self, atomic: &Atomic) -> Clock {
-        let mut clock = Clock::default();
-        for (_, location) in self.overlapping(atomic.address, atomic.bytes.into()) {
-            clock.join(&location.clock);
-        }
-        clock
-    }
-
-    fn overlapping(&self, address: u64, bytes: u64) -> impl Iterator<Item = (u64, &Location)> {
-        let near = self.locations.range(address.saturating_sub(ATOMIC_BYTES)..address + bytes);
-        let overlaps = move |(at, location): &(u64, &Location)| at + u64::from(location.bytes) > address;
-        near.map(|(at, location)| (*at, location)).filter(overlaps)
     }
 
     /// A worker makes a fence.
@@ -160,13 +220,38 @@ impl Order {
         }
     }
 
+    /// These bytes have become other memory: what was said at their addresses was said of what was there.
+    pub fn forget_annotations(&mut self, address: u32, bytes: u32) {
+        let (from, to) = (HbObject::Annotated(address), HbObject::Annotated(address.saturating_add(bytes)));
+        let old: SmallVec<[HbObject; 4]> = self.objects.range(from..to).map(|(object, _)| *object).collect();
+        old.iter().for_each(|object| _ = self.objects.remove(object));
+    }
+
     /// These bytes are overwritten, or have become other memory.
+    #[inline]
     pub fn forget(&mut self, address: u64, bytes: u64) {
-        let hidden: Vec<u64> = self.overlapping(address, bytes).map(|(at, _)| at).collect();
+        if self.near.may_have(address, bytes) {
+            self.forget_near(address, bytes);
+        }
+    }
+
+    fn forget_near(&mut self, address: u64, bytes: u64) {
+        let hidden: Vec<u64> = overlapping(&self.locations, address, bytes).map(|(at, _)| at).collect();
         for at in hidden {
             self.locations.remove(&at);
         }
     }
+}
+
+/// The locations that have any of these bytes, by their addresses.
+fn overlapping(
+    locations: &BTreeMap<u64, Location>,
+    address: u64,
+    bytes: u64,
+) -> impl Iterator<Item = (u64, &Location)> {
+    let near = locations.range(address.saturating_sub(ATOMIC_BYTES)..address + bytes);
+    let overlaps = move |(at, location): &(u64, &Location)| at + u64::from(location.bytes) > address;
+    near.map(|(at, location)| (*at, location)).filter(overlaps)
 }
 
 /// Notifications of condvars order nothing by POSIX and C++, the mutex does; what futexes order, the accesses of

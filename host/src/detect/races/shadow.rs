@@ -6,9 +6,9 @@
 //! bytes that it concerns, and atomic accesses are kept beside plain ones: they are in no race with each other.
 
 use super::clock::Clock;
+use coyote_abi::Ordering;
 use coyote_strategies::WorkerId;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -66,7 +66,12 @@ pub struct What {
     pub site: u32,
     /// The number of its step, from 1.
     pub step: u32,
+    /// Of an atomic access.
+    pub ordering: Option<Ordering>,
 }
+
+/// Accesses that one is in a race with.
+pub type Found = SmallVec<[Kept; 1]>;
 
 /// Eight bytes.
 type Group = SmallVec<[Kept; 2]>;
@@ -76,19 +81,53 @@ const GROUP: u64 = 8;
 const PAGE: u64 = 64;
 const PAGE_BYTES: u64 = GROUP * PAGE;
 
+/// Groups that are next to each other.
+#[derive(Clone, Debug)]
+struct Page {
+    /// Which groups have accesses.
+    used: u64,
+    groups: [Group; PAGE as usize],
+}
+
+impl Page {
+    const EMPTY: Page = Page { used: 0, groups: [const { Group::new_const() }; PAGE as usize] };
+
+    fn clear(&mut self) {
+        while self.used != 0 {
+            self.groups[self.used.trailing_zeros() as usize].clear();
+            self.used &= self.used - 1;
+        }
+    }
+
+    fn set_used(&mut self, group: usize) {
+        let used = u64::from(!self.groups[group].is_empty());
+        self.used = self.used & !(1 << group) | used << group;
+    }
+}
+
 /// See the module's documentation. Copies share what is not changed.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Shadow {
-    pages: BTreeMap<u64, Arc<[Group; PAGE as usize]>>,
+    /// Of each page of memory one more than its index in `pages`, or 0.
+    index: Vec<u32>,
+    pages: Vec<Arc<Page>>,
+    /// Empty ones, to be used again.
+    spare: Vec<Arc<Page>>,
+}
+
+impl Clone for Shadow {
+    fn clone(&self) -> Shadow {
+        Shadow { index: self.index.clone(), pages: self.pages.clone(), spare: Vec::new() }
+    }
 }
 
 /// Of what is kept, that which decides what later accesses are in a race with: not the places for reports.
 impl Hash for Shadow {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        for (page, groups) in &self.pages {
-            for (number, group) in groups.iter().enumerate() {
-                for Kept { worker, epoch, how, mask, what: _ } in group {
-                    (page, number, worker, epoch, how, mask).hash(state);
+        for (number, index) in self.index.iter().enumerate().filter(|(_, index)| **index > 0) {
+            for (group, kept) in self.pages[*index as usize - 1].groups.iter().enumerate() {
+                for Kept { worker, epoch, how, mask, what: _ } in kept {
+                    (number, group, worker, epoch, how, mask).hash(state);
                 }
             }
         }
@@ -97,27 +136,60 @@ impl Hash for Shadow {
 
 impl Shadow {
     pub fn clear(&mut self) {
-        self.pages.clear();
+        self.index.clear();
+        for mut page in self.pages.drain(..) {
+            // One that a copy shares is left to it.
+            if let Some(own) = Arc::get_mut(&mut page) {
+                own.clear();
+                self.spare.push(page);
+            }
+        }
     }
 
-    /// The worker makes an access, before which `now` happened. Returns an earlier one that it is in a race with.
-    pub fn access(&mut self, worker: WorkerId, now: &Clock, how: How, what: What) -> Option<Kept> {
-        let mut race = None;
+    /// The page of this number, to be changed.
+    #[inline]
+    fn page(&mut self, number: usize) -> &mut Page {
+        let index = match self.index.get(number) {
+            Some(index) if *index > 0 => *index,
+            _ => self.add_page(number),
+        };
+        Arc::make_mut(&mut self.pages[index as usize - 1])
+    }
+
+    #[cold]
+    fn add_page(&mut self, number: usize) -> u32 {
+        if self.index.len() <= number {
+            self.index.resize(number + 1, 0);
+        }
+        self.pages.push(self.spare.pop().unwrap_or_else(|| Arc::new(Page::EMPTY)));
+        self.index[number] = self.pages.len() as u32;
+        self.index[number]
+    }
+
+    /// The worker makes an access, before which `now` happened. Returns those that it is in a race with.
+    pub fn access(&mut self, worker: WorkerId, now: &Clock, how: How, what: What) -> Found {
+        let mut found = Found::new();
         let epoch = now.of(worker);
         for (group, mask) in masks(what.address.into(), what.bytes.into()) {
-            let page = self
-                .pages
-                .entry(group / PAGE)
-                .or_insert_with(|| Arc::new([const { Group::new_const() }; PAGE as usize]));
-            let kept = &mut Arc::make_mut(page)[(group % PAGE) as usize];
+            let page = self.page((group / PAGE) as usize);
+            let number = (group % PAGE) as usize;
+            let kept = &mut page.groups[number];
+            // An access of the same epoch told as much: what it is in a race with was found at that one, or will be
+            // with it.
+            let told = |old: &Kept| {
+                old.worker == worker && old.epoch == epoch && old.mask & mask == mask && old.how.covers(how)
+            };
+            if kept.iter().any(told) {
+                continue;
+            }
             let mut rest = mask;
             kept.retain(|old| {
                 if old.mask & mask == 0 {
                     return true;
                 }
                 let before = old.epoch <= now.of(old.worker);
-                if !before && race.is_none() && how.conflicts(old.how) {
-                    race = Some(*old);
+                if !before && how.conflicts(old.how) {
+                    found.push(*old);
                 }
                 if old.worker == worker && old.epoch == epoch && old.how.covers(how) {
                     // It tells as much as the new one would.
@@ -130,8 +202,9 @@ impl Shadow {
             if rest != 0 {
                 kept.push(Kept { worker, epoch, how, mask: rest, what });
             }
+            page.used |= 1 << number;
         }
-        race
+        found
     }
 
     /// What is there now has nothing to do with what was there: memory was handed out or taken back.
@@ -140,20 +213,26 @@ impl Shadow {
             return;
         }
         let (first, last) = (address / PAGE_BYTES, (address + bytes - 1) / PAGE_BYTES);
-        let known: Vec<u64> = self.pages.range(first..=last).map(|(page, _)| *page).collect();
-        for page in known {
-            let start = page * PAGE_BYTES;
+        for number in first..=last.min(self.index.len() as u64) {
+            let Some(index) = self.index.get(number as usize).filter(|index| **index > 0) else { continue };
+            let page = &mut self.pages[*index as usize - 1];
+            if page.used == 0 {
+                continue;
+            }
+            let start = number * PAGE_BYTES;
+            let page = Arc::make_mut(page);
             if address <= start && start + PAGE_BYTES <= address + bytes {
-                self.pages.remove(&page);
+                page.clear();
                 continue;
             }
             let (from, to) = (address.max(start), (address + bytes).min(start + PAGE_BYTES));
-            let groups = Arc::make_mut(self.pages.get_mut(&page).expect("it is known"));
             for (group, mask) in masks(from, to - from) {
-                groups[(group % PAGE) as usize].retain(|old| {
+                let group = (group % PAGE) as usize;
+                page.groups[group].retain(|old| {
                     old.mask &= !mask;
                     old.mask != 0
                 });
+                page.set_used(group);
             }
         }
     }

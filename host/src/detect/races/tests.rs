@@ -88,9 +88,9 @@ impl Detector {
                     ordering,
                 });
                 let how = How { writes, atomic: atomic.is_some(), in_section };
-                let what = What { address, bytes, site: 0, step: index as u32 };
+                let what = What { address, bytes, site: 0, step: index as u32, ordering };
                 let race = super::look(&mut self.order, &mut self.shadow, worker, how, what, atomic);
-                race.map(|first| first.what.step as usize)
+                race.first().map(|first| first.what.step as usize)
             }
             Act::Fence(ordering) => {
                 self.order.fence(worker, ordering);

@@ -2,7 +2,7 @@
 
 use crate::plural::amount;
 use crate::report::frames;
-use crate::report::model::{BugReport, PastEventReport};
+use crate::report::model::{AccessReport, BugReport, PastEventReport};
 use crate::runtime::Stream;
 use crate::trace::Decision;
 use std::fmt::Write;
@@ -21,9 +21,21 @@ pub fn verdict(test: &str, bug: &BugReport) -> String {
     }
 }
 
-/// What a replay shows, too: everything about the iteration below the verdict.
-pub fn details(bug: &BugReport) -> String {
+/// What a replay shows, too: everything about the iteration below the verdict. `width`: columns of the terminal, if there
+/// is one.
+pub fn details(bug: &BugReport, width: Option<usize>) -> String {
     let mut text = String::new();
+    if let Some(story) = &bug.story {
+        if let Some(why) = &story.why {
+            let _ = writeln!(text, "  why: {why}");
+        }
+        if !story.rows.is_empty() {
+            let _ = writeln!(text, "\n{}", super::story::story(story, width));
+        }
+        for line in &story.structure {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
     for worker in &bug.workers {
         let _ = writeln!(text, "  {} {}", worker.title, worker.doing);
         stack(&mut text, &worker.stack);
@@ -31,8 +43,11 @@ pub fn details(bug: &BugReport) -> String {
     if let Some(first) = &bug.first_access {
         call(&mut text, "the first access was made", first);
     }
+    race(&mut text, bug);
     block(&mut text, bug);
-    switches(&mut text, bug);
+    if bug.story.as_ref().is_none_or(|story| story.rows.is_empty()) {
+        switches(&mut text, bug);
+    }
     output(&mut text, bug);
     if bug.lacks_lines {
         text += "  note: the module has no line table: set debug = \"line-tables-only\" in the profile that built it \
@@ -47,6 +62,26 @@ pub fn details(bug: &BugReport) -> String {
 fn stack(text: &mut String, stack: &[crate::symbols::SourceFrame]) {
     for line in frames::lines(stack) {
         let _ = writeln!(text, "    {line}");
+    }
+}
+
+/// What else is known of a data race.
+fn race(text: &mut String, bug: &BugReport) {
+    let Some(race) = &bug.race else { return };
+    for access in [&race.first, &race.second] {
+        let AccessReport { worker, how, value, locks, spawned: _ } = access;
+        let value = value.map_or(String::new(), |value| format!(" of the value {value}"));
+        let locks =
+            if locks.is_empty() { String::new() } else { format!(", holding the {}", locks.join(", the ")) };
+        let _ = writeln!(text, "  {how}{value} by {worker}{locks}");
+    }
+    for access in [&race.first, &race.second] {
+        if let Some(spawned) = &access.spawned {
+            call(text, &format!("{} was created", access.worker), spawned);
+        }
+    }
+    if let Some(edge) = &race.edge {
+        let _ = writeln!(text, "  nothing orders the accesses; {edge}");
     }
 }
 

@@ -1,16 +1,17 @@
 //! All bugs of a test, for reading.
 
 use super::bug::{details, verdict};
-use super::log;
+use super::{RenderOptions, explanation, log};
 use crate::report::model::TestReport;
 use std::fmt::Write;
 
-/// All bugs of a test. `explore`: exploration goes on after bugs; `verbose`: with the whole logs.
-pub fn descriptions(test: &TestReport, explore: bool, verbose: bool) -> String {
+/// All bugs of a test. `explore`: exploration goes on after bugs; with the whole logs if these are wanted.
+pub fn descriptions(test: &TestReport, explore: bool, options: &RenderOptions) -> String {
     let mut text = String::new();
     for bug in &test.bugs {
         let _ = writeln!(text, "{}", verdict(&test.name, bug));
-        text += &details(bug);
+        text += &details(bug, options.width);
+        text += &explanation::lines(bug);
         let by = bug.found_by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
         let what = if test.search.is_some() { "execution" } else { "iteration" };
         let _ = writeln!(text, "  found in {what} {}{by}, {} choices", bug.iteration, bug.steps);
@@ -22,7 +23,7 @@ pub fn descriptions(test: &TestReport, explore: bool, verbose: bool) -> String {
             let _ = writeln!(text, "  log:    {log} (--verbose prints it)");
         }
         let _ = writeln!(text, "  replay: {}", bug.replay_command);
-        if verbose {
+        if options.verbose {
             text += &log::log(&test.name, bug);
         }
     }

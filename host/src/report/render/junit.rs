@@ -4,7 +4,7 @@
 //! is an error, of the type `inconclusive` or `limit`. What a harness ignores is skipped. Every test has its verdict as
 //! a property, which tells a proof from what was only tried.
 
-use super::{Renderer, bugs};
+use super::{RenderOptions, Renderer, bugs};
 use crate::report::model::{RunReport, TestReport};
 use crate::verdict::Verdict;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -83,7 +83,7 @@ fn status(test: &TestReport, explore: bool) -> TestCaseStatus {
     };
     let mut status = TestCaseStatus::non_success(kind);
     status.set_type(of).set_message(message);
-    let description = bugs::descriptions(test, explore, false);
+    let description = bugs::descriptions(test, explore, &RenderOptions::default());
     if !description.is_empty() {
         status.set_description(description);
     }

@@ -62,7 +62,7 @@ impl Renderer for Libtest {
         let output = test.first_output.trim_end();
         if !test.verdict.is_good() {
             let notes: String = test.notes.iter().map(|note| format!("  note: {note}\n")).collect();
-            let bugs = bugs::descriptions(test, self.explore, self.options.verbose);
+            let bugs = bugs::descriptions(test, self.explore, &self.options);
             self.failures.push((test.name.clone(), bugs + &notes));
         } else if self.options.nocapture && !output.is_empty() && !self.terse {
             writeln!(out, "{output}")?;

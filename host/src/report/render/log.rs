@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub fn log(test: &str, bug: &BugReport) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", verdict(test, bug));
-    let _ = writeln!(text, "{}", details(bug));
+    let _ = writeln!(text, "{}", details(bug, None));
     let _ = writeln!(text, "{:>7}  {:<12} operation", "step", "worker");
     // Most steps come from few places.
     let places: BTreeMap<Location, String> =

@@ -5,15 +5,17 @@
 //! - [`libtest`]: as Rust's test harness, in lines or in letters.
 //! - [`json`], [`junit`]: for programs, at the end of the run.
 //! - [`github`]: another report, and annotations of GitHub Actions.
-//! - [`bug`], [`log`]: what the first two say of a bug.
+//! - [`bug`], [`explanation`], [`log`]: what the first two say of a bug; `story`: what happened.
 
 pub mod bug;
 mod bugs;
+pub mod explanation;
 pub mod github;
 pub mod json;
 pub mod junit;
 pub mod libtest;
 pub mod log;
+mod story;
 pub mod text;
 
 use super::model::{IgnoredTest, RunHeader, RunReport, TestReport};
@@ -52,6 +54,8 @@ pub struct RenderOptions {
     pub verbose: bool,
     /// Show what passing tests print in their first iteration.
     pub nocapture: bool,
+    /// Columns of the terminal, if there is one.
+    pub width: Option<usize>,
 }
 
 /// A format.

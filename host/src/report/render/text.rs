@@ -34,7 +34,7 @@ impl Renderer for Text {
     }
 
     fn test_finished(&mut self, out: &mut dyn Write, test: &TestReport) -> io::Result<()> {
-        write!(out, "{}", bugs::descriptions(test, self.explore, self.options.verbose))?;
+        write!(out, "{}", bugs::descriptions(test, self.explore, &self.options))?;
         match &test.search {
             Some(search) => write!(out, "{}", search_statistics(&test.statistics, search))?,
             None => write!(out, "{}", test.statistics)?,

@@ -18,12 +18,17 @@
 //! run: --detect races -s dpor -- Relaxed Acquire
 //! exit: 2
 //! line: bug in test main: data-race: read of 4 bytes
+//! line: write of the value 42 by worker 0
+//! line: worker 0.0 was created by worker 0 in step
+//! line: nothing orders the accesses; Release at message_passing::send (
 //! run: --detect races -s dpor -- Release Relaxed
 //! exit: 2
 //! line: bug in test main: data-race: read of 4 bytes
+//! line: nothing orders the accesses; Acquire at message_passing::receive (
 //! run: --detect races -s dpor -- Relaxed Relaxed
 //! exit: 2
 //! line: bug in test main: data-race: read of 4 bytes
+//! line: ) and Acquire at message_passing::receive (
 //! run: --detect races -s dpor -- Relaxed Fence
 //! exit: 2
 //! line: the first access was made by worker 0

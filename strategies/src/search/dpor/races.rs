@@ -4,7 +4,7 @@ use super::immediate::{Immediate, Step};
 use super::sleep::{has, value};
 use super::{Dpor, Node, State};
 use crate::search::clocks::process;
-use crate::search::dependence::signature;
+use crate::search::dependence::{signature, takes};
 use crate::system::{Access, Class, Decision, Effect, System};
 use crate::view::WorkerState;
 use crate::{Pick, WorkerId};
@@ -17,6 +17,8 @@ pub struct Scratch {
     /// For each process the index of its first event among those that a race leaves alone.
     first: Vec<u32>,
     announced: Vec<Access>,
+    /// Whether the step whose races are looked for goes on with the section of the last event.
+    goes_on: bool,
 }
 
 impl<S: System> Dpor<S> {
@@ -29,8 +31,13 @@ impl<S: System> Dpor<S> {
         let step = Step { process, footprint: &self.touched[footprint.clone()], signature, last };
         self.scratch.immediate.find(&self.clocks, &self.touched, step);
         if !self.replaying {
+            self.scratch.goes_on = self.nodes[depth].restricted;
+            let mut races = std::mem::take(&mut self.scratch.immediate.races);
+            self.look_behind_sections(&mut races, pick, &self.touched[footprint.clone()]);
+            self.scratch.immediate.races = races;
             self.reverse_all(pick, depth + 1..self.path.len());
             self.try_displaced(system, pick, depth, last);
+            self.scratch.goes_on = false;
         }
         let decisions = depth..self.path.len();
         self.clocks.push(process, &self.scratch.immediate.before, footprint, signature, decisions);
@@ -84,6 +91,9 @@ impl<S: System> Dpor<S> {
             let signature = signature(&announced);
             let step = Step { process: process(pick), footprint: &announced, signature, last: false };
             self.scratch.immediate.find(&self.clocks, &self.touched, step);
+            let mut races = std::mem::take(&mut self.scratch.immediate.races);
+            self.look_behind_sections(&mut races, pick, &announced);
+            self.scratch.immediate.races = races;
             self.reverse_all(pick, 0..0);
         }
         self.scratch.announced = announced;
@@ -99,6 +109,26 @@ impl<S: System> Dpor<S> {
             let mut events = self.clocks.events()[from..].iter();
             !events.any(|event| self.touched[event.footprint.clone()].contains(&given))
         })
+    }
+
+    /// A section that gives a lock up and takes it again is in a race with a step that wants the lock, and that cannot be
+    /// executed before the section: it is in a race with what took the lock before as well.
+    fn look_behind_sections(&self, races: &mut Vec<usize>, pick: Pick, footprint: &[Access]) {
+        let mut looked_at = 0;
+        while let Some(race) = races.get(looked_at) {
+            looked_at += 1;
+            let section = self.section(*race);
+            let depth = self.clocks.events()[section.start].decisions.start;
+            let choices = &self.choices[self.nodes[depth].choices.clone()];
+            if section.len() == 1 || choices.iter().any(|choice| choice.pick == pick) {
+                continue;
+            }
+            let taken = |event: &usize| {
+                let event = &self.clocks.events()[*event];
+                event.process != process(pick) && takes(&self.touched[event.footprint.clone()], footprint)
+            };
+            races.extend((0..section.start).rev().find(taken).filter(|event| !races.contains(event)));
+        }
     }
 
     /// Has `pick` tried before each event that it is in a race with: see [`Dpor::reverse`].
@@ -164,6 +194,13 @@ impl<S: System> Dpor<S> {
         (0..=event).rev().find(begins).expect("a section has a beginning")..event + 1
     }
 
+    /// The events of the atomic section that begins with this one, as far as it was executed before others made steps.
+    fn group(&self, first: usize) -> Range<usize> {
+        let events = &self.clocks.events()[first + 1..];
+        let rest = events.iter().take_while(|event| self.nodes[event.decisions.start].restricted).count();
+        first..first + 1 + rest
+    }
+
     /// The events after `race` that do not depend on it, but for those of `without` and what depends on that, shall
     /// also be tried before it.
     pub(super) fn reverse_without(&mut self, race: usize, without: usize) {
@@ -190,7 +227,8 @@ impl<S: System> Dpor<S> {
             Begins::With(choice) => Some(choice),
             Begins::Nowhere => None,
         };
-        if !begins(first, process(pick), u32::MAX - 1, self.scratch.immediate.before.row()) {
+        let row = self.scratch.immediate.before.row();
+        if !begins(first, process(pick), u32::MAX - 1, [row]) {
             return candidate;
         }
         match self.look_up(depth, pick, values) {
@@ -203,7 +241,7 @@ impl<S: System> Dpor<S> {
     }
 
     /// What the events after `section` that do not depend on it begin with, if that is tried at the state `depth`.
-    /// `first` gets the first one of each process.
+    /// Sections depend on it as a whole, since none can be left before its end. `first` gets the first event of each process.
     fn beginning(
         &self,
         section: Range<usize>,
@@ -211,13 +249,29 @@ impl<S: System> Dpor<S> {
         without: Option<usize>,
         first: &mut Vec<u32>,
     ) -> Begins {
+        let events = self.clocks.events();
         let mut candidate = Begins::Nowhere;
-        for (i, event) in self.clocks.events().iter().enumerate().skip(section.end) {
-            let after = |earlier: usize| self.clocks.before(earlier, i);
-            if section.clone().any(after)
-                || without.is_some_and(|without| i == without || after(without))
-                || !begins(first, event.process, event.index, self.clocks.row(i))
-            {
+        // What depends on the section only in that its own section does, or on that.
+        let mut behind = Vec::new();
+        let mut next = section.end;
+        while next < events.len() {
+            let group = self.group(next);
+            next = group.end;
+            let comes_after = |i: usize| {
+                let mut earlier = section.clone().chain(without).chain(behind.iter().copied());
+                Some(i) == without || earlier.any(|earlier| self.clocks.before(earlier, i))
+            };
+            if group.clone().any(comes_after) {
+                if group.len() > 1 {
+                    behind.extend(group);
+                }
+                continue;
+            }
+            let goes_on =
+                (self.scratch.goes_on && next == events.len()).then(|| self.scratch.immediate.before.row());
+            let rows = group.clone().map(|i| self.clocks.row(i)).chain(goes_on);
+            let event = &events[group.start];
+            if !begins(first, event.process, event.index, rows) {
                 continue;
             }
             let Decision::Pick(pick) = self.path[event.decisions.start] else {
@@ -248,10 +302,19 @@ impl<S: System> Dpor<S> {
     /// Picks that were possible before the last one, and that it took away for good: all others if it
     /// ended the execution, else timeouts that it cancelled or overtook, and what a worker would have done
     /// had its time not been up. Who became blocked has its race found when it goes on, or its
-    /// time is up, or in the end.
+    /// time is up, or in the end. An atomic section keeps all others from being picked, so that they are tried where
+    /// it begins.
     fn try_displaced(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
         let view = system.view();
-        for choice in &mut self.choices[self.nodes[depth].choices.clone()] {
+        let events = self.clocks.events();
+        let mut before = events.iter().rev().map(|event| event.decisions.start);
+        let begins = |depth: &usize| !self.nodes[*depth].restricted;
+        let start = Some(depth).filter(begins).or_else(|| before.find(begins));
+        let start = start.expect("a section has a beginning");
+        if self.nodes[start].closed {
+            return;
+        }
+        for choice in &mut self.choices[self.nodes[start].choices.clone()] {
             let gone = match choice.pick {
                 Pick::Timeout(worker) => view.timeout != Some(worker),
                 Pick::Step(worker) => {
@@ -265,15 +328,22 @@ impl<S: System> Dpor<S> {
     }
 }
 
-/// Whether nothing of a sequence, which is asked about in its order, happens before an event of this process and index.
-/// `first` has the index of the first event of each process so far.
-fn begins(first: &mut Vec<u32>, process: usize, index: u32, row: &[u32]) -> bool {
+/// Whether nothing of a sequence, which is asked about in its order, happens before an event of this process and index, or
+/// before those that follow it in its section: their clocks are `rows`. `first` has the index of the first event of each
+/// process so far.
+fn begins<'a>(
+    first: &mut Vec<u32>,
+    process: usize,
+    index: u32,
+    rows: impl IntoIterator<Item = &'a [u32]>,
+) -> bool {
     if first.len() <= process {
         first.resize(process + 1, u32::MAX);
     }
     let seen = first[process] != u32::MAX;
     first[process] = first[process].min(index);
-    !seen && !row.iter().zip(first.iter()).enumerate().any(|(r, (n, first))| r != process && n >= first)
+    let mut clocks = rows.into_iter().flat_map(|row| row.iter().zip(first.iter()).enumerate());
+    !seen && !clocks.any(|(r, (n, first))| r != process && n >= first)
 }
 
 /// How a sequence that is wanted at a state can begin there.

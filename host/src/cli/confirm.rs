@@ -1,0 +1,187 @@
+//! `coyote-wasm test MODULE --confirm TRACE`: whether a fixed program still has the bug of a trace.
+//!
+//! First its schedule, followed leniently: that can show the bug, and never that it is gone. Then as many iterations
+//! as make it unlikely (5 %) that all of them miss a bug that is met as often as this one was, by the strategy that met
+//! it. How often that was stands in the trace. A fix that only makes the bug rarer needs more: `--iterations`.
+
+use super::output::{self, Stdout};
+use super::run;
+use super::session::Session;
+use super::trace_of::TraceOf;
+use crate::engine_thread::on_engine_thread;
+use crate::execution::Execution;
+use crate::exit::Exit;
+use crate::explain::How;
+use crate::explore::Budget;
+use crate::outcome::Outcome;
+use crate::plural::counted;
+use crate::record;
+use crate::replay::replay;
+use crate::report::render::text::Text;
+use crate::report::render::{Outputs, RenderOptions};
+use crate::results::{Findability, Rate, Stop, TestResult};
+use crate::symbols::Symbols;
+use crate::trace::Trace;
+use crate::verdict::Verdict;
+use anyhow::{Result, anyhow, bail};
+use coyote_strategies::{Context, search};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What the command line says beside the module and the trace.
+pub struct Given<'a> {
+    /// How many iterations are enough.
+    pub iterations: Option<u64>,
+    pub how: How,
+    pub verbose: bool,
+    pub seed: u64,
+    pub timeout: Option<Duration>,
+    pub jobs: usize,
+    pub outdir: &'a Path,
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// How it ended.
+enum Conclusion {
+    /// After so many iterations.
+    Gone(u64),
+    /// Whether the bug is of the trace's kind, and how it was met.
+    StillThere(bool, String),
+    /// Why nothing can be said.
+    NotEnough(String, Exit),
+}
+
+/// Replays the trace and explores its test.
+///
+/// # Errors
+/// The environment's, and what the trace names is not there.
+pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
+    let loaded = TraceOf::load(module, trace, true, true)?;
+    let header = &loaded.trace.header;
+    if search::is_search(&header.strategy) {
+        bail!(
+            "{} was found by the search {}: run it again, it ends with a proof or a bug",
+            trace.display(),
+            header.strategy
+        );
+    }
+    let iterations = iterations(&loaded.trace, given.iterations).ok_or_else(|| {
+        anyhow!(
+            "{} does not say how often its bug is met: give --iterations, how many of them without the bug \
+             are enough",
+            trace.display()
+        )
+    })?;
+    println!(
+        ". Confirming {}: test {}, the schedule and {}, strategy {}, seed {}",
+        trace.display(),
+        header.test,
+        counted(iterations, "iteration"),
+        header.strategy,
+        given.seed
+    );
+    let TraceOf { artifact, test, settings, .. } = &loaded;
+    let replayed = on_engine_thread(|| {
+        let mut execution = Execution::new(artifact, test, settings)?;
+        replay(&mut execution, &loaded.trace, true)
+    })?;
+    let conclusion = match &replayed.outcome {
+        Outcome::Bug(bug) if replayed.outcome.is_bug() => {
+            let said = format!("the schedule of the trace ends with {}: {}", bug.kind.name(), bug.message());
+            Conclusion::StillThere(replayed.ends_alike(&loaded.trace), said)
+        }
+        _ => explored(module, &loaded, given, iterations)?,
+    };
+    let (line, exit) = match conclusion {
+        Conclusion::StillThere(true, how) => (format!("Still there: {how}"), Exit::BugFound),
+        Conclusion::StillThere(false, how) => {
+            (format!("Another bug, where the trace ends with {}: {how}", header.outcome), Exit::BugFound)
+        }
+        Conclusion::NotEnough(why, exit) => (format!("Not enough: {why}"), exit),
+        Conclusion::Gone(passed) => (
+            format!(
+                "Gone: {} without the bug, which would have been met with 95 % if it were as frequent as before",
+                counted(passed, "iteration")
+            ),
+            Exit::NoBug,
+        ),
+    };
+    println!(". {line}");
+    Ok(exit)
+}
+
+/// How many iterations without the bug are enough.
+fn iterations(trace: &Trace, given: Option<u64>) -> Option<u64> {
+    let measured = || {
+        let bugs = record::number(trace, record::FAILING)?;
+        let of = record::number(trace, record::SAMPLED).filter(|of| bugs > 0 && *of >= bugs)?;
+        Some(Findability { rate: Rate { bugs, of }, fresh: true }.iterations())
+    };
+    given.or_else(measured)
+}
+
+fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> Result<Conclusion> {
+    let header = &loaded.trace.header;
+    let budget =
+        Budget { iterations_max: iterations, timeout: given.timeout, jobs: given.jobs, ..Budget::default() };
+    let session = Session {
+        module,
+        strategy: &header.strategy,
+        context: Context { unfair_steps_max: loaded.settings.limits.unfair_steps_max },
+        outdir: given.outdir,
+        quiet: true,
+        artifact: loaded.artifact.clone(),
+        settings: loaded.settings.clone(),
+        symbols: Symbols::new(&loaded.artifact.original),
+        seed: given.seed,
+        searching: false,
+        resuming: false,
+        resume: None.into(),
+        budget: budget.clone(),
+        total_timeout: None,
+        how: given.how,
+        interrupted: given.interrupted.clone(),
+    };
+    let mut result = session.explore(&loaded.test, &budget)?;
+    session.explain(&loaded.test, &mut result)?;
+    if let Some(diverged) = session.confirm(&loaded.test, &mut result)? {
+        bail!(super::error::InternalError(diverged));
+    }
+    let report = run::report(&session, &loaded.test.name, &result)?;
+    let options =
+        RenderOptions { verbose: given.verbose, width: output::width(), ..RenderOptions::default() };
+    let mut outputs = Outputs(vec![(Box::new(Text::new(options)), Box::new(Stdout))]);
+    outputs.each(|renderer, out| renderer.test_finished(out, &report))?;
+    Ok(conclude(&loaded.trace, &result, iterations))
+}
+
+/// What the exploration says of the bug.
+fn conclude(trace: &Trace, result: &TestResult, iterations: u64) -> Conclusion {
+    let done = result.iterations();
+    let so_far = format!("only {done} of {} were executed", counted(iterations, "iteration"));
+    match result.verdict() {
+        Verdict::Bug => {
+            let kinds: Vec<&str> = result.bugs.iter().map(|found| found.bug.kind.name()).collect();
+            let alike = kinds.contains(&trace.header.outcome.as_str());
+            let what = format!("a {} was found after {}", kinds.join(" and a "), counted(done, "iteration"));
+            Conclusion::StillThere(alike, what)
+        }
+        _ if result.stop == Stop::Interrupted => Conclusion::NotEnough(so_far, Exit::Interrupted),
+        Verdict::Limit(what) => Conclusion::NotEnough(what.join("; "), Exit::Limit),
+        Verdict::Inconclusive { what, .. } => Conclusion::NotEnough(what, Exit::Inconclusive),
+        // Also where there was no time for any.
+        _ if result.stop == Stop::Timeout && done < iterations => {
+            Conclusion::NotEnough(so_far, Exit::Inconclusive)
+        }
+        Verdict::NothingTested => {
+            let why = "no iteration met a choice".into();
+            Conclusion::NotEnough(why, Exit::NothingTested)
+        }
+        Verdict::Proved { .. } | Verdict::NotFound if done < iterations => {
+            Conclusion::NotEnough(so_far, Exit::Inconclusive)
+        }
+        Verdict::Proved { .. } | Verdict::NotFound => Conclusion::Gone(done),
+    }
+}

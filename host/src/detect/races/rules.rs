@@ -1,0 +1,132 @@
+//! What becomes of a data race that was found: a bug, a note, or nothing since it is known.
+
+use crate::evidence::{RaceRemark, RacingAccess};
+use crate::observe::GuestState;
+use coyote_instrumenter::Location;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Races that are known, by the names of functions or files.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Suppression {
+    /// In which `*` stands for any characters.
+    glob: String,
+}
+
+/// How the text of a suppression begins.
+const KIND: &str = "race:";
+
+impl Suppression {
+    /// Reads `race:GLOB`.
+    pub fn parse(text: &str) -> Option<Suppression> {
+        let glob = text.strip_prefix(KIND)?.trim();
+        (!glob.is_empty()).then(|| Suppression { glob: glob.into() })
+    }
+
+    /// Those of a file: one a line; lines that are empty or begin with `#` are none.
+    ///
+    /// # Errors
+    /// The first line that is none, and its number.
+    pub fn parse_all(text: &str) -> Result<Vec<Suppression>, String> {
+        let lines = text.lines().map(str::trim).enumerate();
+        let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let wrong =
+            |number, line| format!("line {}: `{line}` is no suppression, such as `race:GLOB`", number + 1);
+        lines.map(|(number, line)| Suppression::parse(line).ok_or_else(|| wrong(number, line))).collect()
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        matches(self.glob.as_bytes(), name.as_bytes())
+    }
+}
+
+impl fmt::Display for Suppression {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{KIND}{}", self.glob)
+    }
+}
+
+/// Whether a text is as a pattern says, in which `*` stands for any characters. Goes back to the last `*` alone, so it
+/// takes the product of both lengths at most.
+fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p + 1, t));
+            p += 1;
+        } else if pattern.get(p) == Some(&text[t]) {
+            (p, t) = (p + 1, t + 1);
+        } else if let Some((after, from)) = star {
+            star = Some((after, from + 1));
+            (p, t) = (after, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'*')
+}
+
+/// What becomes of races.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether races are notes and no bugs.
+    pub warn: bool,
+    pub suppressions: Vec<Suppression>,
+}
+
+/// Races that are no bugs, each pair of places once, in whatever order they come.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks(BTreeMap<[Option<Location>; 2], RaceRemark>);
+
+impl Remarks {
+    pub fn all(&self) -> Vec<RaceRemark> {
+        self.0.values().cloned().collect()
+    }
+
+    /// Whether a race is to be passed over. It is kept for the report.
+    pub fn take(&mut self, rules: &Rules, state: &GuestState<'_>, accesses: [&RacingAccess; 2]) -> bool {
+        if !rules.warn && rules.suppressions.is_empty() {
+            return false;
+        }
+        let key = RaceRemark::key(accesses);
+        if self.0.contains_key(&key) {
+            return true;
+        }
+        let places = accesses.iter().filter_map(|access| access.location);
+        let names: Vec<String> = places.flat_map(|place| state.names(place)).collect();
+        let known = rules.suppressions.iter().find(|s| names.iter().any(|name| s.matches(name)));
+        if known.is_none() && !rules.warn {
+            return false;
+        }
+        let [first, second] = accesses.map(Clone::clone);
+        let suppressed_by = known.map(Suppression::to_string);
+        self.0.insert(key, RaceRemark { first, second, suppressed_by });
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_characters() {
+        for (pattern, text) in
+            [("*", ""), ("a*", "abc"), ("*c", "abc"), ("a*c*", "aXcY"), ("*ab*b", "aab_ab"), ("a::b", "a::b")]
+        {
+            assert!(matches(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
+        }
+        for (pattern, text) in [("", "a"), ("a", "ab"), ("a*c", "acb"), ("*ab*ab", "ab"), ("b*", "ab")] {
+            assert!(!matches(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn files_have_a_suppression_a_line() {
+        let read = Suppression::parse_all("# known\n\n  race:a::*  \nrace:*/b.c\n").unwrap();
+        assert_eq!(read.iter().map(Suppression::to_string).collect::<Vec<_>>(), ["race:a::*", "race:*/b.c"]);
+        let error = Suppression::parse_all("race:a\nleak:b\n").unwrap_err();
+        assert!(error.starts_with("line 2: `leak:b`"), "{error}");
+        assert!(Suppression::parse("race:").is_none() && Suppression::parse("a").is_none());
+    }
+}

@@ -1,0 +1,268 @@
+//! The story of a bug: its schedule, executed once more, in few rows of the guest's own source.
+//!
+//! - `recorder`: sees what steps do.
+//! - `moment`: steps in lines of the guest's own source, and how much they matter.
+//! - `rows`: those that matter, loops folded.
+//! - `why`: what the schedule proves of the cause.
+//! - `objects`: what sync objects are called, also by their `receivers` in the source; `words`: the rows' texts.
+//!
+//! What is not known is left out: a name or a value that may be wrong is worse than none.
+
+mod moment;
+mod objects;
+mod receivers;
+mod recorder;
+mod rows;
+mod why;
+mod words;
+
+use crate::artifact::Artifact;
+use crate::evidence::{Evidence, Misuse};
+use crate::execution::Execution;
+use crate::machine::MachineError;
+use crate::outcome::{Bug, BugKind, Outcome};
+use crate::replay::replay;
+use crate::results::{FoundBug, Story, StoryRow, StoryWorker};
+use crate::runtime::{Request, Runtime};
+use crate::symbols::{self, SourceFrame, Sources, Symbols, Variables, is_library, without_generics};
+use coyote_strategies::{WorkerId, WorkerState};
+use moment::{Places, Subject};
+use objects::Objects;
+use recorder::Recorder;
+use rows::Group;
+use std::cell::RefCell;
+use std::path::Path;
+use why::Facts;
+use words::Names;
+
+/// What the story of a bug is told with.
+pub struct Teller {
+    symbols: Symbols,
+    variables: Variables,
+    sources: Sources,
+}
+
+impl Teller {
+    /// For a module at this path, whose sources are looked for from there on.
+    pub fn new(artifact: &Artifact, module: &Path) -> Teller {
+        let wasm = &artifact.original;
+        let (symbols, variables) = (Symbols::new(wasm), symbols::variables(wasm));
+        Teller { symbols, variables, sources: Sources::beside(module) }
+    }
+
+    /// Tells the story of a bug, and calls objects by their names in what its workers are said to do. `decisive`: the
+    /// step, from 1, that decided it, if that is known. There is no story if the schedule has too many steps.
+    ///
+    /// # Errors
+    /// The machine's: of ours or of the environment.
+    pub fn tell(
+        &mut self,
+        execution: &mut Execution,
+        found: &mut FoundBug,
+        decisive: Option<u64>,
+    ) -> Result<(), MachineError> {
+        let trace = &found.trace;
+        let (recorder, recorded) = Recorder::new();
+        let replayed = super::watched(execution, Box::new(recorder), |e| replay(e, trace, false))?;
+        let recording = recorded.take();
+        let Outcome::Bug(bug) = &replayed.outcome else { return Ok(()) };
+        if !replayed.reproduces(trace) || recording.too_long {
+            return Ok(());
+        }
+        let Teller { symbols, variables, sources } = self;
+        let mut places = Places::new(symbols);
+        let moments = moment::moments(&recording, &mut places, &subject(execution, bug));
+        let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
+        let runtime = execution.runtime();
+        let name = |id| name(runtime, id);
+        let names = Names {
+            objects: &objects.names,
+            memory: &|access| variables.at(access.raw.address, access.raw.bytes),
+            workers: &name,
+        };
+        let mut ends = ends(execution, bug, &mut places, &names, sources);
+        let (groups, left_out) = rows::rows(&moments, ends.len());
+        if groups.is_empty() {
+            // The verdict says that.
+            ends.clear();
+        }
+        let mut workers: Vec<WorkerId> = groups.iter().map(|group| group.worker).collect();
+        workers.extend(ends.iter().map(|(worker, _)| *worker));
+        workers.sort();
+        workers.dedup();
+        let column = |id: WorkerId| workers.iter().position(|worker| *worker == id);
+        let mut rows: Vec<StoryRow> = Vec::new();
+        for group in &groups {
+            let mut row = row(group, &names, sources);
+            row.worker = column(group.worker).expect("it is in a row");
+            let wakes = group.moments.iter().flat_map(|moment| &moment.wakes);
+            row.wakes = wakes.filter_map(|id| column(*id)).collect();
+            row.decisive =
+                decisive.is_some_and(|step| row.steps.is_some_and(|(a, b)| (a..=b).contains(&step)));
+            rows.push(row);
+        }
+        for (worker, row) in ends {
+            rows.push(StoryRow { worker: column(worker).expect("it is in a row"), ..row });
+        }
+        let workers = workers.into_iter().map(|id| StoryWorker { title: runtime.title(id), name: name(id) });
+        let workers = workers.collect();
+        let places = RefCell::new(places);
+        let stacks = |id| {
+            let frames = places.borrow_mut().frames(&execution.machine().stack(id));
+            frames.into_iter().filter(|frame| !is_library(frame)).collect()
+        };
+        let facts = Facts { runtime, moments: &moments, names: &names, stacks: &stacks };
+        let (why, structure) = (why::why(bug, &facts), why::structure(bug, &facts));
+        found.story = Some(Story { why, structure, workers, rows, left_out });
+        let spins =
+            |id| execution.livelock().is_some_and(|l| l.spinning.iter().any(|spin| spin.worker == id));
+        for worker in found.post_mortem.workers.iter_mut().filter(|worker| !spins(worker.id)) {
+            worker.doing = super::doing(runtime, worker.id, bug, &|object| objects.title(runtime, object));
+        }
+        Ok(())
+    }
+}
+
+fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
+    let first = group.moments.first().expect("a group has moments");
+    let last = group.moments.last().expect("a group has moments");
+    let place = first.line.clone();
+    let source = source_text(sources, place.as_ref());
+    let function = place.as_ref().map(|frame| short_name(&frame.function));
+    StoryRow {
+        steps: Some((first.step, last.step)),
+        worker: 0,
+        text: words::text(group, function.as_deref(), source.as_deref(), names),
+        place,
+        source,
+        repeats: group.repeats,
+        wakes: Vec::new(),
+        decisive: false,
+        gap: group.gap,
+    }
+}
+
+/// The text of a line.
+fn source_text(sources: &mut Sources, place: Option<&SourceFrame>) -> Option<String> {
+    let place = place?;
+    let line = sources.line(place.file.as_deref()?, place.line?)?.trim();
+    (!line.is_empty()).then(|| line.to_string())
+}
+
+/// What workers are about to do at the end, as far as the bug consists of that.
+fn ends(
+    execution: &Execution,
+    bug: &Bug,
+    places: &mut Places<'_>,
+    names: &Names<'_>,
+    sources: &mut Sources,
+) -> Vec<(WorkerId, StoryRow)> {
+    let runtime = execution.runtime();
+    let workers = match bug.worker {
+        Some(worker) => vec![worker],
+        None if bug.kind == BugKind::Deadlock => runtime.stuck(),
+        None => Vec::new(),
+    };
+    let mut ends = Vec::new();
+    for id in workers {
+        let text = if bug.worker == Some(id) { Some(what(bug)) } else { wanted(runtime, id, names) };
+        let Some(text) = text else { continue };
+        let place = places.own(&execution.machine().stack(id)).map(|(_, frame)| frame);
+        let source = source_text(sources, place.as_ref());
+        let row = StoryRow {
+            steps: None,
+            worker: 0,
+            text,
+            place,
+            source,
+            repeats: None,
+            wakes: Vec::new(),
+            decisive: false,
+            gap: false,
+        };
+        ends.push((id, row));
+    }
+    ends
+}
+
+/// What the bug is about, of the execution that has just ended with it.
+fn subject(execution: &Execution, bug: &Bug) -> Subject {
+    let runtime = execution.runtime();
+    let blame = execution.machine().scheduler().blame;
+    let events = blame.iter().flat_map(|blame| [Some(blame.allocated), blame.freed]).flatten().collect();
+    let addresses = match &bug.evidence {
+        Evidence::Misuse(Misuse::Object { place, .. }) => vec![place.address.into()],
+        Evidence::Race { first, second } => vec![first.address.into(), second.address.into()],
+        Evidence::Deadlock { .. } => {
+            let waits = runtime.stuck().into_iter().flat_map(|id| {
+                let request = runtime.worker(id).request;
+                [request.wants(), request.queue()].into_iter().flatten()
+            });
+            waits.map(|place| place.address.into()).collect()
+        }
+        _ => Vec::new(),
+    };
+    Subject { events, addresses }
+}
+
+/// A worker's name in a story: the one that the guest gave it, if no other worker has it.
+fn name(runtime: &Runtime, id: WorkerId) -> String {
+    let worker = runtime.worker(id);
+    let count = |name: &str| runtime.workers().iter().filter(|w| w.name.as_deref() == Some(name)).count();
+    match &worker.name {
+        Some(name) if count(name) == 1 && !name.is_empty() => name.clone(),
+        _ => format!("worker {}", worker.path),
+    }
+}
+
+/// How a worker's part of the story ends.
+fn what(bug: &Bug) -> String {
+    match bug.kind {
+        BugKind::Assertion => "the assertion fails".into(),
+        BugKind::Panic => "panics".into(),
+        BugKind::ExitCode => "ends the program".into(),
+        BugKind::Limit => "comes to a limit of this tool".into(),
+        kind => kind.name().replace('-', " "),
+    }
+}
+
+/// What a worker waits for in vain that it has not waited for in a step yet.
+fn wanted(runtime: &Runtime, id: WorkerId, names: &Names<'_>) -> Option<String> {
+    if runtime.pending(id).state != WorkerState::Blocked {
+        return None;
+    }
+    let holders = |place| -> String {
+        let titles: Vec<String> =
+            runtime.holders(place).into_iter().map(|holder| (names.workers)(holder)).collect();
+        match titles.as_slice() {
+            [] => String::new(),
+            [only] if *only == (names.workers)(id) => ", which it holds itself".into(),
+            [only] => format!(", which {only} holds"),
+            several => format!(", which {} hold", several.join(" and ")),
+        }
+    };
+    match runtime.worker(id).request {
+        Request::Lock { lock, .. } => {
+            let place = lock.place();
+            let name = names.objects.get(&place.address.into());
+            let name = name.map_or_else(|| format!("a {}", place.noun()), |name| format!("`{name}`"));
+            Some(format!("waits to lock {name}{}", holders(place)))
+        }
+        Request::Join { handle } => {
+            Some(format!("waits for the end of {}", (names.workers)(runtime.worker_of(handle)?)))
+        }
+        _ => None,
+    }
+}
+
+/// A function's name without its module: what stands in a row.
+fn short_name(function: &str) -> String {
+    let plain = without_generics(function);
+    // A closure is of the function around it.
+    let path = plain.split("::{closure").next().unwrap_or(&plain);
+    let name = path.rsplit("::").next().unwrap_or(path);
+    // AssemblyScript has paths of files.
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = name.split('(').next().unwrap_or(name);
+    if name.starts_with('{') || name.is_empty() { plain } else { name.to_string() }
+}

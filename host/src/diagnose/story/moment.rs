@@ -1,0 +1,299 @@
+//! Steps as their reader sees them: in a line of the guest's own source, with what is done there.
+
+use super::recorder::{RawAccess, RawStep, Recording};
+use crate::symbols::{SourceFrame, Symbols, is_atomic_wrapper, is_library};
+use coyote_instrumenter::Location;
+use coyote_strategies::{OpKind, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// How much a reader wants to know of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// What a worker does to memory of its own.
+    #[default]
+    Private,
+    /// Workers that begin and end, memory that others only read.
+    Background,
+    /// Memory that several workers change, within a library.
+    Library,
+    /// The same in the guest's own lines; locks.
+    Shared,
+    /// Waits, notifications and timeouts.
+    Waiting,
+    /// What the bug is about.
+    Subject,
+}
+
+/// Whether two frames are in the same line.
+pub fn is_same_line(a: &SourceFrame, b: &SourceFrame) -> bool {
+    (&a.function, &a.file, a.line) == (&b.function, &b.file, b.line)
+}
+
+/// What one step does.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    pub worker: WorkerId,
+    pub step: u64,
+    pub weight: Weight,
+    /// The guest's own line; `None` if it is not known.
+    pub line: Option<SourceFrame>,
+    /// Where the operation is.
+    pub site: Option<Location>,
+    pub act: Act,
+    pub accesses: Vec<SharedAccess>,
+    pub wakes: Vec<WorkerId>,
+}
+
+/// What a step does beside accessing memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    Access,
+    /// Something with a sync object at an address.
+    Object {
+        kind: OpKind,
+        address: u64,
+    },
+    Spawn(WorkerId),
+    Chooses(Vec<u64>),
+    Timeout,
+    Allocates,
+    Frees,
+    Other(OpKind),
+    End,
+}
+
+/// An access of memory that several workers change.
+#[derive(Clone, Debug)]
+pub struct SharedAccess {
+    pub raw: RawAccess,
+    /// Whether it is in the guest's own code, and not in a library.
+    pub direct: bool,
+    /// Whether several workers change it, or one while others look.
+    pub is_contended: bool,
+}
+
+/// The frames at places, each read once.
+pub struct Places<'a> {
+    symbols: &'a Symbols,
+    known: BTreeMap<Location, Rc<[SourceFrame]>>,
+}
+
+impl<'a> Places<'a> {
+    pub fn new(symbols: &'a Symbols) -> Places<'a> {
+        Places { symbols, known: BTreeMap::new() }
+    }
+
+    pub fn at(&mut self, location: Location) -> Rc<[SourceFrame]> {
+        let read = || self.symbols.frames(location).into();
+        self.known.entry(location).or_insert_with(read).clone()
+    }
+
+    /// All frames of a stack, innermost first.
+    pub fn frames(&mut self, stack: &[Location]) -> Vec<SourceFrame> {
+        stack.iter().flat_map(|location| self.at(*location).to_vec()).collect()
+    }
+
+    /// The innermost frame of the guest's own with a line, and how many frames are inside of it.
+    pub fn own(&mut self, stack: &[Location]) -> Option<(usize, SourceFrame)> {
+        let frames = self.frames(stack);
+        let at = frames.iter().position(|frame| !is_library(frame) && frame.line.is_some())?;
+        Some((at, frames[at].clone()))
+    }
+
+    /// The innermost frame that is not known to be a library's, where none has a line.
+    fn without_line(&mut self, stack: &[Location]) -> Option<SourceFrame> {
+        self.frames(stack).into_iter().find(|frame| !is_library(frame))
+    }
+
+    /// Whether an access is in the guest's own code: nothing but functions that stand for it are inside of that.
+    fn is_direct(&mut self, stack: &[Location]) -> bool {
+        let frames = stack.first().map(|location| self.at(*location)).unwrap_or_default();
+        let inner = frames.iter().find(|frame| !is_atomic_wrapper(frame));
+        inner.is_some_and(|frame| !is_library(frame) && (frame.line.is_some() || !self.symbols.has_lines()))
+    }
+}
+
+/// Bytes of an access that are looked at: of more, the first ones.
+const BYTES_MAX: u32 = 64;
+
+/// How a byte of memory is used.
+#[derive(Default)]
+struct Use {
+    workers: BTreeSet<WorkerId>,
+    /// Who wrote it, and the last step in which each did.
+    writers: BTreeMap<WorkerId, u64>,
+    /// A worker wrote what another one had accessed, or accessed what another one wrote when both were there.
+    contended: bool,
+}
+
+/// How much each access matters, by memory.
+struct Sharing(BTreeMap<u64, Use>);
+
+impl Sharing {
+    fn of(recording: &Recording) -> Sharing {
+        let mut uses: BTreeMap<u64, Use> = BTreeMap::new();
+        let mut born: BTreeMap<WorkerId, u64> = BTreeMap::new();
+        for step in &recording.steps {
+            if let Some(child) = step.spawned {
+                born.insert(child, step.number);
+            }
+            let birth = born.get(&step.worker).copied().unwrap_or_default();
+            for access in &step.accesses {
+                for byte in access.address..access.address + u64::from(access.bytes.min(BYTES_MAX)) {
+                    let all = uses.entry(byte).or_default();
+                    let others = all.workers.iter().any(|worker| *worker != step.worker);
+                    let mut news = all.writers.iter().filter(|(writer, _)| **writer != step.worker);
+                    all.contended |= access.writes && others || news.any(|(_, at)| *at > birth);
+                    all.workers.insert(step.worker);
+                    if access.writes {
+                        all.writers.insert(step.worker, step.number);
+                    }
+                }
+            }
+        }
+        Sharing(uses)
+    }
+
+    fn weight(&self, access: &RawAccess, direct: bool) -> Weight {
+        let bytes = access.address..access.address + u64::from(access.bytes.min(BYTES_MAX));
+        let uses = || bytes.clone().filter_map(|byte| self.0.get(&byte));
+        match () {
+            () if uses().any(|all| all.contended) && direct => Weight::Shared,
+            () if uses().any(|all| all.contended) => Weight::Library,
+            () if uses().any(|all| all.workers.len() > 1 && !all.writers.is_empty()) => Weight::Background,
+            () => Weight::Private,
+        }
+    }
+}
+
+/// What the bug is about.
+#[derive(Clone, Debug, Default)]
+pub struct Subject {
+    /// Events that allocated and freed the block.
+    pub events: Vec<u32>,
+    /// Sync objects and memory, by addresses.
+    pub addresses: Vec<u64>,
+}
+
+/// All steps as moments, in their order.
+pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject) -> Vec<Moment> {
+    let sharing = Sharing::of(recording);
+    let mut objects: BTreeMap<u64, BTreeSet<WorkerId>> = BTreeMap::new();
+    for step in recording.steps.iter().filter(|step| is_object(step.operation.kind)) {
+        objects.entry(step.operation.object).or_default().insert(step.worker);
+    }
+    let first_spawn = recording.steps.iter().find(|step| step.spawned.is_some());
+    let first_spawn = first_spawn.map_or(0, |step| step.number);
+    let mut lines: BTreeMap<WorkerId, SourceFrame> = BTreeMap::new();
+    let mut moments = Vec::new();
+    for step in &recording.steps {
+        let own = places.own(&step.stack).map(|(_, frame)| frame);
+        if let Some(line) = &own {
+            lines.insert(step.worker, line.clone());
+        }
+        let line = own.or_else(|| lines.get(&step.worker).cloned());
+        let line = line.or_else(|| places.without_line(&step.stack));
+        let mut weight = Weight::Private;
+        let mut accesses = Vec::new();
+        for raw in &step.accesses {
+            let location = raw.location.or(step.stack.first().copied());
+            let stack: Vec<Location> = location.into_iter().collect();
+            let direct = places.is_direct(&stack);
+            // What is made before there is a second worker is where the story begins.
+            let its = sharing.weight(raw, direct);
+            let mut its = if step.number < first_spawn { its.min(Weight::Background) } else { its };
+            if its >= Weight::Library && subject.addresses.iter().any(|at| touches(raw, *at)) {
+                its = Weight::Subject;
+            }
+            if its >= Weight::Background {
+                accesses.push(SharedAccess {
+                    raw: raw.clone(),
+                    direct,
+                    is_contended: its >= Weight::Library,
+                });
+            }
+            weight = weight.max(its);
+        }
+        let (act, its) = act(step, &objects);
+        weight = weight.max(its);
+        let about = matches!(act, Act::Object { address, .. } if subject.addresses.contains(&address));
+        if about && its >= Weight::Library {
+            weight = Weight::Subject;
+        }
+        let wakes = matches!(act, Act::Object { .. }) && !step.ended && !step.woke.is_empty();
+        if wakes {
+            weight = weight.max(Weight::Waiting);
+        }
+        let site = step.stack.first().copied();
+        moments.push(Moment {
+            worker: step.worker,
+            step: step.number,
+            weight,
+            line: line.clone(),
+            site,
+            act,
+            accesses,
+            wakes: if wakes { step.woke.clone() } else { Vec::new() },
+        });
+        for block in step.blocks.iter().filter(|block| subject.events.contains(&block.event)) {
+            moments.push(Moment {
+                worker: step.worker,
+                step: step.number,
+                weight: Weight::Subject,
+                line: places.own(&block.stack).map(|(_, frame)| frame).or_else(|| line.clone()),
+                site: block.stack.first().copied(),
+                act: if block.frees { Act::Frees } else { Act::Allocates },
+                accesses: Vec::new(),
+                wakes: Vec::new(),
+            });
+        }
+    }
+    moments
+}
+
+fn touches(access: &RawAccess, address: u64) -> bool {
+    (access.address..access.address + u64::from(access.bytes)).contains(&address)
+}
+
+/// Whether an operation is about a sync object at an address.
+pub fn is_object(kind: OpKind) -> bool {
+    use OpKind::*;
+    matches!(kind, FutexWait | FutexNotify | Relock) || crate::observe::uses_object(kind)
+}
+
+fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Weight) {
+    use OpKind::*;
+    let operation = step.operation;
+    if step.timeout {
+        return (Act::Timeout, Weight::Waiting);
+    }
+    if step.ended && !is_object(operation.kind) && step.accesses.is_empty() {
+        return (Act::End, Weight::Background);
+    }
+    if let Some(child) = step.spawned {
+        return (Act::Spawn(child), Weight::Background);
+    }
+    let kind = operation.kind;
+    if is_object(kind) {
+        let shared = objects.get(&operation.object).is_some_and(|workers| workers.len() > 1);
+        let weight = match kind {
+            Wait | Relock | Signal | Broadcast | BarrierWait | FutexWait => Weight::Waiting,
+            Init | Destroy | SemaphoreValue => Weight::Background,
+            FutexNotify if step.woke.is_empty() => Weight::Background,
+            FutexNotify => Weight::Waiting,
+            Unlock | RwUnlock if shared => Weight::Library,
+            _ if shared => Weight::Shared,
+            _ => Weight::Background,
+        };
+        return (Act::Object { kind, address: operation.object }, weight);
+    }
+    if kind.accesses_memory() {
+        return (Act::Access, Weight::Private);
+    }
+    match kind {
+        ChooseBool | ChooseInt => (Act::Chooses(step.values.clone()), Weight::Shared),
+        Join | Sleep => (Act::Other(kind), Weight::Background),
+        _ => (Act::Other(kind), Weight::Private),
+    }
+}

@@ -1,0 +1,58 @@
+//! What sync objects are called: by their variables, by the source, or by the blocks of the heap in which they lie.
+
+use super::moment::{Act, Moment, Places};
+use super::recorder::Recording;
+use super::{receivers, why};
+use crate::plural::amount;
+use crate::runtime::{ObjectId, Runtime};
+use crate::symbols::{SourceFrame, Sources, Variables};
+use std::collections::BTreeMap;
+
+/// See the module's documentation.
+pub struct Objects {
+    /// By address, without doubt.
+    pub names: BTreeMap<u64, String>,
+    /// Where blocks were allocated, by the numbers of events.
+    allocated: BTreeMap<u32, SourceFrame>,
+}
+
+impl Objects {
+    pub fn of(
+        recording: &Recording,
+        moments: &[Moment],
+        variables: &Variables,
+        places: &mut Places<'_>,
+        sources: &mut Sources,
+    ) -> Objects {
+        let mut names = receivers::names(recording, moments, places, sources);
+        for moment in moments {
+            if let Act::Object { address, .. } = moment.act
+                && let Some(name) = variables.object_at(address)
+            {
+                names.insert(address, name);
+            }
+        }
+        let mut allocated = BTreeMap::new();
+        for block in recording.steps.iter().flat_map(|step| &step.blocks) {
+            if let Some((_, line)) = places.own(&block.stack) {
+                allocated.insert(block.event, line);
+            }
+        }
+        Objects { names, allocated }
+    }
+
+    /// An object in a sentence: "mutex `state`".
+    pub fn title(&self, runtime: &Runtime, object: ObjectId) -> String {
+        if let Some(name) = self.names.get(&object.address.into()) {
+            return format!("{} `{name}`", object.noun());
+        }
+        let block = runtime.heap.block_around(object.address);
+        match block.and_then(|block| Some((block, self.allocated.get(&block.allocated)?))) {
+            Some((block, line)) => {
+                let size = amount(block.bytes);
+                format!("{} in a block of {size} that is allocated at {}", object.noun(), why::place(line))
+            }
+            None => object.title(),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Names of sync objects as the source calls them: `changed` for `self.changed.notify_one()`.
+//!
+//! A name counts if every place that says one says the same, and no other object is called so. The text at a place is
+//! read as a call only if the function that is called there stands in it, at the column that debug information gives:
+//! a file that was edited since does not name anything.
+
+use super::moment::{Act, Moment, Places, is_object};
+use super::recorder::{RawStep, Recording};
+use crate::symbols::{Sources, without_generics};
+use coyote_strategies::OpKind;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names by address.
+pub fn names(
+    recording: &Recording,
+    moments: &[Moment],
+    places: &mut Places<'_>,
+    sources: &mut Sources,
+) -> BTreeMap<u64, String> {
+    let objects = moments.iter().filter_map(|moment| match moment.act {
+        Act::Object { address, .. } => Some(address),
+        _ => None,
+    });
+    let objects: BTreeSet<u64> = objects.collect();
+    let mut said: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+    // What stands at the second half of a wait is the condvar, and what it is about the mutex. A futex lies within
+    // whatever is called: a lock, a condvar, a thread that is joined.
+    let other = |kind| matches!(kind, OpKind::Relock | OpKind::FutexWait | OpKind::FutexNotify);
+    let calls = |step: &&RawStep| is_object(step.operation.kind) && !other(step.operation.kind);
+    for step in recording.steps.iter().filter(calls) {
+        let address = step.operation.object;
+        let Some((inside, own)) = places.own(&step.stack).filter(|_| objects.contains(&address)) else {
+            continue;
+        };
+        let (Some(file), Some(line), Some(column)) = (&own.file, own.line, own.column) else { continue };
+        let callee = match inside {
+            0 => None,
+            n => places.frames(&step.stack).get(n - 1).map(|frame| last_segment(&frame.function)),
+        };
+        let Some(text) = sources.line(file, line) else { continue };
+        let Some(at) = (column as usize).checked_sub(1) else { continue };
+        if let Some(name) = receiver(text, at, callee.as_deref()) {
+            said.entry(address).or_default().insert(name);
+        }
+    }
+    let only = said.iter().filter(|(_, names)| names.len() == 1);
+    let named: BTreeMap<u64, String> =
+        only.filter_map(|(address, names)| Some((*address, names.first()?.clone()))).collect();
+    let is_only = |name: &String| said.values().filter(|names| names.contains(name)).count() == 1;
+    named.into_iter().filter(|(_, name)| is_only(name)).collect()
+}
+
+/// `wait` of `<Condvar>::wait::<T>`.
+fn last_segment(function: &str) -> String {
+    let plain = without_generics(function);
+    plain.rsplit("::").next().unwrap_or_default().trim_start_matches('.').to_string()
+}
+
+/// What is called at a column: the last part of the receiver, or the first argument of a function. `callee`: the
+/// function, if it is known.
+fn receiver(text: &str, column: usize, callee: Option<&str>) -> Option<String> {
+    let (before, here) = (text.get(..column)?, text.get(column..)?);
+    let name: String = here.chars().take_while(|c| is_word(*c)).collect();
+    if name.is_empty() || callee.is_some_and(|callee| callee != name) {
+        return None;
+    }
+    let arguments = here[name.len()..].strip_prefix('(')?;
+    if let Some(receiver) = before.strip_suffix('.').or_else(|| before.strip_suffix("->")) {
+        let word = receiver.rsplit(|c: char| !is_word(c)).next()?;
+        return identifier(word);
+    }
+    let argument = arguments.split([',', ')']).next()?.trim();
+    let argument = argument.strip_prefix("&mut ").or_else(|| argument.strip_prefix('&')).unwrap_or(argument);
+    identifier(argument.rsplit(['.', '>']).next()?)
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn identifier(word: &str) -> Option<String> {
+    let first = word.chars().next()?;
+    (word.chars().all(is_word) && !first.is_numeric() && word != "self" && word != "this")
+        .then(|| word.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{last_segment, receiver};
+
+    #[test]
+    fn receivers() {
+        for (text, column, callee, name) in [
+            ("            state = self.changed.wait(state);", 33, Some("wait"), Some("changed")),
+            ("    Wakeup::NotifyAll => self.changed.notify_all(),", 38, Some("notify_all"), Some("changed")),
+            ("    let enough = *self.balance.lock() >= amount;", 31, Some("lock"), Some("balance")),
+            ("    queue.lock();", 10, Some("lock"), Some("queue")),
+            ("    queue().lock();", 12, Some("lock"), None),
+            ("    self.lock();", 9, Some("lock"), None),
+            // Another line than the one that was compiled.
+            ("            state = self.changed.wait(state);", 33, Some("lock"), None),
+            ("    pthread_mutex_lock(&left);", 4, None, Some("left")),
+            ("    pthread_mutex_lock(&forks[i]);", 4, None, None),
+            ("    pthread_mutex_lock(&table->left);", 4, None, Some("left")),
+            ("    pthread_cond_wait(&changed, &lock);", 4, None, Some("changed")),
+            ("    x = 1;", 4, None, None),
+            ("", 4, None, None),
+        ] {
+            assert_eq!(receiver(text, column, callee).as_deref(), name, "{text}");
+        }
+        assert_eq!(last_segment("<coyote::sync::Condvar>::wait::<State>"), "wait");
+    }
+}

@@ -1,0 +1,226 @@
+//! The observer that a schedule is executed with once more, to learn what its steps do.
+
+use crate::observe::{AccessSource, Event, GuestState, Interest, MemoryAccess, Observer, Step};
+use crate::runtime::Runtime;
+use crate::runtime::heap::Change;
+use coyote_instrumenter::Location;
+use coyote_strategies::{OpKind, Operation, Pick, WorkerId};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Iterations of more steps have no story.
+const STEPS_MAX: usize = 100_000;
+
+/// A number is as long as the longest machine type.
+const NUMBER_BYTES: u32 = 8;
+
+/// An executed step.
+#[derive(Clone, Debug)]
+pub struct RawStep {
+    pub worker: WorkerId,
+    /// From 1.
+    pub number: u64,
+    /// A timeout of the worker fired.
+    pub timeout: bool,
+    pub operation: Operation,
+    /// Data values chosen in it.
+    pub values: Vec<u64>,
+    /// Where it was announced, innermost first.
+    pub stack: Vec<Location>,
+    pub accesses: Vec<RawAccess>,
+    /// Workers that it made able to go on.
+    pub woke: Vec<WorkerId>,
+    pub spawned: Option<WorkerId>,
+    /// Its worker ended.
+    pub ended: bool,
+    /// Blocks that are handed out and taken back in the code after it.
+    pub blocks: Vec<RawBlock>,
+}
+
+/// What an allocator did.
+#[derive(Clone, Debug)]
+pub struct RawBlock {
+    /// The number of the event.
+    pub event: u32,
+    /// Whether it took a block back and handed none out.
+    pub frees: bool,
+    pub stack: Vec<Location>,
+}
+
+/// An access of memory.
+#[derive(Clone, Debug)]
+pub struct RawAccess {
+    pub address: u64,
+    pub bytes: u32,
+    pub reads: bool,
+    pub writes: bool,
+    /// Its own place, which is not the step's for an access in an atomic section.
+    pub location: Option<Location>,
+    /// What memory held before it; `None` for more than 8 bytes.
+    pub before: Option<u64>,
+    /// What it held afterwards; `None` if that is not certain.
+    pub after: Option<u64>,
+    /// Whether these may be pointers: an address says nothing to a reader.
+    pub pointers: bool,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    pub steps: Vec<RawStep>,
+    /// There were more steps.
+    pub too_long: bool,
+}
+
+/// Where it is put.
+#[derive(Clone, Default)]
+pub struct Shared(Arc<Mutex<Recording>>);
+
+impl Shared {
+    pub fn take(&self) -> Recording {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// See the module's documentation.
+pub struct Recorder {
+    shared: Shared,
+    /// Accesses of the last step whose outcome is not known yet, by their indices.
+    open: Vec<usize>,
+}
+
+impl Recorder {
+    pub fn new() -> (Recorder, Shared) {
+        let shared = Shared::default();
+        (Recorder { shared: shared.clone(), open: Vec::new() }, shared)
+    }
+
+    /// The open accesses are over: memory holds what they wrote.
+    fn settle(&mut self, recording: &mut Recording, state: &GuestState<'_>) {
+        let Some(step) = recording.steps.last_mut() else { return };
+        for index in self.open.drain(..) {
+            let access = &mut step.accesses[index];
+            access.after = number(state, access.address, access.bytes);
+            access.pointers |= access.after.is_some_and(|value| is_pointer(state, value, access.bytes));
+        }
+    }
+
+    /// Memory was changed by something else: what open accesses wrote there is not known any more.
+    fn forget(&mut self, recording: &Recording, address: u64, bytes: u64) {
+        let Some(step) = recording.steps.last() else { return };
+        self.open.retain(|index| {
+            let access = &step.accesses[*index];
+            let end = access.address + u64::from(access.bytes);
+            end <= address || address + bytes <= access.address
+        });
+    }
+
+    fn step(&mut self, recording: &mut Recording, state: &GuestState<'_>, step: &Step<'_>) {
+        self.settle(recording, state);
+        if recording.steps.len() == STEPS_MAX {
+            recording.too_long = true;
+            return;
+        }
+        let worker = step.pick.worker();
+        recording.steps.push(RawStep {
+            worker,
+            number: step.number + 1,
+            timeout: matches!(step.pick, Pick::Timeout(_)),
+            operation: step.operation,
+            values: step.values.to_vec(),
+            stack: state.stack(worker).unwrap_or_default(),
+            accesses: Vec::new(),
+            woke: Vec::new(),
+            spawned: None,
+            ended: false,
+            blocks: Vec::new(),
+        });
+    }
+
+    fn access(&mut self, recording: &mut Recording, state: &GuestState<'_>, access: &MemoryAccess) {
+        let range = (access.address, u64::from(access.bytes));
+        match access.source {
+            // The host has made it already.
+            AccessSource::Host => return self.forget(recording, range.0, range.1),
+            AccessSource::Told => return self.settle(recording, state),
+            AccessSource::Operation(_) if access.in_section => self.settle(recording, state),
+            AccessSource::Operation(_) => {}
+        }
+        let Some(step) = recording.steps.last_mut().filter(|step| step.worker == access.worker) else {
+            return;
+        };
+        let before = number(state, access.address, access.bytes);
+        let futex = access.source == AccessSource::Operation(OpKind::FutexWait);
+        step.accesses.push(RawAccess {
+            address: access.address,
+            bytes: access.bytes,
+            reads: access.reads,
+            writes: access.writes,
+            location: if futex { None } else { state.location(access.site) },
+            before,
+            after: None,
+            pointers: before.is_some_and(|value| is_pointer(state, value, access.bytes)),
+        });
+        if access.writes && access.bytes <= NUMBER_BYTES {
+            self.open.push(step.accesses.len() - 1);
+        }
+    }
+
+    fn heap(&mut self, recording: &mut Recording, state: &GuestState<'_>, worker: WorkerId, change: &Change) {
+        if let Some((address, bytes)) = change.freed() {
+            self.forget(recording, address.into(), bytes.unwrap_or(u32::MAX).into());
+        }
+        self.settle(recording, state);
+        let stack = state.stack(worker).unwrap_or_default();
+        let block = RawBlock { event: change.event, frees: change.new.is_none(), stack };
+        recording.steps.last_mut().into_iter().for_each(|step| step.blocks.push(block.clone()));
+    }
+}
+
+impl Observer for Recorder {
+    fn interest(&self) -> Interest {
+        Interest::STEPS | Interest::ACCESSES | Interest::HEAP | Interest::WORKERS | Interest::STACKS
+    }
+
+    fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {
+        let shared = self.shared.clone();
+        let mut recording = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if recording.too_long {
+            return;
+        }
+        match event {
+            Event::Step(step) => self.step(&mut recording, state, step),
+            Event::Access(access) => self.access(&mut recording, state, access),
+            Event::Heap { worker, change } => self.heap(&mut recording, state, *worker, change),
+            Event::Spawned { child, .. } => {
+                recording.steps.last_mut().into_iter().for_each(|step| step.spawned = Some(*child));
+            }
+            Event::Woken { worker, .. } => {
+                recording.steps.last_mut().into_iter().for_each(|step| step.woke.push(*worker));
+            }
+            Event::Ended(worker) => {
+                let step = recording.steps.last_mut().filter(|step| step.worker == *worker);
+                step.into_iter().for_each(|step| step.ended = true);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A number of up to 8 bytes; `None` for more.
+fn number(state: &GuestState<'_>, address: u64, bytes: u32) -> Option<u64> {
+    if bytes <= NUMBER_BYTES { state.number(address, bytes) } else { None }
+}
+
+/// The worker in whose stack an address lies.
+fn stack_of(runtime: &Runtime, address: u32) -> Option<WorkerId> {
+    let is_in =
+        |id: &WorkerId| runtime.stack_of(*id).is_some_and(|(low, high)| (low..high).contains(&address));
+    (0..runtime.workers().len() as u32).map(WorkerId).find(is_in)
+}
+
+/// Whether a number may be the address of something in a block of the heap or a stack.
+fn is_pointer(state: &GuestState<'_>, value: u64, bytes: u32) -> bool {
+    let Some(address) = u32::try_from(value).ok().filter(|_| bytes == 4) else { return false };
+    address != 0
+        && (state.runtime.heap.block_around(address).is_some() || stack_of(state.runtime, address).is_some())
+}

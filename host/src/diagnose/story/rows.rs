@@ -1,0 +1,145 @@
+//! Moments as rows: those that matter, one row for what a worker does in one line, loops folded.
+
+use super::moment::{Moment, SharedAccess, Weight, is_same_line};
+use coyote_strategies::WorkerId;
+
+/// A story is no longer.
+const ROWS_MAX: usize = 15;
+
+/// Of a longer one, so many rows at its beginning stay.
+const HEAD_ROWS: usize = 3;
+
+/// Rows of a loop's body.
+const BODY_ROWS_MAX: usize = 4;
+
+/// A loop goes round at least so many times.
+const TIMES_MIN: u32 = 3;
+
+/// Moments of one worker in one line, with none of another worker in between.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub worker: WorkerId,
+    pub moments: Vec<Moment>,
+    /// See [`StoryRow::repeats`](crate::results::StoryRow::repeats).
+    pub repeats: Option<(usize, u32)>,
+    /// Rows were left out before it.
+    pub gap: bool,
+}
+
+impl Group {
+    fn weight(&self) -> Weight {
+        self.moments.iter().map(|moment| moment.weight).max().unwrap_or_default()
+    }
+
+    /// Whether a moment goes on with what the group does, and does not begin it anew.
+    fn takes(&self, moment: &Moment) -> bool {
+        let Some(last) = self.moments.last() else { return true };
+        let again = self.moments.iter().any(|other| other.site == moment.site && other.act == moment.act);
+        let same_line = match (&last.line, &moment.line) {
+            (Some(a), Some(b)) => is_same_line(a, b),
+            _ => false,
+        };
+        last.worker == moment.worker && same_line && !again
+    }
+
+    /// Whether two groups do the same, whatever the values.
+    fn is_like(&self, other: &Group) -> bool {
+        let alike = |(a, b): (&Moment, &Moment)| a.site == b.site && a.act == b.act && a.wakes == b.wakes;
+        self.worker == other.worker
+            && self.moments.len() == other.moments.len()
+            && self.moments.iter().zip(&other.moments).all(alike)
+    }
+
+    /// All accesses, in their order.
+    pub fn accesses(&self) -> impl Iterator<Item = &SharedAccess> {
+        self.moments.iter().flat_map(|moment| &moment.accesses)
+    }
+}
+
+/// The rows of a story, and how many were left out. `reserved`: rows that are added later.
+pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
+    let max = ROWS_MAX.saturating_sub(reserved);
+    let mut groups = grouped(moments, Weight::Library);
+    if groups.is_empty() {
+        groups = grouped(moments, Weight::Background);
+    }
+    for least in [Weight::Shared, Weight::Waiting] {
+        if groups.len() > max {
+            let fewer = grouped(moments, least);
+            // Of a story that only waits nothing can be understood.
+            if fewer.len() * 2 > max || fewer.len() > 4 {
+                groups = fewer;
+            }
+        }
+    }
+    let left_out = groups.len().saturating_sub(max);
+    if left_out > 0 {
+        let important = |group: &Group| group.weight() == Weight::Subject;
+        let dropped = HEAD_ROWS..HEAD_ROWS + left_out;
+        let mut kept = Vec::new();
+        let mut gap = false;
+        for (at, mut group) in groups.into_iter().enumerate() {
+            if dropped.contains(&at) && !(important(&group) && kept.len() < max) {
+                gap = true;
+                continue;
+            }
+            group.gap = std::mem::take(&mut gap);
+            kept.push(group);
+        }
+        groups = kept;
+    }
+    (groups, left_out)
+}
+
+fn grouped(moments: &[Moment], least: Weight) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for moment in moments.iter().filter(|moment| moment.weight >= least) {
+        match groups.last_mut() {
+            Some(group) if group.takes(moment) => group.moments.push(moment.clone()),
+            _ => groups.push(Group {
+                worker: moment.worker,
+                moments: vec![moment.clone()],
+                repeats: None,
+                gap: false,
+            }),
+        }
+    }
+    folded(groups)
+}
+
+/// Loops become one round of their body.
+fn folded(groups: Vec<Group>) -> Vec<Group> {
+    let mut rows: Vec<Group> = Vec::new();
+    let mut at = 0;
+    while at < groups.len() {
+        let times = |body: usize| {
+            let round = |n: usize| groups.get(at + n * body..at + (n + 1) * body);
+            let first = round(0)?;
+            let alike =
+                |n: &usize| round(*n).is_some_and(|other| first.iter().zip(other).all(|(a, b)| a.is_like(b)));
+            Some(1 + (1..).take_while(alike).count() as u32)
+        };
+        let bodies = (1..=BODY_ROWS_MAX).filter_map(|body| Some((body, times(body)?)));
+        match bodies
+            .filter(|(_, times)| *times >= TIMES_MIN)
+            .max_by_key(|(body, times)| body * *times as usize)
+        {
+            Some((body, times)) => {
+                let last = at + body * (times as usize - 1);
+                for n in 0..body {
+                    let mut row = groups[at + n].clone();
+                    // What it has come to in the end.
+                    row.moments.extend(groups[last + n].moments.iter().cloned());
+                    row.repeats = (n + 1 == body).then_some((body, times));
+                    rows.push(row);
+                }
+                at += body * times as usize;
+            }
+            None => {
+                rows.push(groups[at].clone());
+                at += 1;
+            }
+        }
+    }
+    rows
+}

@@ -1,0 +1,371 @@
+//! Why it went wrong, as far as the schedule itself proves it.
+//!
+//! Every sentence says what happened in it, and none what the programmer meant: of a deadlock, who waits for what and
+//! what became of the notifications; of a failing line, who changed what it read; of a block, who freed it.
+
+use super::moment::{Act, Moment, SharedAccess, is_same_line};
+use super::words::Names;
+use crate::outcome::{Bug, BugKind};
+use crate::runtime::{ObjectId, Request, Runtime};
+use crate::symbols::SourceFrame;
+use coyote_strategies::{Class, OpKind, WorkerId, WorkerState};
+use std::path::Path;
+
+/// What sentences are made from.
+pub struct Facts<'a> {
+    pub runtime: &'a Runtime,
+    pub moments: &'a [Moment],
+    pub names: &'a Names<'a>,
+    /// Of each worker that has not ended, where it is, the guest's own frames alone, innermost first.
+    pub stacks: &'a dyn Fn(WorkerId) -> Vec<SourceFrame>,
+}
+
+/// The sentence right behind the verdict.
+pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
+    match bug.kind {
+        BugKind::Deadlock => deadlock(facts),
+        BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts),
+        BugKind::Assertion | BugKind::Panic | BugKind::Trap | BugKind::ExitCode | BugKind::HeapOverflow => {
+            changed(bug.worker?, facts)
+        }
+        _ => None,
+    }
+}
+
+/// Who waits for what, and what may be wrong with that.
+pub fn structure(bug: &Bug, facts: &Facts<'_>) -> Vec<String> {
+    if bug.kind != BugKind::Deadlock {
+        return Vec::new();
+    }
+    let runtime = facts.runtime;
+    let blocked = (0..runtime.workers().len() as u32).map(WorkerId);
+    let blocked = blocked.filter(|id| runtime.pending(*id).state == WorkerState::Blocked);
+    let waits: Vec<String> = blocked.filter_map(|id| facts.waits_for(id)).collect();
+    let mut lines = vec![format!("who waits: {}", waits.join("; "))];
+    lines.extend(facts.hints());
+    lines
+}
+
+fn deadlock(facts: &Facts<'_>) -> Option<String> {
+    let stuck = facts.runtime.stuck();
+    let circle = facts.circle(&stuck);
+    match circle.as_slice() {
+        [] => {}
+        [only] => {
+            let place = facts.runtime.worker(*only).request.wants()?;
+            return Some(format!(
+                "{} waits for {}, which it holds itself",
+                facts.name(*only),
+                facts.object(place)
+            ));
+        }
+        several => {
+            let links = several.iter().filter_map(|id| {
+                let place = facts.runtime.worker(*id).request.wants()?;
+                Some((facts.name(*id), facts.object(place)))
+            });
+            let links: Vec<String> =
+                links.map(|(name, object)| format!("{name} waits for {object}")).collect();
+            return Some(format!("{}, and each of these is held by the next one", links.join(", ")));
+        }
+    }
+    for id in &stuck {
+        let place = facts.runtime.worker(*id).request.wants();
+        let ended = |holder: &WorkerId| facts.runtime.pending(*holder).state == WorkerState::Ended;
+        if let Some(place) = place
+            && let Some(holder) = facts.runtime.holders(place).into_iter().find(ended)
+        {
+            return Some(format!("{} holds {} and has ended", facts.name(holder), facts.object(place)));
+        }
+    }
+    let queues = stuck.iter().filter_map(|id| facts.queue(*id));
+    let places: std::collections::BTreeSet<ObjectId> = queues.collect();
+    places.into_iter().find_map(|place| facts.notifications(place, &stuck))
+}
+
+/// Who freed a block that is used afterwards.
+fn freed(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
+    let allocated = facts.moments.iter().find(|moment| moment.act == Act::Allocates);
+    let freed = facts.moments.iter().rev().find(|moment| moment.act == Act::Frees)?;
+    let block = match allocated.and_then(|moment| moment.line.as_ref()) {
+        Some(line) => format!("the block of {}", place(line)),
+        None => "the block".into(),
+    };
+    let by = bug.worker?;
+    let at = freed.line.as_ref().map_or(String::new(), |line| format!(" at {}", place(line)));
+    let then = match bug.kind {
+        BugKind::DoubleFree => "frees it again",
+        _ => "uses it afterwards",
+    };
+    let who = if by == freed.worker { "and".into() } else { format!("and {}", facts.name(by)) };
+    Some(format!("{} frees {block}{at} in step {}, {who} {then}", facts.name(freed.worker), freed.step))
+}
+
+/// Who changed what the failing line reads; or, if it reads nothing, what the function read last.
+fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
+    let line = (facts.stacks)(culprit).into_iter().find(|frame| frame.line.is_some())?;
+    let (at, read) = read_last(culprit, facts, &line)?;
+    let before: Vec<Touch<'_>> = touches(&facts.moments[..=at], read);
+    let memory = match (facts.names.memory)(read) {
+        Some(known) => format!("`{}`", known.name),
+        None => format!("what {} reads", place(facts.moments[at].line.as_ref()?)),
+    };
+    lost_update(&before, &memory, facts).or_else(|| changed_between(culprit, &before, &memory, facts))
+}
+
+/// The last access of shared memory in a line, with its moment; in the same function if that line has none. `None` if
+/// the line reads several things.
+fn read_last<'a>(
+    culprit: WorkerId,
+    facts: &'a Facts<'_>,
+    line: &SourceFrame,
+) -> Option<(usize, &'a SharedAccess)> {
+    let own = facts.moments.iter().enumerate().rev().filter(|(_, moment)| moment.worker == culprit);
+    let is = |moment: &Moment, same: &dyn Fn(&SourceFrame) -> bool| moment.line.as_ref().is_some_and(same);
+    let in_line = |moment: &Moment| is(moment, &|other| is_same_line(other, line));
+    let in_function = |moment: &Moment| is(moment, &|other| other.function == line.function);
+    let reads =
+        own.flat_map(|(at, moment)| moment.accesses.iter().rev().map(move |access| (at, moment, access)));
+    let reads = reads.filter(|(_, _, access)| access.direct && access.is_contended && access.raw.reads);
+    let reads: Vec<_> = reads.take_while(|(_, moment, _)| in_function(moment)).collect();
+    let (at, moment, read) = *reads.first()?;
+    let mut others = reads.iter().take_while(|(_, other, _)| in_line(moment) && in_line(other));
+    let same = |(_, _, other): &(usize, &Moment, &SharedAccess)| other.raw.address == read.raw.address;
+    others.all(same).then_some((at, read))
+}
+
+/// What a worker did to a piece of memory.
+#[derive(Clone, Copy)]
+struct Touch<'a> {
+    moment: &'a Moment,
+    reads: bool,
+    writes: bool,
+}
+
+/// All accesses of what this one reads, in their order.
+fn touches<'a>(moments: &'a [Moment], read: &SharedAccess) -> Vec<Touch<'a>> {
+    let (start, end) = (read.raw.address, read.raw.address + u64::from(read.raw.bytes));
+    let all =
+        moments.iter().flat_map(|moment| moment.accesses.iter().map(move |access| (moment, &access.raw)));
+    let these = all.filter(|(_, raw)| raw.address < end && start < raw.address + u64::from(raw.bytes));
+    these.map(|(moment, raw)| Touch { moment, reads: raw.reads, writes: raw.writes }).collect()
+}
+
+/// The last one who wrote it had read it, in the same function, before another worker wrote it.
+fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<String> {
+    let last = before.iter().rposition(|touch| touch.writes && !touch.reads)?;
+    let writer = before[last].moment;
+    let read = before[..last].iter().rposition(|touch| touch.moment.worker == writer.worker)?;
+    let reader = before[read].moment;
+    let lines = reader.line.as_ref().zip(writer.line.as_ref());
+    let line = lines.filter(|(a, b)| (&a.function, &a.file) == (&b.function, &b.file))?.1;
+    let lost =
+        before[read..last].iter().rfind(|touch| touch.moment.worker != writer.worker && touch.writes)?;
+    if before[last + 1..].iter().any(|touch| touch.writes) || !before[read].reads {
+        return None;
+    }
+    let name = facts.name(writer.worker);
+    Some(format!(
+        "{name} reads {memory} in step {}, {} changes it in step {}, and {name} writes over that in step {} ({})",
+        reader.step,
+        facts.name(lost.moment.worker),
+        lost.moment.step,
+        writer.step,
+        place(line),
+    ))
+}
+
+/// Another worker changed it between two accesses of the one that fails.
+fn changed_between(
+    culprit: WorkerId,
+    before: &[Touch<'_>],
+    memory: &str,
+    facts: &Facts<'_>,
+) -> Option<String> {
+    let at = before.iter().rposition(|touch| touch.writes && touch.moment.worker != culprit)?;
+    let other = before[at].moment;
+    let own = |touch: &&Touch<'_>| touch.moment.worker == culprit;
+    // What it set before, or only looks at afterwards, says little.
+    let earlier = before[..at].iter().rfind(own).filter(|touch| touch.reads && !touch.writes)?.moment.step;
+    let later = before[at..].iter().find(own)?.moment.step;
+    let line = other.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
+    Some(format!(
+        "{} changes {memory} in step {}{line}, between step {earlier} and step {later} of {}",
+        facts.name(other.worker),
+        other.step,
+        facts.name(culprit),
+    ))
+}
+
+impl Facts<'_> {
+    fn name(&self, id: WorkerId) -> String {
+        (self.names.workers)(id)
+    }
+
+    fn object(&self, place: ObjectId) -> String {
+        match self.names.objects.get(&place.address.into()) {
+            Some(name) => format!("`{name}`"),
+            None => format!("a {}", place.noun()),
+        }
+    }
+
+    /// The condvar, futex or barrier at which a worker waits to be woken.
+    fn queue(&self, id: WorkerId) -> Option<ObjectId> {
+        let worker = self.runtime.worker(id);
+        worker.request.queue().filter(|_| worker.wake.is_none())
+    }
+
+    /// Those of the workers that wait for locks in a circle, in its order.
+    fn circle(&self, stuck: &[WorkerId]) -> Vec<WorkerId> {
+        let next = |id: WorkerId| {
+            let place = self.runtime.worker(id).request.wants().filter(|_| self.queue(id).is_none())?;
+            match self.runtime.holders(place).as_slice() {
+                [only] => Some(*only),
+                _ => None,
+            }
+        };
+        for first in stuck {
+            let mut circle = vec![*first];
+            while let Some(id) = next(circle[circle.len() - 1]) {
+                if id == *first {
+                    return circle;
+                }
+                if circle.contains(&id) {
+                    break;
+                }
+                circle.push(id);
+            }
+        }
+        Vec::new()
+    }
+
+    /// What became of the notifications for which workers wait in vain.
+    fn notifications(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<String> {
+        let object = match place.class {
+            Class::Futex if !self.names.objects.contains_key(&place.address.into()) => "a futex".to_string(),
+            _ => self.object(place),
+        };
+        if place.class == Class::Barrier {
+            let (arrived, count) = self.runtime.arrived(place.address);
+            return Some(format!("only {arrived} of {count} workers come to {object}"));
+        }
+        let about = |moment: &&Moment| matches!(moment.act, Act::Object { address, .. } if address == u64::from(place.address));
+        let all: Vec<&Moment> = self.moments.iter().filter(about).collect();
+        let is = |moment: &Moment, kinds: &[OpKind]| matches!(moment.act, Act::Object { kind, .. } if kinds.contains(&kind));
+        let notifies =
+            |moment: &Moment| is(moment, &[OpKind::Signal, OpKind::Broadcast, OpKind::FutexNotify]);
+        let waiters: Vec<WorkerId> =
+            stuck.iter().copied().filter(|id| self.queue(*id) == Some(place)).collect();
+        let waits = |id: WorkerId| {
+            let waits =
+                |moment: &&&Moment| moment.worker == id && is(moment, &[OpKind::Wait, OpKind::FutexWait]);
+            all.iter().rev().find(waits).map(|moment| moment.step)
+        };
+        let Some(last) = all.iter().rev().find(|moment| notifies(moment)) else {
+            let who = waiters.first().map(|id| self.name(*id))?;
+            return Some(format!("{who} waits for {object}, which is never notified in this schedule"));
+        };
+        let at = last.line.as_ref().map_or(String::new(), |line| format!(" ({})", self::place(line)));
+        if last.wakes.is_empty() {
+            let since = waiters.iter().copied().find(|id| waits(*id).is_some_and(|step| step > last.step))?;
+            return Some(format!(
+                "{} notifies {object} in step {}{at} while no worker waits for it, and {} waits for it from step {} on",
+                self.name(last.worker),
+                last.step,
+                self.name(since),
+                waits(since)?
+            ));
+        }
+        // Woken for nothing: it waits again.
+        let again = last
+            .wakes
+            .iter()
+            .find(|id| waiters.contains(id) && waits(**id).is_some_and(|step| step > last.step));
+        again.map(|id| {
+            format!(
+                "the last notification of {object}, in step {}{at}, wakes {}, which waits again",
+                last.step,
+                self.name(*id)
+            )
+        })
+    }
+
+    /// What a blocked worker waits for, and who has that.
+    fn waits_for(&self, id: WorkerId) -> Option<String> {
+        let name = self.name(id);
+        let runtime = self.runtime;
+        if let Some(place) = self.queue(id) {
+            return Some(match place.class {
+                Class::Futex => format!("{name} to be woken"),
+                _ => format!("{name} for {}", self.object(place)),
+            });
+        }
+        match runtime.worker(id).request {
+            Request::Join { handle } => {
+                Some(format!("{name} for the end of {}", self.name(runtime.worker_of(handle)?)))
+            }
+            request => {
+                let place = request.wants()?;
+                let holders: Vec<String> =
+                    runtime.holders(place).into_iter().map(|holder| self.name(holder)).collect();
+                let held = match holders.as_slice() {
+                    [] => String::new(),
+                    [only] if *only == name => ", which it holds itself".into(),
+                    [only] => format!(", which {only} holds"),
+                    several => format!(", which {} hold", several.join(" and ")),
+                };
+                Some(format!("{name} for {}{held}", self.object(place)))
+            }
+        }
+    }
+
+    /// A notification for one worker can reach the wrong one where workers wait for different things.
+    fn hints(&self) -> Option<String> {
+        let runtime = self.runtime;
+        let stuck = runtime.stuck();
+        let signals = |place: ObjectId| {
+            self.moments.iter().any(|moment| {
+                moment.act == Act::Object { kind: OpKind::Signal, address: place.address.into() }
+            })
+        };
+        for id in &stuck {
+            let Some(place) =
+                self.queue(*id).filter(|place| place.class == Class::Condvar && signals(*place))
+            else {
+                continue;
+            };
+            let waiters: Vec<WorkerId> =
+                stuck.iter().copied().filter(|other| self.queue(*other) == Some(place)).collect();
+            let stacks: Vec<Vec<SourceFrame>> = waiters.iter().map(|id| (self.stacks)(*id)).collect();
+            // The innermost line in which two of them differ says who waits.
+            let first = stacks.first()?;
+            let other = stacks.iter().find(|stack| differ(first, stack).is_some())?;
+            let (a, b) = differ(first, other)?;
+            return Some(format!(
+                "hint: {} has waiters from two places ({}, {}; {}, {}) and is notified for one worker: a wake-up \
+                 can reach a worker that it is of no use to",
+                self.object(place),
+                super::short_name(&a.function),
+                self::place(a),
+                super::short_name(&b.function),
+                self::place(b),
+            ));
+        }
+        None
+    }
+}
+
+/// The innermost frames in which two stacks differ.
+fn differ<'a>(a: &'a [SourceFrame], b: &'a [SourceFrame]) -> Option<(&'a SourceFrame, &'a SourceFrame)> {
+    // Generic functions have several names.
+    a.iter().zip(b).find(|(a, b)| (&a.file, a.line) != (&b.file, b.line))
+}
+
+/// `lib.rs:82`.
+pub fn place(frame: &SourceFrame) -> String {
+    let file = frame.file.as_deref().and_then(|file| Path::new(file).file_name());
+    match (file, frame.line) {
+        (Some(file), Some(line)) => format!("{}:{line}", file.to_string_lossy()),
+        _ => super::short_name(&frame.function),
+    }
+}

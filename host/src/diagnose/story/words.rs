@@ -1,0 +1,195 @@
+//! A row in words.
+
+use super::moment::{Act, SharedAccess};
+use super::rows::Group;
+use crate::symbols::{Encoding, MemoryName};
+use coyote_strategies::{OpKind, WorkerId};
+use std::collections::BTreeMap;
+
+/// How a pointer to nothing is shown.
+const NULL: &str = "null";
+
+/// What is called how. Addresses are not shown: what has no name is described by the source.
+pub struct Names<'a> {
+    /// Sync objects.
+    pub objects: &'a BTreeMap<u64, String>,
+    /// Memory: so many bytes at an address.
+    pub memory: &'a dyn Fn(&SharedAccess) -> Option<MemoryName>,
+    pub workers: &'a dyn Fn(WorkerId) -> String,
+}
+
+/// A row's text. `source`: the text of its line, shown where names do not say enough.
+pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: &Names<'_>) -> String {
+    let mut acts: Vec<Words> = Vec::new();
+    for moment in &group.moments {
+        let words = act(&moment.act, &moment.wakes, names);
+        acts.extend(words.filter(|words| acts.iter().all(|other| other.text != words.text)));
+    }
+    let accessed = accessed(group, names);
+    let is_named = acts.iter().all(|words| words.is_named) && accessed.iter().all(|(name, _)| name.is_some());
+    let (acts, effects): (Vec<String>, Vec<String>) =
+        acts.into_iter().map(|words| (words.text, words.effect)).unzip();
+    if is_named && !(acts.is_empty() && accessed.is_empty()) {
+        let reads_memory = !accessed.is_empty();
+        let all: Vec<String> = accessed.into_iter().map(|(_, text)| text).chain(acts).collect();
+        let prefix =
+            function.filter(|_| reads_memory).map_or(String::new(), |function| format!("{function}: "));
+        return prefix + &all.join(", ");
+    }
+    // Of several pieces of memory it could not be told which one a value is of.
+    let value = match accessed.as_slice() {
+        [(None, value)] if !value.is_empty() => format!("  [{value}]"),
+        [(Some(_), text)] => format!("  [{text}]"),
+        _ => String::new(),
+    };
+    let known = source.or(function);
+    let notes = if source.is_some() { effects } else { acts };
+    let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
+    let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
+    format!("{}{value}{notes}", known.unwrap_or_default()).trim().to_string()
+}
+
+/// What is done.
+struct Words {
+    text: String,
+    /// Whether everything in the text has a name.
+    is_named: bool,
+    /// What the source does not show.
+    effect: String,
+}
+
+fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
+    use OpKind::*;
+    let titles: Vec<String> = wakes.iter().map(|id| (names.workers)(*id)).collect();
+    let woken = if titles.is_empty() { String::new() } else { format!("wakes {}", titles.join(", ")) };
+    let plain = |text: String| Words { effect: text.clone(), text, is_named: true };
+    Some(match act {
+        Act::Access | Act::Other(_) => return None,
+        Act::Spawn(child) => plain(format!("starts {}", (names.workers)(*child))),
+        Act::Chooses(values) => {
+            let values: Vec<String> = values.iter().map(u64::to_string).collect();
+            if values.is_empty() {
+                return None;
+            }
+            plain(format!("chooses {}", values.join(", ")))
+        }
+        Act::Timeout => plain("its time is up".into()),
+        Act::End => plain("ends".into()),
+        Act::Allocates => plain("allocates the block".into()),
+        Act::Frees => plain("frees the block".into()),
+        Act::Object { kind: Relock, .. } => plain("goes on".into()),
+        Act::Object { kind, address } => {
+            let name = names.objects.get(address).map(|name| format!("`{name}`"));
+            let is_named = name.is_some();
+            let thing = |noun: &str| name.clone().unwrap_or_else(|| noun.to_string());
+            let (text, effect) = match kind {
+                Lock => (format!("locks {}", thing("a mutex")), ""),
+                TryLock => (format!("tries to lock {}", thing("a mutex")), ""),
+                Unlock => (format!("unlocks {}", thing("a mutex")), "unlocks"),
+                Wait => (format!("waits for {}", thing("a condvar")), "waits"),
+                Signal => (format!("notifies {}", thing("a condvar")), "no worker waits"),
+                Broadcast => (format!("notifies all of {}", thing("a condvar")), "no worker waits"),
+                ReadLock | TryReadLock => (format!("locks {} to read", thing("a lock")), ""),
+                WriteLock | TryWriteLock => (format!("locks {} to write", thing("a lock")), ""),
+                RwUnlock => (format!("unlocks {}", thing("a lock")), "unlocks"),
+                SemaphoreWait | SemaphoreTryWait => (format!("takes from {}", thing("a semaphore")), ""),
+                SemaphorePost => (format!("adds to {}", thing("a semaphore")), ""),
+                BarrierWait => (format!("comes to {}", thing("a barrier")), ""),
+                FutexWait if is_named => (format!("waits at {}", thing("")), "waits"),
+                FutexWait => ("waits".into(), "waits"),
+                FutexNotify => ("notifies".into(), "no worker waits"),
+                Destroy => (format!("destroys {}", thing("an object")), ""),
+                Init => (format!("initialises {}", thing("an object")), ""),
+                _ => return None,
+            };
+            let effect = if woken.is_empty() { effect.to_string() } else { woken };
+            let text = match kind {
+                Signal | Broadcast | FutexNotify => format!("{text}: {effect}"),
+                _ => text,
+            };
+            Words { text, is_named, effect }
+        }
+    })
+}
+
+/// What a group does to memory: of each piece the name, if there is one, and the values.
+fn accessed(group: &Group, names: &Names<'_>) -> Vec<(Option<String>, String)> {
+    let mut pieces: Vec<Vec<&SharedAccess>> = Vec::new();
+    for access in group.accesses() {
+        let is_same = |piece: &&mut Vec<&SharedAccess>| {
+            (piece[0].raw.address, piece[0].raw.bytes) == (access.raw.address, access.raw.bytes)
+        };
+        match pieces.iter_mut().find(is_same) {
+            Some(piece) => piece.push(access),
+            None => pieces.push(vec![access]),
+        }
+    }
+    let describe = |piece: Vec<&SharedAccess>| {
+        let known = (names.memory)(piece[0]);
+        let encoding = known.as_ref().map_or(Encoding::Unknown, |known| known.encoding);
+        let values = values(&piece, encoding);
+        match known {
+            None => (None, values),
+            Some(MemoryName { name, .. }) => {
+                let text = if values.is_empty() { verb(&piece, &name) } else { format!("{name} {values}") };
+                (Some(name), text)
+            }
+        }
+    };
+    pieces.into_iter().map(describe).collect()
+}
+
+fn verb(piece: &[&SharedAccess], name: &str) -> String {
+    let (reads, writes) = (piece.iter().any(|a| a.raw.reads), piece.iter().any(|a| a.raw.writes));
+    match (reads, writes) {
+        (true, true) => format!("changes {name}"),
+        (false, true) => format!("writes {name}"),
+        _ => format!("reads {name}"),
+    }
+}
+
+/// `is 3`, `3 -> 4` or `= 4`; empty if that is not known, or says nothing.
+fn values(piece: &[&SharedAccess], encoding: Encoding) -> String {
+    let bytes = piece[0].raw.bytes;
+    if encoding == Encoding::Unknown && piece.iter().any(|access| access.raw.pointers) {
+        return String::new();
+    }
+    let show = |value: u64| number(value, bytes, encoding);
+    let last = piece.iter().rev().find(|access| access.raw.writes);
+    match last {
+        None => {
+            let first = piece[0].raw.before;
+            let same = piece.iter().all(|access| access.raw.before == first);
+            first.filter(|_| same).and_then(show).map_or(String::new(), |value| format!("is {value}"))
+        }
+        Some(last) => {
+            let Some(after) = last.raw.after.and_then(show) else { return String::new() };
+            match piece.iter().find(|access| access.raw.reads).and_then(|a| a.raw.before).and_then(show) {
+                // Another pointer, of which nothing can be told.
+                Some(before) if encoding == Encoding::Pointer && before == after => String::new(),
+                Some(before) if piece[0].raw.reads => format!("{before} -> {after}"),
+                _ if encoding == Encoding::Pointer && after != NULL => String::new(),
+                _ => format!("= {after}"),
+            }
+        }
+    }
+}
+
+fn number(value: u64, bytes: u32, encoding: Encoding) -> Option<String> {
+    let unused = 64 - 8 * bytes.clamp(1, 8);
+    let signed = (value << unused) as i64 >> unused;
+    match encoding {
+        Encoding::Unsigned => Some(value.to_string()),
+        Encoding::Signed => Some(signed.to_string()),
+        Encoding::Bool => Some(match value {
+            0 => "false".into(),
+            1 => "true".into(),
+            n => n.to_string(),
+        }),
+        Encoding::Pointer => Some(if value == 0 { NULL.into() } else { "not null".into() }),
+        Encoding::Other => None,
+        // Most such numbers are small negative ones.
+        Encoding::Unknown if (-1_000_000..0).contains(&signed) && bytes >= 4 => Some(signed.to_string()),
+        Encoding::Unknown => Some(value.to_string()),
+    }
+}

@@ -1,0 +1,117 @@
+//! A found bug, shrunk and explained.
+
+use crate::artifact::Artifact;
+use crate::diagnose::{Discovery, SourceLines, found_bug};
+use crate::execution::{Execution, Settings, Test};
+use crate::explore::alarm;
+use crate::machine::MachineError;
+use crate::record;
+use crate::results::{Explanation, FoundBug, Rate};
+use crate::shrink::{self, Effort};
+use crate::trace::TraceError;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What is done with a found bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct How {
+    /// How long its trace may be shrunk; `None`: not at all.
+    pub shrink: Option<Duration>,
+    /// Whether experiments are made on the trace.
+    pub experiments: bool,
+}
+
+/// What `coyote-wasm test` uses if it is told nothing.
+impl Default for How {
+    fn default() -> How {
+        How { shrink: Some(Duration::from_secs(2)), experiments: true }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+/// Shrinks and explains a bug. Its trace is replaced by the minimised one, also on disk, where the original then is kept
+/// beside it (`NAME.trace.original`). `explored`: how often the exploration met it. To be called on an engine thread.
+///
+/// # Errors
+/// The machine's, or a trace cannot be written. The bug is then as it was.
+pub fn explain(
+    artifact: &Arc<Artifact>,
+    test: &Test,
+    settings: &Settings,
+    found: &mut FoundBug,
+    explored: Option<Rate>,
+    how: How,
+    interrupted: &AtomicBool,
+) -> Result<(), ExplainError> {
+    let mut execution = Execution::new(artifact, test, settings)?;
+    let lines = Mutex::new(SourceLines::new(artifact));
+    if shrink::refused(&execution, &found.trace).is_some() {
+        return Ok(());
+    }
+    // Of an earlier run.
+    let _ = std::fs::remove_file(original(&found.path));
+    if let Some(limit) = how.shrink {
+        shrink_found(&mut execution, found, limit, &lines, interrupted)?;
+    }
+    if !how.experiments || interrupted.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let mut explanation = found.explanation.clone();
+    super::experiments(&mut execution, &found.trace, &found.identity, &lines, &mut explanation)?;
+    explanation.findability =
+        super::findability(&mut execution, &found.trace, &found.identity, &lines, explored)?;
+    if let Some(findability) = explanation.findability {
+        let mut trace = found.trace.clone();
+        trace.header.options.retain(|(name, _)| name != record::FAILING && name != record::SAMPLED);
+        let Rate { bugs, of } = findability.rate;
+        let named = [(record::FAILING, bugs), (record::SAMPLED, of)];
+        trace.header.options.extend(named.map(|(name, number)| (name.into(), number.to_string())));
+        trace.write(&found.path)?;
+        found.trace = trace;
+    }
+    found.explanation = explanation;
+    Ok(())
+}
+
+fn shrink_found(
+    execution: &mut Execution,
+    found: &mut FoundBug,
+    limit: Duration,
+    lines: &Mutex<SourceLines>,
+    interrupted: &AtomicBool,
+) -> Result<(), ExplainError> {
+    let shrunk = alarm::with(Some(limit), interrupted, |stop| {
+        shrink::shrink(execution, &found.trace, Effort::default(), stop, lines)
+    })?;
+    // A bug that does not replay is told where bugs are confirmed.
+    let Some(shrunk) = shrunk else { return Ok(()) };
+    if shrunk.trace.decisions == found.trace.decisions {
+        found.explanation.shrinking = Some(shrunk.shrinking);
+        return Ok(());
+    }
+    let explanation = Explanation { shrinking: Some(shrunk.shrinking), ..found.explanation.clone() };
+    let discovery =
+        Discovery { trace: shrunk.trace, path: found.path.clone(), index: found.first, by: found.by.clone() };
+    let minimal = found_bug(execution, &shrunk.bug, discovery, lines)?;
+    if minimal.identity != found.identity {
+        return Ok(());
+    }
+    found.trace.write(original(&found.path))?;
+    minimal.trace.write(&found.path)?;
+    *found = FoundBug { count: found.count, explanation, ..minimal };
+    Ok(())
+}
+
+/// Where the trace is kept with which a bug was found, beside the minimised one.
+fn original(path: &Path) -> PathBuf {
+    path.with_extension("trace.original")
+}

@@ -1,0 +1,138 @@
+//! What is to be said of a data race: its schedule is executed once more with this observer.
+
+use super::heap_probe::ProbeHit;
+use super::{Event, GuestState, HbObject, Interest, MemoryAccess, Observer};
+use crate::evidence::RacingAccess;
+use crate::orderings::{Atomicity, Order};
+use crate::runtime::ObjectId;
+use coyote_instrumenter::Location;
+use coyote_strategies::{Class, WorkerId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// See the module's documentation.
+pub struct RaceProbe {
+    accesses: [RacingAccess; 2],
+    /// Locks that workers hold, each as often as it was taken.
+    held: BTreeMap<WorkerId, Vec<ObjectId>>,
+    /// The first access wrote, and what, the next event shows.
+    wrote: bool,
+    seen: Seen,
+}
+
+/// What it has found out.
+#[derive(Clone, Default)]
+pub struct Seen(Arc<Mutex<RaceSeen>>);
+
+/// See the module's documentation.
+#[derive(Clone, Default)]
+pub struct RaceSeen {
+    /// Of the first access and of the second one.
+    pub accesses: [Option<SeenAccess>; 2],
+    /// Where workers were created.
+    pub spawned: BTreeMap<WorkerId, ProbeHit>,
+    /// Atomic writes by the worker of the first access after it, and reads by that of the second.
+    pub writes: Vec<SeenAtomic>,
+    pub reads: Vec<SeenAtomic>,
+}
+
+/// An access at which it looked.
+#[derive(Clone, Default)]
+pub struct SeenAccess {
+    /// Innermost first; empty if it cannot be known.
+    pub stack: Vec<Location>,
+    /// What was read or written, of up to eight bytes.
+    pub value: Option<u64>,
+    /// The mutexes and rwlocks that its worker held.
+    pub locks: Vec<ObjectId>,
+}
+
+/// An atomic access whose ordering is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenAtomic {
+    pub address: u64,
+    /// That has its ordering.
+    pub site: u32,
+    pub order: Order,
+    /// Its place among all of them.
+    pub number: usize,
+}
+
+impl Seen {
+    pub fn take(&self) -> RaceSeen {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl RaceProbe {
+    /// A probe of the race between these accesses, the first one first, and where it puts what it finds out.
+    pub fn new(accesses: [RacingAccess; 2]) -> (RaceProbe, Seen) {
+        let seen = Seen::default();
+        (RaceProbe { accesses, held: BTreeMap::new(), wrote: false, seen: seen.clone() }, seen)
+    }
+
+    fn access(&mut self, seen: &mut RaceSeen, state: &GuestState<'_>, access: &MemoryAccess) {
+        let is = |racing: &RacingAccess| {
+            (racing.step, racing.worker) == (state.runtime.steps(), access.worker)
+                && u64::from(racing.address) == access.address
+        };
+        for number in 0..2 {
+            if seen.accesses[number].is_some() || !is(&self.accesses[number]) {
+                continue;
+            }
+            let value = state.number(access.address, access.bytes).filter(|_| access.reads && !access.writes);
+            self.wrote = number == 0 && access.writes;
+            seen.accesses[number] = Some(SeenAccess {
+                stack: state.stack(access.worker).unwrap_or_default(),
+                value,
+                locks: self.held.get(&access.worker).cloned().unwrap_or_default(),
+            });
+        }
+        let site = state.ordered_site(access.worker, access.site);
+        let Some(Atomicity::Atomic(Some(order))) = state.atomicity(site) else { return };
+        let number = seen.writes.len() + seen.reads.len();
+        let atomic = SeenAtomic { address: access.address, site, order, number };
+        let [first, second] = &self.accesses;
+        if access.worker == first.worker && seen.accesses[0].is_some() && access.writes {
+            seen.writes.push(atomic);
+        } else if access.worker == second.worker && seen.accesses[1].is_none() && access.reads {
+            seen.reads.push(atomic);
+        }
+    }
+}
+
+impl Observer for RaceProbe {
+    fn interest(&self) -> Interest {
+        Interest::STEPS | Interest::STACKS | Interest::ACCESSES | Interest::SYNC | Interest::WORKERS
+    }
+
+    fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {
+        let shared = self.seen.clone();
+        let mut seen = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut self.wrote) {
+            let first = &self.accesses[0];
+            let value = state.number(first.address.into(), first.bytes);
+            seen.accesses[0].iter_mut().for_each(|access| access.value = value);
+        }
+        match event {
+            Event::Access(access) => self.access(&mut seen, state, access),
+            Event::Sync(sync) => {
+                let HbObject::Object(object) = sync.object else { return };
+                if !matches!(object.class, Class::Mutex | Class::Rwlock) {
+                    return;
+                }
+                let held = self.held.entry(sync.worker).or_default();
+                if sync.kind.acquires() {
+                    held.push(object);
+                } else if let Some(at) = held.iter().rposition(|other| *other == object) {
+                    held.remove(at);
+                }
+            }
+            Event::Spawned { parent, child } => {
+                let (step, stack) = (state.runtime.steps(), state.stack(*parent).unwrap_or_default());
+                seen.spawned.insert(*child, ProbeHit { worker: *parent, step, stack });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What experiments said of a bug, a line each.
+
+use crate::plural::counted;
+use crate::report::frames;
+use crate::report::model::{BugReport, PassingReport};
+use crate::results::{Decisive, Instead, Rate, Shrinking};
+use crate::trace::Decision;
+use std::fmt::Write;
+
+/// All of it, a line each.
+pub fn lines(bug: &BugReport) -> String {
+    let explanation = &bug.explanation;
+    let mut text = String::new();
+    if let Some(decisive) = &explanation.decisive {
+        let _ = writeln!(text, "{}", self::decisive(bug, decisive));
+    }
+    if let Some(passing) = &explanation.passing {
+        let _ = writeln!(text, "  instead:  {}", instead(passing));
+    }
+    if let Some(shrinking) = &explanation.shrinking {
+        let _ = writeln!(text, "{}", smallest(shrinking));
+    }
+    if let Some(findability) = &explanation.findability {
+        let (Rate { bugs, of }, n) = (findability.measured.rate, findability.iterations);
+        let show = if bugs == 1 { "shows" } else { "show" };
+        let sample = if findability.measured.fresh { "" } else { " of the exploration" };
+        let iterations = counted(of, "iteration");
+        let means = if n == 1 { "means" } else { "mean" };
+        let _ = writeln!(
+            text,
+            "  a fix:    {bugs} of {iterations}{sample} {show} it: {n} without it {means} that it is gone (95 %): \
+             --confirm {}",
+            bug.trace
+        );
+    }
+    text
+}
+
+/// The decisive choice: what it is, and what it does to the likelihood.
+fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
+    let what = match bug.timeline.decisions.get(decisive.decision) {
+        Some(Decision::Step { worker, kind, site }) => {
+            let place = site.and_then(|site| bug.timeline.places.get(&site));
+            let place = place.map_or(String::new(), |frames| format!(" in {}", frames::one_line(frames)));
+            format!("worker {worker}, {}{place}", kind.name())
+        }
+        Some(Decision::Timeout { worker }) => format!("the timeout of worker {worker}"),
+        Some(Decision::Value { value, bound }) => format!("{value} chosen of 0..{bound}"),
+        None => String::new(),
+    };
+    let of = |rate: Rate| match rate {
+        Rate { bugs, of } if bugs == of => "all".into(),
+        Rate { bugs: 0, .. } => "none".into(),
+        Rate { bugs, of } => format!("{bugs} of {of}"),
+    };
+    format!(
+        "  decisive: step {}: {what}\n            of random continuations from before it {} end like this, from after it {}",
+        decisive.step,
+        of(decisive.before),
+        of(decisive.after)
+    )
+}
+
+/// What would have had to happen.
+fn instead(passing: &PassingReport) -> String {
+    let passes = if passing.certain { "the same schedule passes" } else { "the same schedule can pass" };
+    match &passing.instead {
+        Instead::Step { title, .. } => format!("{passes} with a step of {title} before it"),
+        Instead::RunsOn { title, .. } => format!("{passes} if {title} first goes on as far as it can"),
+        Instead::Timeout { title, .. } => format!("{passes} if the timeout of {title} fires first"),
+        Instead::Value { value, was, .. } => format!("{passes} with {value} chosen there, not {was}"),
+    }
+}
+
+/// How small the schedule is, and what is known of smaller ones.
+pub fn smallest(shrinking: &Shrinking) -> String {
+    let Shrinking { before, after, fewer_preemptions_tried, cheaper_tried, stopped, .. } = shrinking;
+    let preemptions = match after.preemptions {
+        0 => "no preemption".into(),
+        n => counted(n, "preemption"),
+    };
+    let known = match (cheaper_tried, fewer_preemptions_tried) {
+        (Some(tried), _) => format!("; nothing with fewer shows it (all {tried} tried)"),
+        (None, Some(tried)) if after.preemptions > 0 => {
+            format!("; nothing with fewer preemptions shows it (all {tried} tried)")
+        }
+        _ => String::new(),
+    };
+    let stopped = if *stopped { "; stopped early: --shrink-time gives it more time" } else { "" };
+    let switches = switches(after.switches);
+    format!("  smallest: {switches}, {preemptions}{known}; found with {}{stopped}", before.switches)
+}
+
+fn switches(count: u64) -> String {
+    format!("{count} switch{}", if count == 1 { "" } else { "es" })
+}

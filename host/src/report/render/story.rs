@@ -1,0 +1,184 @@
+//! The story of a bug: a column for each worker, or where that gets too narrow a list.
+
+use crate::results::{Story, StoryRow};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Columns of text where no terminal says how many there are.
+const WIDTH: usize = 110;
+
+/// A worker's column: its text may go on over those to the right, where nothing happens in that row.
+const LANE_MIN: usize = 8;
+const LANE_MAX: usize = 18;
+
+/// A text has at least so many columns.
+const TEXT_MIN: usize = 36;
+
+/// In front of the lanes stand the mark and the number of the step.
+const HEAD: usize = 9;
+
+/// The rows, at most so many columns wide if a text of [`TEXT_MIN`] fits there, each ending in a line feed.
+pub fn story(story: &Story, width: Option<usize>) -> String {
+    let width = width.unwrap_or(WIDTH);
+    let place = story.rows.iter().map(|row| short_place(row).chars().count()).max().unwrap_or_default();
+    let name = story.workers.iter().map(|worker| worker.name.chars().count()).max().unwrap_or_default();
+    let lane = (name + 2).clamp(LANE_MIN, LANE_MAX);
+    let lanes = lane * story.workers.len().saturating_sub(1);
+    // A single column needs no header.
+    match story.workers.len() > 1 && HEAD + lanes + TEXT_MIN + 2 + place <= width {
+        true => table(story, lane, width - HEAD - 2 - place),
+        false => list(story, width),
+    }
+}
+
+/// A column for each worker.
+fn table(story: &Story, lane: usize, columns: usize) -> String {
+    let longest = story.rows.iter().map(|row| lane * row.worker + row.text.chars().count()).max();
+    let names = lane * story.workers.len();
+    let columns = columns.min(longest.unwrap_or_default().max(names));
+    let mut text = String::new();
+    let names = story.workers.iter().map(|worker| format!("{:<lane$}", cut(&worker.name, lane - 2)));
+    let _ = writeln!(text, "  {:>5}  {}", "step", names.collect::<String>().trim_end());
+    for row in &story.rows {
+        gap(&mut text, row, story.left_out);
+        let before: String = (0..row.worker).map(|_| format!("{:<lane$}", ".")).collect();
+        let cell = cut(&row.text, columns - before.len());
+        let line = format!("{}{:<columns$}  {}", head(row), before + &cell, short_place(row));
+        let _ = writeln!(text, "{}", line.trim_end());
+        repeats(&mut text, row);
+    }
+    text
+}
+
+/// A row a line: the step, the worker, what it does and where.
+fn list(story: &Story, width: usize) -> String {
+    let mut text = String::new();
+    let name =
+        story.workers.iter().map(|worker| worker.name.chars().count()).max().unwrap_or_default().min(20);
+    for row in &story.rows {
+        gap(&mut text, row, story.left_out);
+        let place = short_place(row);
+        let worker = cut(&story.workers[row.worker].name, name);
+        let rest = width.saturating_sub(HEAD + name + 2 + 2 + place.chars().count()).max(20);
+        let line = format!("{}{worker:<name$}  {}  {place}", head(row), cut(&row.text, rest));
+        let _ = writeln!(text, "{}", line.trim_end());
+        repeats(&mut text, row);
+    }
+    text
+}
+
+/// The mark of the decisive step, and the step.
+fn head(row: &StoryRow) -> String {
+    let mark = if row.decisive { '!' } else { ' ' };
+    let step = row.steps.map_or(String::new(), |(first, _)| first.to_string());
+    format!(" {mark}{step:>5}  ")
+}
+
+fn gap(text: &mut String, row: &StoryRow, left_out: usize) {
+    if row.gap {
+        let _ = writeln!(text, "  {:>5}  {left_out} more rows", "...");
+    }
+}
+
+fn repeats(text: &mut String, row: &StoryRow) {
+    match row.repeats {
+        Some((1, times)) => {
+            let _ = writeln!(text, "  {:>5}  {times} times", "");
+        }
+        Some((rows, times)) => {
+            let _ = writeln!(text, "  {:>5}  these {rows} rows {times} times", "");
+        }
+        None => {}
+    }
+}
+
+/// `lib.rs:82`.
+fn short_place(row: &StoryRow) -> String {
+    let Some(place) = &row.place else { return String::new() };
+    let file = place.file.as_deref().and_then(|file| Path::new(file).file_name());
+    match (file, place.line) {
+        (Some(file), Some(line)) => format!("{}:{line}", file.to_string_lossy()),
+        _ => String::new(),
+    }
+}
+
+/// At most so many columns of a text.
+fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.into();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::StoryWorker;
+    use crate::symbols::SourceFrame;
+
+    fn example(workers: usize) -> Story {
+        let worker =
+            |n| StoryWorker { title: format!("worker 0.{n} (reader {n})"), name: format!("reader {n}") };
+        let row = |n: usize| StoryRow {
+            steps: Some((10 * n as u64 + 9, 10 * n as u64 + 12)),
+            worker: n,
+            text: "let at = state.put_at % state.items.len();  [is 1]".into(),
+            place: Some(SourceFrame {
+                function: "put".into(),
+                file: Some("src/lib.rs".into()),
+                line: Some(54),
+                column: Some(9),
+            }),
+            source: None,
+            repeats: (n == 1).then_some((2, 5)),
+            wakes: Vec::new(),
+            decisive: n == 1,
+            gap: n == 2,
+        };
+        Story {
+            workers: (0..workers).map(worker).collect(),
+            rows: (0..workers).map(row).collect(),
+            left_out: 7,
+            ..Story::default()
+        }
+    }
+
+    #[test]
+    fn columns_and_lists() {
+        let lines = |workers, width| {
+            let text = story(&example(workers), Some(width));
+            text.lines().map(str::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines(3, 80),
+            [
+                "   step  reader 0  reader 1  reader 2",
+                "      9  let at = state.put_at % state.items.len();  [is 1]            lib.rs:54",
+                " !   19  .         let at = state.put_at % state.items.len();  [is 1]  lib.rs:54",
+                "         these 2 rows 5 times",
+                "    ...  7 more rows",
+                "     29  .         .         let at = state.put_at % state.items.len…  lib.rs:54",
+            ]
+        );
+        assert_eq!(
+            lines(2, 60),
+            [
+                "      9  reader 0  let at = state.put_at % state…  lib.rs:54",
+                " !   19  reader 1  let at = state.put_at % state…  lib.rs:54",
+                "         these 2 rows 5 times",
+            ]
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for workers in 1..=8 {
+            for width in 60..150 {
+                for line in story(&example(workers), Some(width)).lines() {
+                    assert!(line.chars().count() <= width, "{workers} {width}: {line}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What was found out about a bug by experiment, as plain data: the indices are those of the trace's decisions.
+
+use crate::trace::Trace;
+use coyote_strategies::{Weight, WorkerPath};
+use serde::{Deserialize, Serialize};
+
+/// Everything; each part is there if the experiment was made and said something.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    pub shrinking: Option<Shrinking>,
+    pub decisive: Option<Decisive>,
+    pub passing: Option<Passing>,
+    pub findability: Option<Findability>,
+}
+
+/// How many of so many executions had the bug.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    pub bugs: u64,
+    pub of: u64,
+}
+
+impl Rate {
+    pub fn share(self) -> f64 {
+        self.bugs as f64 / self.of.max(1) as f64
+    }
+}
+
+/// The choice with which the bug became more likely than with any other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decisive {
+    /// Index of the decision.
+    pub decision: usize,
+    /// The number of the step that it is or that it is a value of, from 1; of a timeout, that of the step before.
+    pub step: u64,
+    /// How many random continuations had the bug, just before it and just after it.
+    pub before: Rate,
+    pub after: Rate,
+    /// The same before other decisions, by index: as many as were looked at.
+    pub curve: Vec<(usize, Rate)>,
+}
+
+/// The schedule with another decisive choice, which passes. It was executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passing {
+    pub instead: Instead,
+    /// Whether the schedule passes with the default end (see `coyote_strategies::sample::guided`); if not, there is a
+    /// random end with which it does.
+    pub certain: bool,
+    /// How many random continuations still had the bug after that choice.
+    pub after: Rate,
+    /// The execution that passed.
+    pub trace: Trace,
+}
+
+/// Another choice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Instead {
+    /// This worker makes the step, and then the rest follows as it was, as far as possible.
+    Step { worker: WorkerPath, title: String },
+    /// This worker goes on until it has to wait or ends, and then the rest follows.
+    RunsOn { worker: WorkerPath, title: String },
+    /// This worker's timeout fires.
+    Timeout { worker: WorkerPath, title: String },
+    /// This value, of so many, instead of the one in the trace.
+    Value { value: u64, bound: u64, was: u64 },
+}
+
+/// How often the bug is met, and so how many iterations without it make a fix believable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findability {
+    pub rate: Rate,
+    /// Whether the iterations were executed to find this out; else they are those of the exploration up to the bug.
+    pub fresh: bool,
+}
+
+/// How sure one is that a bug is gone which was not met in [`Findability::iterations`].
+pub const CONFIDENCE: f64 = 0.95;
+
+impl Findability {
+    /// Iterations of which at least one has the bug with a probability of [`CONFIDENCE`].
+    pub fn iterations(self) -> u64 {
+        match self.rate.share() {
+            share if share >= 1.0 => 1,
+            share if share > 0.0 => ((1.0 - CONFIDENCE).ln() / (-share).ln_1p()).ceil() as u64,
+            _ => u64::MAX,
+        }
+    }
+}
+
+/// How a trace was minimised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shrinking {
+    pub before: Weight,
+    pub after: Weight,
+    /// How many executions with fewer preemptions were tried, if these were all there are.
+    pub fewer_preemptions_tried: Option<u64>,
+    /// How many executions were tried that cost less, whatever their steps, if these were all there are.
+    pub cheaper_tried: Option<u64>,
+    /// Schedules that were executed.
+    pub attempts: u64,
+    /// Whether it ended before nothing more helped, since there was no more time.
+    pub stopped: bool,
+}

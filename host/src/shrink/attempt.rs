@@ -1,0 +1,139 @@
+//! One attempt: a preference, executed from the start. Is it the same bug, and what does it weigh?
+
+use super::{Effort, lock};
+use crate::diagnose::{self, SourceLines};
+use crate::execution::Execution;
+use crate::machine::MachineError;
+use crate::machine::scheduler::{Choice, Looks};
+use crate::outcome::Outcome;
+use crate::results::BugIdentity;
+use coyote_strategies::{Guided, Iteration, Preference, Recorded, Strategy, Weight};
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// An execution that ended with the bug. Less is easier to read; the preference makes the order total.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attempt {
+    pub weight: Weight,
+    /// What was executed.
+    pub preference: Arc<Preference>,
+}
+
+/// Executes attempts as long as there is leave to.
+pub struct Attempts<'a> {
+    pub execution: &'a mut Execution,
+    lines: &'a Mutex<SourceLines>,
+    /// The bug.
+    target: BugIdentity,
+    stop: Arc<AtomicBool>,
+    steps_left: u64,
+    /// Preferences that were tried, by hash.
+    tried: BTreeSet<u64>,
+    pub executed: u64,
+    cancelled: bool,
+}
+
+/// An attempt may take so many times the steps of the original, and so many more: it then is of no use.
+const STEPS_FACTOR: u64 = 2;
+const STEPS_MORE: u64 = 1_000;
+
+impl<'a> Attempts<'a> {
+    pub fn new(
+        execution: &'a mut Execution,
+        lines: &'a Mutex<SourceLines>,
+        target: BugIdentity,
+        effort: Effort,
+        stop: Arc<AtomicBool>,
+    ) -> Attempts<'a> {
+        let steps_max = execution.runtime().steps() * STEPS_FACTOR + STEPS_MORE;
+        execution.set_bound(Some(steps_max));
+        execution.cancel_by(Some(stop.clone()));
+        Attempts {
+            execution,
+            lines,
+            target,
+            stop,
+            steps_left: effort.attempt_steps_max,
+            tried: BTreeSet::new(),
+            executed: 0,
+            cancelled: false,
+        }
+    }
+
+    /// No more attempts.
+    pub fn finish(self) {
+        self.execution.cancel_by(None);
+    }
+
+    /// Whether there was no leave for all that was to be tried.
+    pub fn stopped(&self) -> bool {
+        self.cancelled || self.steps_left == 0
+    }
+
+    /// Whether there is leave for more.
+    pub fn may_go_on(&mut self) -> bool {
+        self.cancelled |= self.stop.load(Ordering::Relaxed);
+        !self.stopped()
+    }
+
+    /// The schedule that was found, as an attempt.
+    pub fn base(&mut self, schedule: &[Recorded]) -> Result<Option<Attempt>, MachineError> {
+        self.run(Guided::new(Arc::new(Preference::of(schedule))), 0)
+    }
+
+    /// Executes a preference that was not tried before.
+    pub fn try_preference(&mut self, preference: Preference) -> Result<Option<Attempt>, MachineError> {
+        let mut hasher = DefaultHasher::new();
+        preference.hash(&mut hasher);
+        match self.tried.insert(hasher.finish()) {
+            true => self.run(Guided::new(Arc::new(preference)), 0),
+            false => Ok(None),
+        }
+    }
+
+    /// Executes a schedule, of the random ones that of this number. `None`: it does not end with the bug, or there is
+    /// no leave for it.
+    pub fn run(&mut self, guided: Guided, number: u64) -> Result<Option<Attempt>, MachineError> {
+        if !self.may_go_on() {
+            return Ok(None);
+        }
+        self.executed += 1;
+        let weight = guided.weight();
+        let outcome = run(self.execution, Box::new(guided), number)?;
+        self.steps_left = self.steps_left.saturating_sub(self.execution.runtime().steps().max(1));
+        self.cancelled |= self.execution.cancelled();
+        let Outcome::Bug(bug) = outcome else { return Ok(None) };
+        if bug.kind != self.target.kind || bug.evidence.detail() != self.target.detail {
+            return Ok(None);
+        }
+        let preference = Arc::new(Preference::of(&schedule(self.execution)));
+        if diagnose::identity(self.execution, &bug, self.lines)? != self.target {
+            return Ok(None);
+        }
+        let weight = *lock(&weight);
+        Ok(Some(Attempt { weight, preference }))
+    }
+}
+
+/// Executes a preference.
+pub fn execute(execution: &mut Execution, preference: &Arc<Preference>) -> Result<Outcome, MachineError> {
+    run(execution, Box::new(Guided::new(preference.clone())), 0)
+}
+
+fn run(execution: &mut Execution, strategy: Box<dyn Strategy>, number: u64) -> Result<Outcome, MachineError> {
+    let iteration = Iteration { seed: 0, index: number };
+    Ok(execution.looking(Looks::Never, |execution| execution.run(strategy, iteration))?.0)
+}
+
+/// The choices of the iteration that has just ended.
+pub fn schedule(execution: &Execution) -> Vec<Recorded> {
+    let path = |worker: coyote_strategies::WorkerId| execution.runtime().worker(worker).path.clone();
+    let choices = execution.choices().iter().map(|choice| match *choice {
+        Choice::Step { worker, kind, site } => Recorded::Step { worker: path(worker), kind, site },
+        Choice::Timeout { worker } => Recorded::Timeout { worker: path(worker) },
+        Choice::Value { value, bound } => Recorded::Value { value: value.into(), bound: bound.into() },
+    });
+    choices.collect()
+}

@@ -1,0 +1,91 @@
+//! Executions from the cheapest on, up to what the local minimum costs.
+
+use super::Effort;
+use super::attempt::{Attempt, Attempts};
+use super::contended::Contended;
+use crate::execution::Execution;
+use crate::granules::Sharing;
+use crate::machine::MachineError;
+use coyote_strategies::search::cheapest::{Cheapest, Price, Reached};
+use coyote_strategies::{Guided, Status, System, Weight};
+use std::sync::Arc;
+
+/// What the search came to.
+pub struct Searched {
+    /// The first execution with the bug.
+    pub found: Option<Attempt>,
+    search: Option<Cheapest<Execution>>,
+}
+
+impl Searched {
+    /// How many executions with fewer preemptions were tried, if that were all.
+    pub fn all_below(&self, preemptions: u64) -> Option<u64> {
+        self.search.as_ref()?.tried_below(preemptions)
+    }
+
+    /// How many executions were tried, if these were all that cost less, whatever their steps.
+    pub fn all_cheaper(&self, weight: &Weight) -> Option<u64> {
+        let search = self.search.as_ref()?;
+        search.all_below(price(weight)).then(|| search.tried())
+    }
+}
+
+fn price(weight: &Weight) -> Price {
+    Price { preemptions: weight.preemptions, switches: weight.switches, values: weight.values }
+}
+
+/// Steps between two looks at whether there is leave for more.
+const ALLOWANCE: u64 = 20_000;
+
+/// Looks for an execution with the bug that costs at most as much as the best one: first where workers are left only
+/// before operations on what `contended` says several of them use, which is quick, then everywhere, by which it is
+/// known what does not have the bug. Not in programs that cannot be snapshotted.
+pub fn search(
+    attempts: &mut Attempts,
+    best: &Attempt,
+    contended: &Contended,
+    effort: Effort,
+) -> Result<Searched, MachineError> {
+    if !attempts.execution.can_snapshot() {
+        return Ok(Searched { found: None, search: None });
+    }
+    let max = price(&best.weight);
+    let filter = contended.clone();
+    let filtered =
+        Cheapest::new(max).leaving_only_before(Box::new(move |operation| filter.contains(operation)));
+    let (found, _) = first(attempts, filtered, effort)?;
+    let max = found.as_ref().map_or(max, |found| price(&found.weight).min(max));
+    // Which one the second search finds first depends on the program alone.
+    let (surely, search) = first(attempts, Cheapest::new(max), effort)?;
+    // With points only where memory is shared, schedules are missed that show more of it to be shared.
+    let complete = *attempts.execution.machine().sharing() == Sharing::All;
+    Ok(Searched { found: surely.or(found), search: complete.then_some(search) })
+}
+
+/// The first execution with the bug that a search comes to, within its effort.
+fn first(
+    attempts: &mut Attempts,
+    mut search: Cheapest<Execution>,
+    effort: Effort,
+) -> Result<(Option<Attempt>, Cheapest<Execution>), MachineError> {
+    let mut found = None;
+    while found.is_none() && attempts.may_go_on() {
+        let allowance = effort.search_steps_max.min(search.steps() + ALLOWANCE);
+        let reached = search.advance(attempts.execution, allowance, effort.search_states_max);
+        if let Some(error) = attempts.execution.take_error() {
+            return Err(error);
+        }
+        match reached {
+            Reached::Ended(Status::Bug, _) => {
+                let guided = Guided::new(Arc::default()).after(search.path().to_vec());
+                found = attempts.run(guided, 0)?;
+            }
+            Reached::Ended(..) => {}
+            // All steps, or too many states.
+            Reached::Stopped if allowance == effort.search_steps_max || search.steps() <= allowance => break,
+            Reached::Stopped => {}
+            Reached::Exhausted => break,
+        }
+    }
+    Ok((found, search))
+}

@@ -1,0 +1,85 @@
+//! What several workers use: to leave a worker before it uses something else makes no difference, as far as the
+//! executions show that were looked at.
+
+use super::attempt::{self, Attempt, Attempts};
+use super::lock;
+use crate::diagnose;
+use crate::machine::MachineError;
+use crate::observe::{Event, GuestState, Interest, Observer};
+use coyote_strategies::{OpKind, Operation, WorkerId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Bytes of memory that count as one object.
+const GRAIN: u64 = 8;
+
+/// See the module's documentation.
+#[derive(Clone, Default)]
+pub struct Contended(Arc<BTreeMap<(bool, u64), Use>>);
+
+#[derive(Clone, Copy)]
+struct Use {
+    worker: WorkerId,
+    several: bool,
+    written: bool,
+}
+
+impl Contended {
+    /// Whether several workers use what the operation is about, one of them writing. What is about no object counts as
+    /// such a thing, unless it is only there so that loops have a scheduling point.
+    pub fn contains(&self, operation: &Operation) -> bool {
+        let contended = |used: &Use| used.several && used.written;
+        match operation.kind {
+            OpKind::Loop | OpKind::ChooseInt => false,
+            _ if operation.object == 0 => true,
+            _ => objects(operation).any(|object| self.0.get(&object).is_some_and(contended)),
+        }
+    }
+
+    /// Looks at what these attempts use, executing each once more.
+    pub fn of(attempts: &mut Attempts, looked_at: &[&Attempt]) -> Result<Contended, MachineError> {
+        let uses = Arc::default();
+        for attempt in looked_at {
+            let observer = Box::new(Uses(Arc::clone(&uses)));
+            diagnose::watched(attempts.execution, observer, |execution| {
+                attempt::execute(execution, &attempt.preference)
+            })?;
+        }
+        let uses = std::mem::take(&mut *lock(&uses));
+        Ok(Contended(Arc::new(uses)))
+    }
+}
+
+/// A notification is about the memory that others wait for.
+fn is_memory(kind: OpKind) -> bool {
+    kind.accesses_memory() || kind == OpKind::FutexNotify
+}
+
+fn objects(operation: &Operation) -> impl Iterator<Item = (bool, u64)> {
+    let memory = is_memory(operation.kind);
+    let grain = if memory { GRAIN } else { 1 };
+    let last =
+        if memory { operation.object + u64::from(operation.size.max(1)) - 1 } else { operation.object };
+    (operation.object / grain..=last / grain).map(move |object| (memory, object))
+}
+
+struct Uses(Arc<Mutex<BTreeMap<(bool, u64), Use>>>);
+
+impl Observer for Uses {
+    fn interest(&self) -> Interest {
+        Interest::STEPS
+    }
+
+    fn event(&mut self, _: &GuestState<'_>, event: &Event<'_>) {
+        let Event::Step(step) = event else { return };
+        let (worker, operation) = (step.pick.worker(), &step.operation);
+        // To wait and to be told is more than to look.
+        let writes = !operation.kind.accesses_memory() || operation.kind.writes();
+        let mut uses = lock(&self.0);
+        for object in objects(operation) {
+            let used = uses.entry(object).or_insert(Use { worker, several: false, written: false });
+            used.several |= used.worker != worker;
+            used.written |= writes;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Edit after edit, each kept if the bug remains and the schedule weighs less, until none helps.
+
+use super::attempt::{Attempt, Attempts};
+use super::edits;
+use crate::machine::MachineError;
+use coyote_strategies::{Decision, Guided, Preference};
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, MachineError>;
+
+/// Schedules of at most so many segments have each of them tried in each other's place, and up to each later end.
+const MOVED_MAX: usize = 16;
+/// How many pairs of workers change their parts.
+const EXCHANGED_MAX: usize = 128;
+
+/// The attempt, and all edits of it, until none of them is lighter.
+pub fn to_local_minimum(attempts: &mut Attempts, mut best: Attempt) -> Result<Attempt> {
+    loop {
+        let before = best.clone();
+        for pass in [without_parts, going_on, moved, exchanged, with_smaller_values_alone, truncated] {
+            pass(attempts, &mut best)?;
+        }
+        if best == before || !attempts.may_go_on() {
+            return Ok(best);
+        }
+    }
+}
+
+/// Keeps an edit if it is lighter.
+fn improve(attempts: &mut Attempts, best: &mut Attempt, edited: Preference) -> Result<bool> {
+    let attempt = attempts.try_preference(edited)?.filter(|attempt| attempt < best);
+    let improved = attempt.is_some();
+    if let Some(attempt) = attempt {
+        *best = attempt;
+    }
+    Ok(improved)
+}
+
+/// Removes segments, half of them at once, then a quarter, and so on to single ones.
+fn without_parts(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    let mut count = best.preference.segments.len() / 2;
+    while count > 0 {
+        let mut from = 0;
+        while from + count <= best.preference.segments.len() {
+            let edited = edits::without(&best.preference, from, count);
+            if !improve(attempts, best, edited)? {
+                from += count;
+            }
+        }
+        count = if count > 1 { count.div_ceil(2) } else { 0 };
+    }
+    Ok(())
+}
+
+/// Lets workers go on where they were left.
+fn going_on(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    let mut at = 0;
+    while at < best.preference.segments.len() {
+        let count = best.preference.segments.len();
+        let ends = if count <= MOVED_MAX { count } else { 1 };
+        let edited = edits::going_on(&best.preference, at, ends).into_iter();
+        let mut improved = false;
+        for edited in edited.chain(edits::run_on(&best.preference, at)) {
+            improved |= improve(attempts, best, edited)?;
+        }
+        at += usize::from(!improved);
+    }
+    Ok(())
+}
+
+/// Puts segments in other places: neighbours of long schedules, all of short ones.
+fn moved(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    let mut from = 0;
+    while from < best.preference.segments.len() {
+        let count = best.preference.segments.len();
+        let targets = if count <= MOVED_MAX { 0..count } else { from + 1..(from + 2).min(count) };
+        let mut improved = false;
+        for to in targets.filter(|to| *to != from) {
+            if to < best.preference.segments.len() && from < best.preference.segments.len() {
+                let edited = edits::moved(&best.preference, from, to);
+                improved |= improve(attempts, best, edited)?;
+            }
+        }
+        from += usize::from(!improved);
+    }
+    Ok(())
+}
+
+/// Lets workers change their parts, which makes equal bugs of different runs the same schedule.
+fn exchanged(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    for (one, other) in edits::siblings(&best.preference, EXCHANGED_MAX) {
+        let edited = edits::exchanged(&best.preference, &one, &other);
+        improve(attempts, best, edited)?;
+    }
+    Ok(())
+}
+
+/// Lowers values, one at a time.
+fn with_smaller_values_alone(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    for (worker, nth, value) in edits::values(&best.preference) {
+        for smaller in edits::smaller(value) {
+            let edited = edits::with_value(&best.preference, &worker, nth, smaller);
+            if improve(attempts, best, edited)? {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lets segments end earlier.
+fn truncated(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    let mut at = 0;
+    while at < best.preference.segments.len() {
+        let mut steps = edits::length(&best.preference, at) / 2;
+        while steps > 0 && at < best.preference.segments.len() {
+            let improved = match edits::truncated(&best.preference, at, steps) {
+                Some(edited) => improve(attempts, best, edited)?,
+                None => false,
+            };
+            if !improved {
+                steps /= 2;
+            }
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// Random continuations of an execution whose value was lowered.
+const CONTINUATIONS: u64 = 64;
+
+/// Lowers values as far as some random continuation still has the bug, whatever the schedule then weighs. `None` if
+/// none can be lowered.
+pub fn with_smaller_values(attempts: &mut Attempts, base: &Attempt) -> Result<Option<Attempt>> {
+    let mut best: Option<Attempt> = None;
+    let mut path = path(attempts, base)?;
+    let mut at = 0;
+    while at < path.len() {
+        if let Decision::Value(value) = path[at] {
+            for smaller in edits::smaller(value) {
+                let mut start = path[..at].to_vec();
+                start.push(Decision::Value(smaller));
+                if let Some(attempt) = any_continuation(attempts, &start)? {
+                    path = self::path(attempts, &attempt)?;
+                    best = Some(attempt);
+                    break;
+                }
+            }
+        }
+        at += 1;
+    }
+    Ok(best)
+}
+
+/// The decisions of an attempt.
+fn path(attempts: &mut Attempts, attempt: &Attempt) -> Result<Vec<Decision>> {
+    super::attempt::execute(attempts.execution, &attempt.preference)?;
+    Ok(attempts.execution.choices().iter().map(|choice| Decision::from(*choice)).collect())
+}
+
+/// An execution with the bug that begins with these decisions, if a random one has it.
+fn any_continuation(attempts: &mut Attempts, start: &[Decision]) -> Result<Option<Attempt>> {
+    for number in 0..CONTINUATIONS {
+        let guided = Guided::new(Arc::default()).after(start.to_vec()).then_random();
+        if let Some(attempt) = attempts.run(guided, number)? {
+            return Ok(Some(attempt));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,95 @@
+//! Which frames belong to libraries: to the Rust distribution, the C library, libc++, Zig's std and the SDK of guests.
+
+use super::SourceFrame;
+
+/// Crates of the Rust distribution and functions of the C SDK, whose frames are seldom what a reader looks
+/// for.
+const FUNCTIONS: [&str; 5] = ["std::", "core::", "alloc::", "__rustc::", "__coyote_"];
+
+/// Where the sources of the Rust distribution, of the C library it links, of the SDK and of libc++'s
+/// headers are: where rustup installs them, std's own name for them, and where the others were built. What
+/// follows says enough to a reader.
+const SOURCES: [&str; 11] = [
+    "/lib/rustlib/src/rust/library/",
+    "/rustc/",
+    "/wasi-libc/",
+    "/coyote-sdk/",
+    "/c++/v1/",
+    "libc-bottom-half/",
+    "libc-top-half/",
+    "guest-sdk/rust/src/",
+    "guest-sdk/c/include/",
+    "/coyote-guest-",
+    "/lib/std/",
+];
+
+/// The part of a path that tells files of one of these libraries apart; `None` for the guest's own.
+pub fn library_file(path: &str) -> Option<&str> {
+    let (at, sources) = SOURCES.iter().find_map(|s| path.rfind(s).map(|at| (at, *s)))?;
+    let rest = &path[at + sources.len()..];
+    Some(match sources {
+        // Behind it stands the commit.
+        "/rustc/" => rest.split_once("/library/").map_or(rest, |(_, file)| file),
+        "/lib/rustlib/src/rust/library/" => rest,
+        // Other languages than Zig have folders of that name, too.
+        "/lib/std/" if !path.ends_with(".zig") => return None,
+        _ => path[at..].trim_start_matches('/'),
+    })
+}
+
+/// Whether a frame belongs to one of these.
+pub fn is_library(frame: &SourceFrame) -> bool {
+    match &frame.file {
+        Some(file) => library_file(file).is_some(),
+        None => FUNCTIONS.iter().any(|l| frame.function.starts_with(l)),
+    }
+}
+
+/// Whether a frame is of a function that stands for one atomic instruction.
+pub fn is_atomic_wrapper(frame: &SourceFrame) -> bool {
+    let files = ["core/src/sync/atomic.rs", "std/atomic.zig", "coyote-sdk/include/coyote.h"];
+    frame.file.as_deref().is_some_and(|file| {
+        files.iter().any(|f| file.ends_with(f)) || file.contains("/c++/v1/") && file.contains("atomic")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::library_file;
+
+    #[test]
+    fn frames_of_libraries_are_told_by_their_files() {
+        for (file, short) in [
+            (
+                "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/sync/atomic.rs",
+                "core/src/sync/atomic.rs",
+            ),
+            (
+                "/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/sync/atomic.rs",
+                "core/src/sync/atomic.rs",
+            ),
+            (
+                "wasisdk:/v30.0/build/wasi-libc-build/wasisdk:/v30.0/src/wasi-libc/libc-bottom-half/abort.c",
+                "wasi-libc/libc-bottom-half/abort.c",
+            ),
+            ("build/libc-bottom-half/crt/crt1-command.c", "libc-bottom-half/crt/crt1-command.c"),
+            ("/coyote-sdk/lib/pthread.c", "coyote-sdk/lib/pthread.c"),
+            ("guest-sdk/rust/src/sync/mutex.rs", "guest-sdk/rust/src/sync/mutex.rs"),
+            (
+                "/home/me/.cargo/registry/src/index/coyote-guest-0.1.0/src/worker.rs",
+                "coyote-guest-0.1.0/src/worker.rs",
+            ),
+            ("/opt/zig/lib/std/Thread.zig", "lib/std/Thread.zig"),
+        ] {
+            assert_eq!(library_file(file), Some(short), "{file}");
+        }
+        for file in [
+            "src/main.rs",
+            "/home/me/.cargo/registry/src/index/flume-0.11.0/src/lib.rs",
+            "src/rustc.rs",
+            "/home/me/lib/std/queue.c",
+        ] {
+            assert_eq!(library_file(file), None, "{file}");
+        }
+    }
+}

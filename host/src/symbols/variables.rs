@@ -1,0 +1,448 @@
+//! Global variables by address: their names, and the path of fields to what lies at an address.
+//!
+//! From DWARF: variables whose location is a constant address, which in wasm is one of memory. A name is given if
+//! there is no doubt: not within unions of several members, enums with fields and bit-fields, of which the path ends
+//! before; not for what lies in no variable.
+//!
+//! Fields of wrappers in libraries that hold nothing but a value (`UnsafeCell`, `AtomicU32`, `Mutex`) are left out:
+//! programmers write `COUNTER` for `COUNTER.v.value`.
+
+use gimli::constants as dw;
+use gimli::{AttributeValue, DebuggingInformationEntry, EndianArcSlice, LittleEndian, Operation, UnitRef};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Section = EndianArcSlice<LittleEndian>;
+type Entry = DebuggingInformationEntry<Section>;
+
+/// Roots of namespaces whose types are a library's.
+const LIBRARIES: [&str; 6] = ["core", "std", "alloc", "coyote", "__gnu_cxx", "crossbeam_utils"];
+
+/// Fields of libraries' types that stand for the whole.
+const TRANSPARENT: [&str; 6] = ["value", "v", "data", "__0", "__a_", "__a_value"];
+
+/// Types of C that are objects, whatever is in them.
+const OBJECTS: [&str; 12] = [
+    "pthread_mutex_t",
+    "pthread_cond_t",
+    "pthread_rwlock_t",
+    "pthread_barrier_t",
+    "pthread_once_t",
+    "sem_t",
+    "mtx_t",
+    "cnd_t",
+    "coyote_mutex",
+    "coyote_condvar",
+    "coyote_mutex_t",
+    "coyote_condvar_t",
+];
+
+/// Nested types are followed so far.
+const DEPTH_MAX: usize = 64;
+
+/// How a number is to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// Not known: as a number without a sign.
+    #[default]
+    Unknown,
+    Unsigned,
+    Signed,
+    Bool,
+    /// Shown as null or not.
+    Pointer,
+    /// Of which nothing is shown.
+    Other,
+}
+
+/// What lies at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryName {
+    /// As `slots[3].ready`.
+    pub name: String,
+    pub encoding: Encoding,
+}
+
+/// A variable with an address.
+#[derive(Debug)]
+struct Variable {
+    address: u64,
+    bytes: u64,
+    name: String,
+    ty: TypeId,
+}
+
+/// Offset in `.debug_info`.
+type TypeId = usize;
+
+#[derive(Clone, Debug)]
+enum Type {
+    Number {
+        bytes: u64,
+        encoding: Encoding,
+    },
+    Record {
+        bytes: u64,
+        fields: Vec<Field>,
+        is_library: bool,
+    },
+    Array {
+        element: TypeId,
+        counts: Vec<u64>,
+    },
+    /// Another type under a name.
+    Alias {
+        of: TypeId,
+        is_object: bool,
+    },
+    /// Something of a size.
+    Opaque {
+        bytes: u64,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    /// `None`: a base class, whose fields are fields of its own.
+    name: Option<String>,
+    offset: u64,
+    ty: TypeId,
+    /// Bytes in which a bit-field lies, with others perhaps: what is there has no name.
+    bit_bytes: u64,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub struct Variables {
+    /// By address.
+    variables: BTreeMap<u64, Variable>,
+    types: BTreeMap<TypeId, Type>,
+}
+
+/// What a walk through a type has come to.
+struct Walk {
+    name: String,
+    /// The name up to where a library's own fields begin.
+    own: Option<String>,
+    encoding: Encoding,
+}
+
+impl Variables {
+    /// Reads all units. What is damaged or not understood is left out.
+    pub(super) fn read(dwarf: &gimli::Dwarf<Section>) -> Variables {
+        let mut read = Reading::default();
+        let mut units = dwarf.units();
+        while let Ok(Some(header)) = units.next() {
+            if let Ok(unit) = dwarf.unit(header) {
+                // Variables that were read before the damage count.
+                let _ = read.unit(unit.unit_ref(dwarf));
+            }
+        }
+        read.finish()
+    }
+
+    /// What an access of so many bytes touches.
+    pub fn at(&self, address: u64, bytes: u32) -> Option<MemoryName> {
+        let Walk { name, encoding, .. } = self.walk(address, bytes.into())?;
+        Some(MemoryName { name, encoding })
+    }
+
+    /// The variable or field that is, or begins with, the sync object at an address.
+    pub fn object_at(&self, address: u64) -> Option<String> {
+        let Walk { name, own, .. } = self.walk(address, 1)?;
+        Some(own.unwrap_or(name))
+    }
+
+    fn walk(&self, address: u64, bytes: u64) -> Option<Walk> {
+        let (start, variable) = self.variables.range(..=address).next_back()?;
+        let offset = address - start;
+        if offset.checked_add(bytes)? > variable.bytes {
+            return None;
+        }
+        let mut walk = Walk { name: variable.name.clone(), own: None, encoding: Encoding::Other };
+        self.descend(variable.ty, offset, bytes, &mut walk, 0);
+        Some(walk)
+    }
+
+    fn descend(&self, ty: TypeId, offset: u64, bytes: u64, walk: &mut Walk, depth: usize) {
+        let Some(ty) = self.types.get(&ty).filter(|_| depth < DEPTH_MAX) else { return };
+        match ty {
+            Type::Alias { of, is_object } => {
+                if *is_object && walk.own.is_none() {
+                    walk.own = Some(walk.name.clone());
+                }
+                self.descend(*of, offset, bytes, walk, depth + 1);
+            }
+            Type::Number { bytes: size, encoding } => {
+                if offset == 0 && bytes == *size {
+                    walk.encoding = *encoding;
+                }
+            }
+            Type::Array { element, counts } => {
+                let Some(size) = self.size(*element, depth).filter(|size| *size > 0) else { return };
+                if offset / size != (offset + bytes - 1) / size {
+                    return;
+                }
+                let mut index = offset / size;
+                let mut indices = Vec::new();
+                for count in counts.iter().rev() {
+                    indices.push(index % (*count).max(1));
+                    index /= (*count).max(1);
+                }
+                for index in indices.iter().rev() {
+                    walk.name += &format!("[{index}]");
+                }
+                self.descend(*element, offset % size, bytes, walk, depth + 1);
+            }
+            Type::Record { fields, is_library, .. } => {
+                let holds = |field: &&Field| {
+                    let size = self.size(field.ty, depth).unwrap_or_default();
+                    field.offset <= offset && offset + bytes <= field.offset + size
+                };
+                let bits =
+                    |field: &Field| offset < field.offset + field.bit_bytes && field.offset < offset + bytes;
+                let mut holding = fields.iter().filter(holds);
+                // Members of a union overlap.
+                let (Some(field), None) = (holding.next(), holding.next()) else { return };
+                if fields.iter().any(bits) {
+                    return;
+                }
+                match &field.name {
+                    Some(name) if !(*is_library && TRANSPARENT.contains(&name.as_str())) => {
+                        if *is_library && walk.own.is_none() {
+                            walk.own = Some(walk.name.clone());
+                        }
+                        walk.name += &format!(".{name}");
+                    }
+                    _ => {}
+                }
+                self.descend(field.ty, offset - field.offset, bytes, walk, depth + 1);
+            }
+            Type::Opaque { .. } => {}
+        }
+    }
+
+    fn size(&self, ty: TypeId, depth: usize) -> Option<u64> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        match self.types.get(&ty)? {
+            Type::Number { bytes, .. } | Type::Record { bytes, .. } | Type::Opaque { bytes } => Some(*bytes),
+            Type::Alias { of, .. } => self.size(*of, depth + 1),
+            Type::Array { element, counts } => counts
+                .iter()
+                .try_fold(self.size(*element, depth + 1)?, |size, count| size.checked_mul(*count)),
+        }
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    /// Variables with their qualifiers: a namespace or a file.
+    variables: Vec<(Variable, String)>,
+    types: BTreeMap<TypeId, Type>,
+}
+
+/// What an entry is in.
+struct Parent {
+    depth: isize,
+    /// Of a namespace.
+    namespace: Option<String>,
+    /// Of a type whose parts follow.
+    ty: Option<TypeId>,
+}
+
+impl Reading {
+    fn unit(&mut self, unit: UnitRef<'_, Section>) -> gimli::Result<()> {
+        let start = unit.header.debug_info_offset().map_or(0, |offset| offset.0);
+        let file = unit.name.as_ref().map(text).unwrap_or_default();
+        let file = file.rsplit('/').next().unwrap_or_default().to_string();
+        let mut parents: Vec<Parent> = Vec::new();
+        let mut opaque: BTreeSet<TypeId> = BTreeSet::new();
+        let mut entries = unit.entries();
+        while let Some(entry) = entries.next_dfs()? {
+            while parents.last().is_some_and(|parent| parent.depth >= entry.depth()) {
+                parents.pop();
+            }
+            let id = start + entry.offset().0;
+            let namespaces: Vec<&str> = parents.iter().filter_map(|p| p.namespace.as_deref()).collect();
+            let parent = parents.last().and_then(|parent| parent.ty);
+            let target = entry.attr_value(dw::DW_AT_type).and_then(|value| reference(start, &value));
+            let bytes = entry.attr_value(dw::DW_AT_byte_size).and_then(|value| value.udata_value());
+            let name = name(unit, entry);
+            let mut of_type = None;
+            match entry.tag() {
+                dw::DW_TAG_variable => {
+                    if let (Some(address), Some(ty), Some(name)) = (address(unit, entry), target, &name) {
+                        let qualifier =
+                            if namespaces.is_empty() { file.clone() } else { namespaces.join("::") };
+                        let variable = Variable { address, bytes: 0, name: name.clone(), ty };
+                        self.variables.push((variable, qualifier));
+                    }
+                }
+                dw::DW_TAG_base_type => {
+                    let encoding = entry.attr_value(dw::DW_AT_encoding);
+                    let encoding = match encoding {
+                        Some(AttributeValue::Encoding(dw::DW_ATE_signed | dw::DW_ATE_signed_char)) => {
+                            Encoding::Signed
+                        }
+                        Some(AttributeValue::Encoding(dw::DW_ATE_unsigned | dw::DW_ATE_unsigned_char)) => {
+                            Encoding::Unsigned
+                        }
+                        Some(AttributeValue::Encoding(dw::DW_ATE_boolean)) => Encoding::Bool,
+                        _ => Encoding::Other,
+                    };
+                    self.types.insert(id, Type::Number { bytes: bytes.unwrap_or_default(), encoding });
+                }
+                dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
+                    let bytes = bytes.unwrap_or(4);
+                    self.types.insert(id, Type::Number { bytes, encoding: Encoding::Pointer });
+                }
+                dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type => {
+                    let root = namespaces.first().copied().unwrap_or_default();
+                    let is_library = LIBRARIES.contains(&root);
+                    let bytes = bytes.unwrap_or_default();
+                    self.types.insert(id, Type::Record { bytes, fields: Vec::new(), is_library });
+                    of_type = Some(id);
+                }
+                dw::DW_TAG_enumeration_type => {
+                    self.types.insert(id, Type::Opaque { bytes: bytes.unwrap_or_default() });
+                }
+                dw::DW_TAG_array_type => {
+                    if let Some(element) = target {
+                        self.types.insert(id, Type::Array { element, counts: Vec::new() });
+                        of_type = Some(id);
+                    }
+                }
+                dw::DW_TAG_typedef
+                | dw::DW_TAG_const_type
+                | dw::DW_TAG_volatile_type
+                | dw::DW_TAG_atomic_type
+                | dw::DW_TAG_restrict_type => {
+                    if let Some(of) = target {
+                        let is_object = name.as_deref().is_some_and(|name| OBJECTS.contains(&name));
+                        self.types.insert(id, Type::Alias { of, is_object });
+                    }
+                }
+                dw::DW_TAG_subrange_type => {
+                    if let Some(Type::Array { counts, .. }) =
+                        parent.and_then(|parent| self.types.get_mut(&parent))
+                    {
+                        let number = |name| entry.attr_value(name).and_then(|value| value.udata_value());
+                        // An array without an end holds nothing that is known.
+                        let last = || number(dw::DW_AT_upper_bound).and_then(|last| last.checked_add(1));
+                        counts.push(number(dw::DW_AT_count).or_else(last).unwrap_or_default());
+                    }
+                }
+                dw::DW_TAG_member | dw::DW_TAG_inheritance => {
+                    if let Some(Type::Record { fields, .. }) =
+                        parent.and_then(|parent| self.types.get_mut(&parent))
+                    {
+                        let number = |name| entry.attr_value(name).and_then(|value| value.udata_value());
+                        let location = entry.attr_value(dw::DW_AT_data_member_location);
+                        let offset = location.map_or(Some(0), |value| value.udata_value());
+                        let bits = number(dw::DW_AT_bit_size);
+                        let first_bit = number(dw::DW_AT_data_bit_offset);
+                        let name = if entry.tag() == dw::DW_TAG_inheritance { None } else { name };
+                        match (target, offset, bits) {
+                            // A static member of C++ has no place in it.
+                            _ if entry.has_attr(dw::DW_AT_external) => {}
+                            (Some(ty), Some(offset), None) => {
+                                fields.push(Field { name, offset, ty, bit_bytes: 0 });
+                            }
+                            (Some(ty), Some(_), Some(bits)) if first_bit.is_some() => {
+                                let first = first_bit.unwrap_or_default();
+                                let offset = first / 8;
+                                let bit_bytes = (first + bits).div_ceil(8) - offset;
+                                fields.push(Field { name, offset, ty, bit_bytes });
+                            }
+                            (Some(ty), Some(offset), Some(_)) => {
+                                // Older DWARF says in which number it lies.
+                                let bit_bytes = bytes.unwrap_or(8);
+                                fields.push(Field { name, offset, ty, bit_bytes });
+                            }
+                            _ => drop(parent.map(|parent| opaque.insert(parent))),
+                        }
+                    }
+                }
+                dw::DW_TAG_variant_part => drop(parent.map(|parent| opaque.insert(parent))),
+                _ => {}
+            }
+            let namespace = match entry.tag() {
+                dw::DW_TAG_namespace => name_of_namespace(unit, entry),
+                _ => None,
+            };
+            let depth = entry.depth();
+            if entry.has_children() {
+                parents.push(Parent { depth, namespace, ty: of_type });
+            }
+        }
+        for id in opaque {
+            if let Some(Type::Record { bytes, .. }) = self.types.get(&id) {
+                let bytes = *bytes;
+                self.types.insert(id, Type::Opaque { bytes });
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Variables {
+        let mut variables = Variables { variables: BTreeMap::new(), types: self.types };
+        let mut named: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+        for (variable, _) in &self.variables {
+            named.entry(variable.name.clone()).or_default().insert(variable.address);
+        }
+        for (mut variable, qualifier) in self.variables {
+            let Some(bytes) = variables.size(variable.ty, 0).filter(|bytes| *bytes > 0) else { continue };
+            // Linkers give 0 or the largest number to what they left out.
+            if variable.address == 0 || variable.address.checked_add(bytes).is_none_or(|end| end > 1 << 32) {
+                continue;
+            }
+            if named[&variable.name].len() > 1 {
+                variable.name = match qualifier.contains('.') {
+                    true => format!("{} ({qualifier})", variable.name),
+                    false => format!("{qualifier}::{}", variable.name),
+                };
+            }
+            variables.variables.insert(variable.address, Variable { bytes, ..variable });
+        }
+        variables
+    }
+}
+
+fn text(bytes: &Section) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn name(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<String> {
+    let name = unit.attr_string(entry.attr_value(dw::DW_AT_name)?).ok()?;
+    Some(text(&name)).filter(|name| !name.is_empty())
+}
+
+fn name_of_namespace(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<String> {
+    name(unit, entry).or(Some("{anonymous}".into()))
+}
+
+/// The offset in `.debug_info` of an entry that is referred to.
+fn reference(start: usize, value: &AttributeValue<Section>) -> Option<TypeId> {
+    match value {
+        AttributeValue::UnitRef(offset) => Some(start + offset.0),
+        AttributeValue::DebugInfoRef(offset) => Some(offset.0),
+        _ => None,
+    }
+}
+
+/// The address of a variable that is nothing else.
+fn address(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<u64> {
+    let AttributeValue::Exprloc(expression) = entry.attr_value(dw::DW_AT_location)? else { return None };
+    let mut operations = expression.operations(unit.encoding());
+    let first = operations.next().ok()??;
+    if operations.next().ok()?.is_some() {
+        return None;
+    }
+    match first {
+        Operation::Address { address } => Some(address),
+        Operation::AddressIndex { index } => unit.address(index).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,275 @@
+//! A schedule as a preference: who should run until where, followed as far as the program allows it.
+//!
+//! Any edit of such a schedule is a schedule again, however much less or more the program then does: a worker that
+//! cannot go on is passed over, a timeout that cannot fire is left out, a value that is too large is 0. What comes
+//! after the last segment is up to a default: the running worker goes on, else the lowest one by its creation path,
+//! and timeouts fire when nobody can go on. That makes it the form in which schedules are made smaller.
+
+use crate::paths::{Paths, WorkerPath};
+use crate::sample::replay::Recorded;
+use crate::search::bounding::{Cost, Last};
+use crate::{Decision, Event, Iteration, Pick, RandomWalk, Strategy, Summary, View, WorkerId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A part of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Segment {
+    /// The worker goes on until it has executed so many steps in all, or cannot go on.
+    Run { worker: WorkerPath, until: u64 },
+    /// The worker's timeout fires, unless so many of them have fired in all.
+    Timeout { worker: WorkerPath, until: u64 },
+}
+
+impl Segment {
+    /// Whom it is about.
+    pub fn worker(&self) -> &WorkerPath {
+        match self {
+            Segment::Run { worker, .. } | Segment::Timeout { worker, .. } => worker,
+        }
+    }
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Preference {
+    pub segments: Vec<Segment>,
+    /// The values that each worker chooses, in its order; 0 from the end of the list on.
+    pub values: BTreeMap<WorkerPath, Vec<u64>>,
+}
+
+impl Preference {
+    /// The preference that is followed exactly where the schedule can be. Its segments are as long as possible.
+    pub fn of(schedule: &[Recorded]) -> Preference {
+        let (mut steps, mut timeouts) = (BTreeMap::<&WorkerPath, u64>::new(), BTreeMap::new());
+        let mut preference = Preference::default();
+        let mut running = None;
+        for recorded in schedule {
+            match recorded {
+                Recorded::Step { worker, .. } => {
+                    running = Some(worker);
+                    let executed = steps.entry(worker).or_default();
+                    *executed += 1;
+                    match preference.segments.last_mut() {
+                        Some(Segment::Run { worker: last, until }) if last == worker => *until = *executed,
+                        _ => {
+                            let (worker, until) = (worker.clone(), *executed);
+                            preference.segments.push(Segment::Run { worker, until });
+                        }
+                    }
+                }
+                Recorded::Timeout { worker } => {
+                    let fired = timeouts.entry(worker).or_default();
+                    *fired += 1;
+                    preference.segments.push(Segment::Timeout { worker: worker.clone(), until: *fired });
+                }
+                Recorded::Value { value, .. } => {
+                    let worker = running.cloned().unwrap_or_default();
+                    preference.values.entry(worker).or_default().push(*value);
+                }
+            }
+        }
+        preference
+    }
+}
+
+/// What makes a schedule hard to read, the worst first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Weight {
+    /// How often a worker was left that could have gone on.
+    pub preemptions: u64,
+    /// How often somebody else went on or a timeout fired, preemptions included.
+    pub switches: u64,
+    /// The sum of the values chosen.
+    pub values: u64,
+    pub steps: u64,
+}
+
+impl Weight {
+    /// Counts a pick in this state.
+    fn add(&mut self, pick: Pick, last: Last, view: &View) {
+        self.preemptions += u64::from(Cost::Preemptions.of(pick, last.running, view));
+        self.switches += u64::from(last.switches_to(pick));
+        self.steps += u64::from(matches!(pick, Pick::Step(_)));
+    }
+}
+
+/// Who chooses when the preference is at its end.
+#[derive(Clone, Debug, Default)]
+enum Tail {
+    #[default]
+    Default,
+    Random(RandomWalk),
+}
+
+/// Follows a preference, after a path of decisions that are made exactly.
+pub struct Guided {
+    path: Vec<Decision>,
+    made: usize,
+    preference: Arc<Preference>,
+    at: usize,
+    tail: Tail,
+    paths: Paths,
+    /// Of each worker, steps executed, timeouts fired and values chosen.
+    steps: Vec<u64>,
+    timeouts: Vec<u64>,
+    values: Vec<u64>,
+    last: Last,
+    weight: Weight,
+    result: Arc<Mutex<Weight>>,
+}
+
+impl Guided {
+    pub fn new(preference: Arc<Preference>) -> Guided {
+        Guided {
+            path: Vec::new(),
+            made: 0,
+            preference,
+            at: 0,
+            tail: Tail::Default,
+            paths: Paths::default(),
+            steps: Vec::new(),
+            timeouts: Vec::new(),
+            values: Vec::new(),
+            last: Last::default(),
+            weight: Weight::default(),
+            result: Arc::default(),
+        }
+    }
+
+    /// Makes these decisions first. A preference counts from the start of the program all the same.
+    pub fn after(self, path: Vec<Decision>) -> Guided {
+        Guided { path, ..self }
+    }
+
+    /// Goes on at random where the preference is at its end, values included.
+    pub fn then_random(self) -> Guided {
+        Guided { tail: Tail::Random(RandomWalk::default()), ..self }
+    }
+
+    /// What the schedule weighs, once the execution has ended.
+    pub fn weight(&self) -> Arc<Mutex<Weight>> {
+        self.result.clone()
+    }
+
+    /// The worker of this path, also if nobody created it.
+    fn find(&self, path: &WorkerPath, view: &View) -> Option<WorkerId> {
+        let mut all = (0..view.workers.len() as u32).map(WorkerId);
+        self.paths.find(path).or_else(|| all.find(|worker| self.paths.path(*worker) == *path))
+    }
+
+    fn preferred(&mut self, view: &View) -> Option<Pick> {
+        while let Some(segment) = self.preference.segments.get(self.at) {
+            let worker = self.find(segment.worker(), view);
+            match (segment, worker) {
+                (Segment::Run { until, .. }, Some(worker))
+                    if executed(&self.steps, worker) < *until && view.can_step(worker) =>
+                {
+                    return Some(Pick::Step(worker));
+                }
+                (Segment::Timeout { until, .. }, Some(worker))
+                    if executed(&self.timeouts, worker) < *until && view.timeout == Some(worker) =>
+                {
+                    return Some(Pick::Timeout(worker));
+                }
+                _ => self.at += 1,
+            }
+        }
+        None
+    }
+
+    /// What happens if nothing is preferred.
+    fn by_default(&mut self, view: &View) -> Option<Pick> {
+        if let Tail::Random(walk) = &mut self.tail {
+            return walk.pick(view);
+        }
+        let running = self.last.running.filter(|worker| view.can_step(*worker));
+        let lowest = || view.enabled.iter().copied().min_by_key(|worker| self.paths.path(*worker));
+        running.or_else(lowest).map(Pick::Step).or(view.timeout.map(Pick::Timeout))
+    }
+}
+
+fn executed(steps: &[u64], worker: WorkerId) -> u64 {
+    steps.get(worker.index()).copied().unwrap_or(0)
+}
+
+/// Counts one more of a worker, and returns how many there were.
+fn count(counts: &mut Vec<u64>, worker: WorkerId) -> u64 {
+    if counts.len() <= worker.index() {
+        counts.resize(worker.index() + 1, 0);
+    }
+    counts[worker.index()] += 1;
+    counts[worker.index()] - 1
+}
+
+impl Strategy for Guided {
+    fn name(&self) -> String {
+        "guided".into()
+    }
+
+    /// The bound on steps is given from outside.
+    fn fair(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.made = 0;
+        self.at = 0;
+        self.paths.reset();
+        self.steps.clear();
+        self.timeouts.clear();
+        self.values.clear();
+        self.last = Last::default();
+        self.weight = Weight::default();
+        if let Tail::Random(walk) = &mut self.tail {
+            walk.begin(iteration);
+        }
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        let pick = match self.path.get(self.made) {
+            Some(Decision::Pick(pick)) => view.allows(*pick).then_some(*pick)?,
+            Some(Decision::Value(_)) => return None,
+            None => match self.preferred(view) {
+                Some(pick) => pick,
+                None => self.by_default(view)?,
+            },
+        };
+        self.made += 1;
+        self.weight.add(pick, self.last, view);
+        match pick {
+            Pick::Step(worker) => count(&mut self.steps, worker),
+            Pick::Timeout(worker) => count(&mut self.timeouts, worker),
+        };
+        self.last = self.last.then(pick);
+        Some(pick)
+    }
+
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
+        let worker = self.last.running.unwrap_or(WorkerId(0));
+        let nth = count(&mut self.values, worker);
+        let value = match self.path.get(self.made) {
+            Some(Decision::Value(value)) => (*value < bound).then_some(*value)?,
+            Some(Decision::Pick(_)) => return None,
+            None => match &mut self.tail {
+                Tail::Random(walk) if self.at >= self.preference.segments.len() => walk.value(bound, view)?,
+                _ => {
+                    let values = self.preference.values.get(&self.paths.path(worker));
+                    values.and_then(|v| v.get(nth as usize)).copied().filter(|v| *v < bound).unwrap_or(0)
+                }
+            },
+        };
+        self.made += 1;
+        self.weight.values += value;
+        Some(value)
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.paths.observe(event);
+    }
+
+    fn end(&mut self, _: Summary) {
+        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = self.weight;
+    }
+}

@@ -1,0 +1,230 @@
+//! Executions from the cheapest on, and schedules as preferences, against naive enumeration.
+
+use crate::dpor::program;
+use crate::oracle::decisions;
+use coyote_strategies::rng::ChoiceRng;
+use coyote_strategies::search::cheapest::{Cheapest, Price, Reached};
+use coyote_strategies::toy::{Instruction::*, Program, Toy, generate_timed};
+use coyote_strategies::{Decision, Guided, Iteration, Pick, Preference, Recorded, Status, Strategy, System};
+use coyote_strategies::{OpKind, Weight, WorkerPath};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a path costs, by the words of the documentation.
+fn weight(program: &Program, path: &[Decision]) -> Weight {
+    let mut toy = Toy::new(program.clone());
+    let mut weight = Weight::default();
+    let (mut last, mut running) = (None, None);
+    for decision in path {
+        match decision {
+            Decision::Value(value) => {
+                weight.values += value;
+                toy.choose(*value);
+            }
+            Decision::Pick(pick) => {
+                let goes_on = running.is_some_and(|w| toy.view().enabled.contains(&w));
+                weight.preemptions += u64::from(goes_on && running.map(Pick::Step) != Some(*pick));
+                weight.switches += u64::from(last.is_some_and(|last| last != *pick));
+                last = Some(*pick);
+                if let Pick::Step(worker) = pick {
+                    running = Some(*worker);
+                    weight.steps += 1;
+                }
+                toy.step(*pick);
+            }
+        }
+    }
+    weight
+}
+
+fn price(weight: &Weight) -> Price {
+    Price { preemptions: weight.preemptions, switches: weight.switches, values: weight.values }
+}
+
+/// Every execution, by plain recursion; `false` if there are too many.
+fn all(toy: &mut Toy, path: &mut Vec<Decision>, ends: &mut Vec<(Vec<Decision>, Status)>) -> bool {
+    if toy.status().is_final() {
+        ends.push((path.clone(), toy.status()));
+        return ends.len() < 3_000;
+    }
+    let here = toy.snapshot();
+    for decision in decisions(toy) {
+        path.push(decision);
+        coyote_strategies::system::decide(toy, decision);
+        if !all(toy, path, ends) {
+            return false;
+        }
+        path.pop();
+        toy.restore(&here);
+    }
+    true
+}
+
+type Ends = Vec<(Vec<Decision>, Status)>;
+
+/// Random programs, with timers or not, and all of their executions.
+fn programs(count: usize) -> Vec<(Program, Ends)> {
+    let timed = |seed| generate_timed(&mut ChoiceRng::new(Iteration { seed, index: 7 }), 6);
+    let drawn = (0..).flat_map(|seed| [program(seed), timed(seed)]);
+    let all_of = |program: Program| {
+        let mut ends = Vec::new();
+        let whole = all(&mut Toy::new(program.clone()), &mut Vec::new(), &mut ends);
+        whole.then_some((program, ends))
+    };
+    drawn.filter_map(all_of).take(count).collect()
+}
+
+const MAX: Price = Price { preemptions: 1_000, switches: 1_000, values: u64::MAX };
+
+#[test]
+fn the_first_of_its_kind_is_the_cheapest() {
+    let mut buggy = 0;
+    for (program, ends) in programs(400) {
+        let cheapest = |kind: Status| {
+            ends.iter().filter(|(_, end)| *end == kind).map(|(path, _)| price(&weight(&program, path))).min()
+        };
+        let mut toy = Toy::new(program.clone());
+        let mut search = Cheapest::new(MAX);
+        let mut first = BTreeMap::new();
+        let mut before = Price::default();
+        loop {
+            match search.advance(&mut toy, u64::MAX, usize::MAX) {
+                Reached::Ended(status, found) => {
+                    assert!(before <= found, "{program:?}");
+                    assert_eq!(price(&weight(&program, search.path())), found, "{program:?}");
+                    // All that is cheaper has been tried by now.
+                    assert!(search.all_below(found), "{program:?}");
+                    first.entry(format!("{status:?}")).or_insert(found);
+                    before = found;
+                }
+                Reached::Exhausted => break,
+                Reached::Stopped => panic!("without a bound"),
+            }
+        }
+        for kind in [Status::Passed, Status::Bug, Status::Abandoned] {
+            assert_eq!(first.get(&format!("{kind:?}")).copied(), cheapest(kind), "{kind:?} {program:?}");
+        }
+        buggy += usize::from(cheapest(Status::Bug).is_some());
+    }
+    assert!(buggy > 50, "{buggy}");
+}
+
+/// A bound leaves out what costs more, and nothing else.
+#[test]
+fn a_bound_is_kept() {
+    for (program, ends) in programs(150) {
+        for preemptions in 0..2 {
+            let max = Price { preemptions, switches: 2, values: 1 };
+            let within = |path: &[Decision]| price(&weight(&program, path)) <= max;
+            let cheapest = ends.iter().filter(|(path, end)| *end == Status::Bug && within(path));
+            let cheapest = cheapest.map(|(path, _)| price(&weight(&program, path))).min();
+            let mut toy = Toy::new(program.clone());
+            let mut search = Cheapest::new(max);
+            let found = loop {
+                match search.advance(&mut toy, u64::MAX, usize::MAX) {
+                    Reached::Ended(Status::Bug, found) => break Some(found),
+                    Reached::Ended(..) => {}
+                    _ => break None,
+                }
+            };
+            assert_eq!(found, cheapest, "{program:?}");
+        }
+    }
+}
+
+/// What is known below which bound: nothing of what was left out.
+#[test]
+fn what_was_not_tried_is_not_known() {
+    let program =
+        vec![vec![Store(0, 1), Store(0, 1), Store(0, 1)], vec![Store(1, 1), Store(1, 1), Store(1, 1)]];
+    let mut toy = Toy::new(program.clone());
+    let mut search = Cheapest::new(Price { preemptions: 2, switches: 9, values: 0 });
+    assert!(!search.all_below(Price::default()), "it has not begun");
+    assert_eq!(
+        search.advance(&mut toy, u64::MAX, usize::MAX),
+        Reached::Ended(Status::Passed, Price { switches: 1, ..Price::default() })
+    );
+    assert_eq!(search.advance(&mut toy, 0, usize::MAX), Reached::Stopped);
+    assert_eq!(search.tried_below(2), None);
+    while search.advance(&mut toy, u64::MAX, usize::MAX) != Reached::Exhausted {}
+    assert!(search.tried_below(2).is_some());
+    assert!(!search.all_below(Price { preemptions: 3, switches: 0, values: 0 }), "beyond its bound");
+    // Who leaves workers only before some operations has not tried all.
+    let mut search = Cheapest::new(MAX).leaving_only_before(Box::new(|_| false));
+    let mut toy = Toy::new(program);
+    while search.advance(&mut toy, u64::MAX, usize::MAX) != Reached::Exhausted {}
+    assert_eq!(search.tried_below(1), None);
+}
+
+/// A path as a schedule by creation paths.
+fn recorded(program: &Program, path: &[Decision]) -> Vec<Recorded> {
+    let mut toy = Toy::new(program.clone());
+    let mut paths = coyote_strategies::Paths::default();
+    let mut schedule = Vec::new();
+    for decision in path {
+        let mut events = Vec::new();
+        toy.take_events(&mut events);
+        events.into_iter().for_each(|event| paths.observe(event));
+        let name = |pick: &Pick| -> WorkerPath { paths.path(pick.worker()) };
+        schedule.push(match decision {
+            Decision::Pick(pick @ Pick::Step(_)) => {
+                Recorded::Step { worker: name(pick), kind: OpKind::Yield, site: 0 }
+            }
+            Decision::Pick(pick @ Pick::Timeout(_)) => Recorded::Timeout { worker: name(pick) },
+            Decision::Value(value) => Recorded::Value { value: *value, bound: value + 1 },
+        });
+        coyote_strategies::system::decide(&mut toy, *decision);
+    }
+    schedule
+}
+
+/// Executes a program under a strategy; the decisions that it made.
+fn executed(program: &Program, strategy: &mut dyn Strategy) -> Vec<Decision> {
+    let mut toy = Toy::new(program.clone());
+    let mut path = Vec::new();
+    strategy.begin(Iteration { seed: 0, index: 0 });
+    loop {
+        let mut events = Vec::new();
+        toy.take_events(&mut events);
+        events.into_iter().for_each(|event| strategy.observe(event));
+        let decision = match toy.status() {
+            Status::Ready => strategy.pick(&toy.view()).map(Decision::Pick),
+            Status::Choosing { bound } => strategy.value(bound, &toy.view()).map(Decision::Value),
+            _ => break,
+        };
+        let decision = decision.expect("a preference is never at its end");
+        path.push(decision);
+        coyote_strategies::system::decide(&mut toy, decision);
+    }
+    let steps = path.iter().filter(|d| matches!(d, Decision::Pick(Pick::Step(_)))).count() as u64;
+    strategy.end(coyote_strategies::Summary { steps, buggy: false });
+    path
+}
+
+/// A schedule as a preference is the same schedule, and weighs what it weighs; without any one of its segments it still
+/// is one.
+#[test]
+fn preferences_are_followed() {
+    for (program, ends) in programs(150) {
+        for (path, _) in ends.iter().step_by(17) {
+            let preference = Preference::of(&recorded(&program, path));
+            let mut guided = Guided::new(Arc::new(preference.clone()));
+            let result = guided.weight();
+            assert_eq!(executed(&program, &mut guided), *path, "{program:?}");
+            assert_eq!(*result.lock().unwrap(), weight(&program, path), "{program:?}");
+            for segment in 0..preference.segments.len() {
+                let mut edited = preference.clone();
+                edited.segments.remove(segment);
+                let mut guided = Guided::new(Arc::new(edited));
+                let result = guided.weight();
+                let path = executed(&program, &mut guided);
+                assert!(ends.iter().any(|(known, _)| *known == path), "{program:?}");
+                assert_eq!(*result.lock().unwrap(), weight(&program, &path), "{program:?}");
+            }
+            // Half of it exactly, the rest as preferred.
+            let half = path[..path.len() / 2].to_vec();
+            let mut guided = Guided::new(Arc::new(preference)).after(half);
+            assert_eq!(executed(&program, &mut guided), *path, "{program:?}");
+        }
+    }
+}
