@@ -29,10 +29,11 @@
 //! - [`libtest`]: test binaries of cargo, whose tests their own harness lists.
 //! - [`tester`]: all of this for a program that tests modules.
 //! - [`exit`]: how a command ends.
-//! - [`cli`]: the command line.
+//! - [`cli`]: the command line; [`cargo`]: `cargo coyote`.
 
 pub mod artifact;
 pub mod cache;
+pub mod cargo;
 pub mod cli;
 mod data_segments;
 pub mod detect;

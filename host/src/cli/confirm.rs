@@ -6,7 +6,7 @@
 
 use super::output::{self, Stdout};
 use super::run;
-use super::session::Session;
+use super::session::{Session, TestOptions};
 use super::trace_of::TraceOf;
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
@@ -25,6 +25,7 @@ use crate::trace::Trace;
 use crate::verdict::Verdict;
 use anyhow::{Result, anyhow, bail};
 use coyote_strategies::{Context, search};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -128,28 +129,31 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
         Budget { iterations_max: iterations, timeout: given.timeout, jobs: given.jobs, ..Budget::default() };
     let session = Session {
         module,
-        strategy: &header.strategy,
-        context: Context { unfair_steps_max: loaded.settings.limits.unfair_steps_max },
         outdir: given.outdir,
         quiet: true,
         artifact: loaded.artifact.clone(),
-        settings: loaded.settings.clone(),
         symbols: Symbols::new(&loaded.artifact.original),
         seed: given.seed,
-        searching: false,
         resuming: false,
         resume: None.into(),
-        budget: budget.clone(),
         total_timeout: None,
-        how: given.how,
         interrupted: given.interrupted.clone(),
+        options: TestOptions {
+            strategy: header.strategy.clone(),
+            context: Context { unfair_steps_max: loaded.settings.limits.unfair_steps_max },
+            searching: false,
+            settings: loaded.settings.clone(),
+            budget: budget.clone(),
+            how: given.how,
+        },
+        own: BTreeMap::new(),
     };
     let mut result = session.explore(&loaded.test, &budget)?;
     session.explain(&loaded.test, &mut result)?;
     if let Some(diverged) = session.confirm(&loaded.test, &mut result)? {
         bail!(super::error::InternalError(diverged));
     }
-    let report = run::report(&session, &loaded.test.name, &result)?;
+    let report = run::report(&session, &loaded.test, &result)?;
     let options =
         RenderOptions { verbose: given.verbose, width: output::width(), ..RenderOptions::default() };
     let mut outputs = Outputs(vec![(Box::new(Text::new(options)), Box::new(Stdout))]);

@@ -4,6 +4,8 @@
 #[macro_use]
 pub mod output;
 
+pub mod config;
+mod configured;
 mod confirm;
 mod detect;
 pub mod doctor;
@@ -22,7 +24,7 @@ pub mod test;
 mod trace_of;
 
 use crate::exit;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -62,7 +64,12 @@ pub fn parse() -> Result<Cli, clap::Error> {
     {
         arguments.insert(at + 1, "--".into());
     }
-    Cli::try_parse_from(arguments)
+    let matches = Cli::command().try_get_matches_from(&arguments)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let Command::Test(args) = &mut cli.command {
+        args.line = arguments[1..].to_vec();
+    }
+    Ok(cli)
 }
 
 /// The arguments of the process; `-ms`, as Coyote spells it, stands for `--max-steps`.

@@ -4,6 +4,7 @@ use super::error::InternalError;
 use super::select::{Selected, ToRun};
 use super::session::Session;
 use super::shares::Shares;
+use crate::execution::Test;
 use crate::exit::Exit;
 use crate::libtest;
 use crate::report::build::Builder;
@@ -54,7 +55,7 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
         session.explain(&to_run.test, &mut result)?;
         let diverged = session.confirm(&to_run.test, &mut result)?;
         used.extend(result.races.iter().filter_map(|seen| seen.race.suppressed_by.clone()));
-        let test = report(session, name, &result)?;
+        let test = report(session, &to_run.test, &result)?;
         outputs.each(|renderer, out| renderer.test_finished(out, &test)).context(LOST)?;
         let failed = !test.verdict.is_good();
         run.tests.push(test);
@@ -69,7 +70,9 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
             break;
         }
     }
-    for rule in session.settings.detectors.races.suppressions.iter().map(ToString::to_string) {
+    let options = std::iter::once(&session.options).chain(session.own.values());
+    let suppressions = options.flat_map(|options| &options.settings.detectors.races.suppressions);
+    for rule in suppressions.map(ToString::to_string).collect::<BTreeSet<_>>() {
         // An iteration that was not executed could have met it.
         if !used.contains(&rule) && run.not_run.is_none() {
             eprintln!("note: no data race was met that {rule} suppresses");
@@ -90,25 +93,28 @@ const LOST: &str = "cannot write the report";
 fn refused(session: &Session, to_run: &ToRun) -> Result<Option<String>> {
     match &to_run.ignored {
         None if session.artifact.table.libtest => {
-            libtest::refused(&session.artifact, &session.settings, &to_run.test)
+            let settings = &session.options_of(&to_run.test).settings;
+            libtest::refused(&session.artifact, settings, &to_run.test)
         }
         reason => Ok(reason.clone()),
     }
 }
 
 /// The report of a test, with the logs of its bugs on disk.
-pub fn report(session: &Session, name: &str, result: &TestResult) -> Result<TestReport> {
+pub fn report(session: &Session, test: &Test, result: &TestResult) -> Result<TestReport> {
+    let settings = &session.options_of(test).settings;
+    let name = &test.name;
     let builder = Builder {
         module: session.module,
         symbols: &session.symbols,
-        host_directories: !session.settings.world.directories.is_empty(),
+        host_directories: !settings.world.directories.is_empty(),
     };
-    let mut test = builder.test(name, result);
-    for (bug, found) in test.bugs.iter_mut().zip(&result.bugs) {
+    let mut report = builder.test(name, result);
+    for (bug, found) in report.bugs.iter_mut().zip(&result.bugs) {
         let path = found.path.with_extension("log");
         std::fs::write(&path, log::log(name, bug))
             .with_context(|| format!("cannot write {}", path.display()))?;
         bug.log = Some(path.display().to_string());
     }
-    Ok(test)
+    Ok(report)
 }

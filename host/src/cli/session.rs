@@ -17,6 +17,7 @@ use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use coyote_strategies::{Context as StrategyContext, Strategy, by_name};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,43 +26,55 @@ use std::time::Duration;
 /// What all tests of a run have in common.
 pub struct Session<'a> {
     pub module: &'a Path,
-    pub strategy: &'a str,
-    /// What the strategy has to know of the other options.
-    pub context: StrategyContext,
     pub outdir: &'a Path,
     /// Whether progress is shown on a terminal alone.
     pub quiet: bool,
     pub artifact: Arc<Artifact>,
-    pub settings: Settings,
     pub symbols: Symbols,
     pub seed: u64,
-    /// Whether the strategy is a search.
-    pub searching: bool,
     /// Whether a search goes on with a frontier, and that one, until the search has it.
     pub resuming: bool,
     pub resume: RefCell<Option<Frontier>>,
-    pub budget: Budget,
     /// For all tests together.
     pub total_timeout: Option<Duration>,
+    pub interrupted: Arc<AtomicBool>,
+    pub options: TestOptions,
+    /// Tests with options of their own, by name.
+    pub own: BTreeMap<String, TestOptions>,
+}
+
+/// How a test is explored.
+pub struct TestOptions {
+    pub strategy: String,
+    /// What the strategy has to know of the other options.
+    pub context: StrategyContext,
+    /// Whether the strategy is a search.
+    pub searching: bool,
+    pub settings: Settings,
+    pub budget: Budget,
     /// What is done with a found bug.
     pub how: How,
-    pub interrupted: Arc<AtomicBool>,
 }
 
 impl Session<'_> {
+    /// How this test is explored.
+    pub fn options_of(&self, test: &Test) -> &TestOptions {
+        self.own.get(&test.name).unwrap_or(&self.options)
+    }
+
     /// What is known before the first test.
     pub fn header(&self, selected: &Selected) -> RunHeader {
         RunHeader {
             version: env!("CARGO_PKG_VERSION"),
             module: self.module.display().to_string(),
             seed: self.seed,
-            strategy: self.strategy.to_string(),
+            strategy: self.options.strategy.clone(),
             tests: selected.tests.len(),
             filtered_out: selected.filtered_out,
-            iterations_max: self.budget.iterations_max,
-            timeout: self.budget.timeout,
+            iterations_max: self.options.budget.iterations_max,
+            timeout: self.options.budget.timeout,
             total_timeout: self.total_timeout,
-            explore: self.budget.explore,
+            explore: self.options.budget.explore,
         }
     }
 
@@ -78,17 +91,18 @@ impl Session<'_> {
     pub fn explore(&self, test: &Test, budget: &Budget) -> Result<TestResult> {
         std::fs::create_dir_all(self.outdir)
             .with_context(|| format!("cannot create the directory {}", self.outdir.display()))?;
+        let options = self.options_of(test);
         let plan = Plan {
             artifact: &self.artifact,
             test,
-            settings: &self.settings,
+            settings: &options.settings,
             seed: self.seed,
             budget: budget.clone(),
             trace_stem: self.trace_stem(test),
         };
-        let name = self.strategy;
+        let name = options.strategy.as_str();
         let progress = Progress::new(&test.name, budget.iterations_max, self.quiet);
-        let result = if self.searching {
+        let result = if options.searching {
             let resume = self.resume.borrow_mut().take();
             match &resume {
                 Some(frontier) => frontier.check(&plan, name)?,
@@ -97,7 +111,7 @@ impl Session<'_> {
             }
             search::explore(&plan, name, resume, &self.interrupted, &progress)
         } else {
-            let context = self.context;
+            let context = options.context;
             let strategy = || -> Box<dyn Strategy> { by_name(name, &context).expect("checked before") };
             sample::explore(&plan, &strategy, &self.interrupted, &progress)
         };
@@ -110,7 +124,8 @@ impl Session<'_> {
         let explored = result.iterations();
         for found in &mut result.bugs {
             let rate = Some(Rate { bugs: found.count, of: explored });
-            let (artifact, settings, how) = (&self.artifact, &self.settings, self.how);
+            let TestOptions { settings, how, .. } = self.options_of(test);
+            let (artifact, how) = (&self.artifact, *how);
             let interrupted = &*self.interrupted;
             on_engine_thread(|| explain(artifact, test, settings, found, rate, how, interrupted))?;
         }
@@ -120,7 +135,8 @@ impl Session<'_> {
     /// Replays every bug that was found, and tells its story. What does not replay is our bug, not the guest's.
     pub fn confirm(&self, test: &Test, result: &mut TestResult) -> Result<Option<String>> {
         for found in &mut result.bugs {
-            let (artifact, settings, module) = (&self.artifact, &self.settings, self.module);
+            let settings = &self.options_of(test).settings;
+            let (artifact, module) = (&self.artifact, self.module);
             let replayed = on_engine_thread(|| -> Result<_, MachineError> {
                 let mut execution = Execution::new(artifact, test, settings)?;
                 let replayed = replay(&mut execution, &found.trace, false)?;

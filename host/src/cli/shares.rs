@@ -40,7 +40,7 @@ impl Shares {
 
     /// Explores a test within its share.
     pub fn explore(&mut self, session: &Session, test: &Test) -> Result<TestResult> {
-        let mut budget = session.budget.clone();
+        let mut budget = session.options_of(test).budget.clone();
         if let Some(end) = self.end {
             // One that an execution did not show to meet a choice counts when it comes.
             let sharing = self.left.len() + usize::from(!self.left.remove(&test.name));
@@ -62,7 +62,8 @@ const PROBE: Duration = Duration::from_secs(1);
 fn meets_choice(session: &Session, test: &Test) -> Result<bool> {
     let walk = Box::new(RandomWalk::default());
     let iteration = Iteration { seed: session.seed, index: 0 };
-    let (artifact, settings, interrupted) = (&session.artifact, &session.settings, &session.interrupted);
+    let settings = &session.options_of(test).settings;
+    let (artifact, interrupted) = (&session.artifact, &session.interrupted);
     Ok(on_engine_thread(|| -> Result<bool, MachineError> {
         let mut execution = Execution::new(artifact, test, settings)?;
         alarm::with(Some(PROBE), interrupted, |cancel| {

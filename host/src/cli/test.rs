@@ -1,5 +1,7 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
+use super::config::{self, Config};
+use super::configured::Configured;
 use super::confirm::{self, Given};
 use super::detect::DetectArgs;
 use super::libtest_args::HarnessArgs;
@@ -7,8 +9,8 @@ use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::output::{self, Stdout};
 use super::run::{self, Rules};
 use super::select::Selection;
-use super::session::Session;
-use crate::execution::{Execution, Settings};
+use super::session::{Session, TestOptions};
+use crate::execution::Execution;
 use crate::exit::Exit;
 use crate::explain::How;
 use crate::explore::frontier::Frontier;
@@ -20,6 +22,8 @@ use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coyote_strategies::{self as strategies, by_name};
 use rand::TryRng;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -112,10 +116,19 @@ pub struct Args {
     /// Print the whole log of a failing iteration
     #[arg(short, long)]
     verbose: bool,
+    /// Read options from this file [default: coyote.toml of this directory or the nearest above it]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Read no coyote.toml
+    #[arg(long, conflicts_with = "config")]
+    no_config: bool,
     #[command(flatten)]
     instrument: InstrumentArgs,
     #[command(flatten)]
     execute: ExecuteArgs,
+    /// What these were read from: the subcommand's name and its arguments.
+    #[arg(skip)]
+    pub line: Vec<OsString>,
 }
 
 /// Default of `--shrink-time`.
@@ -130,6 +143,9 @@ fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
+    let file = args.config.clone().or_else(|| if args.no_config { None } else { Config::find() });
+    let configured = Configured::<Args>::new(&args.line, file.as_deref())?;
+    let args = &configured.all()?;
     if args.strategy == "list" {
         print!("{}", strategies::catalog::table::listing());
         return Ok(Exit::NoBug);
@@ -151,18 +167,17 @@ pub fn run(args: &Args) -> Result<Exit> {
         return confirm::run(module, trace, &given);
     }
     let mut options = args.instrument.options();
-    options.footprints = strategies::search::rests_on_footprints(&args.strategy);
-    args.detect.prepare(&mut options);
+    for args in configured.of_some_tests()?.iter().chain([args]) {
+        options.footprints |= strategies::search::rests_on_footprints(&args.strategy);
+        args.detect.prepare(&mut options);
+    }
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
-    let mut arguments = vec![file_stem(module)];
-    arguments.extend(args.arguments.iter().cloned());
     let harness = artifact.table.libtest;
-    let mut settings = args.execute.settings(arguments, args.runner || harness)?;
-    args.detect.apply(&mut settings.detectors)?;
+    let options = test_options(args, module, harness)?;
     let selection = Selection {
         artifact: &artifact,
         module,
-        settings: &settings,
+        settings: &options.settings,
         patterns: &args.test,
         harness: &args.harness,
         may_be_empty: args.runner,
@@ -172,7 +187,6 @@ pub fn run(args: &Args) -> Result<Exit> {
         print!("{}", selection.list(terse, args.format.for_programs)?);
         return Ok(Exit::NoBug);
     }
-    let searching = searches(args)?;
     let resume = args.resume.as_deref().map(Frontier::read).transpose()?;
     let mut selected = selection.tests()?;
     if let Some(frontier) = &resume
@@ -180,30 +194,66 @@ pub fn run(args: &Args) -> Result<Exit> {
     {
         selected.tests.retain(|t| t.test.name == frontier.test());
     }
-    check_directories(args, searching, &settings)?;
+    let mut own = BTreeMap::new();
+    for test in &selected.tests {
+        let name = &test.test.name;
+        if let Some(args) = configured.of_test(name)? {
+            let named = || format!("{}, test {name}", config::NAME);
+            own.insert(name.clone(), test_options(&args, module, harness).with_context(named)?);
+        }
+    }
+    for options in own.values().chain([&options]) {
+        check_directories(args, options)?;
+    }
+    say(&configured, own.keys());
     let mut outputs = outputs(args, harness)?;
     let outdir = outdir(args, module);
     let session = Session {
         module,
-        strategy: &args.strategy,
-        context: args.execute.strategy_context(),
         outdir: &outdir,
         quiet: args.format.for_programs || harness,
         seed: seed(args, resume.as_ref()),
         resuming: resume.is_some(),
         resume: resume.into(),
-        budget: budget(args, searching)?,
         total_timeout: args.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
-        searching,
         symbols: Symbols::new(&artifact.original),
-        how: how(args)?,
         interrupted: interruptible()?,
         artifact: artifact.clone(),
-        settings: settings.clone(),
+        options,
+        own,
     };
     // That tests, or all, have nothing to explore is as good as any other success where cargo asks.
     let rules = Rules { fail_fast: args.harness.fail_fast, needs_no_choice: args.runner || harness };
     run::run(&session, &selected, &rules, &mut outputs)
+}
+
+/// How the tests are explored for which these are the options.
+fn test_options(args: &Args, module: &Path, harness: bool) -> Result<TestOptions> {
+    let mut arguments = vec![file_stem(module)];
+    arguments.extend(args.arguments.iter().cloned());
+    let mut settings = args.execute.settings(arguments, args.runner || harness)?;
+    args.detect.apply(&mut settings.detectors)?;
+    let searching = searches(args)?;
+    Ok(TestOptions {
+        strategy: args.strategy.clone(),
+        context: args.execute.strategy_context(),
+        searching,
+        settings,
+        budget: budget(args, searching)?,
+        how: how(args)?,
+    })
+}
+
+/// Says what `coyote.toml` adds: a verdict speaks of options, and these are not on the command line.
+fn say<'a>(configured: &Configured<Args>, tests: impl Iterator<Item = &'a String>) {
+    if let Some(said) = configured.said(None) {
+        eprintln!("note: options of {said}");
+    }
+    for name in tests {
+        if let Some(said) = configured.said(Some(name)) {
+            eprintln!("note: options of test {name}, of {said}");
+        }
+    }
 }
 
 /// What is printed and written, and how.
@@ -235,17 +285,17 @@ fn outdir(args: &Args, module: &Path) -> PathBuf {
 }
 
 /// Directories of the host cannot be put back, nor shared.
-fn check_directories(args: &Args, searching: bool, settings: &Settings) -> Result<()> {
-    if settings.world.directories.is_empty() {
+fn check_directories(args: &Args, options: &TestOptions) -> Result<()> {
+    if options.settings.world.directories.is_empty() {
         return Ok(());
     }
-    if searching {
+    if options.searching {
         bail!(
             "--dir: a search returns to earlier states, and a directory of the host has none; give --preload \
              instead, or a strategy that is no search"
         );
     }
-    if args.check_determinism {
+    if options.budget.check_determinism {
         bail!(
             "--dir: an iteration that is repeated does not meet the same directory; give --preload instead"
         );

@@ -2,9 +2,13 @@
 
 use super::SourceFrame;
 
-/// Crates of the Rust distribution and functions of the C SDK, whose frames are seldom what a reader looks
-/// for.
-const FUNCTIONS: [&str; 5] = ["std::", "core::", "alloc::", "__rustc::", "__coyote_"];
+/// How functions of the Rust distribution and of the C library begin that have no source file.
+const FUNCTIONS: [&str; 7] =
+    ["std::", "core::", "alloc::", "test::", "pthread_", "wasi_thread_start", "dlmalloc::"];
+
+/// Names that C keeps for its implementation, and yet are the guest's: what compilers call `main`, and what verification
+/// tasks call their sections.
+const GUESTS: [&str; 3] = ["__main_", "__original_main", "__VERIFIER_"];
 
 /// Where the sources of the Rust distribution, of the C library it links, of the SDK and of libc++'s
 /// headers are: where rustup installs them, std's own name for them, and where the others were built. What
@@ -41,8 +45,21 @@ pub fn library_file(path: &str) -> Option<&str> {
 pub fn is_library(frame: &SourceFrame) -> bool {
     match &frame.file {
         Some(file) => library_file(file).is_some(),
-        None => FUNCTIONS.iter().any(|l| frame.function.starts_with(l)),
+        None => is_library_function(&frame.function),
     }
+}
+
+/// Whether a function belongs to one of these by its name. What C and C++ keep for their implementation begins with two
+/// underscores, or with one and a capital.
+fn is_library_function(name: &str) -> bool {
+    let capital = |rest: &str| rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+    if name.strip_prefix('_').is_some_and(capital) {
+        return !GUESTS.iter().any(|guest| name.starts_with(guest));
+    }
+    // `<&mut T as Trait>::method` belongs to where T does.
+    let path = name.trim_start_matches(['<', '&', '*']);
+    let path = path.strip_prefix("mut ").unwrap_or(path);
+    FUNCTIONS.iter().any(|function| path.starts_with(function))
 }
 
 /// Whether a frame is of a function that stands for one atomic instruction.
@@ -55,7 +72,33 @@ pub fn is_atomic_wrapper(frame: &SourceFrame) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::library_file;
+    use super::{is_library_function, library_file};
+
+    #[test]
+    fn functions_of_libraries_are_told_by_their_names() {
+        for name in [
+            "std::thread::spawn",
+            "<alloc::sync::Arc<my::Thing> as core::ops::Drop>::drop",
+            "<&mut std::io::Stdout as core::fmt::Write>::write_str",
+            "__pthread_create",
+            "_Exit",
+            "pthread_mutex_lock",
+        ] {
+            assert!(is_library_function(name), "{name}");
+        }
+        for name in [
+            "stock::take",
+            "<stock::Stock as core::ops::Drop>::drop",
+            "stdin_reader",
+            "_start",
+            "_private",
+            "__main_void",
+            "__original_main",
+            "__VERIFIER_atomic_take",
+        ] {
+            assert!(!is_library_function(name), "{name}");
+        }
+    }
 
     #[test]
     fn frames_of_libraries_are_told_by_their_files() {

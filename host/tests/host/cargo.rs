@@ -195,6 +195,73 @@ fn cargo_runs_us() {
     assert!(ended.stdout.contains("test result: FAILED. 0 passed; 1 failed"), "{ended:?}");
 }
 
+/// `cargo coyote`, called as cargo calls it, in the crate's directory.
+fn cargo_coyote(arguments: &[&str]) -> Ended {
+    let mut cargo = cargo(&[]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-coyote"));
+    command.arg("coyote").args(arguments).current_dir(root().join("examples/cargo")).stdin(Stdio::null());
+    for (name, value) in cargo.arg("test").get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    process::ended(command.output().expect("it starts"))
+}
+
+/// `cargo coyote test` needs no configuration, and passes on what stands on both sides of `--`.
+#[test]
+fn the_subcommand_of_cargo_runs_us() {
+    if binary().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let outdir = directory.path().to_str().unwrap();
+    let passing = ["--", "the_last_item_is_taken_once", "--skip", "two_steps", "-i", "20", "-o", outdir];
+    let ended = cargo_coyote(&[&["test", "--locked", "--release"], &passing[..]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.stdout.contains("the_last_item_is_taken_once ... ok (20 schedules, 0 unfinished)"),
+        "{ended:?}"
+    );
+    assert!(!ended.stderr.contains("Doc-tests"), "{ended:?}");
+    let failing = ["test", "--locked", "--release", "--lib", "--", "two_steps", "-o", outdir];
+    let ended = cargo_coyote(&failing);
+    assert_eq!(ended.code, Some(2), "cargo passes our code on: {ended:?}");
+    assert!(ended.stdout.contains("test result: FAILED. 0 passed; 1 failed"), "{ended:?}");
+    let native = cargo_coyote(&["test", "--target", "x86_64-unknown-linux-gnu"]);
+    assert_eq!(native.code, Some(1), "{native:?}");
+    assert!(native.stderr.contains("guests are built for wasm32"), "{native:?}");
+    // What else coyote-wasm does.
+    let list = cargo_coyote(&["test-strategies"]);
+    assert_eq!(list.code, Some(1), "coyote-wasm says that there is no such subcommand: {list:?}");
+    let trace = std::fs::read_dir(directory.path()).unwrap().filter_map(|e| Some(e.ok()?.path()));
+    let trace = trace.filter(|path| path.extension().is_some_and(|e| e == "trace")).next().unwrap();
+    let module = binary().unwrap().to_str().unwrap();
+    let replayed = cargo_coyote(&["replay", module, trace.to_str().unwrap()]);
+    assert_eq!(replayed.code, Some(2), "{replayed:?}");
+}
+
+/// `cargo coyote init` writes what plain `cargo test` needs, once.
+#[test]
+fn a_crate_is_prepared() {
+    let directory = tempfile::tempdir().unwrap();
+    let crate_ = directory.path().to_str().unwrap();
+    let none = cargo_coyote(&["init", crate_]);
+    assert_eq!(none.code, Some(1), "{none:?}");
+    assert!(none.stderr.contains("is no crate: give a directory with a Cargo.toml"), "{none:?}");
+    std::fs::write(directory.path().join("Cargo.toml"), "[package]\nname = \"a\"\n").unwrap();
+    std::fs::write(directory.path().join(".gitignore"), "/target").unwrap();
+    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
+    let all = || [read(".cargo/config.toml"), read("coyote.toml"), read(".gitignore")];
+    assert_eq!(cargo_coyote(&["init", crate_]).code, Some(0));
+    let first = all();
+    assert_eq!(first[0], format!("[target.{TARGET}]\nrunner = \"coyote-wasm test --runner\"\n"));
+    assert_eq!(first[2], "/target\ncoyote-output/\n");
+    assert_eq!(cargo_coyote(&["init", crate_]).code, Some(0));
+    assert_eq!(all(), first);
+}
+
 /// cargo-nextest, as the documentation says it: lists, one process for each test, verdicts.
 #[test]
 fn nextest_runs_us() {

@@ -52,6 +52,7 @@ mod c_programs;
 mod c_races;
 mod cargo;
 mod cases;
+mod config;
 mod corrupted;
 mod crates;
 mod damage;

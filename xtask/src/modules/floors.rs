@@ -36,7 +36,15 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "strategies", floors: &[&["search", "sample"], &["catalog"]], apart: &[], known: &[] },
     Crate {
         folder: "host",
-        floors: &[&["results"], &["execution"], &["diagnose"], &["explore"], &["tester"], &["cli"]],
+        floors: &[
+            &["results"],
+            &["execution"],
+            &["diagnose"],
+            &["explore"],
+            &["tester"],
+            &["cli"],
+            &["cargo"],
+        ],
         // Reports are made of results alone, and what finds does not know how it is told.
         apart: &[
             ("report", &["execution", "diagnose", "explore"]),

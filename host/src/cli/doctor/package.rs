@@ -12,8 +12,7 @@ const RUNNER: &str = "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER";
 /// The same for the compiler's flags.
 const RUSTFLAGS: &str = "CARGO_TARGET_WASM32_WASIP1_THREADS_RUSTFLAGS";
 /// What the configuration needs.
-const LINES: &str =
-    "put into .cargo/config.toml:\n[target.wasm32-wasip1-threads]\nrunner = \"coyote-wasm test --runner\"";
+const LINES: &str = "run `cargo coyote init`, or put into .cargo/config.toml:\n[target.wasm32-wasip1-threads]\nrunner = \"coyote-wasm test --runner\"";
 
 /// Everything that is worth saying of the crate in this directory.
 pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
@@ -66,19 +65,26 @@ fn first_error(stderr: &[u8]) -> String {
 
 /// Whether the standard library is there.
 fn target(directory: &Path) -> Result<Option<Finding>> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .args(["--print", "target-libdir", "--target", TARGET])
-        .current_dir(directory)
-        .output()
-        .context("rustc cannot be started: install Rust, see https://rustup.rs")?;
-    let libraries = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    let there = output.status.success() && libraries.is_dir();
     let finding = || {
         let why = "the toolchain has no standard library for this target";
         Finding::new(Severity::Error, TARGET, why, format!("rustup target add {TARGET}"))
     };
-    Ok((!there).then(finding))
+    Ok((!toolchain_has(TARGET, directory)?).then(finding))
+}
+
+/// Whether the toolchain that is used in a directory has the standard library of a target.
+///
+/// # Errors
+/// rustc cannot be started.
+pub fn toolchain_has(target: &str, directory: &Path) -> Result<bool> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", target])
+        .current_dir(directory)
+        .output()
+        .context("rustc cannot be started: install Rust, see https://rustup.rs")?;
+    let libraries = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    Ok(output.status.success() && libraries.is_dir())
 }
 
 /// Cargo's configuration files for a directory, with their texts.

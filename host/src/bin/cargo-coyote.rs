@@ -1,0 +1,19 @@
+//! `cargo coyote`: see [`coyote_wasm::cargo`].
+
+use coyote_wasm::cargo;
+use coyote_wasm::exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match cargo::parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { Exit::BadInput } else { Exit::NoBug }.into();
+        }
+    };
+    cargo::run(arguments).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        Exit::BadInput.into()
+    })
+}

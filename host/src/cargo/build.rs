@@ -1,0 +1,151 @@
+//! Cargo, called so that it builds for the guest's target and has us run what it built.
+//!
+//! Nothing is written into the crate: the runner is given by cargo's variable for it, which wins over files.
+
+use super::{TARGET, cargo, ours, status};
+use crate::cli::doctor::toolchain_has;
+use anyhow::{Context, Result, bail, ensure};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What follows the options in the help of `cargo coyote test`.
+pub const TEST_HELP: &str = "\
+Arguments before `--` are those of `cargo test`, those behind it are filters and options of `coyote-wasm test`:
+
+    cargo coyote test -p queue --lib -- queue --strategy dpor
+
+Documentation tests are left out unless --doc asks for them: the harness that runs them is rustdoc's own.
+In the guest the variable COYOTE is 1, so that a test can make fewer rounds where each is explored.";
+
+/// The guest's variable that tells a program that it is explored.
+const VARIABLE: &str = "COYOTE=1";
+
+/// What is passed on.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Arguments of cargo, then `--` and those of `coyote-wasm test`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    arguments: Vec<OsString>,
+}
+
+impl Arguments {
+    /// Adds what stood behind the first `--`, which clap would swallow.
+    pub fn add(&mut self, rest: Vec<OsString>) {
+        self.arguments.extend(rest);
+    }
+}
+
+/// Options of cargo that say what is tested.
+const SELECT: &[&str] = &[
+    "--lib",
+    "--bin",
+    "--bins",
+    "--test",
+    "--tests",
+    "--example",
+    "--examples",
+    "--bench",
+    "--benches",
+    "--all-targets",
+    "--doc",
+];
+
+/// `cargo test`, without documentation tests.
+pub fn test(arguments: &Arguments) -> Result<ExitCode> {
+    let named = own(&arguments.arguments).iter().any(|argument| SELECT.contains(&name(argument)));
+    let more: &[&str] = if named { &[] } else { &["--tests"] };
+    with("test", more, &arguments.arguments)
+}
+
+/// Any subcommand of cargo that runs what it builds.
+pub fn call(subcommand: &str, arguments: &Arguments) -> Result<ExitCode> {
+    with(subcommand, &[], &arguments.arguments)
+}
+
+fn with(subcommand: &str, more: &[&str], arguments: &[OsString]) -> Result<ExitCode> {
+    let target = target(own(arguments))?;
+    if !toolchain_has(target, Path::new("."))? {
+        bail!("the toolchain has no standard library for {target}: run `rustup target add {target}`");
+    }
+    let mut cargo = cargo();
+    // Nextest has subcommands of its own, behind which its options stand.
+    let (first, rest) = arguments.split_at(usize::from(subcommand == "nextest" && !arguments.is_empty()));
+    cargo.arg(subcommand).args(first).args(more);
+    if own(arguments).iter().all(|argument| name(argument) != "--target") {
+        cargo.args(["--target", target]);
+    }
+    cargo.args(rest);
+    cargo.env("PATH", path()?).env(runner_of(target), format!("coyote-wasm test --runner --env {VARIABLE}"));
+    status(&mut cargo)
+}
+
+/// The arguments that are cargo's own.
+fn own(arguments: &[OsString]) -> &[OsString] {
+    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    &arguments[..end]
+}
+
+/// An argument without its value.
+fn name(argument: &OsStr) -> &str {
+    argument.to_str().and_then(|text| text.split('=').next()).unwrap_or_default()
+}
+
+/// The target: one that we can run, if the user names one.
+fn target(arguments: &[OsString]) -> Result<&str> {
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let Some(text) = argument.to_str() else { continue };
+        let given = match text.split_once('=') {
+            Some(("--target", value)) => Some(value),
+            _ if text == "--target" => rest.next().and_then(|value| value.to_str()),
+            _ => continue,
+        };
+        let Some(given) = given else { bail!("--target needs the name of a target, such as {TARGET}") };
+        ensure!(
+            given.starts_with("wasm32-"),
+            "--target {given}: guests are built for wasm32, such as {TARGET}"
+        );
+        return Ok(given);
+    }
+    Ok(TARGET)
+}
+
+/// The variable that names a target's runner to cargo.
+fn runner_of(target: &str) -> String {
+    format!("CARGO_TARGET_{}_RUNNER", target.to_uppercase().replace('-', "_"))
+}
+
+/// The directories in which programs are looked for, ours first: cargo splits a runner at spaces, which a path may
+/// have and our name has not.
+fn path() -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let ours = ours().parent().map(Path::to_path_buf).filter(|folder| !folder.as_os_str().is_empty());
+    std::env::join_paths(ours.into_iter().chain(std::env::split_paths(&path)))
+        .context("cargo-coyote is in a directory that PATH cannot name")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_target_is_the_users_if_it_can_be_run() {
+        assert_eq!(target(&words("--lib")).unwrap(), TARGET);
+        assert_eq!(target(&words("--target wasm32-wasip1 --lib")).unwrap(), "wasm32-wasip1");
+        assert_eq!(target(&words("--target=wasm32-wasip1")).unwrap(), "wasm32-wasip1");
+        assert!(target(&words("--target x86_64-unknown-linux-gnu")).is_err());
+        assert!(target(&words("--target")).is_err());
+        // What stands behind -- is not cargo's.
+        assert_eq!(target(own(&words("-p a -- --target b"))).unwrap(), TARGET);
+    }
+
+    #[test]
+    fn a_target_has_a_variable() {
+        assert_eq!(runner_of(TARGET), "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER");
+    }
+}

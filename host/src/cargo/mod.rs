@@ -1,0 +1,100 @@
+//! `cargo coyote`: a crate's tests and programs under our control, without a line of configuration.
+//!
+//! - [`build`]: cargo called so that it builds for the guest's target and has us run what it built.
+//! - [`init`]: the same written into the crate's configuration, for plain `cargo test`.
+
+mod build;
+mod init;
+
+use crate::cli::doctor;
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command as Process, ExitCode};
+
+/// The target for which guests are built unless the user names another.
+pub(crate) const TARGET: &str = "wasm32-wasip1-threads";
+
+/// What cargo starts for `cargo coyote`: the first argument is the subcommand's own name.
+#[derive(Parser)]
+#[command(name = "cargo", bin_name = "cargo", disable_help_subcommand = true)]
+pub enum Cli {
+    /// Explores the schedules of a crate's tests and programs
+    #[command(version)]
+    Coyote {
+        #[command(subcommand)]
+        command: Command,
+    },
+}
+
+/// The subcommands of `cargo coyote`.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Explore the crate's tests: `cargo test` for the target, run by coyote-wasm
+    #[command(after_help = build::TEST_HELP)]
+    Test(build::Arguments),
+    /// Explore the crate's program: `cargo run` for the target, run by coyote-wasm
+    Run(build::Arguments),
+    /// Explore the crate's tests under cargo-nextest, which must be installed
+    Nextest(build::Arguments),
+    /// Prepare a crate: its configuration, a first coyote.toml, what git ignores
+    Init(init::Arguments),
+    /// Say what keeps the crate from being explored, and what helps
+    Doctor(doctor::Args),
+    /// Anything else that coyote-wasm does, such as `replay MODULE TRACE`
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
+}
+
+/// Reads the arguments of the process.
+///
+/// # Errors
+/// clap's, also where help was asked for.
+pub fn parse() -> Result<Cli, clap::Error> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let rest = arguments.split_off(end);
+    let Cli::Coyote { mut command } = Cli::try_parse_from(arguments)?;
+    match &mut command {
+        Command::Test(own) | Command::Run(own) | Command::Nextest(own) => own.add(rest),
+        Command::Other(own) => own.extend(rest),
+        Command::Init(_) | Command::Doctor(_) => {}
+    }
+    Ok(Cli::Coyote { command })
+}
+
+/// Runs a subcommand. The exit code is cargo's own where cargo was called.
+///
+/// # Errors
+/// A program that is needed is not there, or what was given makes no sense.
+pub fn run(Cli::Coyote { command }: Cli) -> Result<ExitCode> {
+    match command {
+        Command::Test(arguments) => build::test(&arguments),
+        Command::Run(arguments) => build::call("run", &arguments),
+        Command::Nextest(arguments) => build::call("nextest", &arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Doctor(arguments) => Ok(doctor::run(&arguments)?.into()),
+        Command::Other(arguments) => status(Process::new(ours()).args(arguments)),
+    }
+}
+
+/// The command `coyote-wasm`: beside this one, where an installation puts both, or wherever the shell finds it.
+fn ours() -> PathBuf {
+    let name = format!("coyote-wasm{}", std::env::consts::EXE_SUFFIX);
+    let beside = std::env::current_exe().ok().map(|this| this.with_file_name(&name));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| name.into())
+}
+
+/// Runs a program to its end; its exit code.
+fn status(program: &mut Process) -> Result<ExitCode> {
+    let name = program.get_program().to_string_lossy().into_owned();
+    let status = program.status().with_context(|| format!("{name} cannot be started"))?;
+    // Without a code it was killed by a signal, which has been seen already.
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into())
+}
+
+/// The cargo that called this, or the one that the shell finds.
+fn cargo() -> Process {
+    Process::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
