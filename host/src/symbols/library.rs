@@ -49,6 +49,10 @@ pub fn is_library(frame: &SourceFrame) -> bool {
     }
 }
 
+/// The function of the Rust distribution that calls what a thread runs, which compilers put into it: without lines,
+/// nobody knows better.
+const CARRIER: &str = "std::sys::backtrace::__rust_begin_short_backtrace";
+
 /// Whether a function belongs to one of these by its name. What C and C++ keep for their implementation begins with two
 /// underscores, or with one and a capital.
 fn is_library_function(name: &str) -> bool {
@@ -59,7 +63,7 @@ fn is_library_function(name: &str) -> bool {
     // `<&mut T as Trait>::method` belongs to where T does.
     let path = name.trim_start_matches(['<', '&', '*']);
     let path = path.strip_prefix("mut ").unwrap_or(path);
-    FUNCTIONS.iter().any(|function| path.starts_with(function))
+    FUNCTIONS.iter().any(|function| path.starts_with(function)) && !path.starts_with(CARRIER)
 }
 
 /// Whether a frame is of a function that stands for one atomic instruction.
@@ -72,7 +76,7 @@ pub fn is_atomic_wrapper(frame: &SourceFrame) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_library_function, library_file};
+    use super::{CARRIER, is_library_function, library_file};
 
     #[test]
     fn functions_of_libraries_are_told_by_their_names() {
@@ -91,6 +95,7 @@ mod tests {
             "<stock::Stock as core::ops::Drop>::drop",
             "stdin_reader",
             "_start",
+            CARRIER,
             "_private",
             "__main_void",
             "__original_main",

@@ -101,14 +101,16 @@ impl<'a> Places<'a> {
         Some((at, frames[at].clone()))
     }
 
-    /// The innermost frame that is not known to be a library's, where none has a line.
+    /// The innermost frame that is not known to be a library's, where none has a line; or else the innermost one.
     fn without_line(&mut self, stack: &[Location]) -> Option<SourceFrame> {
-        self.frames(stack).into_iter().find(|frame| !is_library(frame))
+        let frames = self.frames(stack);
+        frames.iter().find(|frame| !is_library(frame)).or(frames.first()).cloned()
     }
 
-    /// Whether an access is in the guest's own code: nothing but functions that stand for it are inside of that.
+    /// Whether an access is in the guest's own code: nothing but functions that stand for it, which are calls where
+    /// nothing is optimised, are inside of that. `stack`: where it is, and behind it who called that.
     fn is_direct(&mut self, stack: &[Location]) -> bool {
-        let frames = stack.first().map(|location| self.at(*location)).unwrap_or_default();
+        let frames = self.frames(stack);
         let inner = frames.iter().find(|frame| !is_atomic_wrapper(frame));
         inner.is_some_and(|frame| !is_library(frame) && (frame.line.is_some() || !self.symbols.has_lines()))
     }
@@ -197,8 +199,8 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
         let mut weight = Weight::Private;
         let mut accesses = Vec::new();
         for raw in &step.accesses {
-            let location = raw.location.or(step.stack.first().copied());
-            let stack: Vec<Location> = location.into_iter().collect();
+            let own = raw.location.or(step.stack.first().copied());
+            let stack: Vec<Location> = own.into_iter().chain(step.stack.iter().skip(1).copied()).collect();
             let direct = places.is_direct(&stack);
             // What is made before there is a second worker is where the story begins.
             let its = sharing.weight(raw, direct);

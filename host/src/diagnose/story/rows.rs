@@ -67,7 +67,8 @@ pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
         if groups.len() > max {
             let fewer = grouped(moments, least);
             // Of a story that only waits nothing can be understood.
-            if fewer.len() * 2 > max || fewer.len() > 4 {
+            let enough = if least == Weight::Shared { 1 } else { 5.min(max / 2 + 1) };
+            if fewer.len() >= enough {
                 groups = fewer;
             }
         }
