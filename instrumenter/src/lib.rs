@@ -69,6 +69,7 @@ use wasm_encoder::{CustomSection, Encode};
 pub struct Instrumented {
     /// With the table in its custom section [`coyote_abi::rt::SITES_SECTION`].
     pub wasm: Vec<u8>,
+    /// The same table, read: what the host needs besides the module.
     pub table: SiteTable,
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct WorkerId(pub u32);
 
 impl WorkerId {
+    /// The number as an index of [`View::workers`].
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -19,6 +20,7 @@ impl WorkerId {
 /// What a worker is about to do. Announced before it is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Operation {
+    /// What is done.
     pub kind: OpKind,
     /// Number of the place in the guest's code; [`Operation::NO_SITE`] for a step that has none,
     /// such as a worker's first.
@@ -134,7 +136,9 @@ pub enum WorkerState {
 /// A worker at a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pending {
+    /// What it is about to do, also if it cannot.
     pub operation: Operation,
+    /// Whether it can do that now.
     pub state: WorkerState,
 }
 

@@ -107,26 +107,34 @@ pub enum Action {
 pub enum Seen {
     /// Reads `size` bytes of memory at the address `object`.
     MemoryRead = 0,
+    /// Writes `size` bytes of memory at the address `object`.
     MemoryWrite = 1,
     /// Asks for the size of memory.
     MemorySize = 2,
     /// Reads `size` entries of a table from the one at `object` on.
     TableRead = 3,
+    /// Writes `size` entries of a table from the one at `object` on.
     TableWrite = 4,
+    /// Asks for the size of a table.
     TableSize = 5,
     /// Makes the table larger, or tries to.
     TableGrow = 6,
+    /// Reads a global that all workers share.
     GlobalRead = 7,
+    /// Writes a global that all workers share.
     GlobalWrite = 8,
     /// Reads a passive data segment.
     DataRead = 9,
+    /// Drops a passive data segment.
     DataDrop = 10,
     /// Reads a passive element segment.
     ElementsRead = 11,
+    /// Drops a passive element segment.
     ElementsDrop = 12,
 }
 
 impl Seen {
+    /// Every kind, at the index of its number.
     pub const ALL: [Seen; 13] = [
         Seen::MemoryRead,
         Seen::MemoryWrite,

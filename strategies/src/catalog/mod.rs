@@ -37,6 +37,9 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
 
 /// The strategy that a user selects by this text. Its name is the text in full: every parameter is
 /// spelled out. The error says what is wrong with the text, and what there is instead.
+///
+/// # Errors
+/// A sentence for the user: what is wrong with the text, and the names that are nearest to it.
 pub fn by_name(spec: &str, context: &Context) -> Result<Box<dyn Strategy>, String> {
     parse::parse(spec, context)
 }

@@ -57,6 +57,7 @@ struct Worker {
 }
 
 impl ChessFair {
+    /// Makes the choices of `inner` fair.
     pub fn new(inner: Box<dyn Strategy>) -> ChessFair {
         ChessFair {
             inner,

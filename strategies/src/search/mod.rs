@@ -161,9 +161,11 @@ pub struct Branch {
 /// to be remembered of it afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
+    /// The pick that was executed.
     pub pick: Pick,
     /// The values chosen in it.
     pub values: Vec<u64>,
+    /// What the step touched.
     pub footprint: Vec<Access>,
     /// Whether it ended the execution, and so depends on everything.
     pub last: bool,
@@ -195,6 +197,7 @@ pub trait Search<S: System>: Send {
     /// The decisions that lead from the start to where the search is.
     fn path(&self) -> &[Decision];
 
+    /// What was done so far, by all calls of [`Search::advance`] together.
     fn counts(&self) -> Counts;
 
     /// How many executions there are in all, estimated from those seen so far (Knuth 1975); `None` as
