@@ -7,13 +7,16 @@ use crate::artifact::Artifact;
 use crate::detect::Detectors;
 use crate::granules::{Granules, Sharing};
 use crate::livelock::{self, Effort, Livelock};
+pub use crate::machine::MachineError;
 use crate::machine::host::World;
-use crate::machine::scheduler::{Choice, Limits, Looks, Scheduler};
-use crate::machine::{Machine, MachineError, Snapshot};
+pub use crate::machine::scheduler::{Choice, Limits};
+use crate::machine::scheduler::{Looks, Scheduler};
+use crate::machine::{Machine, Snapshot};
 use crate::observe::{Detector, Observer, Observers};
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::outcome::{Bound, BugKind, Outcome};
-use crate::runtime::{AtExit, Faults, Runtime, Start, Timers};
+pub use crate::runtime::{AtExit, Faults, Timers};
+use crate::runtime::{Runtime, Start};
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
@@ -79,9 +82,13 @@ impl Test {
 /// How tests are executed, whatever explores them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
+    /// Bounds on the steps of an iteration.
     pub limits: Limits,
+    /// What becomes of other workers when the first one ends.
     pub at_exit: AtExit,
+    /// What may fail on purpose, and how often in an iteration.
     pub faults: Faults,
+    /// When timeouts may fire.
     pub timers: Timers,
     /// Whether it is no bug that a normal mutex is unlocked by who does not hold it.
     pub foreign_unlocks: bool,
@@ -89,7 +96,9 @@ pub struct Settings {
     pub detectors: Detectors,
     /// Whether searches that rest on footprints also try orders of allocations that only lead to other addresses.
     pub exact_addresses: bool,
+    /// Memory that the guest may have.
     pub memory_bytes_max: usize,
+    /// Arguments, environment and files of the test.
     pub world: Arc<World>,
 }
 
@@ -132,6 +141,10 @@ pub struct Execution {
 
 impl Execution {
     /// Instantiates the module, runs its initialisation and setup, and takes the start snapshot.
+    ///
+    /// # Errors
+    /// The module cannot be instantiated, its initialisation fails, it needs more memory than it may have, or it cannot show
+    /// what a detector is to see.
     pub fn new(
         artifact: &Arc<Artifact>,
         test: &Test,
@@ -240,14 +253,18 @@ impl Execution {
 
     /// Whether a test harness came to its test function: if not, it ignored the test, was only asked
     /// for a list, or failed. What became of that stands in the scheduler until the next beginning.
-    pub fn entered_test(&self) -> bool {
+    pub(crate) fn entered_test(&self) -> bool {
         self.entered
     }
 
+    /// The guest, to be driven by hand.
+    #[doc(hidden)]
     pub fn machine_mut(&mut self) -> &mut Machine {
         &mut self.machine
     }
 
+    /// The guest, to be looked into.
+    #[doc(hidden)]
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -280,10 +297,12 @@ impl Execution {
         self.machine.set_observers(|all| all.add_detector(detector));
     }
 
+    /// The test that is executed.
     pub fn test(&self) -> &Test {
         &self.test
     }
 
+    /// The state of workers, sync objects and time.
     pub fn runtime(&self) -> &Runtime {
         &self.machine.scheduler().runtime
     }
@@ -294,6 +313,10 @@ impl Execution {
     }
 
     /// Executes one iteration from the start snapshot. The strategy comes back with its state.
+    ///
+    /// # Errors
+    /// A fresh instance was needed and could not be made, or something is wrong with this tool. A bug of the guest is an
+    /// outcome.
     pub fn run(
         &mut self,
         mut strategy: Box<dyn Strategy>,
@@ -319,7 +342,10 @@ impl Execution {
     }
 
     /// Goes on from a saved state under a strategy, to the end of the iteration. The strategy sees the rest alone.
-    pub fn run_from(
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
+    pub(crate) fn run_from(
         &mut self,
         state: &Snapshot,
         mut strategy: Box<dyn Strategy>,
@@ -344,12 +370,12 @@ impl Execution {
     }
 
     /// Iterations of [`Execution::run`] are given up soon after somebody raises this flag, from now on.
-    pub fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
+    pub(crate) fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.machine.scheduler_mut().cancel = flag;
     }
 
     /// Whether the last iteration was given up for that: it says nothing about the test.
-    pub fn cancelled(&self) -> bool {
+    pub(crate) fn cancelled(&self) -> bool {
         self.machine.scheduler().cancelled
     }
 
@@ -383,7 +409,14 @@ impl Execution {
     }
 
     /// Executes these choices, and nothing more: they have led into a livelock, or else the outcome is another.
-    pub fn run_into_livelock(&mut self, path: &[Decision], fair: bool) -> Result<Outcome, MachineError> {
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
+    pub(crate) fn run_into_livelock(
+        &mut self,
+        path: &[Decision],
+        fair: bool,
+    ) -> Result<Outcome, MachineError> {
         let follow = Box::new(Follow::new(path.to_vec(), fair));
         let result = self.looking(Looks::After(path.len()), |execution| {
             execution.run(follow, Iteration { seed: 0, index: 0 })
@@ -392,6 +425,7 @@ impl Execution {
     }
 
     /// Does something while iterations are looked at at other times.
+    #[doc(hidden)]
     pub fn looking<R>(&mut self, looks: Looks, function: impl FnOnce(&mut Execution) -> R) -> R {
         let usual = std::mem::replace(&mut self.looks, looks);
         let result = function(self);
@@ -400,17 +434,17 @@ impl Execution {
     }
 
     /// The bound on steps of all iterations from now on, instead of that of their fairness.
-    pub fn set_bound(&mut self, bound: Option<u64>) {
+    pub(crate) fn set_bound(&mut self, bound: Option<u64>) {
         self.machine.scheduler_mut().bound = bound;
     }
 
     /// The bound that [`Execution::set_bound`] has set.
-    pub fn bound(&self) -> Option<u64> {
+    pub(crate) fn bound(&self) -> Option<u64> {
         self.machine.scheduler().bound
     }
 
     /// What the iteration that has just ended by a livelock runs in for ever.
-    pub fn livelock(&self) -> Option<&Livelock> {
+    pub(crate) fn livelock(&self) -> Option<&Livelock> {
         self.livelock.as_ref()
     }
 
@@ -435,6 +469,9 @@ impl Execution {
     }
 
     /// Goes back to the start snapshot, to be driven as a [`System`] from there.
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
     pub fn begin(&mut self) -> Result<(), MachineError> {
         self.machine.scheduler_mut().looks = Looks::Never;
         self.machine.begin()?;
@@ -452,6 +489,10 @@ impl Execution {
 
     /// Drives an iteration step by step under a strategy: the same schedule as [`Execution::run`], but
     /// every worker unwinds at every scheduling point. `each` sees every state.
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
+    #[doc(hidden)]
     pub fn run_stepwise(
         &mut self,
         strategy: &mut dyn Strategy,

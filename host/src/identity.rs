@@ -19,6 +19,7 @@ pub struct Identity {
 /// A worker, and where it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Party {
+    /// Which worker it is, in every schedule.
     pub worker: WorkerPath,
     /// Innermost first.
     pub stack: Vec<Location>,

@@ -74,6 +74,7 @@ pub enum BugKind {
 }
 
 impl BugKind {
+    /// Every kind, in the order of their declaration.
     pub const ALL: [BugKind; 16] = [
         BugKind::Deadlock,
         BugKind::Livelock,
@@ -93,6 +94,7 @@ impl BugKind {
         BugKind::Limit,
     ];
 
+    /// The kind in one word, as traces and JSON have it.
     pub fn name(self) -> &'static str {
         match self {
             BugKind::Deadlock => "deadlock",
@@ -115,9 +117,12 @@ impl BugKind {
     }
 }
 
+/// What is wrong with an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bug {
+    /// What kind of bug it is.
     pub kind: BugKind,
+    /// What it consists of.
     pub evidence: Evidence,
     /// Who did it; `None` where it takes several.
     pub worker: Option<WorkerId>,

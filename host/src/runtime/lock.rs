@@ -10,7 +10,9 @@ use coyote_strategies::{Class, Effect, WorkerId};
 /// A sync object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct ObjectId {
+    /// What kind of object it is.
     pub class: Class,
+    /// Where it lies in guest memory.
     pub address: u32,
 }
 

@@ -117,7 +117,9 @@ pub struct Runtime {
     pub foreign_unlocks: bool,
     /// The address of the word that is each worker's own.
     worker_local_word: Option<u32>,
+    /// The guest's files and descriptors.
     pub files: Files,
+    /// The blocks of the guest's allocator.
     pub heap: Heap,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
@@ -134,6 +136,7 @@ pub struct Runtime {
     pub alone_ticks: u64,
     /// What strategies want to know, until it is drained.
     pub events: Vec<Event>,
+    /// What the guest has printed in this iteration.
     pub output: Vec<Output>,
     /// What observers want to know, until it is taken.
     pub stream: EventStream,
@@ -219,18 +222,22 @@ impl Runtime {
         output.clone_from(&other.output);
     }
 
+    /// Steps executed in this iteration.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
+    /// All workers, also those that have ended, in the order of their creation.
     pub fn workers(&self) -> &[Worker] {
         &self.workers
     }
 
+    /// The worker of a number.
     pub fn worker(&self, id: WorkerId) -> &Worker {
         &self.workers[id.index()]
     }
 
+    /// What a worker is about to do, and whether it can.
     pub fn pending(&self, id: WorkerId) -> &Pending {
         &self.pending[id.index()]
     }
@@ -298,6 +305,7 @@ impl Runtime {
         worker.start.stack.filter(|(low, _)| self.block_at(*low) == worker.stack_block)
     }
 
+    /// Virtual time since the start of the test in ns, as a worker reads it.
     pub fn read_clock_ns(&mut self, id: WorkerId) -> u64 {
         self.footprint.touch(Class::Clock, Effect::Write, 0);
         self.clock.read_ns(id)

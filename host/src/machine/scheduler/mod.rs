@@ -24,9 +24,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A choice as it was made. Compact: there are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    Step { worker: WorkerId, kind: OpKind, site: u32 },
-    Timeout { worker: WorkerId },
-    Value { value: u32, bound: u32 },
+    /// The worker executed its pending operation.
+    Step {
+        /// Who.
+        worker: WorkerId,
+        /// What the operation was.
+        kind: OpKind,
+        /// Where it was announced.
+        site: u32,
+    },
+    /// A timeout fired.
+    Timeout {
+        /// Whose.
+        worker: WorkerId,
+    },
+    /// The worker of the last step was given a value.
+    Value {
+        /// The value.
+        value: u32,
+        /// What it is below.
+        bound: u32,
+    },
 }
 
 impl From<Choice> for Decision {
@@ -52,7 +70,9 @@ pub struct EarlyTimeout {
 /// Bounds of one iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Steps of an iteration under a strategy that is not fair.
     pub unfair_steps_max: u64,
+    /// Steps of an iteration under a fair strategy.
     pub fair_steps_max: u64,
     /// Whether reaching the bound is a bug of the guest.
     pub fail_on_steps_max: bool,

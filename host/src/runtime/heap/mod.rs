@@ -57,11 +57,15 @@ impl Change {
 /// The block that an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRef {
+    /// What is wrong with its use: a memory error.
     pub kind: BugKind,
+    /// Where it begins.
     pub address: u32,
+    /// As many as the guest asked for.
     pub bytes: u32,
     /// The event that allocated it; the first `start` events are those before the iteration.
     pub allocated: u32,
+    /// The event that freed it; `None` while it is in use.
     pub freed: Option<u32>,
 }
 
