@@ -13,8 +13,9 @@ use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Engine, ExternType, HeapType, Linker, Module, ValType};
 
 /// Native stack for guest code. The rest of the engine thread's stack is for the host.
-pub const WASM_STACK_BYTES: usize = 32 << 20;
+pub(crate) const WASM_STACK_BYTES: usize = 32 << 20;
 /// Stack of a thread that runs guests.
+#[doc(hidden)]
 pub const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (4 << 20);
 
 /// See the module's documentation.

@@ -33,7 +33,7 @@ pub fn test(name: &str) -> Test {
 ///
 /// # Errors
 /// It refuses the arguments, or does not come to its end.
-pub fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[String]) -> Result<String> {
+pub(crate) fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[String]) -> Result<String> {
     let test = Test::harness("harness", arguments.to_vec());
     let (outcome, said) = on_engine_thread(|| -> Result<_, MachineError> {
         let execution = Execution::new(artifact, &test, settings)?;
@@ -55,7 +55,7 @@ pub fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[String]) 
 /// The tests that these filters select, in the harness's order.
 ///
 /// # Errors
-/// As [`ask`].
+/// The harness refuses the arguments, or does not come to its end.
 pub fn list(artifact: &Arc<Artifact>, settings: &Settings, filters: &[String]) -> Result<Vec<Listed>> {
     let names = |more: &[&str]| -> Result<Vec<String>> {
         let mut arguments = filters.to_vec();
@@ -103,7 +103,7 @@ fn reason(report: &str, name: &str) -> Option<String> {
 ///
 /// # Errors
 /// The guest cannot be set up.
-pub fn refused(artifact: &Arc<Artifact>, settings: &Settings, test: &Test) -> Result<Option<String>> {
+pub(crate) fn refused(artifact: &Arc<Artifact>, settings: &Settings, test: &Test) -> Result<Option<String>> {
     let said = on_engine_thread(|| -> Result<_, MachineError> {
         let execution = Execution::new(artifact, test, settings)?;
         let passed = execution.machine().scheduler().outcome == Some(Outcome::Passed);

@@ -82,6 +82,7 @@ impl Default for Budget {
 pub type MakeStrategy<'a> = &'a (dyn Fn() -> Box<dyn Strategy> + Sync);
 
 /// Everything one exploration needs.
+#[doc(hidden)]
 pub struct Plan<'a> {
     /// The module.
     pub artifact: &'a Arc<Artifact>,
@@ -115,6 +116,7 @@ impl Plan<'_> {
 }
 
 /// What a user sees while it runs.
+#[doc(hidden)]
 pub trait Watch: Sync {
     /// So many iterations have ended, and so many different bugs are known. Called now and then, by any job.
     fn progress(&self, iterations: u64, bugs: u64);
@@ -144,6 +146,7 @@ pub enum ExploreError {
 }
 
 /// Nobody looks on.
+#[doc(hidden)]
 pub struct Unwatched;
 
 impl Watch for Unwatched {
@@ -151,6 +154,7 @@ impl Watch for Unwatched {
 }
 
 /// What is known of an iteration for whose end there was no time.
+#[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Cut {
     met_choice: bool,
