@@ -2,127 +2,34 @@
 //!
 //! [`Execution::run`] executes an iteration under a strategy. As a [`System`] the same execution is
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
+//!
+//! - `test`: what can be executed. `settings`: how.
+
+mod settings;
+mod test;
 
 use crate::artifact::Artifact;
 use crate::detect::Detectors;
 use crate::granules::{Granules, Sharing};
 use crate::livelock::{self, Effort, Livelock};
 pub use crate::machine::MachineError;
-use crate::machine::host::World;
 pub use crate::machine::scheduler::{Choice, Limits};
 use crate::machine::scheduler::{Looks, Scheduler};
 use crate::machine::{Machine, Snapshot};
 use crate::observe::{Detector, Observer, Observers};
-use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::outcome::{Bound, BugKind, Outcome};
 pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
-use coyote_instrumenter::{Entry, SiteTable};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{
     Access, Decision, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
 };
+pub use settings::Settings;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// A test of a module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Test {
-    /// As the user names it.
-    pub name: String,
-    /// The export that is called.
-    pub export: String,
-    /// If the export runs a test harness: its arguments. It is followed to the test function.
-    pub harness: Option<Vec<String>>,
-}
-
-/// The name of the test that a plain program is.
-const PROGRAM: &str = "main";
-
-impl Test {
-    /// The tests of a module in the order of their exports; a program with `_start` is one test.
-    pub fn all(table: &SiteTable) -> Vec<Test> {
-        let exports = table.entries.iter().filter_map(|e| match e {
-            Entry::Export(name) => Some(name),
-            _ => None,
-        });
-        exports
-            .filter_map(|export| {
-                let name = match export.strip_prefix(guest::TEST_PREFIX) {
-                    Some(name) => name,
-                    None if export == "_start" => PROGRAM,
-                    None => return None,
-                };
-                Some(Test { name: name.into(), export: export.clone(), harness: None })
-            })
-            .collect()
-    }
-
-    /// A run of Rust's test harness, for modules with [`SiteTable::libtest`].
-    pub fn harness(name: &str, arguments: Vec<String>) -> Test {
-        Test { name: name.into(), export: "_start".into(), harness: Some(arguments) }
-    }
-
-    /// The world in which it runs.
-    fn world(&self, world: &Arc<World>) -> Arc<World> {
-        match &self.harness {
-            None => world.clone(),
-            Some(arguments) => {
-                let mut world = World::clone(world);
-                world.arguments.truncate(1);
-                world.arguments.extend(arguments.iter().cloned());
-                Arc::new(world)
-            }
-        }
-    }
-}
-
-/// How tests are executed, whatever explores them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Bounds on the steps of an iteration.
-    pub limits: Limits,
-    /// What becomes of other workers when the first one ends.
-    pub at_exit: AtExit,
-    /// What may fail on purpose, and how often in an iteration.
-    pub faults: Faults,
-    /// When timeouts may fire.
-    pub timers: Timers,
-    /// Whether it is no bug that a normal mutex is unlocked by who does not hold it.
-    pub foreign_unlocks: bool,
-    /// What may call an execution a bug.
-    pub detectors: Detectors,
-    /// Whether searches that rest on footprints also try orders of allocations that only lead to other addresses.
-    pub exact_addresses: bool,
-    /// Memory that the guest may have.
-    pub memory_bytes_max: usize,
-    /// Arguments, environment and files of the test.
-    pub world: Arc<World>,
-}
-
-/// What `coyote-wasm test` uses if it is told nothing.
-impl Default for Settings {
-    fn default() -> Settings {
-        let world = World { arguments: vec!["guest".into()], ..World::default() };
-        Settings {
-            limits: Limits {
-                unfair_steps_max: STEPS_MAX,
-                fair_steps_max: STEPS_MAX * FAIR_FACTOR,
-                fail_on_steps_max: false,
-            },
-            at_exit: AtExit::Wait,
-            faults: Faults::default(),
-            timers: Timers::default(),
-            foreign_unlocks: false,
-            detectors: Detectors::default(),
-            exact_addresses: false,
-            memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
-            world: Arc::new(world),
-        }
-    }
-}
+pub use test::Test;
 
 /// See the module's documentation.
 pub struct Execution {

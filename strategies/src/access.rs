@@ -1,5 +1,6 @@
 //! What steps touch, in the terms of happens-before.
 
+use coyote_abi::OpKind;
 use serde::{Deserialize, Serialize};
 
 /// What an access belongs to: objects of different classes never overlap.
@@ -15,7 +16,7 @@ pub enum Class {
     Table,
     /// Globals that workers share, and passive segments.
     Global,
-    /// A mutex, by its address. So are the next five, each by its own.
+    /// A mutex, by its address, as all classes of sync objects down to the futex.
     Mutex,
     /// A lock that several readers can hold.
     Rwlock,
@@ -43,6 +44,23 @@ pub enum Class {
     Descriptor,
     /// What the system keeps for itself and the relation has to order all the same.
     Other,
+}
+
+impl Class {
+    /// The class of the sync object that an operation is about; `None` also for [`OpKind::Init`] and
+    /// [`OpKind::Destroy`], whose object is of any class.
+    pub const fn of_sync_object(kind: OpKind) -> Option<Class> {
+        use OpKind::*;
+        Some(match kind {
+            Lock | TryLock | Unlock | Relock => Class::Mutex,
+            ReadLock | TryReadLock | WriteLock | TryWriteLock | RwUnlock => Class::Rwlock,
+            SemaphoreWait | SemaphoreTryWait | SemaphorePost | SemaphoreValue => Class::Semaphore,
+            BarrierWait => Class::Barrier,
+            Wait | Signal | Broadcast => Class::Condvar,
+            FutexWait | FutexNotify => Class::Futex,
+            _ => return None,
+        })
+    }
 }
 
 /// How an access relates to others of the same object.

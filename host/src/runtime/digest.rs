@@ -5,6 +5,13 @@ use coyote_strategies::{Pending, WorkerId};
 use std::hash::Hash;
 use xxhash_rust::xxh3::Xxh3;
 
+/// A term of the sum: a hash of what `fill` writes, different for each class of state.
+pub(super) fn part(class: u8, fill: &dyn Fn(&mut Xxh3)) -> u128 {
+    let mut hasher = Xxh3::with_seed(u64::from(class));
+    fill(&mut hasher);
+    hasher.digest128()
+}
+
 impl Runtime {
     /// A hash of all that can influence how the program goes on; steps, names and output are left out,
     /// and so is the time if the program can never know it.
@@ -23,13 +30,7 @@ impl Runtime {
             assumed_away,
             // Workers with a depth.
             atomic_workers: _,
-            mutexes,
-            rwlocks,
-            semaphores,
-            barriers,
-            // Who stands in a queue says so as a worker.
-            condvars: _,
-            futexes: _,
+            sync,
             clock,
             faults,
             worker_local_word,
@@ -53,11 +54,6 @@ impl Runtime {
             footprint: _,
         } = self;
         let key = |w: WorkerId| workers[w.index()].key;
-        let part = |class: u8, fill: &dyn Fn(&mut Xxh3)| {
-            let mut hasher = Xxh3::with_seed(u64::from(class));
-            fill(&mut hasher);
-            hasher.digest128()
-        };
         let mut sum = 0u128;
         for (id, (worker, pending)) in workers.iter().zip(pending).enumerate() {
             let Worker {
@@ -98,24 +94,7 @@ impl Runtime {
             });
             sum = sum.wrapping_add(hash);
         }
-        for (address, mutex) in mutexes.iter() {
-            let holder = mutex.holder.map(|(w, times)| (key(w), times));
-            sum = sum.wrapping_add(part(2, &|h| (address, mutex.kind, holder).hash(h)));
-        }
-        for (address, lock) in rwlocks.iter() {
-            let writer = lock.writer.map(key);
-            sum = sum.wrapping_add(part(7, &|h| (address, writer, lock.readers.len()).hash(h)));
-            for (reader, times) in &lock.readers {
-                sum = sum.wrapping_add(part(8, &|h| (address, key(*reader), times).hash(h)));
-            }
-        }
-        for (address, semaphore) in semaphores.iter() {
-            sum = sum.wrapping_add(part(9, &|h| (address, semaphore).hash(h)));
-        }
-        for (address, barrier) in barriers.iter() {
-            // So does who has arrived.
-            sum = sum.wrapping_add(part(10, &|h| (address, barrier.count).hash(h)));
-        }
+        sum = sum.wrapping_add(sync.digest(&key));
         // Within an atomic function only who is in it goes on.
         let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
         sum = sum.wrapping_add(part(12, &|h| {

@@ -6,8 +6,8 @@
 //! that ([`coyote_abi::rt::SEEN`], `Options::footprints`). Left out, and named in the verdicts of searches that rely on the
 //! relation, are the addresses that an allocator hands out and which bytes a program writes to its output first.
 
-use super::lock::Availability;
 use super::stream::{Event, Interest};
+use super::sync::Availability;
 use super::{Lock, ObjectId, Request, Runtime, Wake};
 use coyote_abi::rt::Seen;
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
@@ -297,9 +297,7 @@ impl Runtime {
                 }
             }
             Request::Unlock { place } => {
-                let shared = place.class == Class::Rwlock
-                    && self.rwlocks.get(place.address).is_some_and(|l| l.writer.is_none());
-                let effect = match shared {
+                let effect = match self.sync.is_shared(place) {
                     true => Effect::Unshare,
                     false if self.unlocks_for_others(place) && !self.holders(place).contains(&id) => {
                         Effect::Write

@@ -97,10 +97,7 @@ impl Runtime {
     /// machine's to keep.
     pub fn continue_from(&mut self, initialised: &Runtime) {
         self.files.clone_from(&initialised.files);
-        self.mutexes.clone_from(&initialised.mutexes);
-        self.rwlocks.clone_from(&initialised.rwlocks);
-        self.semaphores.clone_from(&initialised.semaphores);
-        self.barriers.clone_from(&initialised.barriers);
+        self.sync.clone_from(&initialised.sync);
         self.clock.clone_from(&initialised.clock);
         self.worker_local_word = initialised.worker_local_word;
     }

@@ -11,8 +11,7 @@
 //!   be picked.
 //! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
 //!   what ends a wait, and `faults` that the user allowed.
-//! - `mutex`, `rwlock`, `semaphore`, `barrier`, `queue`, `clock`: the objects; `objects` finds
-//!   them by address, and `lock` is what locks have in common.
+//! - `sync`: the sync objects; `clock`: virtual time.
 //! - [`idle`]: when nobody has anything to do, so that time may pass.
 //! - [`worker_local_word`]: a word of memory that each worker has for itself.
 //! - [`files`]: the guest's files.
@@ -23,7 +22,6 @@
 //! - [`heap`]: the blocks of the guest's allocator.
 //! - `digest`: the hash of all this.
 
-mod barrier;
 mod clock;
 mod digest;
 mod enabled;
@@ -35,23 +33,17 @@ pub mod heap;
 pub mod idle;
 mod lifecycle;
 mod livelock;
-mod lock;
 mod locks;
-mod mutex;
-mod objects;
 mod output;
 mod perform;
-mod queue;
-mod rwlock;
-mod semaphore;
 pub mod stream;
+mod sync;
 mod waits;
 mod waits_for;
 mod worker;
 pub mod worker_local_word;
 
 use crate::outcome::Bug;
-use barrier::Barrier;
 use clock::Clock;
 pub use clock::{REALTIME_NS, Timers};
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState};
@@ -61,15 +53,10 @@ pub use footprint::Footprint;
 use harness::Harness;
 use heap::Heap;
 pub use lifecycle::{AtExit, Progress};
-use lock::Availability;
-pub use lock::{Lock, ObjectId};
-use mutex::Mutex;
-use objects::Objects;
 pub use output::{Output, Stream};
-use queue::Queue;
-use rwlock::Rwlock;
-use semaphore::Semaphore;
 use stream::EventStream;
+use sync::{Availability, SyncObjects};
+pub use sync::{Lock, ObjectId};
 pub use worker::{Request, Start, Wake, Worker};
 
 /// What happened when an operation was performed.
@@ -103,12 +90,7 @@ pub struct Runtime {
     assumed_away: bool,
     /// How many workers are inside of atomic functions.
     atomic_workers: u32,
-    mutexes: Objects<Mutex>,
-    rwlocks: Objects<Rwlock>,
-    semaphores: Objects<Semaphore>,
-    barriers: Objects<Barrier>,
-    condvars: Objects<Queue>,
-    futexes: Objects<Queue>,
+    sync: SyncObjects,
     clock: Clock,
     faults: Faults,
     /// When a pending timeout may fire.
@@ -163,12 +145,7 @@ impl Runtime {
             steps,
             assumed_away,
             atomic_workers,
-            mutexes,
-            rwlocks,
-            semaphores,
-            barriers,
-            condvars,
-            futexes,
+            sync,
             clock,
             faults,
             timers,
@@ -197,12 +174,7 @@ impl Runtime {
         *steps = other.steps;
         *assumed_away = other.assumed_away;
         *atomic_workers = other.atomic_workers;
-        mutexes.clone_from(&other.mutexes);
-        rwlocks.clone_from(&other.rwlocks);
-        semaphores.clone_from(&other.semaphores);
-        barriers.clone_from(&other.barriers);
-        condvars.clone_from(&other.condvars);
-        futexes.clone_from(&other.futexes);
+        sync.clone_from(&other.sync);
         clock.clone_from(&other.clock);
         *faults = other.faults;
         *timers = other.timers;
