@@ -1,16 +1,9 @@
 //! The runtime's part of a fingerprint.
 
+use super::term::term;
 use super::{Runtime, Worker};
 use coyote_strategies::{Pending, WorkerId};
 use std::hash::Hash;
-use xxhash_rust::xxh3::Xxh3;
-
-/// A term of the sum: a hash of what `fill` writes, different for each class of state.
-pub(super) fn part(class: u8, fill: &dyn Fn(&mut Xxh3)) -> u128 {
-    let mut hasher = Xxh3::with_seed(u64::from(class));
-    fill(&mut hasher);
-    hasher.digest128()
-}
 
 impl Runtime {
     /// A hash of all that can influence how the program goes on; steps, names and output are left out,
@@ -84,7 +77,7 @@ impl Runtime {
                 ordered_site: _,
             } = worker;
             let Pending { operation, state } = pending;
-            let hash = part(1, &|h| {
+            let hash = term(1, &|h| {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached);
@@ -97,17 +90,17 @@ impl Runtime {
         sum = sum.wrapping_add(sync.digest(&key));
         // Within an atomic function only who is in it goes on.
         let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
-        sum = sum.wrapping_add(part(12, &|h| {
+        sum = sum.wrapping_add(term(12, &|h| {
             (faults, over, assumed_away, alone, worker_local_word, harness).hash(h);
         }));
         sum = sum.wrapping_add(files.digest());
         sum = sum.wrapping_add(u128::from(heap.digest()));
         if *tells_time {
             let (now_ns, reads, reader) = clock.read_state();
-            sum = sum.wrapping_add(part(6, &|h| (now_ns, reads, reader.map(key)).hash(h)));
+            sum = sum.wrapping_add(term(6, &|h| (now_ns, reads, reader.map(key)).hash(h)));
         }
         for (span, w) in clock.relative() {
-            sum = sum.wrapping_add(part(5, &|h| (span, key(w)).hash(h)));
+            sum = sum.wrapping_add(term(5, &|h| (span, key(w)).hash(h)));
         }
         sum
     }

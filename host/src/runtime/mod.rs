@@ -20,7 +20,7 @@
 //! - `footprint`: what a step touches; [`stream`]: what happens, for observers.
 //! - `livelock`: whether a state may be part of one.
 //! - [`heap`]: the blocks of the guest's allocator.
-//! - `digest`: the hash of all this.
+//! - `digest`: the hash of all this, of which `term` makes the parts.
 
 mod clock;
 mod digest;
@@ -38,6 +38,7 @@ mod output;
 mod perform;
 pub mod stream;
 mod sync;
+mod term;
 mod waits;
 mod waits_for;
 mod worker;

@@ -14,7 +14,7 @@ mod queue;
 mod rwlock;
 mod semaphore;
 
-use super::digest::part;
+use super::term::term;
 pub(super) use barrier::{Arrival, Barrier};
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, WorkerId};
@@ -235,21 +235,21 @@ impl SyncObjects {
         let mut sum = 0u128;
         for (address, mutex) in mutexes.iter() {
             let holder = mutex.holder.map(|(w, times)| (key(w), times));
-            sum = sum.wrapping_add(part(2, &|h| (address, mutex.kind, holder).hash(h)));
+            sum = sum.wrapping_add(term(2, &|h| (address, mutex.kind, holder).hash(h)));
         }
         for (address, lock) in rwlocks.iter() {
             let writer = lock.writer.map(key);
-            sum = sum.wrapping_add(part(7, &|h| (address, writer, lock.readers.len()).hash(h)));
+            sum = sum.wrapping_add(term(7, &|h| (address, writer, lock.readers.len()).hash(h)));
             for (reader, times) in &lock.readers {
-                sum = sum.wrapping_add(part(8, &|h| (address, key(*reader), times).hash(h)));
+                sum = sum.wrapping_add(term(8, &|h| (address, key(*reader), times).hash(h)));
             }
         }
         for (address, semaphore) in semaphores.iter() {
-            sum = sum.wrapping_add(part(9, &|h| (address, semaphore).hash(h)));
+            sum = sum.wrapping_add(term(9, &|h| (address, semaphore).hash(h)));
         }
         for (address, barrier) in barriers.iter() {
             // So does who has arrived.
-            sum = sum.wrapping_add(part(10, &|h| (address, barrier.count).hash(h)));
+            sum = sum.wrapping_add(term(10, &|h| (address, barrier.count).hash(h)));
         }
         sum
     }
