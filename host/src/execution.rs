@@ -37,7 +37,7 @@ pub struct Execution {
     test: Test,
     /// Whether a harness came to its test function.
     entered: bool,
-    /// Set once an iteration cannot go on for a reason of ours.
+    /// Set once an iteration cannot go on because of this tool or its environment.
     error: Option<MachineError>,
     /// When [`Execution::run`] asks whether an iteration is in a livelock.
     looks: Looks,
@@ -276,7 +276,7 @@ impl Execution {
         scheduler.outcome.clone().ok_or_else(|| MachineError::Internal("no outcome at the end".into()))
     }
 
-    /// Iterations of [`Execution::run`] are given up soon after somebody raises this flag, from now on.
+    /// Iterations of [`Execution::run`] that begin after this call are given up soon after the flag is raised.
     pub(crate) fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.machine.scheduler_mut().cancel = flag;
     }
@@ -340,7 +340,7 @@ impl Execution {
         result
     }
 
-    /// The bound on steps of all iterations from now on, instead of that of their fairness.
+    /// Sets the bound on steps of all later iterations, instead of that of their fairness.
     pub(crate) fn set_bound(&mut self, bound: Option<u64>) {
         self.machine.scheduler_mut().bound = bound;
     }
@@ -389,7 +389,7 @@ impl Execution {
         Ok(())
     }
 
-    /// An error of ours or of the environment, after which nothing more can be said.
+    /// An error of this tool or of the environment, after which nothing more can be said.
     pub fn take_error(&mut self) -> Option<MachineError> {
         self.error.take()
     }

@@ -11,7 +11,7 @@ pub enum Outcome {
     Passed,
     /// The guest is wrong.
     Bug(Bug),
-    /// A bound of ours was reached before the test ended: no verdict.
+    /// A bound of this tool was reached before the test ended: no verdict.
     Bound(Bound),
     /// An assumption of the guest does not hold, or the strategy gave up: no verdict.
     Abandoned,
@@ -135,7 +135,7 @@ impl Bug {
     }
 }
 
-/// A bound of ours, not a bug of the guest.
+/// A bound of this tool, not a bug of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// `--max-steps`.

@@ -76,7 +76,7 @@ pub struct Statistics {
     pub steps_max: StepsMax,
     /// Iterations with a bug.
     pub buggy: u64,
-    /// How many different bugs these are, from whoever compares them. `None`: counted as different.
+    /// How many different bugs these are, as the results that compare them say. `None`: counted as different.
     pub distinct_bugs: Option<u64>,
     /// Iterations under fair strategies.
     pub fair: Schedules,
@@ -117,7 +117,7 @@ impl Statistics {
         Spread::add(&mut self.concurrency, record.concurrency.into());
     }
 
-    /// Adds the statistics of other iterations. `distinct_bugs` stays: whoever compares the bugs of both knows it.
+    /// Adds the statistics of other iterations. `distinct_bugs` stays: only a comparison of the bugs of both can tell it.
     pub fn merge(&mut self, other: &Statistics) {
         self.buggy += other.buggy;
         self.fair.merge(&other.fair);

@@ -1,4 +1,4 @@
-//! What an exploration says of its test: computed here alone, whoever tells it.
+//! What an exploration says of its test: computed here alone, for all that report it.
 //!
 //! | verdict | said of a test if |
 //! |---|---|

@@ -93,7 +93,7 @@ pub enum WorldError {
 
 impl World {
     /// Reads what is to be preloaded and makes the files with which tests begin. They and what tests
-    /// write may take so many bytes in all. Directories of the host are not looked at.
+    /// write may take `space` bytes in all. Directories of the host are not looked at.
     ///
     /// # Errors
     /// A directory cannot be copied, whole, or its place in the guest is taken.

@@ -83,7 +83,7 @@ pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented, Error>
     instrument_with(wasm, options, &Pipeline::new(), &mut unwatched)
 }
 
-/// As [`instrument`], with a pipeline of one's own; `watch` is told of each stage when it is over.
+/// As [`instrument`], with a given pipeline; `watch` is told of each stage when it has ended.
 ///
 /// # Errors
 /// As [`instrument`], and what a pass in the pipeline refuses.

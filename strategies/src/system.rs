@@ -26,7 +26,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether the execution is over: nothing more can be picked or chosen.
+    /// Whether the execution has ended: nothing more can be picked or chosen.
     pub fn is_final(self) -> bool {
         matches!(self, Status::Passed | Status::Bug | Status::Abandoned | Status::Unfinished)
     }

@@ -118,7 +118,7 @@ impl Plan<'_> {
 /// What a user sees while it runs.
 #[doc(hidden)]
 pub trait Watch: Sync {
-    /// So many iterations have ended, and so many different bugs are known. Called now and then, by any job.
+    /// Says how many iterations have ended and how many different bugs are known. Called now and then, by any job.
     fn progress(&self, iterations: u64, bugs: u64);
 
     /// A search estimates how many executions there are in all.

@@ -67,7 +67,7 @@ pub struct Machine {
     symbols: Option<Symbols>,
 }
 
-/// An error of the environment or of ours while setting up a guest.
+/// An error of the environment or of this tool while setting up a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// The engine refuses the module, with its words.

@@ -17,7 +17,7 @@ pub struct Explanation {
     pub findability: Option<Findability>,
 }
 
-/// How many of so many executions had the bug.
+/// A number of executions, and how many of them had the bug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
     /// Executions with the bug.
@@ -86,7 +86,7 @@ pub enum Instead {
         /// The worker, as reports name it.
         title: String,
     },
-    /// This value, of so many, instead of the one in the trace.
+    /// This value instead of the one in the trace.
     Value {
         /// The value that passes.
         value: u64,

@@ -116,7 +116,7 @@ impl Footprint {
         }
     }
 
-    /// Memory has grown to so many bytes. Which memory an allocator asked for is not seen by others that do; who
+    /// Memory has grown to `to_bytes` bytes. Which memory an allocator asked for is not seen by others that do; who
     /// asks otherwise is told how large it was.
     pub fn grown(&mut self, from_bytes: u64, to_bytes: u64, allocating: bool) {
         let pages = if allocating { from_bytes >> PAGE_BITS..to_bytes >> PAGE_BITS } else { 0..PAGES.into() };
@@ -166,7 +166,7 @@ impl Footprint {
     }
 }
 
-/// An access of so many bytes of guest memory; nothing if there are none.
+/// An access of `length` bytes of guest memory; nothing if that is 0.
 fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
     let size = length.min(u64::from(u32::MAX)) as u32;
     (size > 0).then_some(Access { class: Class::Memory, effect, object: address, size })

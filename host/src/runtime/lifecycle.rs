@@ -4,7 +4,7 @@ use super::worker::{Request, Start, Worker};
 use super::{Runtime, mix};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState};
 
-/// When the test is over after its first worker has ended.
+/// When the test ends after its first worker has ended.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
@@ -122,7 +122,7 @@ impl Runtime {
         self.end(id);
     }
 
-    /// The worker ends: by returning, by `exit`, or because the program is over for it.
+    /// The worker ends: by returning, by `exit`, or because the program has ended.
     pub fn end(&mut self, id: WorkerId) {
         self.stand(id, WorkerState::Ended);
         let worker = &mut self.workers[id.index()];

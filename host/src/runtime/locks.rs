@@ -230,7 +230,7 @@ impl Runtime {
         Some(ObjectState::Awaited { by: self.title(waiter) })
     }
 
-    /// An object was taken, given back or made: whoever wants it is blocked or enabled.
+    /// An object was taken, given back or made: a worker that wants it becomes blocked or enabled.
     pub(super) fn changed(&mut self, place: ObjectId) {
         for id in self.ids() {
             let wants = self.worker(id).request.wants() == Some(place);
@@ -256,7 +256,7 @@ impl Runtime {
     }
 }
 
-/// What an object is, whoever has it: an object of its own in the relation.
+/// The identity of an object, independent of its holder: an object of its own in the relation.
 pub(super) fn identity(effect: Effect, place: ObjectId) -> Access {
     Access::new(Class::Other, effect, 1 << 32 | u64::from(place.address))
 }

@@ -144,7 +144,7 @@ impl Variables {
         read.finish()
     }
 
-    /// What an access of so many bytes touches.
+    /// What an access of `bytes` bytes touches.
     pub fn at(&self, address: u64, bytes: u32) -> Option<MemoryName> {
         let Walk { name, encoding, .. } = self.walk(address, bytes.into())?;
         Some(MemoryName { name, encoding })

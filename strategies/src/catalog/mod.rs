@@ -26,7 +26,7 @@ use crate::Strategy;
 /// What a strategy's parameters may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// After so many steps the unfair prefix of a fair variant ends.
+    /// Steps after which the unfair prefix of a fair variant ends.
     pub unfair_steps_max: u64,
 }
 

@@ -16,14 +16,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A part of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// The worker goes on until it has executed so many steps in all, or cannot go on.
+    /// The worker goes on until it has executed `until` steps in all, or cannot go on.
     Run {
         /// Who goes on.
         worker: WorkerPath,
         /// Steps that it has executed since the start of the execution.
         until: u64,
     },
-    /// The worker's timeout fires, unless so many of them have fired in all.
+    /// The worker's timeout fires, unless `until` of them have fired in all.
     Timeout {
         /// Whose timeout fires.
         worker: WorkerPath,

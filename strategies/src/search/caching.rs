@@ -67,7 +67,7 @@ impl Cache {
         }
     }
 
-    /// Goes back to so many steps.
+    /// Goes back to the first `steps` steps.
     pub fn truncate(&mut self, steps: usize) {
         self.past.truncate(steps);
     }

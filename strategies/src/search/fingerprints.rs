@@ -6,9 +6,9 @@
 pub enum Capacity {
     /// None: every state is new.
     Nothing,
-    /// The first so many.
+    /// As many as this, the first ones.
     First(usize),
-    /// So many; beyond that, most new ones replace an old one.
+    /// As many as this; beyond that, most new ones replace an old one.
     Replacing(usize),
     /// All of them.
     Unlimited,

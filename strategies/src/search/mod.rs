@@ -73,7 +73,7 @@ pub struct Counts {
     pub bugs: u64,
     /// Executions that ended in [`Status::Abandoned`], such as by a failed assumption.
     pub abandoned: u64,
-    /// Executions that ended in [`Status::Unfinished`]: whoever has some has no verdict on them.
+    /// Executions that ended in [`Status::Unfinished`]: there is no verdict on them.
     #[serde(default)]
     pub unfinished: u64,
     /// Executions given up because all that could follow is explored elsewhere: redundant, not lost. Under
@@ -220,7 +220,7 @@ pub trait Search<S: System>: Send {
     /// All that is left to do. A search made from these items goes on where this one is.
     fn save(&self) -> Vec<Item>;
 
-    /// The same, one after the other, for whoever does not need all of them at once.
+    /// The same, one after the other, for callers that do not need all of them at once.
     fn each_left(&self, each: &mut dyn FnMut(&Item)) {
         self.save().iter().for_each(each);
     }

@@ -58,11 +58,11 @@ pub enum Instruction {
     Join(u8),
     /// The register becomes a chosen value below the bound.
     Choose(u8),
-    /// Writes a constant to one of so many variables, which is chosen.
+    /// Writes a constant to one of the first variables, as many as the first number says; which one is chosen.
     SetOneOf(u8, i8),
-    /// Skips so many instructions unless the register has this value.
+    /// Skips some instructions unless the register has this value: the value, the number of instructions.
     SkipUnless(i8, u8),
-    /// Goes back so many instructions unless the register has this value: a loop.
+    /// Goes back some instructions unless the register has this value, a loop: the value, the number of instructions.
     BackUnless(i8, u8),
     /// Reads a variable, again and again until it equals the register: a loop of one step.
     Until(u8),
@@ -74,7 +74,7 @@ pub enum Instruction {
     AssumeNot(i8),
     /// Does nothing, and says that others should run.
     Yield,
-    /// The next instructions, so many, are an atomic section: as long as it can go on, its worker is the only one that
+    /// The next instructions, as many as the number says, are an atomic section: as long as it can go on, its worker is the only one that
     /// can be picked. Instructions that are announced as a yield let the others run.
     Section(u8),
     /// Gives the explorer a hint.

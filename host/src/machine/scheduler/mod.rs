@@ -3,7 +3,7 @@
 //! The guest calls in at every scheduling point. With a strategy in the scheduler, the choice is made
 //! on the spot: if the announcing worker is picked, its operation is performed and it goes on without
 //! unwinding; else it unwinds and [`Scheduler::next`] puts the picked one in its place. Without a
-//! strategy every worker unwinds at once, and whoever drives the execution picks from outside.
+//! strategy every worker unwinds at once, and the driver of the execution picks from outside.
 //! Both ways perform the same steps: a schedule made by one replays under the other.
 
 mod access;
@@ -100,7 +100,7 @@ pub enum Looks {
     /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing but
     /// look.
     WhenSuspicious,
-    /// After so many choices.
+    /// After this number of choices.
     After(usize),
 }
 

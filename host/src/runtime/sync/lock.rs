@@ -1,6 +1,6 @@
-//! What can be taken and given back, whatever it is: one way to ask, to take and to wait for it.
+//! What mutexes, rwlocks and semaphores have in common: availability, acquisition, release.
 //!
-//! Nothing is handed over. Whoever can go on when something is free may take it, waiter or newcomer, and
+//! Nothing is handed over. Any worker that can go on when a lock is free may take it, waiter or newcomer, and
 //! readers may overtake a writer that waits as well as the other way round: POSIX leaves it open, so all
 //! of it can happen.
 

@@ -65,7 +65,7 @@ impl Turns {
         }
     }
 
-    /// Whoever came before the worker and was passed over goes to the end: the round goes on from here.
+    /// Workers that came before this one and were passed over go to the end: the round goes on from here.
     pub fn turn_to(&mut self, worker: WorkerId) {
         if let Some(at) = self.position(worker) {
             self.order.rotate_left(at);
