@@ -13,13 +13,15 @@ use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Engine, ExternType, HeapType, Linker, Module, ValType};
 
 /// Native stack for guest code. The rest of the engine thread's stack is for the host.
-pub const WASM_STACK_BYTES: usize = 32 << 20;
+pub(crate) const WASM_STACK_BYTES: usize = 32 << 20;
 /// Stack of a thread that runs guests.
+#[doc(hidden)]
 pub const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (4 << 20);
 
 /// See the module's documentation.
 pub struct Artifact {
     module: Module,
+    /// What the host must know of the instrumented module: sites, frames, globals.
     pub table: Arc<SiteTable>,
     /// The options it was instrumented with.
     pub options: Options,
@@ -36,6 +38,9 @@ pub struct Artifact {
 }
 
 /// A wasmtime engine for instrumented modules, caching native code if a cache is given.
+///
+/// # Errors
+/// Wasmtime does not work on this machine, with its words.
 pub fn engine(cache: Option<wasmtime::Cache>) -> Result<Engine> {
     let mut config = Config::new();
     config
@@ -59,6 +64,9 @@ pub fn engine(cache: Option<wasmtime::Cache>) -> Result<Engine> {
 
 impl Artifact {
     /// Compiles an instrumented module.
+    ///
+    /// # Errors
+    /// The engine does not accept the module, or there is no memory for its code.
     pub fn compile(
         engine: &Engine,
         original: Arc<[u8]>,
@@ -86,16 +94,18 @@ impl Artifact {
         })
     }
 
+    /// The engine that it was compiled for.
     pub fn engine(&self) -> &Engine {
         self.module.engine()
     }
 
-    pub fn module(&self) -> &Module {
+    /// The compiled module.
+    pub(crate) fn module(&self) -> &Module {
         &self.module
     }
 
     /// Names of the original functions by index, as programmers write them; empty where there is none.
-    pub fn function_names(&self) -> &[String] {
+    pub(crate) fn function_names(&self) -> &[String] {
         self.names.get_or_init(|| symbols::function_names(&self.original))
     }
 
@@ -105,7 +115,7 @@ impl Artifact {
     }
 
     /// Where active data segments lie in guest memory: start and end of each.
-    pub fn data(&self) -> &[(u32, u32)] {
+    pub(crate) fn data(&self) -> &[(u32, u32)] {
         &self.data
     }
 
@@ -117,7 +127,7 @@ impl Artifact {
 
     /// Whether tables or globals that the guest can change hold references that are not to functions: fingerprints
     /// do not tell those from each other.
-    pub fn has_other_references(&self) -> bool {
+    pub(crate) fn has_other_references(&self) -> bool {
         let exports = self.module.exports().filter(|export| export.name().starts_with(rt::REFERENCES_PREFIX));
         exports.map(|export| export.ty()).any(|ty| match ty {
             ExternType::Table(table) => !table.element().heap_type().matches(&HeapType::Func),
@@ -128,14 +138,14 @@ impl Artifact {
 
     /// Whether the guest can know the time: from a clock, from how long it waits until a point in time, or from
     /// when a file was changed.
-    pub fn tells_time(&self) -> bool {
+    pub(crate) fn tells_time(&self) -> bool {
         const TELLING: &[&str] =
             &["now", "clock_time_get", rt::WASI_POLL_ONEOFF, "fd_filestat_get", "path_filestat_get"];
         self.module.imports().any(|import| TELLING.contains(&import.name()))
     }
 
     /// Defines the imports that the user declared with `--stub` without an answer: a call is a bug.
-    pub fn define_stubs(&self, linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    pub(crate) fn define_stubs(&self, linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         linker.allow_shadowing(true);
         for import in self.module.imports() {
             let name = format!("{}.{}", import.module(), import.name());

@@ -14,18 +14,23 @@ use std::borrow::Cow;
 pub enum Evidence {
     /// In the guest's own words: an assertion's text, a panic's message.
     Said(String),
-    /// Nobody can go on; so many workers are blocked.
+    /// Nobody can go on.
     Deadlock {
+        /// How many workers are blocked.
         blocked: usize,
     },
-    /// No end can be reached: so many workers spin, and so many wait.
+    /// No end can be reached.
     Livelock {
+        /// How many workers go on for ever.
         spinning: usize,
+        /// How many workers are blocked for ever.
         waiting: usize,
     },
+    /// Wasm code trapped.
     Trap(Trap),
     /// A worker's stack is too small.
     StackTooSmall,
+    /// A call that POSIX leaves undefined.
     Misuse(Misuse),
     /// The program ended with this code.
     ExitCode(u32),
@@ -35,20 +40,27 @@ pub enum Evidence {
     StepsMax(u64),
     /// An access of freed memory, or of memory behind a block of the heap.
     HeapAccess(HeapAccess),
-    /// This address was given back to the allocator, and must not be.
+    /// An address was given back to the allocator, and must not be.
     Free {
+        /// What was given back.
         address: u32,
+        /// The block that the address belongs to.
         block: Block,
     },
-    /// These accesses are in a race, the second one being that of the bug's worker.
+    /// Nothing orders two accesses of the same memory.
     Race {
+        /// The one that was executed first.
         first: RacingAccess,
+        /// That of the bug's worker.
         second: RacingAccess,
     },
-    /// So many blocks were lost, with so many bytes together.
+    /// Blocks were not freed, and nothing points to them.
     Leak {
+        /// How many.
         blocks: usize,
+        /// Their sizes together.
         bytes: u64,
+        /// The size of the first one.
         first_bytes: u32,
     },
 }
@@ -56,24 +68,37 @@ pub enum Evidence {
 /// Why wasm code cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trap {
+    /// The instruction `unreachable`: an abort.
     Unreachable,
+    /// An access of the lowest addresses, where no object of the program can be.
     NullPointer {
+        /// The address accessed.
         address: u64,
     },
     /// An access outside of memory.
     Memory,
     /// An access outside of a table.
     Table,
+    /// An atomic access of an address that is no multiple of its size.
     MisalignedAtomic,
+    /// A call of an empty table entry.
     NullFunction,
+    /// A call of a function of another type.
     FunctionType,
+    /// An integer division or remainder by 0.
     DivisionByZero,
+    /// An integer division whose result does not fit: the smallest number by -1.
     IntegerOverflow,
+    /// A number without an integer, or one too large for it, converted to an integer.
     Conversion,
+    /// A wait at an address that is no multiple of its size.
     MisalignedWait {
+        /// The address.
         address: u32,
     },
+    /// A wait at an address outside of memory.
     WaitOutside {
+        /// The address.
         address: u32,
     },
     /// This import was called, which is stubbed without an answer.
@@ -89,20 +114,27 @@ pub enum Trap {
 /// What POSIX leaves undefined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Misuse {
+    /// A join of a handle that no worker has.
     JoinOfNobody {
+        /// What the guest gave as the worker.
         handle: u32,
     },
-    /// This was done with an object that does not allow it, and why not.
+    /// A sync object was used in a state that does not allow it.
     Object {
+        /// What was done.
         act: Act,
+        /// The object.
         place: ObjectId,
+        /// Why it must not be done.
         state: ObjectState,
     },
     /// A choice among no values.
     NoValues,
-    /// A text of so many bytes does not lie in memory.
+    /// A text that the guest passed does not lie in memory.
     TextOutside {
+        /// Where it begins.
         address: u32,
+        /// Its length.
         bytes: u32,
     },
 }
@@ -110,8 +142,11 @@ pub enum Misuse {
 /// What is done with a sync object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
+    /// Unlock it.
     Unlock,
+    /// Give it its initial state.
     Init,
+    /// Destroy it.
     Destroy,
     /// Wait for a condvar with this mutex.
     WaitWith,
@@ -122,20 +157,26 @@ pub enum Act {
 /// Why something must not be done with a sync object. Workers by the names that reports show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ObjectState {
+    /// Nobody holds it.
     Unlocked,
     /// Others hold it.
     Held {
+        /// Who.
         by: Vec<String>,
     },
+    /// The worker holds it already.
     HeldByItself,
     /// This worker waits for it.
     Awaited {
+        /// Who.
         by: String,
     },
     /// This worker waits for the same condvar with another mutex.
     OtherMutex {
+        /// Who.
         of: String,
     },
+    /// It was never initialised.
     Uninitialised,
 }
 
@@ -144,9 +185,11 @@ pub enum ObjectState {
 pub struct Block {
     /// What is wrong with its use: a memory error.
     pub kind: BugKind,
+    /// Where it begins.
     pub address: u32,
     /// As many as the guest asked for.
     pub bytes: u32,
+    /// Whether the guest has given it back.
     pub freed: bool,
 }
 
@@ -155,8 +198,11 @@ pub struct Block {
 pub struct RacingAccess {
     /// As in `atomic write`.
     pub how: Cow<'static, str>,
+    /// The first byte accessed.
     pub address: u32,
+    /// How many bytes.
     pub bytes: u32,
+    /// Who accessed them.
     pub worker: WorkerId,
     /// The worker by the name that reports show.
     pub title: String,
@@ -169,7 +215,9 @@ pub struct RacingAccess {
 /// A data race that is no bug.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaceRemark {
+    /// The access that was executed first.
     pub first: RacingAccess,
+    /// The one that nothing orders with it.
     pub second: RacingAccess,
     /// The suppression that it is known by; `None` if races are notes.
     pub suppressed_by: Option<String>,
@@ -189,9 +237,11 @@ impl RaceRemark {
 pub struct HeapAccess {
     /// The operation, such as `store`.
     pub what: Cow<'static, str>,
+    /// The first byte accessed.
     pub address: u64,
     /// 0 for the use of a sync object.
     pub bytes: u32,
+    /// The block that was freed, or that ends before the access.
     pub block: Block,
 }
 

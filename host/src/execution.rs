@@ -2,118 +2,34 @@
 //!
 //! [`Execution::run`] executes an iteration under a strategy. As a [`System`] the same execution is
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
+//!
+//! - `test`: what can be executed. `settings`: how.
+
+mod settings;
+mod test;
 
 use crate::artifact::Artifact;
 use crate::detect::Detectors;
 use crate::granules::{Granules, Sharing};
 use crate::livelock::{self, Effort, Livelock};
-use crate::machine::host::World;
-use crate::machine::scheduler::{Choice, Limits, Looks, Scheduler};
-use crate::machine::{Machine, MachineError, Snapshot};
+pub use crate::machine::MachineError;
+pub use crate::machine::scheduler::{Choice, Limits};
+use crate::machine::scheduler::{Looks, Scheduler};
+use crate::machine::{Machine, Snapshot};
 use crate::observe::{Detector, Observer, Observers};
-use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::outcome::{Bound, BugKind, Outcome};
-use crate::runtime::{AtExit, Faults, Runtime, Start, Timers};
+pub use crate::runtime::{AtExit, Faults, Timers};
+use crate::runtime::{Runtime, Start};
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
-use coyote_instrumenter::{Entry, SiteTable};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{
     Access, Decision, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
 };
+pub use settings::Settings;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// A test of a module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Test {
-    /// As the user names it.
-    pub name: String,
-    /// The export that is called.
-    pub export: String,
-    /// If the export runs a test harness: its arguments. It is followed to the test function.
-    pub harness: Option<Vec<String>>,
-}
-
-/// The name of the test that a plain program is.
-const PROGRAM: &str = "main";
-
-impl Test {
-    /// The tests of a module in the order of their exports; a program with `_start` is one test.
-    pub fn all(table: &SiteTable) -> Vec<Test> {
-        let exports = table.entries.iter().filter_map(|e| match e {
-            Entry::Export(name) => Some(name),
-            _ => None,
-        });
-        exports
-            .filter_map(|export| {
-                let name = match export.strip_prefix(guest::TEST_PREFIX) {
-                    Some(name) => name,
-                    None if export == "_start" => PROGRAM,
-                    None => return None,
-                };
-                Some(Test { name: name.into(), export: export.clone(), harness: None })
-            })
-            .collect()
-    }
-
-    /// A run of Rust's test harness, for modules with [`SiteTable::libtest`].
-    pub fn harness(name: &str, arguments: Vec<String>) -> Test {
-        Test { name: name.into(), export: "_start".into(), harness: Some(arguments) }
-    }
-
-    /// The world in which it runs.
-    fn world(&self, world: &Arc<World>) -> Arc<World> {
-        match &self.harness {
-            None => world.clone(),
-            Some(arguments) => {
-                let mut world = World::clone(world);
-                world.arguments.truncate(1);
-                world.arguments.extend(arguments.iter().cloned());
-                Arc::new(world)
-            }
-        }
-    }
-}
-
-/// How tests are executed, whatever explores them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    pub limits: Limits,
-    pub at_exit: AtExit,
-    pub faults: Faults,
-    pub timers: Timers,
-    /// Whether it is no bug that a normal mutex is unlocked by who does not hold it.
-    pub foreign_unlocks: bool,
-    /// What may call an execution a bug.
-    pub detectors: Detectors,
-    /// Whether searches that rest on footprints also try orders of allocations that only lead to other addresses.
-    pub exact_addresses: bool,
-    pub memory_bytes_max: usize,
-    pub world: Arc<World>,
-}
-
-/// What `coyote-wasm test` uses if it is told nothing.
-impl Default for Settings {
-    fn default() -> Settings {
-        let world = World { arguments: vec!["guest".into()], ..World::default() };
-        Settings {
-            limits: Limits {
-                unfair_steps_max: STEPS_MAX,
-                fair_steps_max: STEPS_MAX * FAIR_FACTOR,
-                fail_on_steps_max: false,
-            },
-            at_exit: AtExit::Wait,
-            faults: Faults::default(),
-            timers: Timers::default(),
-            foreign_unlocks: false,
-            detectors: Detectors::default(),
-            exact_addresses: false,
-            memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
-            world: Arc::new(world),
-        }
-    }
-}
+pub use test::Test;
 
 /// See the module's documentation.
 pub struct Execution {
@@ -121,7 +37,7 @@ pub struct Execution {
     test: Test,
     /// Whether a harness came to its test function.
     entered: bool,
-    /// Set once an iteration cannot go on for a reason of ours.
+    /// Set once an iteration cannot go on because of this tool or its environment.
     error: Option<MachineError>,
     /// When [`Execution::run`] asks whether an iteration is in a livelock.
     looks: Looks,
@@ -132,6 +48,10 @@ pub struct Execution {
 
 impl Execution {
     /// Instantiates the module, runs its initialisation and setup, and takes the start snapshot.
+    ///
+    /// # Errors
+    /// The module cannot be instantiated, its initialisation fails, it needs more memory than it may have, or it cannot show
+    /// what a detector is to see.
     pub fn new(
         artifact: &Arc<Artifact>,
         test: &Test,
@@ -240,14 +160,18 @@ impl Execution {
 
     /// Whether a test harness came to its test function: if not, it ignored the test, was only asked
     /// for a list, or failed. What became of that stands in the scheduler until the next beginning.
-    pub fn entered_test(&self) -> bool {
+    pub(crate) fn entered_test(&self) -> bool {
         self.entered
     }
 
+    /// The guest, to be driven by hand.
+    #[doc(hidden)]
     pub fn machine_mut(&mut self) -> &mut Machine {
         &mut self.machine
     }
 
+    /// The guest, to be looked into.
+    #[doc(hidden)]
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -280,10 +204,12 @@ impl Execution {
         self.machine.set_observers(|all| all.add_detector(detector));
     }
 
+    /// The test that is executed.
     pub fn test(&self) -> &Test {
         &self.test
     }
 
+    /// The state of workers, sync objects and time.
     pub fn runtime(&self) -> &Runtime {
         &self.machine.scheduler().runtime
     }
@@ -294,6 +220,10 @@ impl Execution {
     }
 
     /// Executes one iteration from the start snapshot. The strategy comes back with its state.
+    ///
+    /// # Errors
+    /// A fresh instance was needed and could not be made, or something is wrong with this tool. A bug of the guest is an
+    /// outcome.
     pub fn run(
         &mut self,
         mut strategy: Box<dyn Strategy>,
@@ -319,7 +249,10 @@ impl Execution {
     }
 
     /// Goes on from a saved state under a strategy, to the end of the iteration. The strategy sees the rest alone.
-    pub fn run_from(
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
+    pub(crate) fn run_from(
         &mut self,
         state: &Snapshot,
         mut strategy: Box<dyn Strategy>,
@@ -343,13 +276,13 @@ impl Execution {
         scheduler.outcome.clone().ok_or_else(|| MachineError::Internal("no outcome at the end".into()))
     }
 
-    /// Iterations of [`Execution::run`] are given up soon after somebody raises this flag, from now on.
-    pub fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
+    /// Iterations of [`Execution::run`] that begin after this call are given up soon after the flag is raised.
+    pub(crate) fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.machine.scheduler_mut().cancel = flag;
     }
 
     /// Whether the last iteration was given up for that: it says nothing about the test.
-    pub fn cancelled(&self) -> bool {
+    pub(crate) fn cancelled(&self) -> bool {
         self.machine.scheduler().cancelled
     }
 
@@ -383,7 +316,14 @@ impl Execution {
     }
 
     /// Executes these choices, and nothing more: they have led into a livelock, or else the outcome is another.
-    pub fn run_into_livelock(&mut self, path: &[Decision], fair: bool) -> Result<Outcome, MachineError> {
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
+    pub(crate) fn run_into_livelock(
+        &mut self,
+        path: &[Decision],
+        fair: bool,
+    ) -> Result<Outcome, MachineError> {
         let follow = Box::new(Follow::new(path.to_vec(), fair));
         let result = self.looking(Looks::After(path.len()), |execution| {
             execution.run(follow, Iteration { seed: 0, index: 0 })
@@ -392,6 +332,7 @@ impl Execution {
     }
 
     /// Does something while iterations are looked at at other times.
+    #[doc(hidden)]
     pub fn looking<R>(&mut self, looks: Looks, function: impl FnOnce(&mut Execution) -> R) -> R {
         let usual = std::mem::replace(&mut self.looks, looks);
         let result = function(self);
@@ -399,18 +340,18 @@ impl Execution {
         result
     }
 
-    /// The bound on steps of all iterations from now on, instead of that of their fairness.
-    pub fn set_bound(&mut self, bound: Option<u64>) {
+    /// Sets the bound on steps of all later iterations, instead of that of their fairness.
+    pub(crate) fn set_bound(&mut self, bound: Option<u64>) {
         self.machine.scheduler_mut().bound = bound;
     }
 
     /// The bound that [`Execution::set_bound`] has set.
-    pub fn bound(&self) -> Option<u64> {
+    pub(crate) fn bound(&self) -> Option<u64> {
         self.machine.scheduler().bound
     }
 
     /// What the iteration that has just ended by a livelock runs in for ever.
-    pub fn livelock(&self) -> Option<&Livelock> {
+    pub(crate) fn livelock(&self) -> Option<&Livelock> {
         self.livelock.as_ref()
     }
 
@@ -435,6 +376,9 @@ impl Execution {
     }
 
     /// Goes back to the start snapshot, to be driven as a [`System`] from there.
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
     pub fn begin(&mut self) -> Result<(), MachineError> {
         self.machine.scheduler_mut().looks = Looks::Never;
         self.machine.begin()?;
@@ -445,13 +389,17 @@ impl Execution {
         Ok(())
     }
 
-    /// An error of ours or of the environment, after which nothing more can be said.
+    /// An error of this tool or of the environment, after which nothing more can be said.
     pub fn take_error(&mut self) -> Option<MachineError> {
         self.error.take()
     }
 
     /// Drives an iteration step by step under a strategy: the same schedule as [`Execution::run`], but
     /// every worker unwinds at every scheduling point. `each` sees every state.
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
+    #[doc(hidden)]
     pub fn run_stepwise(
         &mut self,
         strategy: &mut dyn Strategy,

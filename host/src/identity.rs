@@ -19,6 +19,7 @@ pub struct Identity {
 /// A worker, and where it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Party {
+    /// Which worker it is, in every schedule.
     pub worker: WorkerPath,
     /// Innermost first.
     pub stack: Vec<Location>,
@@ -32,7 +33,7 @@ impl Identity {
         Identity { detail, parties }
     }
 
-    /// Where the parties were, each place once, whoever stood there.
+    /// Where the parties were, each place once, by however many workers.
     pub fn places(&self) -> Vec<&[Location]> {
         let mut places: Vec<&[Location]> = self.parties.iter().map(|party| &party.stack[..]).collect();
         places.sort();

@@ -1,73 +1,89 @@
 //! coyote-wasm: finds a schedule that breaks a concurrent test and replays that schedule deterministically.
 //!
-//! In the order of the data:
+//! [`tester`] is the front door: it loads a module and explores its tests. What it is given and what it gives back:
 //! - [`artifact`]: a module, instrumented and compiled.
-//! - `data`: where its data lies.
-//! - [`observe`]: who looks on while it is executed; [`detect`]: who may call what it sees a bug.
-//! - [`machine`]: the guest under control: workers suspended as bytes, snapshots.
-//! - [`runtime`]: what operations mean: blocking, waking, time.
-//! - [`world`]: what a test is told of the world outside: arguments, environment, files.
-//! - [`execution`]: one test, executed under a strategy or step by step.
-//! - [`granules`], [`epochs`]: memory that is known to be shared, and from which iteration on.
-//! - [`determinism`]: an iteration executed again, compared after every step.
-//! - [`explore`]: many iterations, or a search, on all cores.
-//! - [`options`]: what changes the meaning of a decision, and so is named in traces.
-//! - [`livelock`]: whether an iteration can end at all.
-//! - [`outcome`]: how an iteration ended.
-//! - [`evidence`], [`identity`]: what a bug consists of, and what makes two the same.
-//! - [`record`]: an iteration as a trace, a trace as a schedule.
-//! - [`trace`]: schedules on disk.
-//! - [`replay`]: a stored schedule, executed again.
+//! - [`execution`]: a test, and how it is executed. With [`world`]: what it is told of the world outside: arguments,
+//!   environment, files. [`libtest`]: test binaries of cargo, whose tests their own harness lists.
+//! - [`explore`]: how many iterations, on how many cores.
+//! - [`observe`]: who is told what is executed; [`detect`]: who may call it a bug. With [`orderings`]: which accesses
+//!   are atomic, and their memory orderings.
+//! - [`outcome`], [`evidence`], [`identity`]: how an iteration ended, what a bug consists of, and what makes two the
+//!   same.
+//! - [`results`], [`statistics`], [`granules`]: what an exploration found, as plain data. [`verdict`]: what that says
+//!   of the test.
+//! - [`trace`]: schedules on disk. With [`options`]: what changes the meaning of a decision, and so is named in traces.
+//!   [`replay`]: a stored schedule, executed again.
 //! - [`symbols`]: places as functions and source lines.
-//! - [`orderings`]: which accesses are atomic, and their memory orderings.
-//! - [`shrink`]: a found bug's trace made as short to read as can be.
-//! - [`explain`]: why a bug happens, found out by experiment.
-//! - [`diagnose`]: a found bug, looked into while its execution is at hand.
-//! - [`results`], [`statistics`]: what an exploration found, as plain data.
-//! - [`verdict`], [`report`]: what the user is told.
-//! - [`cache`]: instrumented modules on disk.
-//! - [`libtest`]: test binaries of cargo, whose tests their own harness lists.
-//! - [`tester`]: all of this for a program that tests modules.
-//! - [`exit`]: how a command ends.
-//! - [`cli`]: the command line; [`cargo`]: `cargo coyote`.
+//!
+//! What is behind it is `pub` for the command line and the tests of this package alone, and hidden here:
+//! - `machine`: the guest under control: workers suspended as bytes, snapshots. `engine_thread`: where that runs.
+//!   `data_segments`: where a module's data lies.
+//! - `runtime`: what operations mean: blocking, waking, time.
+//! - `epochs`: from which iteration on memory is known to be shared.
+//! - `determinism`: an iteration executed again, compared after every step.
+//! - `livelock`: whether an iteration can end at all.
+//! - `record`: an iteration as a trace, a trace as a schedule.
+//! - `shrink`: a found bug's trace made as short to read as can be.
+//! - `explain`: why a bug happens, found out by experiment.
+//! - `diagnose`: a found bug, looked into while its execution is at hand.
+//! - `report`: what the user is told, with `plural` for its words.
+//! - `cache`: instrumented modules on disk.
+//! - `exit`: how a command ends. `cli`: the command line; `cargo`: `cargo coyote`.
 
 pub mod artifact;
-pub mod cache;
-pub mod cargo;
-pub mod cli;
-mod data_segments;
 pub mod detect;
-pub mod determinism;
-pub mod diagnose;
-pub mod engine_thread;
-pub mod epochs;
 pub mod evidence;
 pub mod execution;
-pub mod exit;
-pub mod explain;
 pub mod explore;
 pub mod granules;
 pub mod identity;
 pub mod libtest;
-pub mod livelock;
-pub mod machine;
 pub mod observe;
 pub mod options;
 pub mod orderings;
 pub mod outcome;
-pub mod plural;
-pub mod record;
 pub mod replay;
-pub mod report;
 pub mod results;
-pub mod runtime;
-pub mod shrink;
 pub mod statistics;
 pub mod symbols;
 pub mod tester;
 pub mod trace;
 pub mod verdict;
 pub mod world;
+
+#[doc(hidden)]
+pub mod cache;
+#[doc(hidden)]
+pub mod cargo;
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod determinism;
+#[doc(hidden)]
+pub mod diagnose;
+#[doc(hidden)]
+pub mod engine_thread;
+#[doc(hidden)]
+pub mod epochs;
+#[doc(hidden)]
+pub mod exit;
+#[doc(hidden)]
+pub mod explain;
+#[doc(hidden)]
+pub mod livelock;
+#[doc(hidden)]
+pub mod machine;
+#[doc(hidden)]
+pub mod record;
+#[doc(hidden)]
+pub mod report;
+#[doc(hidden)]
+pub mod runtime;
+#[doc(hidden)]
+pub mod shrink;
+
+mod data_segments;
+mod plural;
 
 pub use coyote_instrumenter as instrumenter;
 pub use coyote_strategies as strategies;

@@ -2,7 +2,7 @@
 //!
 //! The harness is asked as a user would ask it, by its arguments, so what its filters mean is its own
 //! business. It runs once for each question, alone and without scheduling points; for a test it is
-//! followed to the test function, where iterations start: see [`Execution::entered_test`].
+//! followed to the test function, where iterations start: see `Execution::entered_test`.
 
 use crate::artifact::Artifact;
 use crate::engine_thread::on_engine_thread;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 /// A test that the harness knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
+    /// The name by which the harness knows it, with its modules.
     pub name: String,
     /// Why the harness would not run it: empty if the test does not say.
     pub ignored: Option<String>,
@@ -32,7 +33,7 @@ pub fn test(name: &str) -> Test {
 ///
 /// # Errors
 /// It refuses the arguments, or does not come to its end.
-pub fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[String]) -> Result<String> {
+pub(crate) fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[String]) -> Result<String> {
     let test = Test::harness("harness", arguments.to_vec());
     let (outcome, said) = on_engine_thread(|| -> Result<_, MachineError> {
         let execution = Execution::new(artifact, &test, settings)?;
@@ -52,6 +53,9 @@ pub fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[String]) 
 }
 
 /// The tests that these filters select, in the harness's order.
+///
+/// # Errors
+/// The harness refuses the arguments, or does not come to its end.
 pub fn list(artifact: &Arc<Artifact>, settings: &Settings, filters: &[String]) -> Result<Vec<Listed>> {
     let names = |more: &[&str]| -> Result<Vec<String>> {
         let mut arguments = filters.to_vec();
@@ -96,7 +100,10 @@ fn reason(report: &str, name: &str) -> Option<String> {
 }
 
 /// Why the harness does not call a test that it was told to run, if that is so.
-pub fn refused(artifact: &Arc<Artifact>, settings: &Settings, test: &Test) -> Result<Option<String>> {
+///
+/// # Errors
+/// The guest cannot be set up.
+pub(crate) fn refused(artifact: &Arc<Artifact>, settings: &Settings, test: &Test) -> Result<Option<String>> {
     let said = on_engine_thread(|| -> Result<_, MachineError> {
         let execution = Execution::new(artifact, test, settings)?;
         let passed = execution.machine().scheduler().outcome == Some(Outcome::Passed);

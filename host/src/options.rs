@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 /// The bound on steps for unfair strategies; that for fair ones is [`FAIR_FACTOR`] times as high.
 pub const STEPS_MAX: u64 = 10_000;
+/// See [`STEPS_MAX`].
 pub const FAIR_FACTOR: u64 = 10;
 /// Memory that a guest may have.
 pub const MEMORY_MIB_MAX: u64 = 512;
@@ -221,14 +222,21 @@ pub static RUN_OPTIONS: &[RunOption] = &[
 /// Why the options of a trace cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
+    /// A later version wrote the trace.
     #[error(
         "the trace has the option {0}, which this version ({version}) does not know; replay it with the \
          version that wrote it",
         version = env!("CARGO_PKG_VERSION")
     )]
     Unknown(String),
+    /// The option has no such value.
     #[error("the trace's option {name} has the value {value:?}")]
-    Value { name: String, value: String },
+    Value {
+        /// The option.
+        name: String,
+        /// What stands there.
+        value: String,
+    },
 }
 
 /// Names the options of a run.
@@ -241,6 +249,9 @@ pub fn write(options: &Options, settings: &Settings) -> Vec<(String, String)> {
 }
 
 /// The inverse of [`write()`]. The world is still to be opened.
+///
+/// # Errors
+/// A later version wrote the trace, or it was edited.
 pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionError> {
     let mut options = Options::default();
     let world = Arc::new(World::default());

@@ -11,7 +11,7 @@ pub enum Outcome {
     Passed,
     /// The guest is wrong.
     Bug(Bug),
-    /// A bound of ours was reached before the test ended: no verdict.
+    /// A bound of this tool was reached before the test ended: no verdict.
     Bound(Bound),
     /// An assumption of the guest does not hold, or the strategy gave up: no verdict.
     Abandoned,
@@ -74,6 +74,7 @@ pub enum BugKind {
 }
 
 impl BugKind {
+    /// Every kind, in the order of their declaration.
     pub const ALL: [BugKind; 16] = [
         BugKind::Deadlock,
         BugKind::Livelock,
@@ -93,6 +94,7 @@ impl BugKind {
         BugKind::Limit,
     ];
 
+    /// The kind in one word, as traces and JSON have it.
     pub fn name(self) -> &'static str {
         match self {
             BugKind::Deadlock => "deadlock",
@@ -115,9 +117,12 @@ impl BugKind {
     }
 }
 
+/// What is wrong with an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bug {
+    /// What kind of bug it is.
     pub kind: BugKind,
+    /// What it consists of.
     pub evidence: Evidence,
     /// Who did it; `None` where it takes several.
     pub worker: Option<WorkerId>,
@@ -130,7 +135,7 @@ impl Bug {
     }
 }
 
-/// A bound of ours, not a bug of the guest.
+/// A bound of this tool, not a bug of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// `--max-steps`.

@@ -22,6 +22,7 @@ const ATTEMPTS: u32 = 16;
 /// How a replay went.
 #[derive(Clone, Debug)]
 pub struct Replayed {
+    /// How the execution ended.
     pub outcome: Outcome,
     /// Of the bug with which it ended, if it did.
     pub identity: Option<Identity>,
@@ -29,6 +30,7 @@ pub struct Replayed {
     pub divergence: Option<Divergence>,
     /// Of a lenient replay: choices that the trace lacks, and those that the execution left out.
     pub added: u64,
+    /// See [`Replayed::added`].
     pub left_out: u64,
 }
 
@@ -40,6 +42,7 @@ pub struct Divergence {
     /// Where the worker was that the trace speaks of, innermost first. Empty if it was nowhere, or if the
     /// execution ended with a bug.
     pub stack: Vec<Location>,
+    /// What the trace says and what is there instead, as half a sentence.
     pub reason: String,
 }
 
@@ -59,6 +62,9 @@ impl Replayed {
 
 /// Executes the schedule of a trace. `lenient` is for a program that was edited since: it runs over what the
 /// trace lacks and leaves out what the program does not do any more.
+///
+/// # Errors
+/// As [`Execution::run`]. A schedule that the program does not follow is no error: see [`Replayed::divergence`].
 pub fn replay(execution: &mut Execution, trace: &Trace, lenient: bool) -> Result<Replayed, MachineError> {
     execution.share(match &trace.header.shared {
         None => Sharing::All,

@@ -22,7 +22,9 @@ pub struct IterationRecord {
     pub concurrency: u32,
     /// Workers that existed.
     pub workers: u32,
+    /// Whether it was ended by the bound on steps.
     pub hit_max_steps: bool,
+    /// Whether it ended with a bug.
     pub buggy: bool,
     /// Ended by a livelock, wherever that was noticed: its length says nothing.
     pub livelock: bool,
@@ -33,15 +35,20 @@ pub struct IterationRecord {
 /// Bounds on the steps of one iteration, as the user gave them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepsMax {
+    /// For iterations under a strategy that is not fair.
     pub unfair: u64,
+    /// For iterations under a fair strategy.
     pub fair: u64,
 }
 
 /// Smallest, mean and largest of some numbers. Exact: the mean is not stored but divided at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
+    /// The smallest number.
     pub min: u64,
+    /// The largest number.
     pub max: u64,
+    /// The sum.
     pub total: u64,
     /// At least 1.
     pub count: u64,
@@ -50,8 +57,11 @@ pub struct Spread {
 /// The iterations of one kind of strategy. A terminating one ended by itself: it passed or has a bug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedules {
+    /// How many there were.
     pub explored: u64,
+    /// How many the bound on steps ended.
     pub hit_max_steps: u64,
+    /// How many were given up for another reason, without a verdict.
     pub abandoned: u64,
     /// Of terminating schedules; `None` if there were none.
     pub steps: Option<Spread>,
@@ -62,18 +72,24 @@ pub struct Schedules {
 /// The sum of [`IterationRecord`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
+    /// The bounds that applied.
     pub steps_max: StepsMax,
     /// Iterations with a bug.
     pub buggy: u64,
-    /// How many different bugs these are, from whoever compares them. `None`: counted as different.
+    /// How many different bugs these are, as the results that compare them say. `None`: counted as different.
     pub distinct_bugs: Option<u64>,
+    /// Iterations under fair strategies.
     pub fair: Schedules,
+    /// Iterations under strategies that are not fair.
     pub unfair: Schedules,
+    /// Workers of an iteration.
     pub workers: Option<Spread>,
+    /// Most enabled workers of an iteration.
     pub concurrency: Option<Spread>,
 }
 
 impl Statistics {
+    /// The statistics of no iterations.
     pub fn new(steps_max: StepsMax) -> Statistics {
         Statistics {
             steps_max,
@@ -86,6 +102,7 @@ impl Statistics {
         }
     }
 
+    /// Counts an iteration.
     pub fn add(&mut self, record: &IterationRecord) {
         let schedules = if record.fair { &mut self.fair } else { &mut self.unfair };
         schedules.explored += 1;
@@ -100,7 +117,7 @@ impl Statistics {
         Spread::add(&mut self.concurrency, record.concurrency.into());
     }
 
-    /// Adds the statistics of other iterations. `distinct_bugs` stays: whoever compares the bugs of both knows it.
+    /// Adds the statistics of other iterations. `distinct_bugs` stays: only a comparison of the bugs of both can tell it.
     pub fn merge(&mut self, other: &Statistics) {
         self.buggy += other.buggy;
         self.fair.merge(&other.fair);
@@ -109,6 +126,7 @@ impl Statistics {
         Spread::merge(&mut self.concurrency, other.concurrency);
     }
 
+    /// How many were added.
     pub fn iterations(&self) -> u64 {
         self.fair.explored + self.unfair.explored
     }

@@ -125,6 +125,9 @@ impl Tester {
     }
 
     /// Explores a test by a strategy of the user's; each job makes one.
+    ///
+    /// # Errors
+    /// There is no such test, or the environment fails. A bug of the guest is no error: see [`Tester::explore`].
     pub fn explore_with(&self, test: &str, strategy: MakeStrategy) -> Result<TestResult> {
         let test = self.test(test)?;
         let interrupted = AtomicBool::new(false);
@@ -152,6 +155,10 @@ impl Tester {
     }
 
     /// Executes the schedule of a trace.
+    ///
+    /// # Errors
+    /// There is no such test, or the environment fails. A schedule that the module does not follow is no error: see
+    /// [`Replayed::divergence`].
     pub fn replay(&self, trace: &Trace) -> Result<Replayed> {
         let test = self.test(&trace.header.test)?;
         let replayed = on_engine_thread(|| -> Result<Replayed, MachineError> {

@@ -1,4 +1,4 @@
-//! What an exploration says of its test: computed here alone, whoever tells it.
+//! What an exploration says of its test: computed here alone, for all that report it.
 //!
 //! | verdict | said of a test if |
 //! |---|---|
@@ -24,11 +24,19 @@ pub enum Verdict {
     /// No verdict on the test. What it needs, a sentence each.
     Limit(Vec<String>),
     /// No verdict: what did not end, and what to do. Fragments that can stand in parentheses.
-    Inconclusive { what: String, advice: Option<String> },
+    Inconclusive {
+        /// What did not end.
+        what: String,
+        /// An option to try, if one may help.
+        advice: Option<String>,
+    },
     /// There was nothing to choose.
     NothingTested,
     /// There is no bug, under these assumptions.
-    Proved { assumptions: Vec<String> },
+    Proved {
+        /// What the proof takes for granted, a sentence each.
+        assumptions: Vec<String>,
+    },
     /// No bug in what was tried.
     NotFound,
 }
@@ -117,7 +125,9 @@ impl TestResult {
 /// Executions that the bound on steps cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Unfinished {
+    /// Under fair strategies.
     pub fair: u64,
+    /// Under strategies that are not fair, or in a search.
     pub unfair: u64,
 }
 

@@ -30,7 +30,9 @@ pub struct World {
 /// A directory of the host, and where the guest finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
+    /// The directory of the host.
     pub host: PathBuf,
+    /// The guest's path of it.
     pub guest: String,
 }
 
@@ -51,25 +53,50 @@ impl fmt::Display for Mapping {
 /// Why a directory cannot be given to the guest. No verdict on the guest.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
+    /// The host cannot read a file or directory.
     #[error("cannot read {}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// The host's words.
+        source: io::Error,
+    },
+    /// There is no directory of this path.
     #[error("{} is no directory: give one that holds the files", .0.display())]
     NoDirectory(PathBuf),
+    /// The guest's name of a directory has too many `..`.
     #[error("the guest's path {0:?} leads above its root: give --preload HOST::GUEST")]
     Above(String),
+    /// Something that cannot be copied, such as a socket.
     #[error("{} is {what}: remove it, or preload a copy without it", path.display())]
-    Unsupported { path: PathBuf, what: &'static str },
+    Unsupported {
+        /// Which one.
+        path: PathBuf,
+        /// What it is, as `a socket`.
+        what: &'static str,
+    },
+    /// The copies take more memory than the guest may have.
     #[error("{} does not fit into the {mib} MiB of --max-memory", path.display())]
-    Space { path: PathBuf, mib: u64 },
+    Space {
+        /// The file that was too much.
+        path: PathBuf,
+        /// The limit in MiB.
+        mib: u64,
+    },
+    /// Two directories put different files into one place; with the second.
     #[error("{} lies in the guest where another preloaded file is: preload them to different places", .0.display())]
     Twice(PathBuf),
+    /// More directories than the guest can have file descriptors.
     #[error("too many directories")]
     Descriptors,
 }
 
 impl World {
     /// Reads what is to be preloaded and makes the files with which tests begin. They and what tests
-    /// write may take so many bytes in all. Directories of the host are not looked at.
+    /// write may take `space` bytes in all. Directories of the host are not looked at.
+    ///
+    /// # Errors
+    /// A directory cannot be copied, whole, or its place in the guest is taken.
     pub fn open(&mut self, space: usize) -> Result<(), WorldError> {
         self.files = Files::new(space as u64);
         let mut reader =
@@ -88,6 +115,9 @@ impl World {
     }
 
     /// Whether the directories of the host are there.
+    ///
+    /// # Errors
+    /// A path is none of a directory.
     pub fn check_directories(&self) -> Result<(), WorldError> {
         self.directories.iter().try_for_each(|mapping| check_directory(&mapping.host))
     }

@@ -15,6 +15,7 @@ impl From<Code> for Vec<(Instr, InstrLocId)> {
 }
 
 impl Code {
+    /// An empty sequence with room for `instrs` instructions.
     pub fn with_capacity(instrs: usize) -> Code {
         Code(Vec::with_capacity(instrs))
     }
@@ -25,55 +26,68 @@ impl Code {
         self
     }
 
+    /// Adds an instruction that has no place in the original module.
     pub fn add(&mut self, instr: impl Into<Instr>) -> &mut Code {
         self.push(instr, InstrLocId::default())
     }
 
+    /// Adds `local.get`.
     pub fn get(&mut self, local: LocalId) -> &mut Code {
         self.add(LocalGet { local })
     }
 
+    /// Adds `local.set`.
     pub fn set(&mut self, local: LocalId) -> &mut Code {
         self.add(LocalSet { local })
     }
 
+    /// Adds `local.tee`.
     pub fn tee(&mut self, local: LocalId) -> &mut Code {
         self.add(LocalTee { local })
     }
 
+    /// Adds `global.get`.
     pub fn global_get(&mut self, global: GlobalId) -> &mut Code {
         self.add(GlobalGet { global })
     }
 
+    /// Adds `global.set`.
     pub fn global_set(&mut self, global: GlobalId) -> &mut Code {
         self.add(GlobalSet { global })
     }
 
+    /// Adds `i32.const`.
     pub fn i32(&mut self, value: i32) -> &mut Code {
         self.add(Const { value: Value::I32(value) })
     }
 
+    /// Adds `i64.const`.
     pub fn i64(&mut self, value: i64) -> &mut Code {
         self.add(Const { value: Value::I64(value) })
     }
 
+    /// Adds an instruction that takes two operands from the stack.
     pub fn binary(&mut self, op: BinaryOp) -> &mut Code {
         self.add(Binop { op })
     }
 
+    /// Adds an instruction that takes one operand from the stack.
     pub fn unary(&mut self, op: UnaryOp) -> &mut Code {
         self.add(Unop { op })
     }
 
+    /// Adds a direct call.
     pub fn call(&mut self, func: FunctionId) -> &mut Code {
         self.add(Call { func })
     }
 
+    /// Adds `i32.store8` with offset 0: takes an address and a value.
     pub fn store8(&mut self, memory: MemoryId) -> &mut Code {
         let arg = MemArg { align: 1, offset: 0 };
         self.add(Store { memory, kind: StoreKind::I32_8 { atomic: false }, arg })
     }
 
+    /// Adds `i32.load8_u` with offset 0: takes an address.
     pub fn load8(&mut self, memory: MemoryId) -> &mut Code {
         let arg = MemArg { align: 1, offset: 0 };
         self.add(Load { memory, kind: LoadKind::I32_8 { kind: ExtendedLoad::ZeroExtend }, arg })
@@ -145,6 +159,7 @@ impl Code {
         Code(self.0.split_off(index))
     }
 
+    /// Adds all instructions of another sequence, with their places.
     pub fn append(&mut self, mut other: Code) -> &mut Code {
         self.0.append(&mut other.0);
         self

@@ -62,17 +62,25 @@ pub struct Owners {
     pub table: MemoryId,
     /// The running worker's byte.
     pub me: GlobalId,
+    /// The injected function that an access calls when the granule is not the worker's: asks the host only if the owner
+    /// table does not answer.
     pub touched: FunctionId,
+    /// The import [`coyote_abi::rt::TOUCH`].
     pub touch: FunctionId,
+    /// The countdown, as [`Draft::budget`].
     pub budget: GlobalId,
+    /// A planted defect, for tests.
     pub mutant: Option<Mutant>,
 }
 
 /// A module on its way through the passes.
 #[derive(Debug)]
 pub struct Draft<'a> {
+    /// The module in walrus' form, which passes change.
     pub module: Module,
+    /// What the user chose.
     pub options: &'a Options,
+    /// What the module was before the first pass.
     pub original: &'a Original,
     /// Sites so far; a site's index is what is passed to the host.
     pub sites: Vec<Site>,
@@ -110,6 +118,9 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Reads the original into walrus' form.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedModule`] if walrus does not know something in it.
     pub fn new(wasm: &[u8], original: &'a Original, options: &'a Options) -> Result<Draft<'a>, Error> {
         let mut config = ModuleConfig::new();
         config.preserve_code_transform(true).generate_producers_section(false).legacy_exceptions(false);

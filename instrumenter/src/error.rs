@@ -2,11 +2,17 @@
 
 use crate::Location;
 
+/// Why a module could not be instrumented, in a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The bytes are not a core wasm module that validates.
     #[error("not a valid wasm module: {message} (at offset {offset:#x})")]
-    Invalid { message: String, offset: usize },
+    Invalid {
+        /// The validator's words.
+        message: String,
+        /// Bytes from the beginning of the module.
+        offset: usize,
+    },
     /// A component, not a core module.
     #[error("this is a component, not a core module; instrument the core module it was made from")]
     Component,
@@ -15,7 +21,14 @@ pub enum Error {
     Instrumented,
     /// A feature that cannot be supported. `what` ends with what to do about it.
     #[error("{what} (in {function}, at offset {:#x}); this is no verdict on the guest", .location.offset)]
-    Unsupported { what: String, function: String, location: Location },
+    Unsupported {
+        /// The feature, and what to do about it.
+        what: String,
+        /// The name of the function that uses it.
+        function: String,
+        /// Where it is used.
+        location: Location,
+    },
     /// As `Unsupported`, where no single instruction is at fault.
     #[error("{0}; this is no verdict on the guest")]
     UnsupportedModule(String),
@@ -30,7 +43,12 @@ pub enum Error {
     SiteTable(String),
     /// We are wrong: the output does not validate.
     #[error("this is a bug in coyote-wasm: the instrumented module does not validate: {message}")]
-    Output { message: String, wasm: Vec<u8> },
+    Output {
+        /// The validator's words.
+        message: String,
+        /// The module that does not validate.
+        wasm: Vec<u8>,
+    },
 }
 
 impl Error {

@@ -13,10 +13,15 @@ use walrus::FunctionId;
 pub struct Explanation {
     /// The function's name, or its number where it has none.
     pub function: String,
+    /// One line: the function's policy and the pattern behind it, how many points it has by their kind, or which call
+    /// makes it suspend.
     pub reason: String,
 }
 
 /// One explanation for each function with a body, in the order of the original module.
+///
+/// # Errors
+/// As [`crate::instrument`], of whatever comes before suspending.
 pub fn explain(wasm: &[u8], options: &Options) -> Result<Vec<Explanation>, Error> {
     let original = check::check(wasm, options)?;
     let draft = Pipeline::new().run(wasm, &original, options, &mut unwatched)?;

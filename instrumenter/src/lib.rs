@@ -69,6 +69,7 @@ use wasm_encoder::{CustomSection, Encode};
 pub struct Instrumented {
     /// With the table in its custom section [`coyote_abi::rt::SITES_SECTION`].
     pub wasm: Vec<u8>,
+    /// The same table, read: what the host needs besides the module.
     pub table: SiteTable,
 }
 
@@ -82,7 +83,7 @@ pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented, Error>
     instrument_with(wasm, options, &Pipeline::new(), &mut unwatched)
 }
 
-/// As [`instrument`], with a pipeline of one's own; `watch` is told of each stage when it is over.
+/// As [`instrument`], with a given pipeline; `watch` is told of each stage when it has ended.
 ///
 /// # Errors
 /// As [`instrument`], and what a pass in the pipeline refuses.

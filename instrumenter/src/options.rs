@@ -22,6 +22,7 @@ pub enum Points {
 pub enum HeapPoints {
     /// Those of memory that several workers access, as far as is known by then.
     Shared,
+    /// Every access that can be a scheduling point by the other options.
     #[default]
     All,
 }
@@ -30,7 +31,9 @@ pub enum HeapPoints {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
+    /// Which operations are scheduling points.
     pub points: Points,
+    /// Which memory accesses are, at the level [`Points::Heap`].
     pub heap_points: HeapPoints,
     /// Functions that run without a scheduling point at memory accesses, they and what they call.
     pub atomic_fns: Vec<String>,

@@ -113,7 +113,7 @@ impl Stage<'_, '_> {
     }
 }
 
-/// Is told of each stage when it is over: to measure it, or to look at the module.
+/// Is told of each stage when it has ended: to measure it, or to look at the module.
 pub type Watch<'w> = dyn FnMut(Stage) + 'w;
 
 /// Looks at nothing.

@@ -20,6 +20,7 @@ pub struct Location {
 /// A scheduling point: its index in [`SiteTable::sites`] is the `site` argument of runtime imports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
+    /// The instruction, or the call of the import, that is announced.
     pub location: Location,
     /// [`OpKind`] as a number.
     pub kind: u8,
@@ -71,6 +72,7 @@ pub struct Function {
     pub name: String,
     /// Offsets of its body in the original module, end exclusive; (0, 0) for an import.
     pub start: u32,
+    /// Offset of the first byte behind its body.
     pub end: u32,
 }
 
@@ -88,6 +90,7 @@ pub enum Entry {
 /// A mutable global of which each worker has its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerGlobal {
+    /// The name by which `Draft` knows the global, for messages and for the tool's own globals.
     pub name: String,
     /// The value a new instance gives it, zero-extended.
     pub initial: u128,
@@ -100,10 +103,13 @@ pub struct WorkerGlobal {
 pub struct SiteTable {
     /// [`coyote_abi::VERSION`] of the instrumenter that wrote it.
     pub abi: u32,
+    /// Scheduling points, by the `site` argument of runtime imports.
     pub sites: Vec<Site>,
+    /// Suspension sites, by the number that ends a saved frame.
     pub frames: Vec<FrameSite>,
     /// All functions of the original module, imports first.
     pub functions: Vec<Function>,
+    /// What a worker can start with, by the number that `next` returns.
     pub entries: Vec<Entry>,
     /// In the order of their 16-byte slots at the start of a worker's saved bytes.
     pub worker_globals: Vec<WorkerGlobal>,
@@ -163,6 +169,9 @@ impl SiteTable {
     }
 
     /// Reads a table; fails on other versions and on damaged bytes.
+    ///
+    /// # Errors
+    /// [`Error::SiteTable`].
     pub fn from_bytes(bytes: &[u8]) -> Result<SiteTable, Error> {
         let table: SiteTable = postcard::from_bytes(bytes).map_err(|e| Error::SiteTable(e.to_string()))?;
         if table.abi != coyote_abi::VERSION {

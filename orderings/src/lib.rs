@@ -27,10 +27,15 @@ pub const SOURCE: &str = "library/core/src/sync/atomic.rs";
 /// become a load, and one that the target does not have becomes a loop around a compare-exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
+    /// An atomic load.
     Load,
+    /// An atomic store.
     Store,
+    /// A swap, an addition and the like: one step that loads and stores.
     ReadModifyWrite,
+    /// A compare-exchange, weak or strong: it has an ordering for either outcome.
     CompareExchange,
+    /// A fence between threads; a compiler fence emits no instruction and has no arm.
     Fence,
 }
 
@@ -50,8 +55,11 @@ impl Operation {
 pub struct Arm {
     /// From 1; the arm's pattern begins in `first`, its body ends in `last`.
     pub first: u32,
+    /// The last line of the arm's body, inclusive.
     pub last: u32,
+    /// What the arm's intrinsic does.
     pub operation: Operation,
+    /// The ordering, of a compare-exchange the one where it stores.
     pub success: Ordering,
     /// Of a compare-exchange that fails; else the same as `success`.
     pub failure: Ordering,
@@ -60,6 +68,7 @@ pub struct Arm {
 /// The arms of one `atomic.rs`, by ascending lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
+    /// The arms, by ascending lines; no two share a line.
     pub arms: Vec<Arm>,
 }
 

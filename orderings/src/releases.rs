@@ -26,6 +26,7 @@ pub struct Release {
     pub version: String,
     /// All 40 digits.
     pub commit: String,
+    /// The arms of its `atomic.rs`.
     pub table: Arc<Table>,
 }
 

@@ -12,15 +12,21 @@ use std::str::FromStr;
 /// Why a source has no table.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// Tokens that Rust does not have, or parentheses that do not match; with the parser's words.
     #[error("it is not Rust: {0}")]
     Tokens(String),
+    /// The arm that begins in this line (from 1), or one that shares a line with another.
     #[error("line {0}: an arm with an atomic intrinsic has a pattern or orderings that are not understood")]
     Arm(u32),
+    /// No arm has an operation of this name ([`Operation::NAMES`]).
     #[error("it has no arm for {0}")]
     Missing(&'static str),
 }
 
 /// Reads the arms of all functions of an `atomic.rs`.
+///
+/// # Errors
+/// What is not understood: then there is no table, since part of one could be wrong.
 pub fn table(source: &str) -> Result<Table, Error> {
     let tokens = TokenStream::from_str(source).map_err(|e| Error::Tokens(e.to_string()))?;
     let mut table = Table::default();

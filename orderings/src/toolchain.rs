@@ -9,12 +9,25 @@ use std::sync::Arc;
 /// Why a toolchain has no table.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The `rustc` at this path did not run, or did not print a release and 40 digits of a commit.
     #[error("{0} says neither its version nor its commit")]
     Version(PathBuf),
+    /// The source is there and cannot be read.
     #[error("{path} cannot be read: {error}")]
-    Read { path: PathBuf, error: std::io::Error },
+    Read {
+        /// The `atomic.rs`.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The source is there and is not what [`source::table`] understands.
     #[error("{path}: {error}")]
-    Source { path: PathBuf, error: source::Error },
+    Source {
+        /// The `atomic.rs`.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: source::Error,
+    },
 }
 
 /// Directories of the toolchains that rustup knows and of the `rustc` in the path.
@@ -29,6 +42,9 @@ pub fn installed() -> BTreeSet<PathBuf> {
 }
 
 /// The table of an installed toolchain; `None` if its standard library's source is not installed.
+///
+/// # Errors
+/// The source is installed, but its version or its contents are not understood.
 pub fn release(sysroot: &Path) -> Result<Option<Release>, Error> {
     let path = sysroot.join("lib/rustlib/src/rust").join(SOURCE);
     if !path.exists() {

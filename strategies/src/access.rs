@@ -1,5 +1,6 @@
 //! What steps touch, in the terms of happens-before.
 
+use coyote_abi::OpKind;
 use serde::{Deserialize, Serialize};
 
 /// What an access belongs to: objects of different classes never overlap.
@@ -15,11 +16,17 @@ pub enum Class {
     Table,
     /// Globals that workers share, and passive segments.
     Global,
+    /// A mutex, by its address, as all classes of sync objects down to the futex.
     Mutex,
+    /// A lock that several readers can hold.
     Rwlock,
+    /// A counting semaphore.
     Semaphore,
+    /// A barrier.
     Barrier,
+    /// A condition variable: who waits at it.
     Condvar,
+    /// Who waits at an address of memory, apart from what the memory holds.
     Futex,
     /// That a worker exists: enabled by its creation, awaited by its first step.
     Birth,
@@ -37,6 +44,23 @@ pub enum Class {
     Descriptor,
     /// What the system keeps for itself and the relation has to order all the same.
     Other,
+}
+
+impl Class {
+    /// The class of the sync object that an operation is about; `None` also for [`OpKind::Init`] and
+    /// [`OpKind::Destroy`], whose object is of any class.
+    pub const fn of_sync_object(kind: OpKind) -> Option<Class> {
+        use OpKind::*;
+        Some(match kind {
+            Lock | TryLock | Unlock | Relock => Class::Mutex,
+            ReadLock | TryReadLock | WriteLock | TryWriteLock | RwUnlock => Class::Rwlock,
+            SemaphoreWait | SemaphoreTryWait | SemaphorePost | SemaphoreValue => Class::Semaphore,
+            BarrierWait => Class::Barrier,
+            Wait | Signal | Broadcast => Class::Condvar,
+            FutexWait | FutexNotify => Class::Futex,
+            _ => return None,
+        })
+    }
 }
 
 /// How an access relates to others of the same object.
@@ -62,11 +86,13 @@ pub enum Class {
 pub enum Effect {
     /// Also a try-lock that failed: two of them commute.
     Read,
+    /// Changes the object.
     Write,
     /// Takes a lock; its worker was blocked as long as it was taken.
     Acquire,
     /// Takes a lock that it found free, and would not have waited for.
     TryAcquire,
+    /// Gives back a lock that it had alone, or adds to a semaphore.
     Release,
     /// Takes a lock together with others; its worker was blocked as long as somebody had it alone.
     Share,
@@ -74,14 +100,18 @@ pub enum Effect {
     TryShare,
     /// Gives back what it had together with others.
     Unshare,
+    /// Makes possible what an [`Effect::Await`] of the object waits for.
     Enable,
+    /// Could not be executed before the object's [`Effect::Enable`].
     Await,
 }
 
 /// One access of an executed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Access {
+    /// Which kind of object it is an access of.
     pub class: Class,
+    /// What it means for the order of steps.
     pub effect: Effect,
     /// An address, what identifies a worker in all executions, or 0 where there is one object only.
     pub object: u64,
@@ -93,8 +123,10 @@ impl Access {
     /// Objects of [`Class::Heap`] that say what a step does, and conflict with nothing: it takes a block back; it hands one
     /// out, where an earlier free may have made room.
     pub const FREES: u64 = 1;
+    /// See [`Access::FREES`].
     pub const ALLOCATES: u64 = 2;
 
+    /// An access of an object that has no size.
     pub fn new(class: Class, effect: Effect, object: u64) -> Access {
         Access { class, effect, object, size: 1 }
     }

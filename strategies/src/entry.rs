@@ -3,7 +3,9 @@
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
+    /// The name by which users select it.
     pub name: &'static str,
+    /// What may follow the name, each after a colon.
     pub parameters: &'static [Parameter],
     /// Where it comes from.
     pub paper: &'static str,
@@ -22,15 +24,22 @@ pub struct Entry {
 /// What may follow a name after a colon.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
+    /// The name in usage texts, in capitals.
     pub name: &'static str,
+    /// What it may be.
     pub value: Value,
 }
 
+/// The values that a parameter may have.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
+    /// A decimal number from `min` to `max`, both included.
     Number {
+        /// The value if it is left out.
         default: u64,
+        /// The smallest value.
         min: u64,
+        /// The largest value.
         max: u64,
     },
     /// One of some words, of which the first is the default.

@@ -16,19 +16,36 @@ pub struct Iteration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// `parent` created `child`, whose first step is now pending.
-    Spawned { parent: WorkerId, child: WorkerId },
+    Spawned {
+        /// Who executed the spawn.
+        parent: WorkerId,
+        /// The new worker.
+        child: WorkerId,
+    },
     /// A step of `by` made the blocked `worker` able to go on: the receiver of a message, the
     /// continuation of what was awaited.
-    Woken { by: WorkerId, worker: WorkerId },
+    Woken {
+        /// Who executed the step.
+        by: WorkerId,
+        /// Who can go on.
+        worker: WorkerId,
+    },
     /// The worker has ended.
     Ended(WorkerId),
     /// A hint that the guest gives to its own explorer.
-    Hint { worker: WorkerId, value: u64 },
+    Hint {
+        /// Who gives it.
+        worker: WorkerId,
+        /// What guest and explorer agreed on.
+        value: u64,
+    },
 }
 
 /// How an iteration went, for strategies that learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
+    /// Steps executed.
     pub steps: u64,
+    /// Whether it ended with a bug.
     pub buggy: bool,
 }

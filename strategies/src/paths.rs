@@ -38,6 +38,7 @@ impl Paths {
         self.children[0] = 0;
     }
 
+    /// Learns of a new worker; other events tell nothing about paths.
     pub fn observe(&mut self, event: Event) {
         if let Event::Spawned { parent, child } = event {
             debug_assert_eq!(child.index(), self.paths.len());

@@ -24,6 +24,7 @@ pub struct Profile {
 pub struct ObjectProfile {
     /// Whether any access may have changed it.
     pub changed: bool,
+    /// Accesses of the object by each worker that made one.
     pub accesses: BTreeMap<WorkerPath, u64>,
 }
 
@@ -33,6 +34,7 @@ impl ObjectProfile {
         self.changed && self.accesses.len() > 1
     }
 
+    /// Accesses by all workers together.
     pub fn count(&self) -> u64 {
         self.accesses.values().sum()
     }

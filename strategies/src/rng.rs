@@ -17,6 +17,7 @@ impl Default for ChoiceRng {
 }
 
 impl ChoiceRng {
+    /// The stream of an iteration.
     pub fn new(iteration: Iteration) -> ChoiceRng {
         // Xoshiro's own seeding runs splitmix64 over the word, so neighbouring iterations differ well.
         let word = iteration.seed ^ iteration.index.wrapping_mul(0x9e37_79b9_7f4a_7c15);

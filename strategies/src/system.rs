@@ -10,7 +10,10 @@ pub enum Status {
     /// A [`System::step`]: at least one pick is possible.
     Ready,
     /// A [`System::choose`] of a value below `bound`, which completes the last step.
-    Choosing { bound: u64 },
+    Choosing {
+        /// At least 1.
+        bound: u64,
+    },
     /// Nothing more: every worker ended, or the rest does not matter.
     Passed,
     /// Nothing more: a bug was found.
@@ -23,6 +26,7 @@ pub enum Status {
 }
 
 impl Status {
+    /// Whether the execution has ended: nothing more can be picked or chosen.
     pub fn is_final(self) -> bool {
         matches!(self, Status::Passed | Status::Bug | Status::Abandoned | Status::Unfinished)
     }
@@ -32,14 +36,18 @@ impl Status {
 /// same choices before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Decision {
+    /// Whose step is executed, or whose timeout fires.
     Pick(Pick),
+    /// The value given to [`System::choose`].
     Value(u64),
 }
 
 /// A program under control whose state can be saved and restored.
 pub trait System {
+    /// A saved state, that [`System::restore`] takes.
     type Snapshot: Clone + Send;
 
+    /// What the system waits for in its present state.
     fn status(&self) -> Status;
 
     /// Whether the last step ended the program by itself, whatever others could still have done: a bug in
@@ -81,6 +89,7 @@ pub trait System {
     /// Saves the state, also one that is [`Status::Choosing`].
     fn snapshot(&mut self) -> Self::Snapshot;
 
+    /// Goes to a state that this system saved.
     fn restore(&mut self, snapshot: &Self::Snapshot);
 
     /// Equal for equal states; different states differ with overwhelming probability.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct WorkerId(pub u32);
 
 impl WorkerId {
+    /// The number as an index of [`View::workers`].
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -19,6 +20,7 @@ impl WorkerId {
 /// What a worker is about to do. Announced before it is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Operation {
+    /// What is done.
     pub kind: OpKind,
     /// Number of the place in the guest's code; [`Operation::NO_SITE`] for a step that has none,
     /// such as a worker's first.
@@ -65,26 +67,18 @@ impl Operation {
         match self.kind {
             OpKind::FutexNotify => Some((Class::Memory, self.object)),
             kind if kind.accesses_memory() => Some((Class::Memory, self.object)),
-            OpKind::Lock | OpKind::TryLock | OpKind::Relock => Some((Class::Mutex, self.object)),
-            OpKind::Wait | OpKind::Signal | OpKind::Broadcast => Some((Class::Condvar, self.object)),
-            OpKind::ReadLock | OpKind::TryReadLock | OpKind::WriteLock | OpKind::TryWriteLock => {
-                Some((Class::Rwlock, self.object))
-            }
-            OpKind::SemaphoreWait | OpKind::SemaphoreTryWait | OpKind::SemaphoreValue => {
-                Some((Class::Semaphore, self.object))
-            }
-            OpKind::BarrierWait => Some((Class::Barrier, self.object)),
             // All files together are one object: what a path leads to is not known before, nor what a function of
             // a library works on.
             OpKind::File | OpKind::Call => Some((Class::File, 0)),
-            _ => None,
+            kind if kind.releases() => None,
+            kind => Class::of_sync_object(kind).map(|class| (class, self.object)),
         }
     }
 }
 
 /// Traits of each kind of operation, by its number: memory that is accessed or written, files, else a bit for each
 /// class of sync objects, which may share an address.
-const TRAITS: [u8; 256] = {
+const TRAITS: [u16; 256] = {
     let mut traits = [0; 256];
     let mut i = 0;
     while i < OpKind::ALL.len() {
@@ -92,33 +86,29 @@ const TRAITS: [u8; 256] = {
         traits[kind as usize] = match kind {
             kind if kind.accesses_memory() && kind.writes() => MEMORY | WRITES,
             kind if kind.accesses_memory() => MEMORY,
-            OpKind::Lock | OpKind::TryLock | OpKind::Unlock | OpKind::Relock => 1,
-            OpKind::Wait | OpKind::Signal | OpKind::Broadcast => 2,
-            OpKind::FutexNotify => 4,
-            OpKind::ReadLock
-            | OpKind::TryReadLock
-            | OpKind::WriteLock
-            | OpKind::TryWriteLock
-            | OpKind::RwUnlock => 8,
-            OpKind::SemaphoreWait
-            | OpKind::SemaphoreTryWait
-            | OpKind::SemaphorePost
-            | OpKind::SemaphoreValue => 16,
-            OpKind::BarrierWait => 32,
-            // Of whatever class.
-            OpKind::Init | OpKind::Destroy => 1 | 2 | 8 | 16 | 32,
+            // Of any class but a futex, which is memory.
+            OpKind::Init | OpKind::Destroy => SYNC & !bit(Class::Futex),
             OpKind::File | OpKind::Call => FILES,
-            _ => 0,
+            kind => match Class::of_sync_object(kind) {
+                Some(class) => bit(class),
+                None => 0,
+            },
         };
         i += 1;
     }
     traits
 };
 
-const MEMORY: u8 = 0x80;
-const WRITES: u8 = 0x40;
+/// The bit of a class of sync objects.
+const fn bit(class: Class) -> u16 {
+    1 << class as u16
+}
+
+const SYNC: u16 = !(MEMORY | WRITES);
+const MEMORY: u16 = 0x8000;
+const WRITES: u16 = 0x4000;
 /// A bit that stands alone for nothing else.
-const FILES: u8 = WRITES;
+const FILES: u16 = WRITES;
 
 /// Whether a worker can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,7 +124,9 @@ pub enum WorkerState {
 /// A worker at a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pending {
+    /// What it is about to do, also if it cannot.
     pub operation: Operation,
+    /// Whether it can do that now.
     pub state: WorkerState,
 }
 

@@ -1,6 +1,7 @@
 //! What synchronisation imports return: the error numbers of WASI preview 1, which are those of wasi-libc's
 //! `errno.h`, so that a pthread function can return them as they are.
 
+/// The call did what it is for.
 pub const SUCCESS: i32 = 0;
 /// A counter is at its end.
 pub const EAGAIN: i32 = 6;

@@ -24,7 +24,12 @@ pub enum Param {
     /// Address and length of one buffer that is written.
     Buffer,
     /// Address of a result: its size, and what the address is aligned to.
-    Result { bytes: u32, align: u32 },
+    Result {
+        /// Size of the result.
+        bytes: u32,
+        /// What the address must be a multiple of, in bytes.
+        align: u32,
+    },
 }
 
 impl Param {
@@ -47,7 +52,9 @@ const FILESTAT: Param = Param::Result { bytes: 64, align: 8 };
 /// A function. Its result is an error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileCall {
+    /// The import's name in `wasi_snapshot_preview1`.
     pub name: &'static str,
+    /// Its arguments, in their order.
     pub params: &'static [Param],
     /// Whether it is a scheduling point: not if all it tells is how the program was started.
     pub point: bool,

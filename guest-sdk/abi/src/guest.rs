@@ -17,8 +17,11 @@ pub const STACK_BYTES: u32 = 64 * 1024;
 /// One function of module `coyote`.
 #[derive(Clone, Copy, Debug)]
 pub struct Import {
+    /// The import's name within [`MODULE`].
     pub name: &'static str,
+    /// Its parameters with the names that `coyote.h` gives them.
     pub params: &'static [(&'static str, Type)],
+    /// Its result, if it has one.
     pub result: Option<Type>,
     /// The operation that a call announces. `None`: the call is not a scheduling point.
     pub operation: Option<OpKind>,
@@ -47,6 +50,7 @@ const fn plain(
 
 /// The imports that the instrumenter implements within the module.
 pub const CALL_ENTRY: &str = "call_entry";
+/// See [`CALL_ENTRY`]; this one calls the program's `main`.
 pub const CALL_MAIN: &str = "call_main";
 /// The import that the instrumenter takes out of the module.
 pub const ORDER: &str = "order";

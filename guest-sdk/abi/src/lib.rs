@@ -24,6 +24,8 @@ pub const VERSION: u32 = 3;
 /// A wasm value type, as far as the ABI uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
+    /// A 32-bit integer; addresses, handles and error numbers too.
     I32,
+    /// A 64-bit integer; spans of time in nanoseconds too.
     I64,
 }

@@ -35,6 +35,7 @@ kinds! {
     Start = 0 "start",
     /// Plain memory.
     Load = 1 "load",
+    /// A plain store.
     Store = 2 "store",
     /// memory.copy, whose footprint is two ranges.
     Copy = 3 "copy",
@@ -42,44 +43,71 @@ kinds! {
     Fill = 4 "fill",
     /// Atomic memory, sequentially consistent.
     AtomicLoad = 5 "atomic-load",
+    /// An atomic store.
     AtomicStore = 6 "atomic-store",
+    /// An atomic read-modify-write other than a compare-exchange.
     Rmw = 7 "rmw",
+    /// An atomic compare-exchange, whether or not it stores.
     CompareExchange = 8 "compare-exchange",
+    /// `atomic.fence`.
     Fence = 9 "fence",
+    /// `memory.atomic.wait32` and `wait64`: blocks if memory has the expected value.
     FutexWait = 10 "futex-wait",
+    /// `memory.atomic.notify`: wakes workers that wait at an address.
     FutexNotify = 11 "futex-notify",
     /// The countdown at a loop header or function entry came to zero.
     Loop = 12 "loop",
+    /// The start of another worker.
     Spawn = 20 "spawn",
+    /// Blocks until another worker has ended.
     Join = 21 "join",
+    /// A worker's last step.
     Exit = 22 "exit",
+    /// Lets others run; has no other effect.
     Yield = 23 "yield",
+    /// Blocks for a span of virtual time.
     Sleep = 24 "sleep",
+    /// Blocks until the mutex is free, and takes it.
     Lock = 30 "lock",
+    /// Takes the mutex if it is free.
     TryLock = 31 "try-lock",
+    /// Gives the mutex back.
     Unlock = 32 "unlock",
     /// A condvar wait: releases the mutex. A `Relock` follows.
     Wait = 33 "wait",
     /// The second half of a wait: enabled once notified or timed out and the mutex is free.
     Relock = 34 "relock",
+    /// Wakes one waiter of a condvar, if there is one.
     Signal = 35 "signal",
+    /// Wakes all waiters of a condvar.
     Broadcast = 36 "broadcast",
     /// A sync object, of whatever class, is given its initial state.
     Init = 37 "init",
     /// A sync object, of whatever class, is forgotten.
     Destroy = 38 "destroy",
+    /// A data choice between 0 and 1.
     ChooseBool = 40 "choose-bool",
+    /// A data choice below a bound.
     ChooseInt = 41 "choose-int",
     /// An assumption that does not hold: its worker goes no further.
     Assume = 42 "assume",
+    /// Blocks while an rwlock is held for writing, and takes it for reading.
     ReadLock = 50 "read-lock",
+    /// Takes an rwlock for reading unless it is held for writing.
     TryReadLock = 51 "try-read-lock",
+    /// Blocks until an rwlock is free, and takes it for writing.
     WriteLock = 52 "write-lock",
+    /// Takes an rwlock for writing if it is free.
     TryWriteLock = 53 "try-write-lock",
+    /// Gives back an rwlock that is held for reading or writing.
     RwUnlock = 54 "rw-unlock",
+    /// Blocks while the semaphore's value is 0, and takes 1 from it.
     SemaphoreWait = 55 "semaphore-wait",
+    /// Takes 1 from the semaphore's value unless that is 0.
     SemaphoreTryWait = 56 "semaphore-try-wait",
+    /// Adds 1 to the semaphore's value.
     SemaphorePost = 57 "semaphore-post",
+    /// Reads the semaphore's value.
     SemaphoreValue = 58 "semaphore-value",
     /// An arrival at a barrier. The second half, once all have arrived, has the same kind.
     BarrierWait = 59 "barrier-wait",

@@ -5,10 +5,15 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Ordering {
+    /// Atomic, and orders nothing.
     Relaxed = 0,
+    /// A load that sees what came before the release store that it reads.
     Acquire = 2,
+    /// A store that publishes what came before it.
     Release = 3,
+    /// Both, of a read-modify-write or a fence.
     AcqRel = 4,
+    /// As [`Ordering::AcqRel`], and in one total order with all others of this kind.
     SeqCst = 5,
 }
 

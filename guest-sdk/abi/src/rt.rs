@@ -42,7 +42,7 @@ pub const TOUCH: &str = "touch";
 /// which the block at `old` is about to be given back, unless it is 0.
 pub const ALLOCATOR_ENTER: &str = "allocator_enter";
 /// `allocator_exit(old, new, bytes)`: the allocator took back the block at `old` and handed out one of
-/// so many bytes at `new`; 0 stands for none. `(0, 0, _)` says nothing, and neither does a `new` of 0
+/// `bytes` bytes at `new`; 0 stands for none. `(0, 0, _)` says nothing, and neither does a `new` of 0
 /// with bytes that were asked for: then there was no memory for it. If `old` and `new` are the same, the
 /// block has another size now.
 pub const ALLOCATOR_EXIT: &str = "allocator_exit";
@@ -82,7 +82,7 @@ pub const TEST_END: &str = "test_end";
 pub const STACK_OVERFLOW: &str = "stack_overflow";
 /// `frames_overflow()`: the frame memory is full. Does not return.
 pub const FRAMES_OVERFLOW: &str = "frames_overflow";
-/// `memory_grown(pages: i32) -> i32`: the guest wants its memory to have so many pages, which are
+/// `memory_grown(pages: i32) -> i32`: the guest wants its memory to have `pages` pages, which are
 /// there already. Returns 0 if it may not.
 pub const MEMORY_GROWN: &str = "memory_grown";
 /// See the module's documentation.
@@ -107,26 +107,34 @@ pub enum Action {
 pub enum Seen {
     /// Reads `size` bytes of memory at the address `object`.
     MemoryRead = 0,
+    /// Writes `size` bytes of memory at the address `object`.
     MemoryWrite = 1,
     /// Asks for the size of memory.
     MemorySize = 2,
     /// Reads `size` entries of a table from the one at `object` on.
     TableRead = 3,
+    /// Writes `size` entries of a table from the one at `object` on.
     TableWrite = 4,
+    /// Asks for the size of a table.
     TableSize = 5,
     /// Makes the table larger, or tries to.
     TableGrow = 6,
+    /// Reads a global that all workers share.
     GlobalRead = 7,
+    /// Writes a global that all workers share.
     GlobalWrite = 8,
     /// Reads a passive data segment.
     DataRead = 9,
+    /// Drops a passive data segment.
     DataDrop = 10,
     /// Reads a passive element segment.
     ElementsRead = 11,
+    /// Drops a passive element segment.
     ElementsDrop = 12,
 }
 
 impl Seen {
+    /// Every kind, at the index of its number.
     pub const ALL: [Seen; 13] = [
         Seen::MemoryRead,
         Seen::MemoryWrite,
@@ -195,7 +203,7 @@ pub const SAVE_GLOBALS: &str = "__cy_save_globals";
 /// `load_globals()`: the inverse.
 pub const LOAD_GLOBALS: &str = "__cy_load_globals";
 /// A mutable i32 global: pages of memory as the guest sees it. Only if the guest can grow it; there
-/// are then [`SLACK_PAGES`] more in truth, as far as the memory's maximum allows.
+/// are then really [`SLACK_PAGES`] more, as far as the memory's maximum allows.
 pub const PAGES: &str = "__cy_pages";
 /// See [`PAGES`].
 pub const SLACK_PAGES: u64 = 64;

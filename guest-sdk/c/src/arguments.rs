@@ -123,6 +123,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("-target", "it is wasm32-wasi: leave it out"),
 ];
 
+/// Sorts a command line: options that mean nothing here are left out, those of the linker are adapted.
+///
+/// # Errors
+/// An option that the target cannot have; the text says what to do instead.
 pub fn translate(arguments: &[String]) -> Result<Arguments, Error> {
     let mut result = Arguments { links: true, ..Arguments::default() };
     let mut inputs = false;

@@ -41,11 +41,17 @@ pub struct Compiler {
 
 impl Compiler {
     /// Writes the SDK below the directory `cache`, unless it is there.
+    ///
+    /// # Errors
+    /// The cache cannot be written.
     pub fn new(toolchain: Toolchain, cache: &Path) -> Result<Compiler, Error> {
         Ok(Compiler { toolchain, sdk: Sdk::unpack(cache)? })
     }
 
     /// Clang, with what the user asks for in `arguments`.
+    ///
+    /// # Errors
+    /// As [`translate`]; or the library that comes with the SDK could not be compiled.
     pub fn command(&self, language: Language, arguments: &[String]) -> Result<Command, Error> {
         let Arguments { kept, links, debug_info } = translate(arguments)?;
         let options = self.options(language);

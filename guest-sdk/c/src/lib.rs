@@ -20,9 +20,12 @@ pub mod verifier;
 
 use std::fmt;
 
+/// What a source is written in, which selects the compiler and the runtime's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
+    /// C11 and later, by `coyote-cc`.
     C,
+    /// C++, by `coyote-cxx`.
     Cpp,
 }
 
@@ -41,6 +44,7 @@ impl Language {
 pub struct Error(String);
 
 impl Error {
+    /// An error with its whole text: a lowercase sentence, and what to do about it.
     pub fn new(text: impl Into<String>) -> Error {
         Error(text.into())
     }

@@ -59,12 +59,16 @@ pub const NAME: &str = "/coyote-sdk";
 /// The directory of programs.
 const PROGRAMS: &str = "bin";
 
+/// Headers, library and CMake files, as they lie on disk.
 pub struct Sdk {
     directory: PathBuf,
 }
 
 impl Sdk {
     /// Writes the files below the directory `cache`, unless they are there.
+    ///
+    /// # Errors
+    /// A file cannot be written; the text names the variable that moves the cache.
     pub fn unpack(cache: &Path) -> Result<Sdk, Error> {
         let contents: Vec<&str> = FILES.iter().flat_map(|(path, text)| [*path, *text]).collect();
         let directory = cache.join(hash(&contents));
@@ -83,6 +87,7 @@ impl Sdk {
         Ok(Sdk { directory })
     }
 
+    /// Where the files lie: a folder of the cache, named by their contents.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -104,6 +109,9 @@ impl Sdk {
 
     /// The part of the library that is written in a language, as objects: compiled with those options,
     /// unless that was done before. Each is to be linked if something in it is needed.
+    ///
+    /// # Errors
+    /// Clang did not start or rejected a source, with its words; or an object cannot be written.
     pub fn library(
         &self,
         toolchain: &Toolchain,

@@ -24,18 +24,23 @@ pub const INSTALL: &str = "on Debian and Ubuntu `apt-get install clang-19 lld-19
      for C++ also libc++-19-dev-wasm32 libc++abi-19-dev-wasm32; elsewhere set WASI_SDK_PATH to a wasi-sdk, or \
      COYOTE_CLANG to a clang";
 
+/// A clang that can compile for WASI.
 #[derive(Clone, Debug)]
 pub struct Toolchain {
     /// The C compiler; the one for C++ lies beside it, under the same version.
     pub clang: PathBuf,
     /// First line of `--version`.
     pub version: String,
+    /// What `WASI_SYSROOT` names; without it clang looks in its own places.
     pub sysroot: Option<PathBuf>,
 }
 
 impl Toolchain {
     /// The clang that the environment names, that of a wasi-sdk, or the first in the PATH that is new
     /// enough. The error says what to install.
+    ///
+    /// # Errors
+    /// No clang is there, or none is new enough; the text says which were seen and what to install.
     pub fn find() -> Result<Toolchain, Error> {
         let sysroot = variable("WASI_SYSROOT");
         let mut refused = Vec::new();

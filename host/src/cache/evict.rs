@@ -13,7 +13,7 @@ pub fn touch(path: &Path) {
     let _ = File::open(path).and_then(|file| file.set_times(FileTimes::new().set_modified(now)));
 }
 
-/// Removes entries of these directories, files or directories themselves, until all together have at most so many
+/// Removes entries of these directories, files or directories themselves, until all together have at most `bytes_max`
 /// bytes. The last one stays, whatever its size.
 pub fn evict(directories: &[&Path], bytes_max: u64) {
     let entries = directories.iter().flat_map(|directory| fs::read_dir(directory).into_iter().flatten());

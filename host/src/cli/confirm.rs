@@ -46,7 +46,7 @@ pub struct Given<'a> {
 
 /// How it ended.
 enum Conclusion {
-    /// After so many iterations.
+    /// After this number of iterations.
     Gone(u64),
     /// Whether the bug is of the trace's kind, and how it was met.
     StillThere(bool, String),

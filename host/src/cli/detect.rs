@@ -17,14 +17,14 @@ pub struct DetectArgs {
     /// Turn a detector off; that wins over --detect [can be repeated]
     #[arg(long, value_name = "NAME", value_parser = names())]
     pub no_detect: Vec<&'static str>,
-    /// What a data race is; says more than --detect races
+    /// What to do about data races; wins over --detect races
     #[arg(long, value_name = "WHAT", value_enum)]
     pub races: Option<RaceMode>,
-    /// Pass over data races with an access in this function or file, in which * stands for any characters; as in
-    /// race:GLOB [can be repeated]
+    /// Ignore data races with an access in a function or file that GLOB matches, in which * stands for any characters
+    /// [can be repeated]
     #[arg(long, value_name = "race:GLOB", value_parser = suppression)]
     pub suppress: Vec<Suppression>,
-    /// Read such suppressions from a file, one a line
+    /// Read suppressions from a file, one a line, as `race:GLOB`
     #[arg(long, value_name = "FILE")]
     pub suppressions: Option<PathBuf>,
 }
@@ -32,11 +32,11 @@ pub struct DetectArgs {
 /// What becomes of data races.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaceMode {
-    /// Nothing: they are not looked for
+    /// Do not look for them
     Off,
-    /// A note to the test, once for each pair of places
+    /// Add a note to the test, once for each pair of places
     Warn,
-    /// A bug, with which the iteration ends
+    /// Report a bug, which ends the iteration
     Bug,
 }
 

@@ -62,7 +62,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a test that runs at most so many iterations.
+    /// For a test that runs at most `iterations_max` iterations.
     pub fn new(test: &str, iterations_max: u64, quiet: bool) -> Progress {
         let terminal = std::io::stderr().is_terminal() && !quiet;
         let bar = terminal.then(|| {

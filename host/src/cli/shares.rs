@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 pub struct Shares {
-    /// When all is over.
+    /// The end of the run.
     end: Option<Instant>,
     /// Tests yet to come that meet a choice.
     left: BTreeSet<String>,

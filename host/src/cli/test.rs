@@ -275,7 +275,7 @@ fn outputs(args: &Args, harness: bool) -> Result<Outputs> {
     Ok(outputs)
 }
 
-/// Where traces and logs are written, as the caller can use it. Whoever names the module by an absolute path may
+/// Where traces and logs are written, as the caller can use it. A caller that names the module by an absolute path may
 /// be elsewhere: cargo runs its runner in the package's directory, wherever the user is.
 fn outdir(args: &Args, module: &Path) -> PathBuf {
     match module.is_absolute() {

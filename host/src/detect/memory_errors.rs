@@ -8,7 +8,7 @@
 //!
 //! What is not found stands in docs/memory-errors.md. Without `Options::memory_errors` nothing is known of blocks, and
 //! null and the end of memory are all that is looked at. Cost: asked of what the map of the heap does not allow plainly
-//! ([`crate::observe::plainly_allowed`]), which is a byte for each access.
+//! (`observe/filter.rs`), which is a byte for each access.
 
 use crate::evidence::{Block, Evidence, HeapAccess, Trap};
 use crate::observe::{Attempt, Detector, Finding, GuestState, Interest, uses_object};

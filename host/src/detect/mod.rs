@@ -1,18 +1,24 @@
 //! What may call an execution a bug: one file each, and one row of [`DETECTORS`], which the command line, the options of
 //! traces and the library read.
 //!
-//! - [`deadlock`]: no worker can go on.
-//! - [`memory_errors`]: accesses and frees that the heap does not allow.
-//! - [`races`]: accesses of several workers that nothing orders.
-//! - [`leaks`]: blocks that are lost at the end.
+//! - `deadlock`: no worker can go on.
+//! - `memory_errors`: accesses and frees that the heap does not allow.
+//! - `races`: accesses of several workers that nothing orders.
+//! - `leaks`: blocks that are lost at the end.
 //!
 //! A detector reads events ([`crate::observe`]) and never the engine. One of the user's own is added with
 //! [`Detectors::add`]: `host/examples/custom_detector.rs`.
 
+#[doc(hidden)]
 pub mod deadlock;
+#[doc(hidden)]
 pub mod leaks;
+#[doc(hidden)]
 pub mod memory_errors;
+#[doc(hidden)]
 pub mod races;
+
+pub use races::{Rules, Suppression};
 
 use crate::artifact::Artifact;
 use crate::observe::{Detector, Observers};
@@ -26,6 +32,7 @@ pub struct DetectorEntry {
     pub name: &'static str,
     /// What it finds, as a clause.
     pub doc: &'static str,
+    /// How users turn it on and off.
     pub switch: Switch,
     /// Whether the module has to tell accesses that are no scheduling points (`Options::footprints`).
     pub needs_told_accesses: bool,
@@ -42,7 +49,10 @@ pub enum Switch {
     /// With `Options::memory_errors`: what it rests on is instrumented. It is always there.
     MemoryErrors,
     /// With [`Detectors::set`].
-    Set { default: bool },
+    Set {
+        /// Whether the detector is in it unless the user says otherwise.
+        default: bool,
+    },
 }
 
 /// All detectors.

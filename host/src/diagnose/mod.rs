@@ -23,7 +23,7 @@ use crate::observe::Observer;
 use crate::outcome::{Bug, Outcome};
 use crate::record::{self, Origin};
 use crate::results::{BugIdentity, Explanation, FoundBug, OutputLine, PostMortem, WorkerAt};
-use crate::runtime::{Lock, ObjectId, Request, Runtime, Stream};
+use crate::runtime::{ObjectId, Request, Runtime, Stream};
 use crate::trace::Trace;
 use coyote_strategies::{Class, WorkerId, WorkerState};
 use std::path::PathBuf;
@@ -194,14 +194,8 @@ fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug, name: &dyn Fn(ObjectId) -> 
     let blocked = pending.state == WorkerState::Blocked;
     match worker.request {
         Request::Lock { lock, .. } if blocked => {
-            let what = match lock {
-                Lock::Mutex(_) => "to lock",
-                Lock::Read(_) => "to read under",
-                Lock::Write(_) => "to write under",
-                Lock::Semaphore(_) => "for",
-            };
             let place = lock.place();
-            format!("waits {what} the {}{}", name(place), held(runtime, id, place))
+            format!("waits {} the {}{}", lock.purpose(), name(place), held(runtime, id, place))
         }
         Request::Relock { condvar, .. } if blocked && worker.wake.is_none() => {
             format!(

@@ -84,8 +84,8 @@ pub fn experiments(
     result
 }
 
-/// A continuation may take so many times the steps of the trace, and so many more. Beyond, it counts as without the
-/// bug.
+/// A continuation may take this many times the steps of the trace and [`STEPS_MORE`] more. Beyond, it counts as
+/// without the bug.
 const STEPS_FACTOR: u64 = 4;
 const STEPS_MORE: u64 = 1_000;
 

@@ -89,7 +89,7 @@ impl States {
         steps.count() as u64
     }
 
-    /// Goes on at random from before a decision, or from after another one in its place, until so many have been
+    /// Goes on at random from before a decision, or from after another one in its place, until that many have been
     /// executed beside those in the rate. Continuations with the same numbers make the same random choices.
     pub fn go_on(
         &mut self,

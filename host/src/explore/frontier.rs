@@ -83,6 +83,7 @@ pub struct Frontier {
     pub items: Vec<Item>,
 }
 
+/// Why a frontier was not written, or not read. None of these is a verdict on the guest.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontierError {
     #[error("cannot write {}: {error}", path.display())]

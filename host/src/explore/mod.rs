@@ -1,19 +1,25 @@
 //! Exploration of one test: by samplers, iteration after iteration, or by a search, until nothing is left.
 //!
-//! - [`sample`]: iterations under a strategy on all cores, with results that do not depend on how many
-//!   there are; [`profiling_run`]: the one that tells strategies what to expect.
-//! - [`search`]: all executions that a search visits; [`frontier`]: what is left of it, on disk; [`memory`]: how
+//! - `sample`: iterations under a strategy on all cores, with results that do not depend on how many
+//!   there are; `profiling_run`: the one that tells strategies what to expect.
+//! - `search`: all executions that a search visits; `frontier`: what is left of it, on disk; `memory`: how
 //!   much of that it may have.
-//! - [`alarm`]: the end of the time, for executions that are on their way.
+//! - `alarm`: the end of the time, for executions that are on their way.
 //!
 //! What comes of it is [`results`](crate::results). A bug's trace is on disk before its job goes on.
 
+#[doc(hidden)]
 pub mod alarm;
 mod assumptions;
+#[doc(hidden)]
 pub mod frontier;
+#[doc(hidden)]
 pub mod memory;
+#[doc(hidden)]
 pub mod profiling_run;
+#[doc(hidden)]
 pub mod sample;
+#[doc(hidden)]
 pub mod search;
 
 use crate::artifact::Artifact;
@@ -40,6 +46,7 @@ pub struct Budget {
     pub iterations_max: u64,
     /// Number of the first iteration.
     pub first: u64,
+    /// How long to explore. Searches end the execution that they are in. `None`: without an end.
     pub timeout: Option<Duration>,
     /// Memory of the process at which a search stops.
     pub search_memory_bytes: u64,
@@ -47,11 +54,13 @@ pub struct Budget {
     pub explore: bool,
     /// Execute every iteration of a sampler twice more and compare: see [`crate::determinism`].
     pub check_determinism: bool,
+    /// Threads that explore, each with an instance of its own.
     pub jobs: usize,
 }
 
 /// Defaults of the budget of a test, whichever comes first. Searches have no bound on executions.
 pub const ITERATIONS: u64 = 10_000;
+/// See [`ITERATIONS`].
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What `coyote-wasm test` uses if it is told nothing.
@@ -73,11 +82,17 @@ impl Default for Budget {
 pub type MakeStrategy<'a> = &'a (dyn Fn() -> Box<dyn Strategy> + Sync);
 
 /// Everything one exploration needs.
+#[doc(hidden)]
 pub struct Plan<'a> {
+    /// The module.
     pub artifact: &'a Arc<Artifact>,
+    /// Its test.
     pub test: &'a Test,
+    /// How it is executed.
     pub settings: &'a Settings,
+    /// What all choices follow from.
     pub seed: u64,
+    /// What to explore of it.
     pub budget: Budget,
     /// Where traces are written: `STEM-ITERATION.trace`.
     pub trace_stem: PathBuf,
@@ -101,29 +116,37 @@ impl Plan<'_> {
 }
 
 /// What a user sees while it runs.
+#[doc(hidden)]
 pub trait Watch: Sync {
+    /// Says how many iterations have ended and how many different bugs are known. Called now and then, by any job.
     fn progress(&self, iterations: u64, bugs: u64);
 
     /// A search estimates how many executions there are in all.
     fn estimate(&self, _executions: f64) {}
 }
 
+/// Why an exploration could not be made, or not ended. None of these is a verdict on the guest.
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
+    /// A guest could not be set up.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// A trace could not be written: a bug of which nothing would be left.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A frontier could not be read or written.
     #[error(transparent)]
     Frontier(#[from] frontier::FrontierError),
     /// Bad input of the user's.
     #[error("{0}")]
     Strategy(String),
+    /// The system has no thread for a job; with its words.
     #[error("a thread for a job cannot be started: {0}")]
     Thread(std::io::Error),
 }
 
 /// Nobody looks on.
+#[doc(hidden)]
 pub struct Unwatched;
 
 impl Watch for Unwatched {
@@ -131,6 +154,7 @@ impl Watch for Unwatched {
 }
 
 /// What is known of an iteration for whose end there was no time.
+#[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Cut {
     met_choice: bool,

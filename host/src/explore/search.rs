@@ -36,9 +36,9 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// What jobs share.
 struct Pool {
     state: Mutex<State>,
-    /// An item was added, or all is over.
+    /// An item was added, or the search has ended.
     changed: Condvar,
-    /// Jobs that wait for an item: whoever has much gives some away.
+    /// Jobs that wait for an item: a job that has much work gives some away.
     idle: AtomicBool,
     /// A checkpoint is taken: jobs say what they have left, and wait.
     pause: AtomicBool,
@@ -315,7 +315,7 @@ impl Checkpoints {
         }
     }
 
-    /// The search is over, with nothing left.
+    /// The search has ended, with nothing left.
     fn remove(&self, resumed: Option<&Path>) {
         let place = |path: &Path| std::fs::canonicalize(path).ok();
         let same = resumed.and_then(place).is_some_and(|resumed| place(&self.path) == Some(resumed));

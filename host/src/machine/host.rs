@@ -297,7 +297,7 @@ impl Host {
         }
     }
 
-    /// The guest wants so many pages of memory. Whether it may have them.
+    /// Whether the guest may have `pages` pages of memory, which it asks for.
     pub fn memory_grown(&mut self, pages: u32) -> bool {
         let bytes = u64::from(pages) << 16;
         let fits = bytes <= self.memory_bytes_max as u64;

@@ -16,7 +16,7 @@ pub(super) struct Exports {
     pub owners: Option<Memory>,
     /// Pages of memory as the guest sees it, if that is not all there is.
     pub pages: Option<Global>,
-    /// Size of memory in truth, when it was new.
+    /// Real size of memory in bytes after instantiation; the guest may see less.
     pub real_bytes: usize,
     pub globals: Option<GlobalsPort>,
     /// The guest's tables and mutable globals that hold references, if any of them can change.

@@ -67,17 +67,27 @@ pub struct Machine {
     symbols: Option<Symbols>,
 }
 
-/// An error of the environment or of ours while setting up a guest.
+/// An error of the environment or of this tool while setting up a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
+    /// The engine refuses the module, with its words.
     #[error("the module cannot be instantiated: {0}")]
     Instantiate(String),
+    /// Code that runs before the test ended in another way than by returning: how.
     #[error("the module's initialisation failed: {0}")]
     Initialise(String),
+    /// The module declares more memory than it may have.
     #[error("the module's memory begins with {has} MiB, a guest may have {max} MiB: raise --max-memory")]
-    Memory { has: usize, max: usize },
+    Memory {
+        /// What it declares, in MiB.
+        has: usize,
+        /// What it may have, in MiB.
+        max: usize,
+    },
+    /// A detector could see nothing in the module: why, and what to do.
     #[error("{0}")]
     Detectors(String),
+    /// Something is wrong with this tool: what.
     #[error("this is a bug in coyote-wasm: {0}")]
     Internal(String),
 }

@@ -17,7 +17,7 @@
 //!
 //! # Memory that is handed over
 //! What a worker does before it creates another one comes before all that the other one does, and what a
-//! worker did comes before what is done by whoever joined it. So the owner of memory is a segment of a
+//! worker did comes before what is done by a worker that joined it. So the owner of memory is a segment of a
 //! worker (`super::thread_segments`), and whoever comes after all of that segment gets the memory: the two
 //! accesses have one order in every schedule. If the owner comes back to it in a later segment, that
 //! segment is the owner, or finds out that somebody else is. Who wrote is remembered as long as the
@@ -127,7 +127,7 @@ fn granules(address: u32, bytes: u32) -> RangeInclusive<u32> {
 }
 
 impl OwnerTable {
-    /// A segment of a worker begins, in which it has created so many others. With what it passes in the
+    /// A segment of a worker begins, in which it has created `children` others. With what it passes in the
     /// guest.
     pub fn begin_segment(&mut self, worker: WorkerId, children: u32) -> u32 {
         if self.sharing == Sharing::All {
@@ -437,7 +437,7 @@ mod tests {
     use crate::runtime::{AtExit, Faults, Request, Start};
     use coyote_strategies::Operation;
 
-    /// OwnerTable of one worker that has begun so many segments.
+    /// The table of one worker that has begun `segments` segments.
     fn after(segments: u32) -> (OwnerTable, Vec<u8>) {
         let (mut owners, mut table) = (OwnerTable::default(), vec![0; 16]);
         owners.share(Sharing::Only(Arc::default()));

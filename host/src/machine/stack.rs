@@ -9,7 +9,7 @@ use coyote_strategies::WorkerState;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Leaf functions keep live data up to so many bytes below the stack pointer (LLVM's red zone on
+/// Leaf functions keep live data up to this many bytes below the stack pointer (LLVM's red zone on
 /// wasm), without moving it.
 pub const RED_ZONE: u32 = 128;
 

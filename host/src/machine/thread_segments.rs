@@ -63,7 +63,7 @@ impl Segments {
         self.joined.contains(&(by, whom))
     }
 
-    /// Whether all of a segment comes before all that another worker does from now on.
+    /// Whether all of a segment comes before all that another worker will do.
     pub fn before(&self, segment: Segment, worker: WorkerId, runtime: &Runtime) -> bool {
         let creator = &runtime.worker(segment.worker).path.0;
         let path = &runtime.worker(worker).path.0;

@@ -26,6 +26,7 @@ pub trait Detector: Send {
         None
     }
 
+    /// Something of its interest has happened. What it returns ends the iteration with that bug.
     fn event(&mut self, _state: &GuestState<'_>, _event: &Event<'_>) -> Option<Finding> {
         None
     }
@@ -67,6 +68,7 @@ pub trait Detector: Send {
 pub struct SavedState(Option<Arc<dyn Any + Send + Sync>>);
 
 impl SavedState {
+    /// Keeps a copy of what a detector knows.
     pub fn new<T: Any + Send + Sync>(state: T) -> SavedState {
         SavedState(Some(Arc::new(state)))
     }
@@ -80,6 +82,7 @@ impl SavedState {
 /// A bug that a detector has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
+    /// What it is.
     pub bug: Bug,
     /// The block of the heap concerned, if there is one: the report shows where it was allocated and freed.
     pub block: Option<BlockRef>,
@@ -99,12 +102,17 @@ pub enum Attempt<'a> {
     /// The host accesses memory on its behalf. It has done so: the iteration ends at the worker's next scheduling point.
     Host(&'a Access),
     /// It gives this address back to the allocator.
-    Free { address: u32 },
+    Free {
+        /// What is given back: where a block begins, or ought to.
+        address: u32,
+    },
 }
 
 /// An iteration at its end.
 pub struct Ending<'a> {
+    /// The state at the end.
     pub state: &'a GuestState<'a>,
+    /// How the iteration ended, before detectors were asked.
     pub outcome: &'a Outcome,
     /// With [`Interest::ROOTS`], of a test that passed.
     pub roots: Option<Roots<'a>>,

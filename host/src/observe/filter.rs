@@ -3,7 +3,7 @@
 use super::MemoryBounds;
 use crate::runtime::Runtime;
 use crate::runtime::heap::Heap;
-use coyote_strategies::{OpKind, Operation, WorkerId};
+use coyote_strategies::{Class, OpKind, Operation, WorkerId};
 
 /// Whether what a worker announced is beyond doubt: detectors are not asked about it, unless one wants to be.
 #[inline]
@@ -33,25 +33,9 @@ pub fn is_plain(heap: &Heap, bounds: MemoryBounds, address: u64, bytes: u32) -> 
 /// Whether an operation is about the sync object at an address, in memory that must not be freed. Not the
 /// second half of a wait for a condvar: what it waits for is the mutex.
 pub fn uses_object(kind: OpKind) -> bool {
-    use OpKind::*;
-    matches!(
-        kind,
-        Lock | TryLock
-            | Unlock
-            | Wait
-            | Signal
-            | Broadcast
-            | Init
-            | Destroy
-            | ReadLock
-            | TryReadLock
-            | WriteLock
-            | TryWriteLock
-            | RwUnlock
-            | SemaphoreWait
-            | SemaphoreTryWait
-            | SemaphorePost
-            | SemaphoreValue
-            | BarrierWait
-    )
+    match kind {
+        OpKind::Init | OpKind::Destroy => true,
+        OpKind::Relock | OpKind::FutexWait | OpKind::FutexNotify => false,
+        _ => Class::of_sync_object(kind).is_some(),
+    }
 }

@@ -6,24 +6,26 @@
 //! - `detector`: the trait [`Detector`], and what it finds.
 //! - `state`: what both may read; `filter`: what they need not be asked.
 //! - `observers`: all of them together, as the machine has them.
-//! - [`heap_probe`]: where events of the heap happen; [`race_probe`]: what is to be said of
+//! - `heap_probe`: where events of the heap happen; `race_probe`: what is to be said of
 //!   a data race.
 
 mod detector;
 mod filter;
+#[doc(hidden)]
 pub mod heap_probe;
 mod observers;
+#[doc(hidden)]
 pub mod race_probe;
 mod state;
 
+pub use crate::runtime::heap::BlockRef;
 pub use crate::runtime::stream::{
     AccessSource, Event, FaultKind, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
 };
+pub use crate::runtime::{ObjectId, Runtime};
 pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};
-pub(crate) use filter::is_plain;
-pub use filter::{plainly_allowed, uses_object};
-pub(crate) use observers::Observers;
-pub use observers::Saved;
+pub(crate) use filter::{is_plain, plainly_allowed, uses_object};
+pub(crate) use observers::{Observers, Saved};
 pub(crate) use state::Program;
 pub use state::{GuestState, MemoryBounds, Stacks};
 
@@ -38,6 +40,7 @@ pub trait Observer: Send {
     /// An iteration begins. Memory is as at its start.
     fn begin(&mut self, _state: &GuestState<'_>) {}
 
+    /// Something of its interest has happened, in this state.
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>);
 
     /// The iteration has ended, with [`Interest::ENDS`].

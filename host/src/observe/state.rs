@@ -12,6 +12,7 @@ pub struct GuestState<'a> {
     pub runtime: &'a Runtime,
     /// Guest memory, as much as the guest sees.
     pub memory: &'a [u8],
+    /// Which addresses the guest may access.
     pub bounds: MemoryBounds,
     program: Program<'a>,
     stacks: &'a dyn Stacks,

@@ -77,6 +77,7 @@ pub enum Atomicity {
 /// each has its part of the ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Order {
+    /// The ordering; of a compare-exchange, the one where it stores.
     pub success: Ordering,
     /// Of a compare-exchange that fails. Of all others the same as `success`.
     pub failure: Ordering,
@@ -156,6 +157,7 @@ impl Orderings {
         self.fences_are_lost
     }
 
+    /// How many sites there are of each kind, alternatives of one instruction counted once.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for (i, site) in self.sites.iter().enumerate().filter(|(i, _)| !self.alternatives[*i]) {
@@ -194,6 +196,7 @@ impl std::fmt::Debug for OnDemand {
 }
 
 impl OnDemand {
+    /// Looks nothing up yet.
     pub fn new(original: Arc<[u8]>, table: Arc<SiteTable>) -> OnDemand {
         OnDemand { original, table, orderings: OnceLock::new(), symbols: OnceLock::new() }
     }
@@ -206,6 +209,7 @@ impl OnDemand {
         frames.into_iter().flat_map(|frame| std::iter::once(frame.function).chain(frame.file)).collect()
     }
 
+    /// The orderings; the first call looks them up.
     pub fn get(&self) -> &Orderings {
         self.orderings.get_or_init(|| Orderings::of_module(&self.original, &self.table))
     }

@@ -2,9 +2,9 @@
 
 use super::explanation::Explanation;
 use super::story::Story;
-use crate::livelock::Livelock;
+pub use crate::livelock::{Livelock, Look, Spin};
 use crate::outcome::{Bug, BugKind};
-use crate::runtime::Stream;
+pub use crate::runtime::Stream;
 use crate::trace::Trace;
 use coyote_instrumenter::Location;
 use coyote_strategies::WorkerId;
@@ -14,7 +14,9 @@ use std::path::PathBuf;
 /// A bug and how often it was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundBug {
+    /// What is wrong.
     pub bug: Bug,
+    /// What makes other bugs the same.
     pub identity: BugIdentity,
     /// Of the trace; 0 for a profiling run.
     pub iteration: u64,
@@ -22,6 +24,7 @@ pub struct FoundBug {
     pub trace: Trace,
     /// Where the trace is on disk.
     pub path: PathBuf,
+    /// Where every worker was.
     pub post_mortem: PostMortem,
     /// What happened, if it was told: see [`diagnose::story`](crate::diagnose::story).
     pub story: Option<Story>,
@@ -45,12 +48,15 @@ pub struct FoundBug {
 /// module, which a replay compares.)
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BugIdentity {
+    /// The kind of bug.
     pub kind: BugKind,
     /// See [`Evidence::detail`](crate::evidence::Evidence::detail).
     pub detail: String,
     /// Of those who did it, each stack once, in their order as texts.
     pub stacks: Vec<Vec<String>>,
+    /// Where the block that it is about was allocated, if it is about one.
     pub allocated: Option<Vec<String>>,
+    /// Where that block was freed, if it was.
     pub freed: Option<Vec<String>>,
 }
 
@@ -111,7 +117,9 @@ pub struct PostMortem {
 /// A worker at the end of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerAt {
+    /// Its number in the execution.
     pub id: WorkerId,
+    /// The worker, as reports name it.
     pub title: String,
     /// What it is about to do or waits for.
     pub doing: String,
@@ -122,15 +130,20 @@ pub struct WorkerAt {
 /// A line of the guest's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputLine {
+    /// Who wrote it, as reports name the worker.
     pub worker: String,
+    /// The number of the step in which it was written, from 1.
     pub step: u64,
+    /// Where to.
     pub stream: Stream,
+    /// The line, without its end.
     pub text: String,
 }
 
 /// What happened to the block of the heap that a memory error is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockHistory {
+    /// Where it begins.
     pub address: u32,
     /// As many as the guest asked for.
     pub bytes: u32,
@@ -143,7 +156,9 @@ pub struct BlockHistory {
 /// What is known of a data race beside where its accesses are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaceHistory {
+    /// The access that was executed first.
     pub first: AccessHistory,
+    /// The access that nothing orders with it.
     pub second: AccessHistory,
     /// What would have ordered them.
     pub edge: Option<MissingEdge>,
@@ -179,6 +194,7 @@ pub struct MissingEdge {
 pub struct PastEvent {
     /// The worker, as reports name it.
     pub title: String,
+    /// The number of the step, from 1.
     pub step: u64,
     /// Innermost first.
     pub stack: Vec<Location>,

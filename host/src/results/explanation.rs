@@ -7,20 +7,27 @@ use serde::{Deserialize, Serialize};
 /// Everything; each part is there if the experiment was made and said something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
+    /// How the trace became shorter.
     pub shrinking: Option<Shrinking>,
+    /// The choice that made the bug likely.
     pub decisive: Option<Decisive>,
+    /// The same schedule with another choice, without the bug.
     pub passing: Option<Passing>,
+    /// How often the bug is met.
     pub findability: Option<Findability>,
 }
 
-/// How many of so many executions had the bug.
+/// A number of executions, and how many of them had the bug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
+    /// Executions with the bug.
     pub bugs: u64,
+    /// All executions.
     pub of: u64,
 }
 
 impl Rate {
+    /// From 0 to 1; 0 if there were none.
     pub fn share(self) -> f64 {
         self.bugs as f64 / self.of.max(1) as f64
     }
@@ -35,6 +42,7 @@ pub struct Decisive {
     pub step: u64,
     /// How many random continuations had the bug, just before it and just after it.
     pub before: Rate,
+    /// See [`Decisive::before`].
     pub after: Rate,
     /// The same before other decisions, by index: as many as were looked at.
     pub curve: Vec<(usize, Rate)>,
@@ -43,6 +51,7 @@ pub struct Decisive {
 /// The schedule with another decisive choice, which passes. It was executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passing {
+    /// The other choice.
     pub instead: Instead,
     /// Whether the schedule passes with the default end (see `coyote_strategies::sample::guided`); if not, there is a
     /// random end with which it does.
@@ -57,18 +66,41 @@ pub struct Passing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Instead {
     /// This worker makes the step, and then the rest follows as it was, as far as possible.
-    Step { worker: WorkerPath, title: String },
+    Step {
+        /// The worker, as traces name it.
+        worker: WorkerPath,
+        /// The worker, as reports name it.
+        title: String,
+    },
     /// This worker goes on until it has to wait or ends, and then the rest follows.
-    RunsOn { worker: WorkerPath, title: String },
+    RunsOn {
+        /// The worker, as traces name it.
+        worker: WorkerPath,
+        /// The worker, as reports name it.
+        title: String,
+    },
     /// This worker's timeout fires.
-    Timeout { worker: WorkerPath, title: String },
-    /// This value, of so many, instead of the one in the trace.
-    Value { value: u64, bound: u64, was: u64 },
+    Timeout {
+        /// The worker, as traces name it.
+        worker: WorkerPath,
+        /// The worker, as reports name it.
+        title: String,
+    },
+    /// This value instead of the one in the trace.
+    Value {
+        /// The value that passes.
+        value: u64,
+        /// The values are below it.
+        bound: u64,
+        /// The value in the trace.
+        was: u64,
+    },
 }
 
 /// How often the bug is met, and so how many iterations without it make a fix believable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findability {
+    /// Iterations with the bug, of how many.
     pub rate: Rate,
     /// Whether the iterations were executed to find this out; else they are those of the exploration up to the bug.
     pub fresh: bool,
@@ -91,7 +123,9 @@ impl Findability {
 /// How a trace was minimised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shrinking {
+    /// The weight of the trace as it was found.
     pub before: Weight,
+    /// The weight of the trace as it is now.
     pub after: Weight,
     /// How many executions with fewer preemptions were tried, if these were all there are.
     pub fewer_preemptions_tried: Option<u64>,

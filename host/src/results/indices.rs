@@ -12,6 +12,7 @@ impl Indices {
         self.0.iter().map(|(first, last)| last - first + 1).sum()
     }
 
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -6,23 +6,23 @@
 //! explorations that stop at a bug, since what lies behind it is not counted, nor with `--heap-points shared`, where an
 //! iteration begins with what those before it in the same exploration found out.
 //!
-//! - [`bug`]: a found bug, and what makes two the same.
-//! - [`explanation`]: what was found out about a bug by experiment.
-//! - [`story`]: what happened in a failing iteration.
-//! - [`indices`]: which iterations a result speaks of.
+//! - `bug`: a found bug, and what makes two the same.
+//! - `explanation`: what was found out about a bug by experiment.
+//! - `story`: what happened in a failing iteration.
+//! - `indices`: which iterations a result speaks of.
 
-pub mod bug;
-pub mod explanation;
-pub mod indices;
-pub mod story;
+mod bug;
+mod explanation;
+mod indices;
+mod story;
 #[cfg(test)]
 mod tests;
 
 pub use bug::{
-    AccessHistory, BlockHistory, BugIdentity, FoundBug, MissingEdge, OutputLine, PastEvent, PostMortem,
-    RaceHistory, WorkerAt,
+    AccessHistory, BlockHistory, BugIdentity, FoundBug, Livelock, Look, MissingEdge, OutputLine, PastEvent,
+    PostMortem, RaceHistory, Spin, Stream, WorkerAt,
 };
-pub use explanation::{Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
+pub use explanation::{CONFIDENCE, Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
 pub use indices::Indices;
 pub use story::{Story, StoryRow, StoryWorker};
 
@@ -41,8 +41,11 @@ use std::time::Duration;
 pub struct Subject {
     /// The artifact's identity, see [`Artifact`](crate::artifact::Artifact).
     pub module: String,
+    /// The test, as the user names it.
     pub test: String,
+    /// The strategy with all of its parameters.
     pub strategy: String,
+    /// The seed of the run.
     pub seed: u64,
     /// See [`crate::options`].
     pub options: Vec<(String, String)>,
@@ -53,11 +56,15 @@ pub struct Subject {
 pub enum Stop {
     /// Nothing is left to explore.
     Exhausted,
+    /// The iterations of the budget were executed.
     Iterations,
+    /// The time of the budget was over.
     Timeout,
     /// What is left of a search takes all the memory that it may have.
     Memory,
+    /// The user interrupted it.
     Interrupted,
+    /// A bug was found, and the budget does not say to go on.
     Bug,
 }
 
@@ -80,8 +87,11 @@ impl Stop {
 pub struct IterationResult {
     /// `None` for a profiling run that stands for no iteration: it comes before all of them.
     pub index: Option<u64>,
+    /// What statistics count of it.
     pub record: IterationRecord,
+    /// The bug that it ended with.
     pub bug: Option<Box<FoundBug>>,
+    /// What else is to be told.
     pub notes: IterationNotes,
     /// Memory that turned out to be shared.
     pub shared: Granules,
@@ -94,10 +104,13 @@ pub struct IterationResult {
 /// What an iteration says beside its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationNotes {
+    /// Whether the guest was refused memory.
     pub memory_refused: bool,
     /// See [`TestResult::limits`].
     pub limit: Option<String>,
+    /// See [`TestResult::refused_calls`].
     pub refused_calls: Vec<String>,
+    /// See [`TestResult::left_blocked`].
     pub left_blocked: Vec<String>,
     /// Data races that are no bugs, met up to its end by who executed it.
     pub races: Vec<RaceRemark>,
@@ -110,6 +123,7 @@ pub struct IterationNotes {
 pub struct SeenRace {
     /// Of which it was met first; `None` under a search, and in a profiling run.
     pub iteration: Option<u64>,
+    /// Its accesses.
     pub race: RaceRemark,
 }
 
@@ -118,19 +132,24 @@ pub struct SeenRace {
 pub struct FirstOutput {
     /// As [`IterationResult::index`].
     pub index: Option<u64>,
+    /// Both streams, in the order of writing.
     pub text: String,
 }
 
 /// The result of an exploration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
+    /// What was explored, and how.
     pub subject: Subject,
     /// The iterations that it speaks of; none for a search.
     pub indices: Indices,
+    /// How many iterations there were, and how long they were.
     pub statistics: Statistics,
     /// Different bugs. Of samplers in the order in which they were found first, of searches the simplest first.
     pub bugs: Vec<FoundBug>,
+    /// Why there were no more.
     pub stop: Stop,
+    /// Wall-clock time.
     pub elapsed: Duration,
     /// Whether any iteration met a choice.
     pub any_choice: bool,
@@ -151,6 +170,7 @@ pub struct TestResult {
     pub races: Vec<SeenRace>,
     /// Memory that turned out to be shared, and how often iterations were repeated for it.
     pub shared: Granules,
+    /// See [`TestResult::shared`].
     pub repeats: u64,
     /// States that were compared with those of another execution of the same iteration.
     pub states_compared: u64,
@@ -161,6 +181,7 @@ pub struct TestResult {
 /// What a search says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchSummary {
+    /// What it has done.
     pub counts: Counts,
     /// Whether every execution was visited that the search was to visit.
     pub exhausted: bool,
@@ -180,6 +201,7 @@ pub struct SearchSummary {
 pub struct Resumed {
     /// Where the rest was read from.
     pub from: PathBuf,
+    /// What was done there.
     #[serde(flatten)]
     pub done: Done,
 }
@@ -190,7 +212,9 @@ pub struct Resumed {
 pub struct KnownBug {
     /// As [`BugKind::name`] says it.
     pub kind: String,
+    /// As the report worded it then.
     pub message: String,
+    /// Where its trace was written.
     pub trace: PathBuf,
 }
 
@@ -198,6 +222,7 @@ pub struct KnownBug {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
+    /// What the search had done.
     pub counts: Counts,
     /// Different bugs, in the order in which they were found.
     pub bugs: Vec<KnownBug>,
@@ -209,6 +234,7 @@ pub struct Done {
     pub memory_refused: bool,
     /// Advice for a bound other than steps that was reached.
     pub bound: Option<String>,
+    /// See [`TestResult::left_blocked`].
     pub left_blocked: Vec<String>,
     /// Whether some part of it was read from a file that nothing protects from damage.
     pub unprotected: bool,
@@ -224,10 +250,20 @@ impl Done {
 /// Why two results cannot be put together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
+    /// They differ in what decides what an iteration of a number is.
     #[error("the results are of another {what}: {one} and {other}")]
-    Subject { what: &'static str, one: String, other: String },
+    Subject {
+        /// In which respect, as `strategy`.
+        what: &'static str,
+        /// What one result has.
+        one: String,
+        /// What the other has.
+        other: String,
+    },
+    /// An iteration would count twice; with its number.
     #[error("both results count iteration {0}")]
     Overlap(u64),
+    /// At least one is of a search, whose executions have no numbers.
     #[error("the results of searches cannot be put together: go on with a search by its frontier")]
     Search,
 }

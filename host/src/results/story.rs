@@ -13,6 +13,7 @@ pub struct Story {
     pub structure: Vec<String>,
     /// Workers that are in a row.
     pub workers: Vec<StoryWorker>,
+    /// What happened, in order.
     pub rows: Vec<StoryRow>,
     /// Rows that were left out, since there are too many.
     pub left_out: usize,
@@ -34,6 +35,7 @@ pub struct StoryRow {
     pub steps: Option<(u64, u64)>,
     /// Index into [`Story::workers`].
     pub worker: usize,
+    /// What the worker does, as a clause without its subject.
     pub text: String,
     /// The line, if it is known.
     pub place: Option<SourceFrame>,

@@ -1,9 +1,9 @@
 //! The runtime's part of a fingerprint.
 
+use super::term::term;
 use super::{Runtime, Worker};
 use coyote_strategies::{Pending, WorkerId};
 use std::hash::Hash;
-use xxhash_rust::xxh3::Xxh3;
 
 impl Runtime {
     /// A hash of all that can influence how the program goes on; steps, names and output are left out,
@@ -23,13 +23,7 @@ impl Runtime {
             assumed_away,
             // Workers with a depth.
             atomic_workers: _,
-            mutexes,
-            rwlocks,
-            semaphores,
-            barriers,
-            // Who stands in a queue says so as a worker.
-            condvars: _,
-            futexes: _,
+            sync,
             clock,
             faults,
             worker_local_word,
@@ -53,11 +47,6 @@ impl Runtime {
             footprint: _,
         } = self;
         let key = |w: WorkerId| workers[w.index()].key;
-        let part = |class: u8, fill: &dyn Fn(&mut Xxh3)| {
-            let mut hasher = Xxh3::with_seed(u64::from(class));
-            fill(&mut hasher);
-            hasher.digest128()
-        };
         let mut sum = 0u128;
         for (id, (worker, pending)) in workers.iter().zip(pending).enumerate() {
             let Worker {
@@ -88,7 +77,7 @@ impl Runtime {
                 ordered_site: _,
             } = worker;
             let Pending { operation, state } = pending;
-            let hash = part(1, &|h| {
+            let hash = term(1, &|h| {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached);
@@ -98,37 +87,20 @@ impl Runtime {
             });
             sum = sum.wrapping_add(hash);
         }
-        for (address, mutex) in mutexes.iter() {
-            let holder = mutex.holder.map(|(w, times)| (key(w), times));
-            sum = sum.wrapping_add(part(2, &|h| (address, mutex.kind, holder).hash(h)));
-        }
-        for (address, lock) in rwlocks.iter() {
-            let writer = lock.writer.map(key);
-            sum = sum.wrapping_add(part(7, &|h| (address, writer, lock.readers.len()).hash(h)));
-            for (reader, times) in &lock.readers {
-                sum = sum.wrapping_add(part(8, &|h| (address, key(*reader), times).hash(h)));
-            }
-        }
-        for (address, semaphore) in semaphores.iter() {
-            sum = sum.wrapping_add(part(9, &|h| (address, semaphore).hash(h)));
-        }
-        for (address, barrier) in barriers.iter() {
-            // So does who has arrived.
-            sum = sum.wrapping_add(part(10, &|h| (address, barrier.count).hash(h)));
-        }
+        sum = sum.wrapping_add(sync.digest(&key));
         // Within an atomic function only who is in it goes on.
         let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
-        sum = sum.wrapping_add(part(12, &|h| {
+        sum = sum.wrapping_add(term(12, &|h| {
             (faults, over, assumed_away, alone, worker_local_word, harness).hash(h);
         }));
         sum = sum.wrapping_add(files.digest());
         sum = sum.wrapping_add(u128::from(heap.digest()));
         if *tells_time {
             let (now_ns, reads, reader) = clock.read_state();
-            sum = sum.wrapping_add(part(6, &|h| (now_ns, reads, reader.map(key)).hash(h)));
+            sum = sum.wrapping_add(term(6, &|h| (now_ns, reads, reader.map(key)).hash(h)));
         }
         for (span, w) in clock.relative() {
-            sum = sum.wrapping_add(part(5, &|h| (span, key(w)).hash(h)));
+            sum = sum.wrapping_add(term(5, &|h| (span, key(w)).hash(h)));
         }
         sum
     }

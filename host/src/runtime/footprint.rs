@@ -6,8 +6,8 @@
 //! that ([`coyote_abi::rt::SEEN`], `Options::footprints`). Left out, and named in the verdicts of searches that rely on the
 //! relation, are the addresses that an allocator hands out and which bytes a program writes to its output first.
 
-use super::lock::Availability;
 use super::stream::{Event, Interest};
+use super::sync::Availability;
 use super::{Lock, ObjectId, Request, Runtime, Wake};
 use coyote_abi::rt::Seen;
 use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
@@ -116,7 +116,7 @@ impl Footprint {
         }
     }
 
-    /// Memory has grown to so many bytes. Which memory an allocator asked for is not seen by others that do; who
+    /// Memory has grown to `to_bytes` bytes. Which memory an allocator asked for is not seen by others that do; who
     /// asks otherwise is told how large it was.
     pub fn grown(&mut self, from_bytes: u64, to_bytes: u64, allocating: bool) {
         let pages = if allocating { from_bytes >> PAGE_BITS..to_bytes >> PAGE_BITS } else { 0..PAGES.into() };
@@ -166,7 +166,7 @@ impl Footprint {
     }
 }
 
-/// An access of so many bytes of guest memory; nothing if there are none.
+/// An access of `length` bytes of guest memory; nothing if that is 0.
 fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
     let size = length.min(u64::from(u32::MAX)) as u32;
     (size > 0).then_some(Access { class: Class::Memory, effect, object: address, size })
@@ -297,9 +297,7 @@ impl Runtime {
                 }
             }
             Request::Unlock { place } => {
-                let shared = place.class == Class::Rwlock
-                    && self.rwlocks.get(place.address).is_some_and(|l| l.writer.is_none());
-                let effect = match shared {
+                let effect = match self.sync.is_shared(place) {
                     true => Effect::Unshare,
                     false if self.unlocks_for_others(place) && !self.holders(place).contains(&id) => {
                         Effect::Write

@@ -16,7 +16,7 @@ pub enum Harness {
     None,
     /// It has not called a test function yet.
     Before,
-    /// So many calls of test functions are under way.
+    /// The number of calls of test functions that are under way.
     Calls(u32),
     /// The test function has returned.
     After,

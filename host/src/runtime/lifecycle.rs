@@ -4,7 +4,7 @@ use super::worker::{Request, Start, Worker};
 use super::{Runtime, mix};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState};
 
-/// When the test is over after its first worker has ended.
+/// When the test ends after its first worker has ended.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
@@ -97,10 +97,7 @@ impl Runtime {
     /// machine's to keep.
     pub fn continue_from(&mut self, initialised: &Runtime) {
         self.files.clone_from(&initialised.files);
-        self.mutexes.clone_from(&initialised.mutexes);
-        self.rwlocks.clone_from(&initialised.rwlocks);
-        self.semaphores.clone_from(&initialised.semaphores);
-        self.barriers.clone_from(&initialised.barriers);
+        self.sync.clone_from(&initialised.sync);
         self.clock.clone_from(&initialised.clock);
         self.worker_local_word = initialised.worker_local_word;
     }
@@ -125,7 +122,7 @@ impl Runtime {
         self.end(id);
     }
 
-    /// The worker ends: by returning, by `exit`, or because the program is over for it.
+    /// The worker ends: by returning, by `exit`, or because the program has ended.
     pub fn end(&mut self, id: WorkerId) {
         self.stand(id, WorkerState::Ended);
         let worker = &mut self.workers[id.index()];

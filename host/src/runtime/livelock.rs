@@ -36,12 +36,7 @@ impl Runtime {
         };
         self.pending == other.pending
             && self.workers.iter().map(worker).eq(other.workers.iter().map(worker))
-            && self.mutexes == other.mutexes
-            && self.rwlocks == other.rwlocks
-            && self.semaphores == other.semaphores
-            && self.barriers == other.barriers
-            && self.condvars == other.condvars
-            && self.futexes == other.futexes
+            && self.sync == other.sync
             && self.clock == other.clock
             && self.digest() == other.digest()
     }

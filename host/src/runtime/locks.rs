@@ -1,10 +1,8 @@
 //! What the runtime does with locks: looking, taking, giving back, making and forgetting them.
 
-use super::lock::{Availability, Lock, ObjectId, Released};
-use super::mutex::{Kind, Mutex};
-use super::semaphore::Semaphore;
 use super::stream::{FaultKind, HbObject, SyncKind};
-use super::{Barrier, Mutant, Performed, Request, Runtime, Rwlock, Wake, WorkerState, faults};
+use super::sync::{Availability, Kind, Lock, Mutex, ObjectId, Released, SyncObjects};
+use super::{Mutant, Performed, Request, Runtime, Wake, WorkerState, faults};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Access, Class, Effect, WorkerId};
@@ -14,42 +12,18 @@ impl Runtime {
     pub(super) fn availability(&self, id: WorkerId, lock: Lock) -> Availability {
         match lock {
             Lock::Read(_) if self.mutant(Mutant::ReaderBesideWriter) => Availability::Free,
-            Lock::Mutex(address) => {
-                self.mutexes.get(address).map_or(Availability::Free, |m| m.availability(id))
-            }
-            Lock::Read(address) => {
-                self.rwlocks.get(address).map_or(Availability::Free, |l| l.availability_to_read(id))
-            }
-            Lock::Write(address) => {
-                self.rwlocks.get(address).map_or(Availability::Free, |l| l.availability_to_write(id))
-            }
-            Lock::Semaphore(address) => {
-                self.semaphores.get(address).map_or(Availability::Busy, Semaphore::availability)
-            }
+            _ => self.sync.availability(id, lock),
         }
     }
 
     /// Who has an object. A semaphore is nobody's.
     pub fn holders(&self, place: ObjectId) -> Vec<WorkerId> {
-        match place.class {
-            Class::Mutex => {
-                let holder = self.mutexes.get(place.address).and_then(|m| m.holder);
-                holder.map(|held| held.0).into_iter().collect()
-            }
-            Class::Rwlock => {
-                let lock = self.rwlocks.get(place.address);
-                lock.into_iter()
-                    .flat_map(|l| l.writer.into_iter().chain(l.readers.iter().map(|r| r.0)))
-                    .collect()
-            }
-            _ => Vec::new(),
-        }
+        self.sync.holders(place)
     }
 
     /// Whether a worker has a lock.
     pub(super) fn holds(&self, id: WorkerId) -> bool {
-        self.mutexes.iter().any(|(_, m)| m.holder.is_some_and(|held| held.0 == id))
-            || self.rwlocks.iter().any(|(_, l)| l.writer == Some(id) || l.readers.iter().any(|r| r.0 == id))
+        self.sync.holds(id)
     }
 
     /// A worker in an atomic section is about to do this: whether that blocks it decides whether others make steps
@@ -73,12 +47,7 @@ impl Runtime {
             matches!(availability, Availability::Free | Availability::Again),
             "this is a bug in coyote-wasm: a lock was performed while taken"
         );
-        match lock {
-            Lock::Mutex(address) => self.mutexes.update(address, |m| m.take(id)),
-            Lock::Read(address) => self.rwlocks.update(address, |l| l.take_to_read(id)),
-            Lock::Write(address) => self.rwlocks.update(address, |l| l.take_to_write(id)),
-            Lock::Semaphore(address) => self.semaphores.update(address, Semaphore::take),
-        }
+        self.sync.take(id, lock);
         if availability == Availability::Free {
             self.touch_place(lock.place(), lock.effect(tried));
             self.changed(lock.place());
@@ -155,24 +124,15 @@ impl Runtime {
 
     /// Gives back what the worker has. The error says who has it instead.
     pub(super) fn release(&mut self, id: WorkerId, place: ObjectId) -> Result<i32, ObjectState> {
-        let released = match place.class {
-            Class::Mutex => {
-                let forgets = self.mutant(Mutant::NestedLocksAreNotCounted);
-                self.mutexes.update(place.address, |m| {
-                    if forgets {
-                        m.holder = m.holder.map(|(holder, _)| (holder, 1));
-                    }
-                    m.release(id)
-                })
-            }
-            Class::Rwlock => self.rwlocks.update(place.address, |l| l.release(id)),
-            _ => self.semaphores.update(place.address, Semaphore::release),
-        };
+        if place.class == Class::Mutex && self.mutant(Mutant::NestedLocksAreNotCounted) {
+            self.sync.mutexes.update(place.address, |m| m.holder = m.holder.map(|(holder, _)| (holder, 1)));
+        }
+        let released = self.sync.release(id, place);
         if released == Released::Misuse && self.unlocks_for_others(place) {
             // Whoever has it, and whoever takes it next, was not asked.
             self.touch_place(place, Effect::Write);
             self.synchronise(HbObject::Object(place), SyncKind::Release);
-            self.mutexes.update(place.address, |m| m.holder = None);
+            self.sync.mutexes.update(place.address, |m| m.holder = None);
             self.changed(place);
             return Ok(0);
         }
@@ -220,38 +180,17 @@ impl Runtime {
         if let Some(kind) = Kind::from_number(kind)
             && self.workers.iter().all(|w| w.request.wants() != Some(place))
         {
-            self.mutexes.update(mutex, |m| *m = Mutex::new(kind));
+            self.sync.mutexes.update(mutex, |m| *m = Mutex::new(kind));
         }
     }
 
     /// Makes an object anew. The error says who still uses the old one.
     pub(super) fn init(&mut self, id: WorkerId, place: ObjectId, value: u32) -> Result<i32, ObjectState> {
-        let address = place.address;
-        let known = match place.class {
-            Class::Mutex => Kind::from_number(value).is_some(),
-            Class::Semaphore => Semaphore::new(value).is_some(),
-            Class::Barrier => Barrier::new(value).is_some(),
-            _ => true,
-        };
-        if !known {
+        if !SyncObjects::allows(place.class, value) {
             return Ok(errno::EINVAL);
         }
         self.forget(id, place)?;
-        match place.class {
-            Class::Mutex => {
-                let kind = Kind::from_number(value).expect("checked above");
-                self.mutexes.update(address, |m| *m = Mutex::new(kind));
-            }
-            Class::Semaphore => {
-                let new = Semaphore::new(value).expect("checked above");
-                self.semaphores.update(address, |s| *s = new);
-            }
-            Class::Barrier => {
-                let new = Barrier::new(value).expect("checked above");
-                self.barriers.update(address, |b| *b = new);
-            }
-            _ => {}
-        }
+        self.sync.init(place, value);
         self.changed(place);
         Ok(0)
     }
@@ -264,14 +203,7 @@ impl Runtime {
         if let Some(user) = self.user(id, place).filter(|_| !self.mutant(Mutant::DestroyedUnseen)) {
             return Err(user);
         }
-        match place.class {
-            Class::Mutex => self.mutexes.update(place.address, |m| *m = Mutex::default()),
-            Class::Rwlock => self.rwlocks.update(place.address, |l| *l = Rwlock::default()),
-            Class::Semaphore => self.semaphores.update(place.address, |s| *s = Semaphore::default()),
-            Class::Barrier => self.barriers.update(place.address, |b| *b = Barrier::default()),
-            // A condvar is nothing but its waiters.
-            _ => {}
-        }
+        self.sync.forget(place);
         self.changed(place);
         Ok(())
     }
@@ -298,7 +230,7 @@ impl Runtime {
         Some(ObjectState::Awaited { by: self.title(waiter) })
     }
 
-    /// An object was taken, given back or made: whoever wants it is blocked or enabled.
+    /// An object was taken, given back or made: a worker that wants it becomes blocked or enabled.
     pub(super) fn changed(&mut self, place: ObjectId) {
         for id in self.ids() {
             let wants = self.worker(id).request.wants() == Some(place);
@@ -324,7 +256,7 @@ impl Runtime {
     }
 }
 
-/// What an object is, whoever has it: an object of its own in the relation.
+/// The identity of an object, independent of its holder: an object of its own in the relation.
 pub(super) fn identity(effect: Effect, place: ObjectId) -> Access {
     Access::new(Class::Other, effect, 1 << 32 | u64::from(place.address))
 }

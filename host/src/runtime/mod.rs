@@ -11,8 +11,7 @@
 //!   be picked.
 //! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
 //!   what ends a wait, and `faults` that the user allowed.
-//! - `mutex`, `rwlock`, `semaphore`, `barrier`, `queue`, `clock`: the objects; `objects` finds
-//!   them by address, and `lock` is what locks have in common.
+//! - `sync`: the sync objects; `clock`: virtual time.
 //! - [`idle`]: when nobody has anything to do, so that time may pass.
 //! - [`worker_local_word`]: a word of memory that each worker has for itself.
 //! - [`files`]: the guest's files.
@@ -21,9 +20,8 @@
 //! - `footprint`: what a step touches; [`stream`]: what happens, for observers.
 //! - `livelock`: whether a state may be part of one.
 //! - [`heap`]: the blocks of the guest's allocator.
-//! - `digest`: the hash of all this.
+//! - `digest`: the hash of all this, of which `term` makes the parts.
 
-mod barrier;
 mod clock;
 mod digest;
 mod enabled;
@@ -35,23 +33,18 @@ pub mod heap;
 pub mod idle;
 mod lifecycle;
 mod livelock;
-mod lock;
 mod locks;
-mod mutex;
-mod objects;
 mod output;
 mod perform;
-mod queue;
-mod rwlock;
-mod semaphore;
 pub mod stream;
+mod sync;
+mod term;
 mod waits;
 mod waits_for;
 mod worker;
 pub mod worker_local_word;
 
 use crate::outcome::Bug;
-use barrier::Barrier;
 use clock::Clock;
 pub use clock::{REALTIME_NS, Timers};
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState};
@@ -61,15 +54,10 @@ pub use footprint::Footprint;
 use harness::Harness;
 use heap::Heap;
 pub use lifecycle::{AtExit, Progress};
-use lock::Availability;
-pub use lock::{Lock, ObjectId};
-use mutex::Mutex;
-use objects::Objects;
 pub use output::{Output, Stream};
-use queue::Queue;
-use rwlock::Rwlock;
-use semaphore::Semaphore;
 use stream::EventStream;
+use sync::{Availability, SyncObjects};
+pub use sync::{Lock, ObjectId};
 pub use worker::{Request, Start, Wake, Worker};
 
 /// What happened when an operation was performed.
@@ -103,12 +91,7 @@ pub struct Runtime {
     assumed_away: bool,
     /// How many workers are inside of atomic functions.
     atomic_workers: u32,
-    mutexes: Objects<Mutex>,
-    rwlocks: Objects<Rwlock>,
-    semaphores: Objects<Semaphore>,
-    barriers: Objects<Barrier>,
-    condvars: Objects<Queue>,
-    futexes: Objects<Queue>,
+    sync: SyncObjects,
     clock: Clock,
     faults: Faults,
     /// When a pending timeout may fire.
@@ -117,7 +100,9 @@ pub struct Runtime {
     pub foreign_unlocks: bool,
     /// The address of the word that is each worker's own.
     worker_local_word: Option<u32>,
+    /// The guest's files and descriptors.
     pub files: Files,
+    /// The blocks of the guest's allocator.
     pub heap: Heap,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
@@ -134,6 +119,7 @@ pub struct Runtime {
     pub alone_ticks: u64,
     /// What strategies want to know, until it is drained.
     pub events: Vec<Event>,
+    /// What the guest has printed in this iteration.
     pub output: Vec<Output>,
     /// What observers want to know, until it is taken.
     pub stream: EventStream,
@@ -160,12 +146,7 @@ impl Runtime {
             steps,
             assumed_away,
             atomic_workers,
-            mutexes,
-            rwlocks,
-            semaphores,
-            barriers,
-            condvars,
-            futexes,
+            sync,
             clock,
             faults,
             timers,
@@ -194,12 +175,7 @@ impl Runtime {
         *steps = other.steps;
         *assumed_away = other.assumed_away;
         *atomic_workers = other.atomic_workers;
-        mutexes.clone_from(&other.mutexes);
-        rwlocks.clone_from(&other.rwlocks);
-        semaphores.clone_from(&other.semaphores);
-        barriers.clone_from(&other.barriers);
-        condvars.clone_from(&other.condvars);
-        futexes.clone_from(&other.futexes);
+        sync.clone_from(&other.sync);
         clock.clone_from(&other.clock);
         *faults = other.faults;
         *timers = other.timers;
@@ -219,18 +195,22 @@ impl Runtime {
         output.clone_from(&other.output);
     }
 
+    /// Steps executed in this iteration.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
+    /// All workers, also those that have ended, in the order of their creation.
     pub fn workers(&self) -> &[Worker] {
         &self.workers
     }
 
+    /// The worker of a number.
     pub fn worker(&self, id: WorkerId) -> &Worker {
         &self.workers[id.index()]
     }
 
+    /// What a worker is about to do, and whether it can.
     pub fn pending(&self, id: WorkerId) -> &Pending {
         &self.pending[id.index()]
     }
@@ -298,6 +278,7 @@ impl Runtime {
         worker.start.stack.filter(|(low, _)| self.block_at(*low) == worker.stack_block)
     }
 
+    /// Virtual time since the start of the test in ns, as a worker reads it.
     pub fn read_clock_ns(&mut self, id: WorkerId) -> u64 {
         self.footprint.touch(Class::Clock, Effect::Write, 0);
         self.clock.read_ns(id)

@@ -18,8 +18,11 @@ pub struct Output {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
+    /// Standard output.
     Stdout,
+    /// Standard error.
     Stderr,
+    /// The SDKs' `log`, for the report alone.
     Log,
 }
 

@@ -97,7 +97,7 @@ impl Runtime {
             Request::SemaphoreValue { semaphore } => {
                 // Unlike a try-lock that fails, it can be told from whatever changes the value.
                 self.footprint.touch(Class::Semaphore, Effect::Write, semaphore.into());
-                Performed::Continue(self.semaphores.get(semaphore).map_or(0, |s| s.value()).into())
+                Performed::Continue(self.sync.semaphores.get(semaphore).map_or(0, |s| s.value()).into())
             }
             Request::BarrierWait { barrier } => match self.arrive(id, barrier) {
                 Ok(performed) => performed,

@@ -1,9 +1,7 @@
 //! What the runtime does with workers that wait: for a notification, at a barrier, for a time.
 
-use super::barrier::Arrival;
-use super::lock::{Lock, ObjectId};
-use super::queue::Selection;
 use super::stream::{FaultKind, HbObject, SyncKind};
+use super::sync::{Arrival, Lock, ObjectId, Selection};
 use super::{Mutant, Performed, Request, Runtime, Wake, WorkerState, faults};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
@@ -85,7 +83,7 @@ impl Runtime {
         if spurious {
             return Ok(self.block_woken(id));
         }
-        self.condvars.update(condvar, |q| q.add(id));
+        self.sync.condvars.update(condvar, |q| q.add(id));
         Ok(self.block(id, span_ns))
     }
 
@@ -113,7 +111,7 @@ impl Runtime {
         if spurious {
             return self.block_woken(id);
         }
-        self.futexes.update(address, |q| q.add(id));
+        self.sync.futexes.update(address, |q| q.add(id));
         self.block(id, span_ns)
     }
 
@@ -143,7 +141,7 @@ impl Runtime {
         let place = ObjectId { class: Class::Barrier, address: barrier };
         self.touch_place(place, Effect::Write);
         self.synchronise(HbObject::Object(place), SyncKind::AcquireRelease);
-        match self.barriers.update(barrier, |b| b.arrive(id)) {
+        match self.sync.barriers.update(barrier, |b| b.arrive(id)) {
             Arrival::Waits => Ok(self.block(id, None)),
             Arrival::Completes(others) => {
                 self.current = Some(id);
@@ -156,7 +154,7 @@ impl Runtime {
 
     /// How many workers have arrived at a barrier, and how many it is for.
     pub fn arrived(&self, barrier: u32) -> (usize, u32) {
-        self.barriers.get(barrier).map_or((0, 0), |b| (b.arrived.len(), b.count))
+        self.sync.barriers.get(barrier).map_or((0, 0), |b| (b.arrived.len(), b.count))
     }
 
     /// Wakes waiters, and says how many.
@@ -189,15 +187,15 @@ impl Runtime {
     }
 
     fn waiters(&self, place: ObjectId) -> &[WorkerId] {
-        let queues = if place.class == Class::Condvar { &self.condvars } else { &self.futexes };
+        let queues = if place.class == Class::Condvar { &self.sync.condvars } else { &self.sync.futexes };
         queues.get(place.address).map_or(&[], |q| q.waiters())
     }
 
     /// The worker waits there no more.
     pub(super) fn leave_queue(&mut self, id: WorkerId, place: ObjectId) {
         match place.class {
-            Class::Condvar => self.condvars.update(place.address, |q| q.remove(id)),
-            Class::Futex => self.futexes.update(place.address, |q| q.remove(id)),
+            Class::Condvar => self.sync.condvars.update(place.address, |q| q.remove(id)),
+            Class::Futex => self.sync.futexes.update(place.address, |q| q.remove(id)),
             _ => unreachable!("this is a bug in coyote-wasm: a wait at a {} has no end", place.title()),
         }
     }

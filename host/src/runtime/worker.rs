@@ -1,6 +1,6 @@
 //! A worker and what it is about to do.
 
-use super::lock::{Lock, ObjectId};
+use super::sync::{Lock, ObjectId};
 use coyote_strategies::{Class, WorkerPath};
 
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.

@@ -19,7 +19,7 @@ impl Runtime {
         self.worker_local_word = Some(address);
     }
 
-    /// Whether an access of so many bytes at an address is one of that word.
+    /// Whether an access of `bytes` bytes at an address is one of that word.
     #[inline]
     pub fn is_worker_local(&self, address: u64, bytes: u32) -> bool {
         self.worker_local_word.is_some_and(|own| u64::from(own) == address && bytes <= 4)

@@ -35,7 +35,7 @@ pub struct Attempts<'a> {
     cancelled: bool,
 }
 
-/// An attempt may take so many times the steps of the original, and so many more: it then is of no use.
+/// An attempt may take this many times the steps of the original and [`STEPS_MORE`] more; a longer one is of no use.
 const STEPS_FACTOR: u64 = 2;
 const STEPS_MORE: u64 = 1_000;
 

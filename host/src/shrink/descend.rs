@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, MachineError>;
 
-/// Schedules of at most so many segments have each of them tried in each other's place, and up to each later end.
+/// Most segments of a schedule of which each is tried in each other's place, and up to each later end.
 const MOVED_MAX: usize = 16;
 /// How many pairs of workers change their parts.
 const EXCHANGED_MAX: usize = 128;

@@ -11,7 +11,7 @@ pub fn without(preference: &Preference, from: usize, count: usize) -> Preference
 }
 
 /// A worker is not left here: it goes on to where one of its later segments ends, or as far as it can, and is not started
-/// in between. The nearest end first, at most so many.
+/// in between. The nearest end first, at most `max`.
 pub fn going_on(preference: &Preference, at: usize, max: usize) -> Vec<Preference> {
     let Segment::Run { worker, until } = &preference.segments[at] else { return Vec::new() };
     let end = |segment: &Segment| match segment {
@@ -48,7 +48,7 @@ pub fn moved(preference: &Preference, from: usize, to: usize) -> Preference {
     edited
 }
 
-/// A worker's segment ends so many steps earlier. `None`: it has not so many.
+/// A worker's segment ends `steps` steps earlier. `None`: it does not have that many.
 pub fn truncated(preference: &Preference, at: usize, steps: u64) -> Option<Preference> {
     if steps >= length(preference, at) {
         return None;
@@ -105,7 +105,7 @@ pub fn values(preference: &Preference) -> Vec<(WorkerPath, usize, u64)> {
 }
 
 /// Workers that may change parts: each one of the schedule with those that the same worker created before it, the
-/// lowest first; at most so many pairs.
+/// lowest first; at most `max` pairs.
 pub fn siblings(preference: &Preference, max: usize) -> Vec<(WorkerPath, WorkerPath)> {
     let workers: BTreeSet<&WorkerPath> = preference.segments.iter().map(Segment::worker).collect();
     let pairs = workers.into_iter().filter_map(|path| Some((path, path.0.split_last()?)));

@@ -29,10 +29,11 @@ use module::Module;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-pub use demangle::without_generics;
-pub use library::{is_atomic_wrapper, is_library, library_file};
+pub(crate) use demangle::without_generics;
+pub(crate) use library::{is_atomic_wrapper, is_library, library_file};
+#[doc(hidden)]
 pub use lines::{Lines, Row, Unit};
-pub use sources::Sources;
+pub(crate) use sources::Sources;
 pub use variables::{Encoding, MemoryName, Variables};
 
 /// A function that was executing at a place, and where in its source.
@@ -66,7 +67,7 @@ pub fn variables(original_wasm: &[u8]) -> Variables {
 }
 
 /// The names of a module's functions by index, without what debug information knows; empty if unknown.
-pub fn function_names(original_wasm: &[u8]) -> Vec<String> {
+pub(crate) fn function_names(original_wasm: &[u8]) -> Vec<String> {
     Module::read(original_wasm).names.iter().map(|name| demangle(name)).collect()
 }
 

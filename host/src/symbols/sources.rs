@@ -24,11 +24,6 @@ impl Sources {
         Sources { roots, files: BTreeMap::new() }
     }
 
-    /// No files at all.
-    pub fn none() -> Sources {
-        Sources { roots: Vec::new(), files: BTreeMap::new() }
-    }
-
     /// A line, from 1, without its line feed.
     pub fn line(&mut self, file: &str, line: u32) -> Option<&str> {
         if !self.files.contains_key(file) {

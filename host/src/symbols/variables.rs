@@ -45,8 +45,11 @@ pub enum Encoding {
     /// Not known: as a number without a sign.
     #[default]
     Unknown,
+    /// A number without a sign.
     Unsigned,
+    /// A number in two's complement.
     Signed,
+    /// 0 is false and 1 is true.
     Bool,
     /// Shown as null or not.
     Pointer,
@@ -59,6 +62,7 @@ pub enum Encoding {
 pub struct MemoryName {
     /// As `slots[3].ready`.
     pub name: String,
+    /// How the bytes there are to be read.
     pub encoding: Encoding,
 }
 
@@ -140,7 +144,7 @@ impl Variables {
         read.finish()
     }
 
-    /// What an access of so many bytes touches.
+    /// What an access of `bytes` bytes touches.
     pub fn at(&self, address: u64, bytes: u32) -> Option<MemoryName> {
         let Walk { name, encoding, .. } = self.walk(address, bytes.into())?;
         Some(MemoryName { name, encoding })

@@ -4,22 +4,42 @@ use super::version::{MAGIC, VERSIONS};
 use std::io;
 use std::path::PathBuf;
 
+/// Why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
+    /// The file is not there or cannot be read.
     #[error("cannot read the trace {}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        /// The trace.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The file cannot be written, whole.
     #[error("cannot write the trace {}", path.display())]
-    Write { path: PathBuf, source: io::Error },
+    Write {
+        /// The trace.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
     /// The file was read and is not a trace that this tool understands. Lines count from 1.
     #[error("line {line} of the trace: {problem}")]
-    Format { line: usize, problem: Problem },
+    Format {
+        /// From 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: Problem,
+    },
 }
 
 /// What is wrong with a line of a trace, and what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
+    /// The first line is that of another kind of file.
     #[error("not a trace: it should be `{MAGIC} 1`; give a file that `coyote-wasm test` wrote")]
     Magic,
+    /// The format is of a version that this tool does not know.
     #[error(
         "the trace has format version {0}, this tool reads versions {a} to {b}; \
          replay it with the version of coyote-wasm that its `tool` line names",
@@ -27,38 +47,64 @@ pub enum Problem {
         b = VERSIONS[VERSIONS.len() - 1]
     )]
     Version(String),
+    /// Some bytes are no text.
     #[error("not UTF-8, so the file is damaged; copy it again from where it was written")]
     NotUtf8,
+    /// A header line that no version has, by its key.
     #[error(
         "unknown header key `{0}`; \
          replay the trace with the version of coyote-wasm that its `tool` line names"
     )]
     UnknownKey(String),
+    /// A header line that may stand once only stands there twice.
     #[error("the header key `{0}` is given twice; delete one of its lines")]
     RepeatedKey(&'static str),
+    /// A header line is missing that every trace has.
     #[error("the header ends without its `{0}` line; add it or record the trace again")]
     MissingKey(&'static str),
+    /// A word or a number is not what it has to be.
     #[error("`{found}` is not {expected}; undo the edit or record the trace again")]
-    Malformed { expected: &'static str, found: String },
+    Malformed {
+        /// What belongs there.
+        expected: &'static str,
+        /// The beginning of what is there.
+        found: String,
+    },
+    /// A decision of a kind of operation that this tool does not have.
     #[error("unknown operation kind `{0}`; replay the trace with the version of coyote-wasm that wrote it")]
     UnknownKind(String),
+    /// A chosen value that could not have been chosen.
     #[error("the value {value} is not below its bound {bound}; undo the edit or record the trace again")]
-    ValueOutOfBound { value: u64, bound: u64 },
+    ValueOutOfBound {
+        /// The value.
+        value: u64,
+        /// What it must be below.
+        bound: u64,
+    },
+    /// The last line is not there, or not whole.
     #[error(
         "the trace stops without a whole `end` line, so it was cut off; \
          copy it again from where it was written or record it again"
     )]
     CutOff,
+    /// There are more or fewer decisions than the end line says.
     #[error(
         "the trace has {found} decisions and its end line says {stated}: lines were lost or added; \
          copy it again from where it was written or record it again"
     )]
-    Count { found: usize, stated: u64 },
+    Count {
+        /// Decisions in the file.
+        found: usize,
+        /// Decisions by the end line.
+        stated: u64,
+    },
+    /// What stands there is not what was written.
     #[error(
         "the checksum does not match, so the trace was damaged or edited; \
          if you edited it, delete the checksum, the last word of this line"
     )]
     Checksum,
+    /// There is text behind the last line.
     #[error("the trace goes on after its end line; delete what follows it")]
     AfterEnd,
 }

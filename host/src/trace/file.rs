@@ -7,6 +7,9 @@ use std::path::Path;
 
 impl Trace {
     /// Reads a trace file.
+    ///
+    /// # Errors
+    /// [`TraceError::Read`], or as [`Trace::parse`].
     pub fn read(path: impl AsRef<Path>) -> Result<Trace, TraceError> {
         let path = path.as_ref();
         let bytes = fs::read(path).map_err(|source| TraceError::Read { path: path.to_owned(), source })?;
@@ -15,6 +18,9 @@ impl Trace {
 
     /// Writes the trace so that at no time, not even after a power failure, anything but the old or
     /// the whole new file stands at `path`. The directory must exist.
+    ///
+    /// # Errors
+    /// [`TraceError::Write`].
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), TraceError> {
         let path = path.as_ref();
         replace(path, self.to_text().as_bytes())

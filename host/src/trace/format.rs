@@ -29,7 +29,7 @@
 //! tools such as `wasm-objdump` print it, not from that of the function.
 //!
 //! The end line is there so that no cut goes unnoticed, and the checksum so that no damage does: the
-//! first 64 bits of the blake3 of the lines, each with its `\n`. Whoever edits a trace deletes it.
+//! first 64 bits of the blake3 of the lines, each with its `\n`. An edited trace must leave it out.
 //!
 //! A change of what a line means, or a new line that a reader must not ignore, is a new version.
 //! Readers refuse what they do not know: a schedule half understood is another schedule.

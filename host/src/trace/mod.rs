@@ -34,7 +34,9 @@ use std::collections::BTreeMap;
 /// One schedule of one test. [`Trace::to_text`] and [`Trace::parse`] are inverses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
+    /// What the schedule belongs to.
     pub header: Header,
+    /// The choices, in the order of the execution.
     pub decisions: Vec<Decision>,
     /// What directories of the host answered, in order.
     pub answers: Vec<HostAnswer>,
@@ -48,11 +50,13 @@ pub struct Header {
     /// blake3 of the original module without its custom sections, in hex: adding or stripping debug
     /// information keeps it.
     pub module: String,
+    /// The test, as the user names it.
     pub test: String,
     /// The strategy's name with its parameters.
     pub strategy: String,
     /// Seed of the run; with `iteration` it makes the same schedule again without the decisions.
     pub seed: u64,
+    /// The number of the iteration, from 0.
     pub iteration: u64,
     /// Instrumentation and execution options that change what the decisions mean, in order.
     pub options: Vec<(String, String)>,
@@ -106,13 +110,23 @@ pub enum Decision {
     /// The worker executes its pending operation. Kind and place are redundant: by them a replay
     /// notices where the program is another one.
     Step {
+        /// Who executes it.
         worker: WorkerPath,
+        /// What the operation is.
         kind: OpKind,
         /// Where the operation was announced; `None` for one without a place, such as `start`.
         site: Option<Location>,
     },
     /// The worker's pending timeout fires.
-    Timeout { worker: WorkerPath },
+    Timeout {
+        /// Whose timeout it is.
+        worker: WorkerPath,
+    },
     /// The data value that the last step asked for; `value` is below `bound`.
-    Value { value: u64, bound: u64 },
+    Value {
+        /// What was chosen.
+        value: u64,
+        /// The values are below it.
+        bound: u64,
+    },
 }

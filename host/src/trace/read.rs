@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 impl Trace {
     /// Reads the bytes of a trace file. Says of the first line that is wrong what is wrong with it;
     /// a file that was cut off or whose bits were flipped is refused or reads as the same trace.
+    ///
+    /// # Errors
+    /// [`TraceError::Format`], for the first line that is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
         // Before all else, so that another kind of file is not called damaged.
         if !bytes.starts_with(MAGIC.as_bytes()) {

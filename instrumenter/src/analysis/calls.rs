@@ -56,6 +56,7 @@ pub fn roots(module: &Module) -> BTreeSet<FunctionId> {
 }
 
 impl Calls {
+    /// The graph of a module: a node for each function and for each signature that calls through tables have.
     pub fn new(module: &Module) -> Calls {
         let functions: Vec<FunctionId> = module.funcs.iter().map(|f| f.id()).collect();
         let node_of: BTreeMap<_, _> = functions.iter().enumerate().map(|(i, f)| (*f, i)).collect();

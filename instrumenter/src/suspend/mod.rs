@@ -126,6 +126,7 @@ pub enum Mutant {
 /// The output of the pass.
 #[derive(Clone, Debug)]
 pub struct Suspended {
+    /// The module, in which every function that can reach a suspending import is resumable.
     pub wasm: Vec<u8>,
     /// By suspension site.
     pub frames: Vec<Frame>,
@@ -133,6 +134,7 @@ pub struct Suspended {
     /// by the first; a function's beginning counts as an instruction. The last entry has offset 0 in
     /// the input: code of no original function begins there.
     pub code: Vec<(u32, u32)>,
+    /// How much there was to do.
     pub stats: Stats,
 }
 
@@ -149,12 +151,14 @@ pub struct Frame {
     pub dead: Vec<(u32, u32)>,
 }
 
+/// How much of a module can suspend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Functions with a body.
     pub functions: u32,
     /// Those of them that may suspend.
     pub suspendable: u32,
+    /// Calls at which a frame can be saved.
     pub sites: u32,
 }
 

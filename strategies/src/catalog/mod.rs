@@ -26,7 +26,7 @@ use crate::Strategy;
 /// What a strategy's parameters may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// After so many steps the unfair prefix of a fair variant ends.
+    /// Steps after which the unfair prefix of a fair variant ends.
     pub unfair_steps_max: u64,
 }
 
@@ -37,6 +37,9 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
 
 /// The strategy that a user selects by this text. Its name is the text in full: every parameter is
 /// spelled out. The error says what is wrong with the text, and what there is instead.
+///
+/// # Errors
+/// A sentence for the user: what is wrong with the text, and the names that are nearest to it.
 pub fn by_name(spec: &str, context: &Context) -> Result<Box<dyn Strategy>, String> {
     parse::parse(spec, context)
 }

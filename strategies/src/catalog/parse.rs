@@ -12,6 +12,9 @@ const THEN: &str = ",then:";
 const CHESS_FAIR: &str = "+chess-fair";
 
 /// See [`super::by_name`].
+///
+/// # Errors
+/// As [`super::by_name`].
 pub fn parse(text: &str, context: &Context) -> Made {
     let mut parser = Parser { rest: text.trim(), context };
     let made = parser.spec()?;

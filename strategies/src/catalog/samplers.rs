@@ -5,6 +5,7 @@ use crate::*;
 
 /// A strategy that can be made from numbers.
 pub struct Sampler {
+    /// The row of the catalog.
     pub entry: Entry,
     /// Another name for it.
     pub alias: Option<&'static str>,
@@ -23,6 +24,7 @@ const ONE: &str = "constant";
 const ENABLED: &str = "linear in enabled workers";
 const WORKERS: &str = "linear in workers";
 
+/// Every sampler, in the order of the documentation. The first one is the default.
 pub const SAMPLERS: &[Sampler] = &[
     Sampler {
         entry: Entry {

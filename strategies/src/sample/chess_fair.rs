@@ -1,6 +1,6 @@
 //! The fair scheduler of CHESS (Musuvathi and Qadeer, PLDI 2008) around any strategy: `A+chess-fair`.
 //!
-//! Whoever yields twice while others could run and did not has to wait until they did. The strategy
+//! A worker that yields twice while others could run and did not has to wait until they did. The strategy
 //! chooses among those that need not wait. A program whose loops do not wait for others runs as under
 //! the strategy alone; a loop that does ends, even if the strategy would rather run it for ever.
 //!
@@ -22,7 +22,7 @@ use super::sequence::as_one;
 use super::spins::Spins;
 use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View, WorkerId, WorkerState};
 
-/// So many steps without a yield count as one.
+/// Steps without a yield that count as one.
 const PATIENCE: u32 = 1_000;
 
 /// See the module's documentation.
@@ -57,6 +57,7 @@ struct Worker {
 }
 
 impl ChessFair {
+    /// Makes the choices of `inner` fair.
     pub fn new(inner: Box<dyn Strategy>) -> ChessFair {
         ChessFair {
             inner,

@@ -28,7 +28,7 @@ pub struct DelayBounding {
 }
 
 impl DelayBounding {
-    /// With so many delays in each iteration.
+    /// Makes `delays` delays in each iteration.
     pub fn new(delays: u32) -> DelayBounding {
         let (rng, points) = Default::default();
         DelayBounding { delays, rng, points, turn: WorkerId(0), owed: 0 }

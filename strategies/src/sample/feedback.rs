@@ -47,6 +47,7 @@ pub struct Feedback {
 }
 
 impl Feedback {
+    /// Has kept no schedule yet.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Feedback {
         Feedback {

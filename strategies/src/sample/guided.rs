@@ -16,10 +16,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A part of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// The worker goes on until it has executed so many steps in all, or cannot go on.
-    Run { worker: WorkerPath, until: u64 },
-    /// The worker's timeout fires, unless so many of them have fired in all.
-    Timeout { worker: WorkerPath, until: u64 },
+    /// The worker goes on until it has executed `until` steps in all, or cannot go on.
+    Run {
+        /// Who goes on.
+        worker: WorkerPath,
+        /// Steps that it has executed since the start of the execution.
+        until: u64,
+    },
+    /// The worker's timeout fires, unless `until` of them have fired in all.
+    Timeout {
+        /// Whose timeout fires.
+        worker: WorkerPath,
+        /// Timeouts of the worker that have fired since the start of the execution.
+        until: u64,
+    },
 }
 
 impl Segment {
@@ -34,6 +44,7 @@ impl Segment {
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Preference {
+    /// Who should run until where, in order.
     pub segments: Vec<Segment>,
     /// The values that each worker chooses, in its order; 0 from the end of the list on.
     pub values: BTreeMap<WorkerPath, Vec<u64>>,
@@ -83,6 +94,7 @@ pub struct Weight {
     pub switches: u64,
     /// The sum of the values chosen.
     pub values: u64,
+    /// Steps executed; firing timeouts are none.
     pub steps: u64,
 }
 
@@ -121,6 +133,7 @@ pub struct Guided {
 }
 
 impl Guided {
+    /// Follows the preference from the start; behind its end, the default of the module's documentation chooses.
     pub fn new(preference: Arc<Preference>) -> Guided {
         Guided {
             path: Vec::new(),

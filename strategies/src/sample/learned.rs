@@ -69,7 +69,7 @@ impl States {
         self.sum = 0;
     }
 
-    /// This worker makes the next step, with the values chosen from now on.
+    /// This worker makes the next step, with the values chosen after this call.
     pub fn picked(&mut self, worker: WorkerId) {
         self.picked = worker.index();
     }

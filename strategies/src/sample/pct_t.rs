@@ -3,7 +3,7 @@
 //!
 //! In a program of tasks and messages many workers are short, and most of them only go on with what
 //! others began: with a priority for each, PCT would be a random walk. A new worker begins a new
-//! chain. A worker that waits and is woken continues the chain of whoever completed what it waited
+//! chain. A worker that waits and is woken continues the chain of the worker that completed what it waited
 //! for, and has its priority from then on. With w chains instead of n workers a bug of depth d is
 //! found with probability at least 1 / (w k^(d-1)), as long as each chain is one after the other.
 //!

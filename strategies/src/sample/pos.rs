@@ -25,6 +25,7 @@ pub struct Pos {
 }
 
 impl Pos {
+    /// The paper's algorithm, `pos`.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Pos {
         let (rng, priorities) = Default::default();

@@ -8,6 +8,7 @@ use super::{random, timeout};
 use crate::rng::ChoiceRng;
 use crate::{Iteration, Pick, Strategy, View};
 
+/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub struct Probabilistic {
     flips: u32,

@@ -8,6 +8,7 @@ use super::timeout;
 use crate::rng::ChoiceRng;
 use crate::{Iteration, Pick, Strategy, View};
 
+/// See the module's documentation.
 #[derive(Clone, Debug, Default)]
 pub struct RandomWalk {
     rng: ChoiceRng,

@@ -2,8 +2,8 @@
 //!
 //! The yardstick of the Q-learning paper (Mukherjee et al., OOPSLA 2020), as P# has it. A worker runs
 //! until it blocks or ends, then any other one; at D steps drawn at random, or as soon after as there is
-//! a choice, another worker takes over. D grows: simple bugs are found first, with few switches to read. There D grew when hundred
-//! iterations had seen no new state; here it grows after each so many iterations, from 0 on, so that an
+//! a choice, another worker takes over. D grows: simple bugs are found first, with few switches to read. There D grew when a hundred
+//! iterations had seen no new state; here it grows after a fixed number of iterations, from 0 on, so that an
 //! iteration depends on its number alone. Not fair.
 
 use super::change_points::ChangePoints;

@@ -7,9 +7,27 @@ use crate::{Event, Iteration, OpKind, Pick, Strategy, View, WorkerId, WorkerStat
 /// One recorded choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    Step { worker: WorkerPath, kind: OpKind, site: u32 },
-    Timeout { worker: WorkerPath },
-    Value { value: u64, bound: u64 },
+    /// The worker executed a pending operation of this kind, announced at this site.
+    Step {
+        /// Who executed it.
+        worker: WorkerPath,
+        /// What the operation was.
+        kind: OpKind,
+        /// As [`crate::Operation::site`].
+        site: u32,
+    },
+    /// The timeout of the worker fired.
+    Timeout {
+        /// Whose timeout it was.
+        worker: WorkerPath,
+    },
+    /// The running worker was given a value below the bound.
+    Value {
+        /// What was chosen.
+        value: u64,
+        /// What the guest asked for: a replay must meet the same.
+        bound: u64,
+    },
 }
 
 /// Where and why an execution left its recorded schedule.
@@ -21,6 +39,7 @@ pub struct Divergence {
     pub made: usize,
     /// The worker of which the record speaks, if it exists.
     pub worker: Option<WorkerId>,
+    /// The difference, as half a sentence for the user: what was recorded, and what is there instead.
     pub reason: String,
 }
 

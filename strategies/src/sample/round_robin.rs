@@ -7,6 +7,7 @@ use super::timeout;
 use crate::rng::ChoiceRng;
 use crate::{Iteration, Pick, Strategy, View, WorkerId};
 
+/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     /// Steps of a turn.

@@ -18,7 +18,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Each prefix for so many steps, then the last to the end.
+    /// Each prefix for its number of steps, then `last` to the end.
     pub fn new(prefixes: Vec<(Box<dyn Strategy>, u64)>, last: Box<dyn Strategy>) -> Sequence {
         Sequence { prefixes, last, at: 0, until: 0 }
     }

@@ -3,7 +3,7 @@
 use crate::rng::ChoiceRng;
 use crate::{Pick, View};
 
-/// While other workers can run, a pending timeout fires at one choice in so many. A timeout is meant
+/// While other workers can run, a pending timeout fires at one choice in this many. A timeout is meant
 /// to be the exception, yet a race against it should come up within some tens of iterations.
 const ONE_IN: u64 = 16;
 

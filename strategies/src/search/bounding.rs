@@ -8,6 +8,7 @@ use crate::{Pick, WorkerId};
 /// What a pick costs. In every state some pick is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
+    /// Every pick is free: no bound.
     Nothing,
     /// One for leaving a worker that could go on. Others are free then and there.
     Preemptions,
@@ -19,6 +20,7 @@ pub enum Cost {
 /// What happened last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Last {
+    /// The last pick; `None` at the start.
     pub pick: Option<Pick>,
     /// Who executed the last step.
     pub running: Option<WorkerId>,

@@ -13,6 +13,7 @@ const BORN: (Class, Effect) = (Class::Birth, Effect::Enable);
 /// What counts as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
+    /// Nothing is remembered: plain depth-first search.
     Nothing,
     /// A state, by its fingerprint. Ends on cyclic state spaces.
     States,
@@ -42,10 +43,12 @@ pub struct Cache {
 }
 
 impl Cache {
+    /// A cache that knows nothing yet.
     pub fn new(caching: Caching) -> Cache {
         Cache { caching, known: BTreeMap::new(), states: 0, cyclic: false, past: Past::default() }
     }
 
+    /// What counts as known here.
     pub fn caching(&self) -> Caching {
         self.caching
     }
@@ -64,11 +67,12 @@ impl Cache {
         }
     }
 
-    /// Goes back to so many steps.
+    /// Goes back to the first `steps` steps.
     pub fn truncate(&mut self, steps: usize) {
         self.past.truncate(steps);
     }
 
+    /// Steps of the present path that were pushed; 0 unless classes are compared.
     pub fn steps(&self) -> usize {
         self.past.hashes.len()
     }

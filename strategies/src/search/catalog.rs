@@ -15,6 +15,7 @@ const SAMPLES: [Parameter; 2] = [
 const ENUMERATED: &str = "every value, 0 and false first";
 const NO_MATTER: &str = "does not matter";
 
+/// Every search, in the order of the documentation.
 pub const SEARCHES: &[Entry] = &[
     Entry {
         name: "dfs",

@@ -9,6 +9,7 @@ use std::ops::Range;
 /// An executed step.
 #[derive(Clone, Debug)]
 pub struct Event {
+    /// Whose step or timeout it is: see [`process`].
     pub process: usize,
     /// How many events of its process there are up to it.
     pub index: u32,
@@ -38,19 +39,23 @@ pub struct Clocks {
 pub struct Clock(Vec<u32>);
 
 impl Clock {
+    /// How many events of a process it has.
     pub fn get(&self, process: usize) -> u32 {
         self.0.get(process).copied().unwrap_or(0)
     }
 
+    /// Its entries, by process.
     pub fn row(&self) -> &[u32] {
         &self.0
     }
 
+    /// Becomes a copy of the clock with these entries.
     pub fn set(&mut self, row: &[u32]) {
         self.0.clear();
         self.0.extend_from_slice(row);
     }
 
+    /// Becomes the later of the two for each process.
     pub fn join(&mut self, row: &[u32]) {
         if self.0.len() < row.len() {
             self.0.resize(row.len(), 0);
@@ -65,10 +70,12 @@ pub fn process(pick: Pick) -> usize {
 }
 
 impl Clocks {
+    /// The events of the path, in the order of execution.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
+    /// Forgets the path.
     pub fn clear(&mut self) {
         self.events.clear();
         self.rows.clear();

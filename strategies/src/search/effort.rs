@@ -6,12 +6,15 @@ use crate::system::{Decision, Status, System};
 /// How a search for the first bug went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
+    /// The search's name with its parameters.
     pub search: String,
     /// What was done until the bug was found, or until the search ended.
     pub counts: Counts,
+    /// Why no more was done.
     pub end: End,
 }
 
+/// How the run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// The decisions that lead to it.

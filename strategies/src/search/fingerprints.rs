@@ -6,16 +6,18 @@
 pub enum Capacity {
     /// None: every state is new.
     Nothing,
-    /// The first so many.
+    /// As many as this, the first ones.
     First(usize),
-    /// So many; beyond that, most new ones replace an old one.
+    /// As many as this; beyond that, most new ones replace an old one.
     Replacing(usize),
+    /// All of them.
     Unlimited,
 }
 
 /// What was known of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
+    /// It is new, or was not kept.
     Never,
     /// With the mark that it got then.
     Before(u32),
@@ -33,14 +35,17 @@ pub struct Fingerprints {
 }
 
 impl Fingerprints {
+    /// An empty set.
     pub fn new(capacity: Capacity) -> Fingerprints {
         Fingerprints { slots: vec![0; 16], filled: 0, capacity }
     }
 
+    /// How many fingerprints are kept.
     pub fn len(&self) -> usize {
         self.filled
     }
 
+    /// Whether none is kept.
     pub fn is_empty(&self) -> bool {
         self.filled == 0
     }

@@ -73,7 +73,7 @@ pub struct Counts {
     pub bugs: u64,
     /// Executions that ended in [`Status::Abandoned`], such as by a failed assumption.
     pub abandoned: u64,
-    /// Executions that ended in [`Status::Unfinished`]: whoever has some has no verdict on them.
+    /// Executions that ended in [`Status::Unfinished`]: there is no verdict on them.
     #[serde(default)]
     pub unfinished: u64,
     /// Executions given up because all that could follow is explored elsewhere: redundant, not lost. Under
@@ -161,9 +161,11 @@ pub struct Branch {
 /// to be remembered of it afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
+    /// The pick that was executed.
     pub pick: Pick,
     /// The values chosen in it.
     pub values: Vec<u64>,
+    /// What the step touched.
     pub footprint: Vec<Access>,
     /// Whether it ended the execution, and so depends on everything.
     pub last: bool,
@@ -195,6 +197,7 @@ pub trait Search<S: System>: Send {
     /// The decisions that lead from the start to where the search is.
     fn path(&self) -> &[Decision];
 
+    /// What was done so far, by all calls of [`Search::advance`] together.
     fn counts(&self) -> Counts;
 
     /// How many executions there are in all, estimated from those seen so far (Knuth 1975); `None` as
@@ -217,7 +220,7 @@ pub trait Search<S: System>: Send {
     /// All that is left to do. A search made from these items goes on where this one is.
     fn save(&self) -> Vec<Item>;
 
-    /// The same, one after the other, for whoever does not need all of them at once.
+    /// The same, one after the other, for callers that do not need all of them at once.
     fn each_left(&self, each: &mut dyn FnMut(&Item)) {
         self.save().iter().for_each(each);
     }

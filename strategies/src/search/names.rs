@@ -36,6 +36,9 @@ pub fn rests_on_footprints(spec: &str) -> bool {
 
 /// The search that a user selects by this text; with items, one that does what they say and no more.
 /// Searches that choose at random do so from `seed`. The error says what is wrong with the text.
+///
+/// # Errors
+/// A sentence for the user: the name does not exist, or its bound or cache is not one that the search has.
 pub fn by_name<S: System + 'static>(
     spec: &str,
     seed: u64,

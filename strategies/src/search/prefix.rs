@@ -26,6 +26,7 @@ impl Prefix {
         self.0.as_ref().map_or(0, |segment| segment.len)
     }
 
+    /// Whether it is the start of the program.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

@@ -103,6 +103,7 @@ pub struct Ses<S: System, E> {
 }
 
 impl<S: System, E: Explorer> Ses<S, E> {
+    /// A search of the whole program, from its start.
     pub fn new(explorer: E, settings: Settings) -> Ses<S, E> {
         Ses::resume(explorer, settings, vec![Item::default()])
     }

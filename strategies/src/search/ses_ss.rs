@@ -21,7 +21,7 @@ pub struct SesSs<S: System, E> {
     name: String,
     samples: Samples,
     phase: Phase<S, E>,
-    /// What the exhaustive search did, once it is over.
+    /// What the exhaustive search did, once it has ended.
     exhaustive: Counts,
 }
 

@@ -32,9 +32,11 @@ use crate::system::{Decision, Status, System};
 /// How many samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Samples {
+    /// What all random choices depend on.
     pub seed: u64,
     /// `factor * base^d` samples have d delays, for d from 1 (the paper's c1 and c2).
     pub factor: u64,
+    /// See `factor`: by how much the samples of a further delay are more.
     pub base: u64,
     /// Samples with more delays are not drawn.
     pub delays_max: Option<u32>,
@@ -99,6 +101,7 @@ pub struct Ss<S: System, E> {
 }
 
 impl<S: System, E: Explorer> Ss<S, E> {
+    /// Draws samples from the start of the program.
     pub fn new(explorer: E, samples: Samples) -> Ss<S, E> {
         Ss::from_origins(Walk::new(explorer), samples, Vec::new())
     }

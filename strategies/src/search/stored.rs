@@ -1,7 +1,7 @@
 //! Whether stored work is work that there is: in itself, and in the program.
 //!
 //! What a search leaves is written to files, and files are damaged or belong to something else. A search never
-//! relies on an [`Item`]: whoever reads one asks [`check`], and whoever goes along its prefix asks
+//! relies on an [`Item`]: a reader of one calls [`check`], and a search that goes along its prefix calls
 //! [`check_decision`] and [`check_branch`] at every state. What does not fit is an error of the search
 //! ([`super::Search::error`]), never a verdict and never a panic.
 

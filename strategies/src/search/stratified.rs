@@ -29,6 +29,9 @@ fn kind(spec: &str) -> Option<Kind> {
 
 /// `ses[:EXPLORER][:MAX_DELAYS]`, `ss[:EXPLORER][:MAX_DELAYS[:FACTOR:BASE]]` or
 /// `ses-ss[:EXPLORER][:EXHAUSTIVE_DELAYS]`; from the start or from what a search has left over.
+///
+/// # Errors
+/// A sentence for the user: the explorer does not exist, or a number is missing, wrong or too much.
 pub fn by_name<S: System + 'static>(
     spec: &str,
     seed: u64,

@@ -72,6 +72,7 @@ pub struct Toy {
 }
 
 impl Toy {
+    /// The start of a program. Unless it has an instruction `Spawn`, all of its workers exist from the beginning.
     pub fn new(program: impl Into<Arc<Program>>) -> Toy {
         let program = program.into();
         let spawns = program.iter().flatten().any(|i| matches!(i, Instruction::Spawn(_)));

@@ -18,22 +18,29 @@ pub enum Instruction {
     Swap(u8, i8),
     /// Writes the last constant if the variable has the first; the register becomes 1 if so, else 0.
     Cas(u8, i8, i8),
+    /// Takes a lock, waiting until it is free.
     Lock(u8),
     /// The register becomes 1 if it got the lock, else 0 and the next instruction is skipped.
     TryLock(u8),
     /// As `TryLock`, but waits for a span of time.
     LockTimeout(u8, u8),
+    /// Gives a lock back.
     Unlock(u8),
+    /// Takes an rwlock together with other readers, waiting until nobody has it for writing.
     ReadLock(u8),
     /// As `TryLock`; so are the next two.
     TryReadLock(u8),
+    /// Takes an rwlock alone, waiting until it is free.
     WriteLock(u8),
+    /// As `WriteLock`, without waiting: see `TryLock`.
     TryWriteLock(u8),
     /// Gives back what the worker has of an rwlock.
     RwUnlock(u8),
     /// Takes one from a semaphore, which begins with 0.
     SemaphoreWait(u8),
+    /// As `SemaphoreWait`, without waiting: see `TryLock`.
     SemaphoreTryWait(u8),
+    /// Adds one to a semaphore.
     SemaphorePost(u8),
     /// Waits at a condvar, releasing a lock and taking it again: the second half is a step of its own.
     Wait(u8, u8),
@@ -41,19 +48,21 @@ pub enum Instruction {
     WaitTimeout(u8, u8, u8),
     /// Wakes one waiter; which one is a choice if there are several.
     Signal(u8),
+    /// Wakes all waiters of a condvar.
     Broadcast(u8),
     /// Blocks for a span of time; going on is a step of its own.
     Sleep(u8),
     /// Starts a worker of the program that has not been started.
     Spawn(u8),
+    /// Waits until a worker has ended.
     Join(u8),
     /// The register becomes a chosen value below the bound.
     Choose(u8),
-    /// Writes a constant to one of so many variables, which is chosen.
+    /// Writes a constant to one of the first variables, as many as the first number says; which one is chosen.
     SetOneOf(u8, i8),
-    /// Skips so many instructions unless the register has this value.
+    /// Skips some instructions unless the register has this value: the value, the number of instructions.
     SkipUnless(i8, u8),
-    /// Goes back so many instructions unless the register has this value: a loop.
+    /// Goes back some instructions unless the register has this value, a loop: the value, the number of instructions.
     BackUnless(i8, u8),
     /// Reads a variable, again and again until it equals the register: a loop of one step.
     Until(u8),
@@ -63,8 +72,9 @@ pub enum Instruction {
     Assume(i8),
     /// As `Assume`, unless it has not.
     AssumeNot(i8),
+    /// Does nothing, and says that others should run.
     Yield,
-    /// The next instructions, so many, are an atomic section: as long as it can go on, its worker is the only one that
+    /// The next instructions, as many as the number says, are an atomic section: as long as it can go on, its worker is the only one that
     /// can be picked. Instructions that are announced as a yield let the others run.
     Section(u8),
     /// Gives the explorer a hint.

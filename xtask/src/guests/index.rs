@@ -38,9 +38,9 @@ pub struct Expectation {
     pub test: String,
     /// `passed`, `bound`, or the kind of a bug as traces call it.
     pub verdict: String,
-    /// The bug is found within so many iterations for at least 95 of the seeds 0 to 99.
+    /// The bug is found within this many iterations for at least 95 of the seeds 0 to 99.
     found_within: Option<u32>,
-    /// So many iterations find nothing.
+    /// This many iterations find nothing.
     passes: Option<u32>,
     /// A random walk has hardly a chance to find the bug; this strategy has.
     strategy: Option<String>,

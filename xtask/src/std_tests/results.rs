@@ -12,7 +12,7 @@ pub struct Outcome {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// No bug was found in so many iterations, of which some came to an end.
+    /// No bug was found in a number of iterations, of which some came to an end.
     Explored {
         iterations: u64,
         ended: u64,

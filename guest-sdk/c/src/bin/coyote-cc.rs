@@ -1,3 +1,5 @@
+//! The compiler of C guests.
+
 use coyote_cc::Language;
 
 /// Called `coyote-c++`, by a link of that name, it compiles C++: cargo cannot make a program so called.

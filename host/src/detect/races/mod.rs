@@ -174,6 +174,7 @@ struct Exchange {
 }
 
 impl Races {
+    /// A detector that treats what it finds by these rules.
     pub fn new(rules: Rules) -> Races {
         Races { rules: Arc::new(rules), ..Races::default() }
     }

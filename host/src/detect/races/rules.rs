@@ -71,6 +71,7 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
 pub struct Rules {
     /// Whether races are notes and no bugs.
     pub warn: bool,
+    /// Races that are known, and no bugs: the first one that fits counts.
     pub suppressions: Vec<Suppression>,
 }
 

@@ -6,13 +6,13 @@ use coyote_strategies::WorkerId;
 /// A story is no longer.
 const ROWS_MAX: usize = 15;
 
-/// Of a longer one, so many rows at its beginning stay.
+/// Rows at the beginning of a longer one that stay.
 const HEAD_ROWS: usize = 3;
 
 /// Rows of a loop's body.
 const BODY_ROWS_MAX: usize = 4;
 
-/// A loop goes round at least so many times.
+/// Rounds that make a loop.
 const TIMES_MIN: u32 = 3;
 
 /// Moments of one worker in one line, with none of another worker in between.

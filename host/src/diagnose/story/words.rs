@@ -13,7 +13,7 @@ const NULL: &str = "null";
 pub struct Names<'a> {
     /// Sync objects.
     pub objects: &'a BTreeMap<u64, String>,
-    /// Memory: so many bytes at an address.
+    /// The memory of an access.
     pub memory: &'a dyn Fn(&SharedAccess) -> Option<MemoryName>,
     pub workers: &'a dyn Fn(WorkerId) -> String,
 }

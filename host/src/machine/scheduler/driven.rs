@@ -17,7 +17,7 @@ impl Scheduler {
         self.values.clone_from(&unfinished.values);
     }
 
-    /// What is asked of whoever drives the execution.
+    /// What is asked of the driver of the execution.
     pub fn status(&self) -> Status {
         if let Some((_, bound)) = self.choosing {
             return Status::Choosing { bound };

@@ -3,7 +3,7 @@
 //! The guest calls in at every scheduling point. With a strategy in the scheduler, the choice is made
 //! on the spot: if the announcing worker is picked, its operation is performed and it goes on without
 //! unwinding; else it unwinds and [`Scheduler::next`] puts the picked one in its place. Without a
-//! strategy every worker unwinds at once, and whoever drives the execution picks from outside.
+//! strategy every worker unwinds at once, and the driver of the execution picks from outside.
 //! Both ways perform the same steps: a schedule made by one replays under the other.
 
 mod access;
@@ -24,9 +24,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A choice as it was made. Compact: there are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    Step { worker: WorkerId, kind: OpKind, site: u32 },
-    Timeout { worker: WorkerId },
-    Value { value: u32, bound: u32 },
+    /// The worker executed its pending operation.
+    Step {
+        /// Who.
+        worker: WorkerId,
+        /// What the operation was.
+        kind: OpKind,
+        /// Where it was announced.
+        site: u32,
+    },
+    /// A timeout fired.
+    Timeout {
+        /// Whose.
+        worker: WorkerId,
+    },
+    /// The worker of the last step was given a value.
+    Value {
+        /// The value.
+        value: u32,
+        /// What it is below.
+        bound: u32,
+    },
 }
 
 impl From<Choice> for Decision {
@@ -52,7 +70,9 @@ pub struct EarlyTimeout {
 /// Bounds of one iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Steps of an iteration under a strategy that is not fair.
     pub unfair_steps_max: u64,
+    /// Steps of an iteration under a fair strategy.
     pub fair_steps_max: u64,
     /// Whether reaching the bound is a bug of the guest.
     pub fail_on_steps_max: bool,
@@ -80,7 +100,7 @@ pub enum Looks {
     /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing but
     /// look.
     WhenSuspicious,
-    /// After so many choices.
+    /// After this number of choices.
     After(usize),
 }
 

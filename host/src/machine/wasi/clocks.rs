@@ -10,7 +10,7 @@ use wasmtime::{Linker, Result};
 const RESOLUTION_NS: u64 = 1_000;
 
 /// What a clock shows when the virtual time is 0: real time, monotonic, and the processor time of the
-/// process and of the thread, which pass with the virtual time whoever runs.
+/// process and of the thread, which pass with the virtual time, whichever worker runs.
 pub fn base_ns(clock: u32) -> Option<u64> {
     match clock {
         0 => Some(REALTIME_NS),

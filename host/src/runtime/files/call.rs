@@ -1,4 +1,4 @@
-//! A call of a file function as plain data, whoever serves it.
+//! A call of a file function as plain data, independent of what serves it.
 
 use super::Errno;
 use coyote_abi::file::{FileCall, Param};

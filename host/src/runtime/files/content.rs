@@ -39,7 +39,7 @@ impl Content {
         self.blocks.len() as u64 * BLOCK
     }
 
-    /// At most so many bytes from an offset on; fewer at the end.
+    /// At most `length` bytes from an offset on; fewer at the end.
     pub fn read(&self, offset: u64, length: u64) -> Vec<u8> {
         let end = offset.saturating_add(length).min(self.bytes);
         let mut out = Vec::with_capacity(end.saturating_sub(offset) as usize);

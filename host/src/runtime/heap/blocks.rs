@@ -6,7 +6,7 @@
 //! surrounds a block is only what its allocator happened to leave.
 //!
 //! - [`FINE`]: nothing is wrong with an access here, as far as is known.
-//! - 1 to 7: so many bytes from the left are the end of a block; behind them is its *gap*.
+//! - 1 to 7: this many bytes from the left are the end of a block; behind them is its *gap*.
 //! - [`GAP`]: right behind a block, and of no other one.
 //! - [`FREED`]: some of it was freed and not handed out again; which bytes, the page's list says.
 
@@ -104,7 +104,7 @@ impl Blocks {
         self.digest
     }
 
-    /// Whether nothing can be wrong with an access of so many bytes, at least 1.
+    /// Whether nothing can be wrong with an access of `bytes` bytes, at least 1.
     #[inline]
     pub fn clean(&self, address: u64, bytes: u32) -> bool {
         let last = address + u64::from(bytes) - 1;

@@ -57,11 +57,15 @@ impl Change {
 /// The block that an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRef {
+    /// What is wrong with its use: a memory error.
     pub kind: BugKind,
+    /// Where it begins.
     pub address: u32,
+    /// As many as the guest asked for.
     pub bytes: u32,
     /// The event that allocated it; the first `start` events are those before the iteration.
     pub allocated: u32,
+    /// The event that freed it; `None` while it is in use.
     pub freed: Option<u32>,
 }
 
@@ -102,7 +106,7 @@ impl Heap {
         self.depths.get(worker.index()).is_some_and(|depth| *depth > 0)
     }
 
-    /// Whether nothing can be wrong with an access of so many bytes, at least 1. False says nothing.
+    /// Whether nothing can be wrong with an access of `bytes` bytes, at least 1. False says nothing.
     #[inline]
     pub fn clean(&self, address: u64, bytes: u32) -> bool {
         self.blocks.clean(address, bytes) || !self.watching
@@ -114,7 +118,7 @@ impl Heap {
         if looks { self.blocks.wrong(address, bytes, write) } else { None }
     }
 
-    /// Whether any of so many bytes was freed.
+    /// Whether any of `bytes` bytes at an address was freed.
     pub fn any_freed(&self, address: u32, bytes: u32) -> bool {
         self.watching && self.blocks.any_freed(address, bytes)
     }
@@ -167,7 +171,7 @@ impl Heap {
         self.blocks.around(old).map(|block| BlockRef::new(BugKind::InvalidFree, block, None))
     }
 
-    /// The worker leaves an allocator, which took back the block `old` and handed out `new` of so many
+    /// The worker leaves an allocator, which took back the block `old` and handed out `new` of `bytes`
     /// bytes; 0 stands for none. What an allocator that is called by another one says does not count.
     pub fn exit(&mut self, worker: WorkerId, (old, new, bytes): (u32, u32, u32)) -> Option<Change> {
         let depth = self.depths.get_mut(worker.index())?;

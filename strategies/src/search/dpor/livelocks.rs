@@ -6,10 +6,10 @@ use crate::search::Advance;
 use crate::system::{Decision, Status, System, decide};
 use std::collections::BTreeSet;
 
-/// States from which an end can be reached are remembered, up to so many.
+/// How many states from which an end can be reached are remembered.
 const ENDING_MAX: usize = 1 << 16;
 
-/// So many steps are made to find out whether an end can be reached.
+/// Steps that are made to find out whether an end can be reached.
 const STEPS_MAX: u64 = 20_000;
 
 /// What can be reached from a state.

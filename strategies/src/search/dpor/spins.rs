@@ -28,7 +28,7 @@ use crate::system::{Decision, Status, System, decide};
 use crate::{Operation, Pick, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 
-/// So many steps in succession are made before states are compared.
+/// Steps in succession that are made before states are compared.
 const RUN_MIN: u32 = 4;
 
 /// A state of the present run of steps of one worker.
@@ -264,7 +264,7 @@ impl<S: System> Dpor<S> {
         self.counts.steps += 1;
     }
 
-    /// Takes back what the path has after so many events.
+    /// Takes back what the path has after its first `events` events.
     fn cut(&mut self, events: usize) {
         let depth = self.clocks.events()[events - 1].decisions.end;
         while self.clocks.events().len() > events {

@@ -51,9 +51,11 @@ pub trait Explorer: Clone + Send {
 /// An explorer that is not sound: nothing can be concluded from a search with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsound {
+    /// The explorer's name.
     pub explorer: String,
     /// The decisions that lead to the state.
     pub path: Vec<Decision>,
+    /// What it did wrong there.
     pub mistake: Mistake,
 }
 
@@ -61,11 +63,24 @@ pub struct Unsound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// As many offers as there are picks did not contain this one.
-    Missing { pick: Pick, choices: usize },
+    Missing {
+        /// The possible pick that was not offered.
+        pick: Pick,
+        /// How many picks are possible.
+        choices: usize,
+    },
     /// It offered a pick that is not possible.
-    Impossible { pick: Pick, choices: usize },
+    Impossible {
+        /// What was offered.
+        pick: Pick,
+        /// How many picks are possible.
+        choices: usize,
+    },
     /// It offered nothing.
-    Silent { choices: usize },
+    Silent {
+        /// How many picks are possible.
+        choices: usize,
+    },
 }
 
 impl fmt::Display for Unsound {
@@ -117,6 +132,9 @@ impl fmt::Display for Short<'_> {
 
 /// What the explorer offers with 0, 1, 2, ... delays, as many offers as there are possible picks. It is
 /// sound in this state if these are the possible picks, each once.
+///
+/// # Errors
+/// The first mistake, if the explorer is not.
 pub fn offers<E: Explorer>(explorer: &E, view: &View, into: &mut Vec<Pick>) -> Result<(), Mistake> {
     into.clear();
     let choices = view.choices();

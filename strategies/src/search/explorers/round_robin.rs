@@ -17,6 +17,7 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
+    /// The probabilistic form, whose random places depend on `seed` alone.
     pub fn probabilistic(seed: u64) -> RoundRobin {
         RoundRobin { rng: Some(ChoiceRng::new(Iteration { seed, index: 0 })), ..RoundRobin::default() }
     }

@@ -6,6 +6,7 @@ use crate::{Pick, View, WorkerId, WorkerState};
 /// Whose turn it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
+    /// A step of this worker.
     Worker(WorkerId),
     /// The earliest timeout, whosever it is. There is one such turn, as one timeout is possible at a time.
     Timeout,
@@ -41,14 +42,17 @@ impl Turns {
         self.known = 0;
     }
 
+    /// How many turns there are, the timeout's included.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
+    /// Whether no execution has begun: from then on there is always the timeout's turn.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
+    /// The pick of the first turn that is possible in this view.
     pub fn next(&self, view: &View) -> Option<Pick> {
         self.order.iter().find_map(|turn| turn.pick(view))
     }
@@ -61,13 +65,14 @@ impl Turns {
         }
     }
 
-    /// Whoever came before the worker and was passed over goes to the end: the round goes on from here.
+    /// Workers that came before this one and were passed over go to the end: the round goes on from here.
     pub fn turn_to(&mut self, worker: WorkerId) {
         if let Some(at) = self.position(worker) {
             self.order.rotate_left(at);
         }
     }
 
+    /// The index of a worker's turn, if it has one.
     pub fn position(&self, worker: WorkerId) -> Option<usize> {
         self.order.iter().position(|turn| *turn == Turn::Worker(worker))
     }

@@ -19,7 +19,9 @@ enum News {
 pub struct Walk<E> {
     /// The explorer as it begins.
     fresh: E,
+    /// The explorer in the present state.
     pub explorer: E,
+    /// The decisions made since the start of the program.
     pub path: Vec<Decision>,
     /// Steps executed so far, again or not.
     pub steps: u64,
@@ -32,6 +34,7 @@ pub struct Walk<E> {
 pub struct Place<T, E> {
     /// Decisions before it.
     pub depth: usize,
+    /// The explorer as it was there.
     pub explorer: E,
     /// Without one, the decisions are made again.
     pub snapshot: Option<T>,
@@ -40,6 +43,7 @@ pub struct Place<T, E> {
 }
 
 impl<E: Explorer> Walk<E> {
+    /// A walk that has not begun; [`Walk::restart`] begins it.
     pub fn new(fresh: E) -> Walk<E> {
         let explorer = fresh.clone();
         let (path, events, offers) = (Vec::new(), Vec::new(), Vec::new());
@@ -82,6 +86,9 @@ impl<E: Explorer> Walk<E> {
     }
 
     /// All picks that are possible, in the explorer's order: one more delay each.
+    ///
+    /// # Errors
+    /// The explorer is not sound in this state; with the path that leads to it.
     pub fn offers<S: System>(&mut self, system: &S) -> Result<&[Pick], Unsound> {
         match offers(&self.explorer, &system.view(), &mut self.offers) {
             Ok(()) => Ok(&self.offers),
@@ -125,6 +132,10 @@ impl<E: Explorer> Walk<E> {
 
     /// Makes the decisions from the start, and has the explorer come to the same state as when they were
     /// made first: it is delayed until it offers what was picked.
+    ///
+    /// # Errors
+    /// A sentence: a decision is not possible where it should be made, or the explorer does not offer it. The walk is then
+    /// where that happened.
     pub fn follow<S: System>(&mut self, system: &mut S, decisions: &[Decision]) -> Result<(), String> {
         self.restart(system);
         for &decision in decisions {
@@ -139,6 +150,9 @@ impl<E: Explorer> Walk<E> {
     }
 
     /// Delays the explorer until it offers the pick.
+    ///
+    /// # Errors
+    /// A sentence: the explorer does not offer the pick, however often it is delayed.
     pub fn delay_until<S: System>(&mut self, system: &S, pick: Pick) -> Result<(), String> {
         let view = system.view();
         for _ in 0..view.choices() {

@@ -1,0 +1,53 @@
+//! How tests are executed.
+
+use crate::detect::Detectors;
+use crate::machine::scheduler::Limits;
+use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
+use crate::runtime::{AtExit, Faults, Timers};
+use crate::world::World;
+use std::sync::Arc;
+
+/// How tests are executed, whatever explores them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Bounds on the steps of an iteration.
+    pub limits: Limits,
+    /// What becomes of other workers when the first one ends.
+    pub at_exit: AtExit,
+    /// What may fail on purpose, and how often in an iteration.
+    pub faults: Faults,
+    /// When timeouts may fire.
+    pub timers: Timers,
+    /// Whether it is no bug that a normal mutex is unlocked by who does not hold it.
+    pub foreign_unlocks: bool,
+    /// What may call an execution a bug.
+    pub detectors: Detectors,
+    /// Whether searches that rest on footprints also try orders of allocations that only lead to other addresses.
+    pub exact_addresses: bool,
+    /// Memory that the guest may have.
+    pub memory_bytes_max: usize,
+    /// Arguments, environment and files of the test.
+    pub world: Arc<World>,
+}
+
+/// What `coyote-wasm test` uses if it is told nothing.
+impl Default for Settings {
+    fn default() -> Settings {
+        let world = World { arguments: vec!["guest".into()], ..World::default() };
+        Settings {
+            limits: Limits {
+                unfair_steps_max: STEPS_MAX,
+                fair_steps_max: STEPS_MAX * FAIR_FACTOR,
+                fail_on_steps_max: false,
+            },
+            at_exit: AtExit::Wait,
+            faults: Faults::default(),
+            timers: Timers::default(),
+            foreign_unlocks: false,
+            detectors: Detectors::default(),
+            exact_addresses: false,
+            memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
+            world: Arc::new(world),
+        }
+    }
+}

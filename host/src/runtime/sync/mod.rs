@@ -1,0 +1,256 @@
+//! The sync objects of an execution: what each class of them is, who holds one, and what taking and giving back does.
+//!
+//! - `mutex`, `rwlock`, `semaphore`, `barrier`, `queue`: the state of one object. `objects` finds it by its address.
+//! - `lock`: what locks have in common.
+//!
+//! A new class is a file, a table here, and an arm in each `match` below where it differs from a condvar, which is
+//! nothing but its waiters. What the operations mean for workers is in `locks` and `waits`.
+
+mod barrier;
+mod lock;
+mod mutex;
+mod objects;
+mod queue;
+mod rwlock;
+mod semaphore;
+
+use super::term::term;
+pub(super) use barrier::{Arrival, Barrier};
+use coyote_abi::errno;
+use coyote_strategies::{Class, Effect, WorkerId};
+pub(super) use lock::{Availability, Released};
+pub(super) use mutex::{Kind, Mutex};
+use objects::Objects;
+pub(super) use queue::{Queue, Selection};
+use rwlock::Rwlock;
+use semaphore::Semaphore;
+use std::hash::Hash;
+
+/// A sync object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct ObjectId {
+    /// What kind of object it is.
+    pub class: Class,
+    /// Where it lies in guest memory.
+    pub address: u32,
+}
+
+impl ObjectId {
+    /// As reports name it.
+    pub fn title(self) -> String {
+        format!("{} at {:#x}", self.noun(), self.address)
+    }
+
+    /// What it is.
+    pub fn noun(self) -> &'static str {
+        match self.class {
+            Class::Mutex => "mutex",
+            Class::Rwlock => "rwlock",
+            Class::Semaphore => "semaphore",
+            Class::Barrier => "barrier",
+            Class::Condvar => "condvar",
+            Class::Futex => "futex",
+            _ => "object",
+        }
+    }
+}
+
+/// What a worker wants to take, by the address of the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lock {
+    Mutex(u32),
+    Read(u32),
+    Write(u32),
+    Semaphore(u32),
+}
+
+impl Lock {
+    pub fn place(self) -> ObjectId {
+        let (class, address) = match self {
+            Lock::Mutex(address) => (Class::Mutex, address),
+            Lock::Read(address) | Lock::Write(address) => (Class::Rwlock, address),
+            Lock::Semaphore(address) => (Class::Semaphore, address),
+        };
+        ObjectId { class, address }
+    }
+
+    /// What a try returns where a call that waits would block.
+    pub fn busy(self) -> i32 {
+        if matches!(self, Lock::Semaphore(_)) { errno::EAGAIN } else { errno::EBUSY }
+    }
+
+    /// What a worker that waits for it waits to do, before the name of the object.
+    pub fn purpose(self) -> &'static str {
+        match self {
+            Lock::Mutex(_) => "to lock",
+            Lock::Read(_) => "to read under",
+            Lock::Write(_) => "to write under",
+            Lock::Semaphore(_) => "for",
+        }
+    }
+
+    /// The effect of taking it; `tried`: without waiting.
+    pub fn effect(self, tried: bool) -> Effect {
+        match (self, tried) {
+            (Lock::Read(_), false) => Effect::Share,
+            (Lock::Read(_), true) => Effect::TryShare,
+            (_, false) => Effect::Acquire,
+            (_, true) => Effect::TryAcquire,
+        }
+    }
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct SyncObjects {
+    pub mutexes: Objects<Mutex>,
+    pub rwlocks: Objects<Rwlock>,
+    pub semaphores: Objects<Semaphore>,
+    pub barriers: Objects<Barrier>,
+    pub condvars: Objects<Queue>,
+    pub futexes: Objects<Queue>,
+}
+
+impl SyncObjects {
+    /// Whether a worker can take a lock now.
+    pub fn availability(&self, id: WorkerId, lock: Lock) -> Availability {
+        match lock {
+            Lock::Mutex(address) => {
+                self.mutexes.get(address).map_or(Availability::Free, |m| m.availability(id))
+            }
+            Lock::Read(address) => {
+                self.rwlocks.get(address).map_or(Availability::Free, |l| l.availability_to_read(id))
+            }
+            Lock::Write(address) => {
+                self.rwlocks.get(address).map_or(Availability::Free, |l| l.availability_to_write(id))
+            }
+            Lock::Semaphore(address) => {
+                self.semaphores.get(address).map_or(Availability::Busy, Semaphore::availability)
+            }
+        }
+    }
+
+    /// Takes a lock; its availability must have allowed it.
+    pub fn take(&mut self, id: WorkerId, lock: Lock) {
+        match lock {
+            Lock::Mutex(address) => self.mutexes.update(address, |m| m.take(id)),
+            Lock::Read(address) => self.rwlocks.update(address, |l| l.take_to_read(id)),
+            Lock::Write(address) => self.rwlocks.update(address, |l| l.take_to_write(id)),
+            Lock::Semaphore(address) => self.semaphores.update(address, Semaphore::take),
+        }
+    }
+
+    /// Gives back what the worker has.
+    pub fn release(&mut self, id: WorkerId, place: ObjectId) -> Released {
+        match place.class {
+            Class::Mutex => self.mutexes.update(place.address, |m| m.release(id)),
+            Class::Rwlock => self.rwlocks.update(place.address, |l| l.release(id)),
+            _ => self.semaphores.update(place.address, Semaphore::release),
+        }
+    }
+
+    /// Who has an object. A semaphore is nobody's.
+    pub fn holders(&self, place: ObjectId) -> Vec<WorkerId> {
+        match place.class {
+            Class::Mutex => {
+                let holder = self.mutexes.get(place.address).and_then(|m| m.holder);
+                holder.map(|held| held.0).into_iter().collect()
+            }
+            Class::Rwlock => {
+                let lock = self.rwlocks.get(place.address);
+                lock.into_iter()
+                    .flat_map(|l| l.writer.into_iter().chain(l.readers.iter().map(|r| r.0)))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a worker has any object.
+    pub fn holds(&self, id: WorkerId) -> bool {
+        self.mutexes.iter().any(|(_, m)| m.holder.is_some_and(|held| held.0 == id))
+            || self.rwlocks.iter().any(|(_, l)| l.writer == Some(id) || l.readers.iter().any(|r| r.0 == id))
+    }
+
+    /// Whether what is given back leaves others that have the object, too.
+    pub fn is_shared(&self, place: ObjectId) -> bool {
+        place.class == Class::Rwlock && self.rwlocks.get(place.address).is_some_and(|l| l.writer.is_none())
+    }
+
+    /// Whether an object of the class can be made with a value: a mutex's kind, a semaphore's value, a barrier's count.
+    pub fn allows(class: Class, value: u32) -> bool {
+        match class {
+            Class::Mutex => Kind::from_number(value).is_some(),
+            Class::Semaphore => Semaphore::new(value).is_some(),
+            Class::Barrier => Barrier::new(value).is_some(),
+            _ => true,
+        }
+    }
+
+    /// Makes an object anew with a value that is allowed.
+    pub fn init(&mut self, place: ObjectId, value: u32) {
+        const ALLOWED: &str = "the value is allowed";
+        let address = place.address;
+        match place.class {
+            Class::Mutex => {
+                let kind = Kind::from_number(value).expect(ALLOWED);
+                self.mutexes.update(address, |m| *m = Mutex::new(kind));
+            }
+            Class::Semaphore => {
+                let new = Semaphore::new(value).expect(ALLOWED);
+                self.semaphores.update(address, |s| *s = new);
+            }
+            Class::Barrier => {
+                let new = Barrier::new(value).expect(ALLOWED);
+                self.barriers.update(address, |b| *b = new);
+            }
+            _ => self.forget(place),
+        }
+    }
+
+    /// Puts an object back into its initial state.
+    pub fn forget(&mut self, place: ObjectId) {
+        match place.class {
+            Class::Mutex => self.mutexes.update(place.address, |m| *m = Mutex::default()),
+            Class::Rwlock => self.rwlocks.update(place.address, |l| *l = Rwlock::default()),
+            Class::Semaphore => self.semaphores.update(place.address, |s| *s = Semaphore::default()),
+            Class::Barrier => self.barriers.update(place.address, |b| *b = Barrier::default()),
+            // A condvar is nothing but its waiters.
+            _ => {}
+        }
+    }
+
+    /// The part of a fingerprint. `key`: what stands for a worker in it.
+    pub fn digest(&self, key: &dyn Fn(WorkerId) -> u64) -> u128 {
+        // Whoever adds a class has to decide here.
+        let SyncObjects {
+            mutexes,
+            rwlocks,
+            semaphores,
+            barriers,
+            // Who stands in a queue says so as a worker.
+            condvars: _,
+            futexes: _,
+        } = self;
+        let mut sum = 0u128;
+        for (address, mutex) in mutexes.iter() {
+            let holder = mutex.holder.map(|(w, times)| (key(w), times));
+            sum = sum.wrapping_add(term(2, &|h| (address, mutex.kind, holder).hash(h)));
+        }
+        for (address, lock) in rwlocks.iter() {
+            let writer = lock.writer.map(key);
+            sum = sum.wrapping_add(term(7, &|h| (address, writer, lock.readers.len()).hash(h)));
+            for (reader, times) in &lock.readers {
+                sum = sum.wrapping_add(term(8, &|h| (address, key(*reader), times).hash(h)));
+            }
+        }
+        for (address, semaphore) in semaphores.iter() {
+            sum = sum.wrapping_add(term(9, &|h| (address, semaphore).hash(h)));
+        }
+        for (address, barrier) in barriers.iter() {
+            // So does who has arrived.
+            sum = sum.wrapping_add(term(10, &|h| (address, barrier.count).hash(h)));
+        }
+        sum
+    }
+}
