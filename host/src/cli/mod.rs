@@ -4,6 +4,7 @@
 #[macro_use]
 pub mod output;
 
+mod bug_files;
 mod confirm;
 mod detect;
 pub mod doctor;

@@ -1,5 +1,6 @@
 //! One run of `coyote-wasm test`: how a test is explored, and its bugs are confirmed.
 
+use super::bug_files::BesideTraces;
 use super::progress::Progress;
 use super::select::Selected;
 use crate::artifact::Artifact;
@@ -45,6 +46,8 @@ pub struct Session<'a> {
     pub total_timeout: Option<Duration>,
     /// What is done with a found bug.
     pub how: How,
+    /// What is written beside its trace.
+    pub files: BesideTraces,
     pub interrupted: Arc<AtomicBool>,
 }
 
@@ -87,7 +90,7 @@ impl Session<'_> {
             trace_stem: self.trace_stem(test),
         };
         let name = self.strategy;
-        let progress = Progress::new(&test.name, budget.iterations_max, self.quiet);
+        let progress = Progress::new(&test.name, budget.iterations_max, budget.timeout, self.quiet);
         let result = if self.searching {
             let resume = self.resume.borrow_mut().take();
             match &resume {
@@ -121,12 +124,14 @@ impl Session<'_> {
     pub fn confirm(&self, test: &Test, result: &mut TestResult) -> Result<Option<String>> {
         for found in &mut result.bugs {
             let (artifact, settings, module) = (&self.artifact, &self.settings, self.module);
+            let with_history = self.files.any();
             let replayed = on_engine_thread(|| -> Result<_, MachineError> {
                 let mut execution = Execution::new(artifact, test, settings)?;
                 let replayed = replay(&mut execution, &found.trace, false)?;
                 if replayed.reproduces(&found.trace) {
                     let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
-                    Teller::new(artifact, module).tell(&mut execution, found, decisive)?;
+                    let mut teller = Teller::new(artifact, module).with_history(with_history);
+                    teller.tell(&mut execution, found, decisive)?;
                 }
                 Ok(replayed)
             })?;

@@ -32,7 +32,7 @@ use std::path::{Component, Path, PathBuf};
 pub use demangle::without_generics;
 pub use library::{is_atomic_wrapper, is_library, library_file};
 pub use lines::{Lines, Row, Unit};
-pub use sources::Sources;
+pub use sources::{Source, Sources};
 pub use variables::{Encoding, MemoryName, Variables};
 
 /// A function that was executing at a place, and where in its source.
