@@ -83,10 +83,12 @@ impl Browser {
         let scheme = if dark { "dark" } else { "light" };
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features);
+        // The page that is there is not the new one.
+        self.evaluate("delete document.documentElement.dataset.ready");
         let started = Instant::now();
         self.call("Page.navigate", json!({ "url": format!("file://{}", page.display()) }));
         let ready = "document.documentElement?.dataset.ready && location.href != 'about:blank'";
-        while !self.evaluate(ready).as_str().is_some_and(|_| true) && self.evaluate(ready) != json!(true) {
+        while self.evaluate(ready) != json!(true) {
             assert!(started.elapsed() < Duration::from_secs(60), "{:?}", self.complaints);
             std::thread::sleep(Duration::from_millis(20));
         }

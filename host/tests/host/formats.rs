@@ -165,6 +165,48 @@ fn the_summary_of_a_step_is_added_to() {
     assert_eq!(again.lines().filter(|line| line.starts_with("```")).count() % 2, 0, "blocks end: {again}");
 }
 
+/// Colours come where they are asked for or a terminal is, add nothing but themselves, and are in no file.
+#[test]
+fn colours_are_where_they_are_wanted() {
+    let outdir = tempfile::tempdir().unwrap();
+    explore("bounded_buffer", "minimal", outdir.path(), &[]);
+    let trace = outdir.path().join("bounded_buffer-minimal-0.trace");
+    let replayed = |variables: &[(&str, &str)]| {
+        let arguments = ["replay", "examples/wasm/bounded_buffer.wasm", trace.to_str().unwrap()];
+        let mut command = process::command(&process::cache(), guest::root(), &arguments);
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CARGO_TERM_COLOR"] {
+            command.env_remove(name);
+        }
+        process::ended(command.envs(variables.iter().copied()).output().unwrap()).stdout
+    };
+    let plain = replayed(&[]);
+    assert!(!plain.contains('\x1b') && plain.contains("bug in test minimal"), "a pipe is no terminal");
+    for (variables, coloured) in [
+        (&[("CLICOLOR_FORCE", "1")][..], true),
+        (&[("CARGO_TERM_COLOR", "always")], true),
+        (&[("CLICOLOR", "1")], false),
+        (&[("NO_COLOR", "1"), ("CARGO_TERM_COLOR", "always")], false),
+        (&[("CLICOLOR_FORCE", "1"), ("CARGO_TERM_COLOR", "never")], false),
+    ] {
+        let text = replayed(variables);
+        assert_eq!(text.contains('\x1b'), coloured, "{variables:?}: {text}");
+        let mut bare = text.clone();
+        ["\x1b[1m", "\x1b[31m", "\x1b[0m"].iter().for_each(|code| bare = bare.replace(code, ""));
+        assert_eq!(bare, plain, "{variables:?}");
+    }
+    let arguments = ["test", "examples/wasm/bounded_buffer.wasm", "--seed", "1", "--junit", "report.xml"];
+    let arguments = [&arguments[..], &["-o", outdir.path().to_str().unwrap(), "--test", "minimal"]].concat();
+    let junit = outdir.path().join("report.xml");
+    let arguments: Vec<&str> =
+        arguments.iter().map(|a| if *a == "report.xml" { junit.to_str().unwrap() } else { a }).collect();
+    let mut command = process::command(&process::cache(), guest::root(), &arguments);
+    let ended = process::ended(command.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1").output().unwrap());
+    assert!(ended.stdout.contains('\x1b'), "{ended:?}");
+    for file in [junit, trace.with_extension("log")] {
+        assert!(!std::fs::read_to_string(&file).unwrap().contains('\x1b'), "{}", file.display());
+    }
+}
+
 #[derive(Clone, PartialEq, Message)]
 struct Trace {
     #[prost(message, repeated, tag = "1")]

@@ -106,7 +106,8 @@ fn a_page_is_stepped_through_and_searched() {
     let third = browser.text("#position");
     browser.press("0");
     let left = browser.evaluate(
-        "(() => { const box = document.querySelector('#lanes').getBoundingClientRect(); \
+        "(() => { const lanes = document.querySelector('#lanes'); lanes.scrollIntoView(); \
+         const box = lanes.getBoundingClientRect(); \
                                  return [box.right - 40, box.y + 90] })()",
     );
     browser.click_at([left[0].as_f64().unwrap(), left[1].as_f64().unwrap()]);
