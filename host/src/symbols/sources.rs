@@ -1,16 +1,16 @@
 //! Lines of source files, as far as these are there.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// Reads each file once. A file that cannot be read has no lines: reports are poorer without it, and no more.
 pub struct Sources {
     /// Folders to which relative paths may be relative, in the order in which they are tried.
     roots: Vec<PathBuf>,
     files: BTreeMap<String, Option<Source>>,
-    /// When the module was written.
-    built: Option<SystemTime>,
+    /// Of the module, which says when that was written.
+    module: Option<Metadata>,
 }
 
 /// A file.
@@ -31,13 +31,13 @@ impl Sources {
         let beside = std::path::absolute(module).unwrap_or_default();
         let above = beside.parent().unwrap_or(&beside).ancestors();
         let roots = here.ancestors().chain(above).map(Path::to_owned).collect();
-        let built = std::fs::metadata(module).and_then(|about| about.modified()).ok();
-        Sources { roots, files: BTreeMap::new(), built }
+        let module = std::fs::metadata(module).ok();
+        Sources { roots, files: BTreeMap::new(), module }
     }
 
     /// No files at all.
     pub fn none() -> Sources {
-        Sources { roots: Vec::new(), files: BTreeMap::new(), built: None }
+        Sources { roots: Vec::new(), files: BTreeMap::new(), module: None }
     }
 
     /// A line, from 1, without its line feed.
@@ -62,7 +62,8 @@ impl Sources {
             .find(|(_, about)| about.is_file() && about.len() <= FILE_BYTES_MAX)?;
         let text = std::fs::read_to_string(path).ok()?;
         let lines = text.lines().map(str::to_owned).collect();
-        let changed = self.built.zip(about.modified().ok()).is_some_and(|(built, changed)| changed > built);
+        let built = self.module.as_ref().and_then(|module| module.modified().ok());
+        let changed = built.zip(about.modified().ok()).is_some_and(|(built, changed)| changed > built);
         Some(Source { lines, changed })
     }
 }

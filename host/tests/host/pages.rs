@@ -5,6 +5,7 @@ use super::{c_programs, guest, process};
 use coyote_wasm::symbols::Sources;
 use coyote_wasm::trace::{Decision, Trace};
 use serde_json::Value;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const WIDE: [u32; 2] = [1440, 1000];
@@ -168,15 +169,16 @@ fn nothing_in_a_source_becomes_markup() {
 fn sources_that_may_not_belong_to_the_module_are_told() {
     let directory = tempfile::tempdir().unwrap();
     let (module, source) = (directory.path().join("m.wasm"), directory.path().join("m.c"));
-    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(100);
-    for (path, age) in [(&module, 50), (&source, 60)] {
-        std::fs::write(path, "one\ntwo\n").unwrap();
-        let at = then + std::time::Duration::from_secs(100 - age);
-        std::fs::File::open(path).unwrap().set_modified(at).unwrap();
-    }
+    std::fs::write(&module, "a module").unwrap();
+    std::fs::write(&source, "one\ntwo\n").unwrap();
+    let built = std::fs::metadata(&module).unwrap().modified().unwrap();
+    let second = std::time::Duration::from_secs(1);
+    let set = |at| File::options().write(true).open(&source).unwrap().set_modified(at).unwrap();
+    set(built - second);
     let changed = || Sources::beside(&module).file("m.c").map(|source| source.changed);
     assert_eq!(changed(), Some(false));
     std::fs::write(&source, "other\n").unwrap();
+    set(built + second);
     assert_eq!(changed(), Some(true));
     assert_eq!(Sources::beside(&module).line("m.c", 2), None, "there is no such line any more");
     std::fs::remove_file(&source).unwrap();

@@ -6,6 +6,7 @@ use crate::results::SpanKind;
 use crate::runtime::ObjectId;
 use coyote_strategies::{Class, WorkerId};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// A span; steps by their indices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +40,9 @@ pub fn spans(steps: &[RawStep]) -> Vec<RawSpan> {
             if sync.kind.releases() {
                 let open = held.remove(&key);
                 open.into_iter().for_each(|at| all[at].to = Some(index));
-            } else if !held.contains_key(&key) {
+            } else if let Entry::Vacant(open) = held.entry(key) {
+                open.insert(all.len());
                 let what = What::Lock { place, shared: sync.kind == SyncKind::AcquireShared };
-                held.insert(key, all.len());
                 all.push(RawSpan { worker: sync.worker, kind: SpanKind::Holds, from: index, to: None, what });
             }
         }
