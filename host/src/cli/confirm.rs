@@ -4,6 +4,7 @@
 //! as make it unlikely (5 %) that all of them miss a bug that is met as often as this one was, by the strategy that met
 //! it. How often that was stands in the trace. A fix that only makes the bug rarer needs more: `--iterations`.
 
+use super::bug_files::BesideTraces;
 use super::output::{self, Stdout};
 use super::run;
 use super::session::{Session, TestOptions};
@@ -36,6 +37,7 @@ pub struct Given<'a> {
     /// How many iterations are enough.
     pub iterations: Option<u64>,
     pub how: How,
+    pub files: BesideTraces,
     pub verbose: bool,
     pub seed: u64,
     pub timeout: Option<Duration>,
@@ -137,6 +139,7 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
         resuming: false,
         resume: None.into(),
         total_timeout: None,
+        files: given.files,
         interrupted: given.interrupted.clone(),
         options: TestOptions {
             strategy: header.strategy.clone(),
@@ -154,8 +157,12 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
         bail!(super::error::InternalError(diverged));
     }
     let report = run::report(&session, &loaded.test, &result)?;
-    let options =
-        RenderOptions { verbose: given.verbose, width: output::width(), ..RenderOptions::default() };
+    let options = RenderOptions {
+        verbose: given.verbose,
+        width: output::width(),
+        styles: output::styles(),
+        ..RenderOptions::default()
+    };
     let mut outputs = Outputs(vec![(Box::new(Text::new(options)), Box::new(Stdout))]);
     outputs.each(|renderer, out| renderer.test_finished(out, &report))?;
     Ok(conclude(&loaded.trace, &result, iterations))

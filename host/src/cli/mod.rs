@@ -4,6 +4,7 @@
 #[macro_use]
 pub mod output;
 
+mod bug_files;
 pub mod config;
 mod configured;
 mod confirm;

@@ -5,8 +5,9 @@
 //! after an error nothing more is written, the command goes on to its end (a bug's trace is on disk, and the
 //! exit code is that of the verdict), and [`finish`] says what happened.
 
+use crate::report::render::style::Styles;
 use std::fmt::Arguments;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// The first error of standard output.
@@ -53,6 +54,20 @@ pub fn put_error(text: Arguments) {
 /// Columns of the terminal that standard output is; `None` if it is none.
 pub fn width() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(terminal_size::Width(columns), _)| columns.into())
+}
+
+/// What standard output shows beside text: colours as `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM` have it, or as
+/// cargo is told by `CARGO_TERM_COLOR`; links where the terminal is known to have them.
+pub fn styles() -> Styles {
+    let cargo = std::env::var("CARGO_TERM_COLOR").unwrap_or_default();
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colours = match cargo.as_str() {
+        "never" => false,
+        "always" => !no_colour,
+        _ => anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+    };
+    let links = io::stdout().is_terminal() && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout);
+    Styles { colours, links: links && colours }
 }
 
 /// The end of the output.

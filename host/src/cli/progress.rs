@@ -2,7 +2,7 @@
 //! elsewhere.
 
 use crate::explore::Watch;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Mutex;
@@ -56,14 +56,16 @@ impl Drop for Stages {
 /// Shows progress on standard error.
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// When the test's time is up, counted from its start.
+    timeout: Option<Duration>,
     /// The next number of iterations that is worth a line.
     milestone: Mutex<u64>,
     quiet: bool,
 }
 
 impl Progress {
-    /// For a test that runs at most `iterations_max` iterations.
-    pub fn new(test: &str, iterations_max: u64, quiet: bool) -> Progress {
+    /// For a test that runs at most `iterations_max` iterations, and for at most `timeout`.
+    pub fn new(test: &str, iterations_max: u64, timeout: Option<Duration>, quiet: bool) -> Progress {
         let terminal = std::io::stderr().is_terminal() && !quiet;
         let bar = terminal.then(|| {
             let bar = match iterations_max {
@@ -76,7 +78,7 @@ impl Progress {
             bar.set_prefix(test.to_string());
             bar
         });
-        Progress { bar, milestone: Mutex::new(1), quiet }
+        Progress { bar, timeout, milestone: Mutex::new(1), quiet }
     }
 
     pub fn finish(&self) {
@@ -96,7 +98,8 @@ impl Watch for Progress {
     fn progress(&self, iterations: u64, bugs: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(iterations);
-            bar.set_message(format!("{bugs} {}", if bugs == 1 { "bug" } else { "bugs" }));
+            let left = left(bar, self.timeout).map_or(String::new(), |left| format!(", at most {left} left"));
+            bar.set_message(format!("{bugs} {}{left}", if bugs == 1 { "bug" } else { "bugs" }));
             return;
         }
         let mut milestone = self.milestone.lock().expect("nobody panics with it");
@@ -105,4 +108,11 @@ impl Watch for Progress {
             *milestone *= 10;
         }
     }
+}
+
+/// How long it may still take: by the time that is given, or by iterations at the present speed.
+fn left(bar: &ProgressBar, timeout: Option<Duration>) -> Option<HumanDuration> {
+    let by_time = timeout.map(|timeout| timeout.saturating_sub(bar.elapsed()));
+    let by_count = bar.length().map(|_| bar.eta());
+    by_time.into_iter().chain(by_count).min().map(HumanDuration)
 }

@@ -1,24 +1,27 @@
 //! `coyote-wasm replay`: reproduce a bug from its trace.
 
+use super::bug_files;
 use super::output;
 use super::trace_of::TraceOf;
 use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
 use crate::exit::Exit;
+use crate::explain;
 use crate::machine::MachineError;
 use crate::outcome::{BugKind, Outcome};
 use crate::plural::counted;
 use crate::record::{self, Origin};
 use crate::replay::{Replayed, replay};
 use crate::report::build::Builder;
-use crate::report::render::{bug, log};
+use crate::report::model::BugReport;
+use crate::report::render::{BUG_FILES, BugFileEntry, bug, log};
 use crate::report::stack;
 use crate::results::FoundBug;
 use crate::symbols::Symbols;
 use crate::trace::Trace;
 use anyhow::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 #[derive(clap::Args)]
@@ -31,6 +34,12 @@ pub struct Args {
     /// the module lacks, and say so. Without a bug it ends with exit code 4: that is no evidence of a fix
     #[arg(long)]
     lenient: bool,
+    /// Write the bug as a page for a browser into this file
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Write the bug as a trace for ui.perfetto.dev into this file
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
     /// Print the whole log of the iteration
     #[arg(short, long)]
     verbose: bool,
@@ -57,7 +66,13 @@ pub fn run(args: &Args) -> Result<Exit> {
         let replayed = replay(&mut execution, &trace, args.lenient)?;
         let mut found = found(&mut execution, &replayed, &trace, args)?;
         if let Some(found) = &mut found {
-            Teller::new(&artifact, &args.module).tell(&mut execution, found, None)?;
+            // Only files show it.
+            if args.wants_files() {
+                explained(&mut execution, found)?;
+            }
+            let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
+            let mut teller = Teller::new(&artifact, &args.module).with_history(args.wants_files());
+            teller.tell(&mut execution, found, decisive)?;
         }
         Ok((replayed, found))
     })?;
@@ -66,11 +81,12 @@ pub fn run(args: &Args) -> Result<Exit> {
         Some(found) => {
             let host_directories = !settings.world.directories.is_empty();
             let report = Builder { module: &args.module, symbols: &symbols, host_directories }.bug(found);
-            println!("{}", bug::verdict(&test.name, &report));
-            print!("{}", bug::details(&report, output::width()));
+            println!("{}", bug::headline(&test.name, &report, output::styles()));
+            print!("{}", bug::details(&report, output::width(), output::styles()));
             if args.verbose {
                 print!("{}", log::log(&test.name, &report));
             }
+            args.write_files(&test.name, &report)?;
         }
         None if replayed.outcome == Outcome::Passed => {
             println!("this execution of test {} ended without a bug", test.name);
@@ -78,6 +94,40 @@ pub fn run(args: &Args) -> Result<Exit> {
         None => println!("{}", outcome_line(&test.name, &replayed.outcome)),
     }
     Ok(conclude(&replayed, &trace, args.lenient, &symbols))
+}
+
+impl Args {
+    fn files(&self) -> impl Iterator<Item = (&'static BugFileEntry, &Path)> {
+        BUG_FILES.iter().filter_map(|entry| {
+            let path = match entry.name {
+                "page" => self.page.as_deref(),
+                "perfetto" => self.perfetto.as_deref(),
+                _ => None,
+            };
+            Some((entry, path?))
+        })
+    }
+
+    fn wants_files(&self) -> bool {
+        self.files().next().is_some()
+    }
+
+    fn write_files(&self, test: &str, bug: &BugReport) -> Result<()> {
+        for (entry, path) in self.files() {
+            match bug_files::write(entry, &self.module, test, bug, path)? {
+                true => println!("  {:<7} {}", format!("{}:", entry.name), path.display()),
+                false => println!("... No {} was written: the iteration has too many steps", entry.name),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds what experiments say of the replayed bug.
+fn explained(execution: &mut Execution, found: &mut FoundBug) -> Result<(), MachineError> {
+    let lines = Mutex::new(SourceLines::new(execution.machine().artifact()));
+    let FoundBug { trace, identity, explanation, .. } = found;
+    explain::experiments(execution, trace, identity, &lines, explanation)
 }
 
 /// The replayed bug in the form in which reports show bugs.

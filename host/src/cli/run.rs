@@ -100,7 +100,7 @@ fn refused(session: &Session, to_run: &ToRun) -> Result<Option<String>> {
     }
 }
 
-/// The report of a test, with the logs of its bugs on disk.
+/// The report of a test, with the logs of its bugs, and what else is wanted, on disk.
 pub fn report(session: &Session, test: &Test, result: &TestResult) -> Result<TestReport> {
     let settings = &session.options_of(test).settings;
     let name = &test.name;
@@ -115,6 +115,9 @@ pub fn report(session: &Session, test: &Test, result: &TestResult) -> Result<Tes
         std::fs::write(&path, log::log(name, bug))
             .with_context(|| format!("cannot write {}", path.display()))?;
         bug.log = Some(path.display().to_string());
+        session.files.write(session.module, name, bug, &found.path)?;
+        // Only files show it.
+        bug.history = None;
     }
     Ok(report)
 }

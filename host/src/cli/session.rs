@@ -1,5 +1,6 @@
 //! One run of `coyote-wasm test`: how a test is explored, and its bugs are confirmed.
 
+use super::bug_files::BesideTraces;
 use super::progress::Progress;
 use super::select::Selected;
 use crate::artifact::Artifact;
@@ -37,6 +38,8 @@ pub struct Session<'a> {
     pub resume: RefCell<Option<Frontier>>,
     /// For all tests together.
     pub total_timeout: Option<Duration>,
+    /// What is written beside a bug's trace.
+    pub files: BesideTraces,
     pub interrupted: Arc<AtomicBool>,
     pub options: TestOptions,
     /// Tests with options of their own, by name.
@@ -101,7 +104,7 @@ impl Session<'_> {
             trace_stem: self.trace_stem(test),
         };
         let name = options.strategy.as_str();
-        let progress = Progress::new(&test.name, budget.iterations_max, self.quiet);
+        let progress = Progress::new(&test.name, budget.iterations_max, budget.timeout, self.quiet);
         let result = if options.searching {
             let resume = self.resume.borrow_mut().take();
             match &resume {
@@ -137,12 +140,14 @@ impl Session<'_> {
         for found in &mut result.bugs {
             let settings = &self.options_of(test).settings;
             let (artifact, module) = (&self.artifact, self.module);
+            let with_history = self.files.any();
             let replayed = on_engine_thread(|| -> Result<_, MachineError> {
                 let mut execution = Execution::new(artifact, test, settings)?;
                 let replayed = replay(&mut execution, &found.trace, false)?;
                 if replayed.reproduces(&found.trace) {
                     let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
-                    Teller::new(artifact, module).tell(&mut execution, found, decisive)?;
+                    let mut teller = Teller::new(artifact, module).with_history(with_history);
+                    teller.tell(&mut execution, found, decisive)?;
                 }
                 Ok(replayed)
             })?;

@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         shrunk.shrinking.attempts,
         started.elapsed().as_secs_f64()
     );
-    println!("{}", explanation::smallest(&shrunk.shrinking));
+    println!("  smallest: {}", explanation::smallest(&shrunk.shrinking));
     println!("  trace:    {}", output.display());
     Ok(Exit::BugFound)
 }

@@ -1,5 +1,6 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
+use super::bug_files::BesideTraces;
 use super::config::{self, Config};
 use super::configured::Configured;
 use super::confirm::{self, Given};
@@ -113,6 +114,11 @@ pub struct Args {
     /// Write a report as JUnit XML as well
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Write a report as SARIF as well
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    #[command(flatten)]
+    files: BesideTraces,
     /// Print the whole log of a failing iteration
     #[arg(short, long)]
     verbose: bool,
@@ -157,6 +163,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         let given = Given {
             iterations: args.iterations,
             how: how(args)?,
+            files: args.files,
             verbose: args.verbose,
             seed: seed(args, None),
             timeout: args.timeout.map(|s| seconds("--timeout", s)).transpose()?,
@@ -217,6 +224,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         resume: resume.into(),
         total_timeout: args.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
         symbols: Symbols::new(&artifact.original),
+        files: args.files,
         interrupted: interruptible()?,
         artifact: artifact.clone(),
         options,
@@ -265,12 +273,21 @@ fn outputs(args: &Args, harness: bool) -> Result<Outputs> {
         verbose: args.verbose,
         nocapture: args.harness.nocapture,
         width: output::width(),
+        styles: output::styles(),
     };
     let mut outputs = Outputs(vec![((format.make)(&options), Box::new(Stdout))]);
-    if let Some(path) = &args.junit {
+    for (name, path) in [("junit", &args.junit), ("sarif", &args.sarif)] {
+        let Some(path) = path else { continue };
         // What cannot be written is said before hours of exploration.
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        outputs.0.push(((named("junit").make)(&options), Box::new(BufWriter::new(file))));
+        outputs.0.push(((named(name).make)(&options), Box::new(BufWriter::new(file))));
+    }
+    // The summary of a step of GitHub Actions, which several commands may write.
+    let summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| format.name == "github");
+    if let Some(path) = summary.filter(|path| !path.is_empty()).map(PathBuf::from) {
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        outputs.0.push(((named("markdown").make)(&options), Box::new(BufWriter::new(file))));
     }
     Ok(outputs)
 }

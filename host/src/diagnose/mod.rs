@@ -74,6 +74,7 @@ pub fn found_bug(
         path,
         post_mortem,
         story: None,
+        history: None,
         count: 1,
         first: index,
         by,

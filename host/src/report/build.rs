@@ -13,6 +13,7 @@ use crate::results::{AccessHistory, Explanation, FoundBug, PastEvent, RaceHistor
 use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
 use coyote_instrumenter::Location;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a report has to know beside the results.
@@ -67,6 +68,7 @@ impl Builder<'_> {
             steps: found.trace.decisions.len(),
             trace: found.path.display().to_string(),
             log: None,
+            files: BTreeMap::new(),
             replay_command: format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path)),
             place: self.place(found),
             story: found.story.clone(),
@@ -82,8 +84,12 @@ impl Builder<'_> {
             notes: post_mortem.notes.clone(),
             livelock: post_mortem.livelock.as_ref().map(livelock),
             output: output.collect(),
-            explanation: explanation(&found.explanation),
+            explanation: ExplanationReport {
+                decisive_place: self.decisive_place(found),
+                ..explanation(&found.explanation)
+            },
             timeline: self.timeline(&found.trace.decisions),
+            history: found.history.clone(),
             lacks_lines: self.symbols.lacks_lines(),
         }
     }
@@ -101,6 +107,20 @@ impl Builder<'_> {
             let is_near = |file: &String| Path::new(file).is_relative();
             known().find(|frame| frame.file.as_ref().is_some_and(is_near)).or_else(|| known().next()).cloned()
         })
+    }
+
+    /// Where the decisive choice is made; of a value, where the step is that chose it. An operation within a library is
+    /// at the row of the story that has the step.
+    fn decisive_place(&self, found: &FoundBug) -> Option<SourceFrame> {
+        let decisive = found.explanation.decisive.as_ref()?;
+        let steps = found.trace.decisions.iter().take(decisive.decision + 1).rev();
+        let mut steps = steps.skip_while(|decision| matches!(decision, Decision::Value { .. }));
+        let Some(Decision::Step { site, .. }) = steps.next() else { return None };
+        let has_line = |frame: &&SourceFrame| frame.file.is_some() && frame.line.is_some();
+        let row = found.story.iter().flat_map(|story| &story.rows).find(|row| row.decisive);
+        let told = row.and_then(|row| row.place.clone());
+        let frames = site.map(|site| self.symbols.frames(site)).unwrap_or_default();
+        frames::own(&frames).find(has_line).cloned().or(told)
     }
 
     /// An access of a data race, in words.
@@ -156,7 +176,13 @@ fn explanation(explanation: &Explanation) -> ExplanationReport {
     });
     let findability =
         findability.map(|measured| FindabilityReport { measured, iterations: measured.iterations() });
-    ExplanationReport { shrinking: *shrinking, decisive: decisive.clone(), passing, findability }
+    ExplanationReport {
+        shrinking: *shrinking,
+        decisive: decisive.clone(),
+        decisive_place: None,
+        passing,
+        findability,
+    }
 }
 
 fn livelock(livelock: &Livelock) -> LivelockReport {

@@ -49,3 +49,8 @@ fn line(frame: &SourceFrame) -> String {
         _ => function,
     }
 }
+
+/// A function's name as it is shown.
+pub fn short(function: &str) -> String {
+    without_generics(function)
+}

@@ -5,7 +5,7 @@ use super::note::Note;
 use crate::exit::Exit;
 use crate::livelock::Look;
 use crate::outcome::BugKind;
-use crate::results::{Decisive, Findability, Instead, Rate, SearchSummary, Shrinking, Story};
+use crate::results::{Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Story};
 use crate::runtime::Stream;
 use crate::statistics::Statistics;
 use crate::symbols::SourceFrame;
@@ -123,6 +123,9 @@ pub struct BugReport {
     /// Where the whole log is, if it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
+    /// Files in which it is shown, see [`BUG_FILES`](super::render::BUG_FILES): the name of the form and a path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<&'static str, String>,
     pub replay_command: String,
     /// The line of the guest's own source that it is about, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,6 +156,9 @@ pub struct BugReport {
     pub explanation: ExplanationReport,
     #[serde(skip)]
     pub timeline: Timeline,
+    /// All steps, if a file needs them.
+    #[serde(skip)]
+    pub history: Option<History>,
     /// Whether the module's compiler could have said which lines there are, and was not asked to.
     #[serde(skip)]
     pub lacks_lines: bool,
@@ -165,6 +171,9 @@ pub struct ExplanationReport {
     pub shrinking: Option<Shrinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisive: Option<Decisive>,
+    /// Where the decisive choice is made: the frame of the guest's own source, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisive_place: Option<SourceFrame>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passing: Option<PassingReport>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! A found bug as data, and what makes two of them the same.
 
 use super::explanation::Explanation;
+use super::history::History;
 use super::story::Story;
 pub use crate::livelock::{Livelock, Look, Spin};
 use crate::outcome::{Bug, BugKind};
@@ -28,6 +29,9 @@ pub struct FoundBug {
     pub post_mortem: PostMortem,
     /// What happened, if it was told: see [`diagnose::story`](crate::diagnose::story).
     pub story: Option<Story>,
+    /// The same step by step, if it was asked for.
+    #[serde(default)]
+    pub history: Option<History>,
     /// Iterations in which an equal bug was found.
     pub count: u64,
     /// The first of them; `None`: a profiling run, before all iterations.

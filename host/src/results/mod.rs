@@ -9,10 +9,12 @@
 //! - `bug`: a found bug, and what makes two the same.
 //! - `explanation`: what was found out about a bug by experiment.
 //! - `story`: what happened in a failing iteration.
+//! - `history`: the same step by step, with what happened before what.
 //! - `indices`: which iterations a result speaks of.
 
 mod bug;
 mod explanation;
+mod history;
 mod indices;
 mod story;
 #[cfg(test)]
@@ -23,6 +25,9 @@ pub use bug::{
     PostMortem, RaceHistory, Spin, Stream, WorkerAt,
 };
 pub use explanation::{CONFIDENCE, Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
+pub use history::{
+    History, HistoryFrame, HistoryStep, HistoryWorker, Link, LinkKind, SourceText, Span, SpanKind, Thing,
+};
 pub use indices::Indices;
 pub use story::{Story, StoryRow, StoryWorker};
 

@@ -52,6 +52,7 @@ impl Numbers {
                 output: Vec::new(),
             },
             story: None,
+            history: None,
             count: 1,
             first: index,
             by: None,

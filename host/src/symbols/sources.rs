@@ -1,13 +1,23 @@
 //! Lines of source files, as far as these are there.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 /// Reads each file once. A file that cannot be read has no lines: reports are poorer without it, and no more.
 pub struct Sources {
     /// Folders to which relative paths may be relative, in the order in which they are tried.
     roots: Vec<PathBuf>,
-    files: BTreeMap<String, Option<Vec<String>>>,
+    files: BTreeMap<String, Option<Source>>,
+    /// Of the module, which says when that was written.
+    module: Option<Metadata>,
+}
+
+/// A file.
+pub struct Source {
+    pub lines: Vec<String>,
+    /// It was changed after the module was written: its lines may not be those that were compiled.
+    pub changed: bool,
 }
 
 /// Larger files are not sources.
@@ -21,24 +31,39 @@ impl Sources {
         let beside = std::path::absolute(module).unwrap_or_default();
         let above = beside.parent().unwrap_or(&beside).ancestors();
         let roots = here.ancestors().chain(above).map(Path::to_owned).collect();
-        Sources { roots, files: BTreeMap::new() }
+        let module = std::fs::metadata(module).ok();
+        Sources { roots, files: BTreeMap::new(), module }
+    }
+
+    /// No files at all.
+    pub fn none() -> Sources {
+        Sources { roots: Vec::new(), files: BTreeMap::new(), module: None }
     }
 
     /// A line, from 1, without its line feed.
     pub fn line(&mut self, file: &str, line: u32) -> Option<&str> {
-        if !self.files.contains_key(file) {
-            let lines = self.read(file);
-            self.files.insert(file.to_owned(), lines);
-        }
-        let lines = self.files.get(file)?.as_ref()?;
+        let lines = &self.file(file)?.lines;
         lines.get((line as usize).checked_sub(1)?).map(String::as_str)
     }
 
-    fn read(&self, file: &str) -> Option<Vec<String>> {
-        let path = self.roots.iter().map(|root| root.join(file)).find(|path| {
-            std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= FILE_BYTES_MAX)
-        })?;
+    /// A whole file.
+    pub fn file(&mut self, file: &str) -> Option<&Source> {
+        if !self.files.contains_key(file) {
+            let source = self.read(file);
+            self.files.insert(file.to_owned(), source);
+        }
+        self.files.get(file)?.as_ref()
+    }
+
+    fn read(&self, file: &str) -> Option<Source> {
+        let paths = self.roots.iter().map(|root| root.join(file));
+        let (path, about) = paths
+            .filter_map(|path| std::fs::metadata(&path).ok().map(|about| (path, about)))
+            .find(|(_, about)| about.is_file() && about.len() <= FILE_BYTES_MAX)?;
         let text = std::fs::read_to_string(path).ok()?;
-        Some(text.lines().map(str::to_owned).collect())
+        let lines = text.lines().map(str::to_owned).collect();
+        let built = self.module.as_ref().and_then(|module| module.modified().ok());
+        let changed = built.zip(about.modified().ok()).is_some_and(|(built, changed)| changed > built);
+        Some(Source { lines, changed })
     }
 }

@@ -7,6 +7,8 @@
 //! - [`traces`]: of the library, reworded, of older versions.
 //! - [`grouping`]: what is one bug is reported once.
 //! - [`reports`]: a run in every format.
+//! - [`pages`]: bugs as pages, in a [`browser`].
+//! - [`formats`]: reports for other programs, by their schemas.
 //! - [`shrink`]: minimised traces: nothing in them can be left out.
 //! - [`explain`]: what experiments say of a bug, against exact probabilities; whether a fix is believed.
 //! - [`stories`]: what happened, in few rows; [`names`]: what memory is called.
@@ -47,6 +49,7 @@
 //! iterations of the determinism tests, for soaking; `COYOTE_STD_ROUNDS=20` multiplies the programs of `std_conformance`.
 
 mod bad_input;
+mod browser;
 mod c_orderings;
 mod c_programs;
 mod c_races;
@@ -63,6 +66,7 @@ mod examples;
 mod explain;
 mod faults;
 mod files;
+mod formats;
 mod frontier;
 mod generated;
 mod golden;
@@ -76,6 +80,7 @@ mod observers;
 mod orderings;
 mod outcomes;
 mod owners;
+mod pages;
 mod preview1;
 mod process;
 mod published;

@@ -38,6 +38,8 @@ pub fn command(cache: &Path, directory: &Path, arguments: &[&str]) -> Command {
         .env("COYOTE_CACHE_DIR", cache)
         .env("NO_COLOR", "1")
         .env_remove("CI")
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .env_remove("CARGO_TERM_COLOR")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -23,7 +23,7 @@ pub struct Ci {
     /// Print the steps
     #[arg(long)]
     list: bool,
-    /// Install what is missing: compilers for guests, by apt-get, rustup, pip and npm
+    /// Install what is missing: compilers for guests and a browser, by apt-get, rustup, pip and npm
     #[arg(long)]
     install: bool,
 }

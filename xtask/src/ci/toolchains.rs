@@ -79,6 +79,10 @@ fn install(producers: &Path) {
         succeeds("apt-get", &["update"]);
         succeeds("apt-get", &[&["install", "-y"], PACKAGES].concat());
     }
+    // For the tests of pages.
+    if !succeeds("chromium", &["--version"]) {
+        succeeds("apt-get", &["install", "-y", "--no-install-recommends", "chromium"]);
+    }
     let python = producers.join("python").to_string_lossy().into_owned();
     succeeds("python3", &["-m", "pip", "install", "--quiet", "--target", &python, ZIG]);
     let node = producers.join("node").to_string_lossy().into_owned();

@@ -4,10 +4,12 @@
 //! - `moment`: steps in lines of the guest's own source, and how much they matter.
 //! - `rows`: those that matter, loops folded.
 //! - `why`: what the schedule proves of the cause.
+//! - `history`: all steps, and what happened before what.
 //! - `objects`: what sync objects are called, also by their `receivers` in the source; `words`: the rows' texts.
 //!
 //! What is not known is left out: a name or a value that may be wrong is worse than none.
 
+mod history;
 mod moment;
 mod objects;
 mod receivers;
@@ -26,6 +28,7 @@ use crate::results::{FoundBug, Story, StoryRow, StoryWorker};
 use crate::runtime::{Request, Runtime};
 use crate::symbols::{self, SourceFrame, Sources, Symbols, Variables, is_library, without_generics};
 use coyote_strategies::{WorkerId, WorkerState};
+use history::Material;
 use moment::{Places, Subject};
 use objects::Objects;
 use recorder::Recorder;
@@ -40,6 +43,7 @@ pub struct Teller {
     symbols: Symbols,
     variables: Variables,
     sources: Sources,
+    with_history: bool,
 }
 
 impl Teller {
@@ -47,7 +51,12 @@ impl Teller {
     pub fn new(artifact: &Artifact, module: &Path) -> Teller {
         let wasm = &artifact.original;
         let (symbols, variables) = (Symbols::new(wasm), symbols::variables(wasm));
-        Teller { symbols, variables, sources: Sources::beside(module) }
+        Teller { symbols, variables, sources: Sources::beside(module), with_history: false }
+    }
+
+    /// Keeps all steps of the bugs as well, for those who show them.
+    pub fn with_history(self, with_history: bool) -> Teller {
+        Teller { with_history, ..self }
     }
 
     /// Tells the story of a bug, and calls objects by their names in what its workers are said to do. `decisive`: the
@@ -62,14 +71,14 @@ impl Teller {
         decisive: Option<u64>,
     ) -> Result<(), MachineError> {
         let trace = &found.trace;
-        let (recorder, recorded) = Recorder::new();
+        let (recorder, recorded) = Recorder::new(self.with_history);
         let replayed = super::watched(execution, Box::new(recorder), |e| replay(e, trace, false))?;
         let recording = recorded.take();
         let Outcome::Bug(bug) = &replayed.outcome else { return Ok(()) };
         if !replayed.reproduces(trace) || recording.too_long {
             return Ok(());
         }
-        let Teller { symbols, variables, sources } = self;
+        let Teller { symbols, variables, sources, with_history } = self;
         let mut places = Places::new(symbols);
         let moments = moment::moments(&recording, &mut places, &subject(execution, bug));
         let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
@@ -106,6 +115,11 @@ impl Teller {
         }
         let workers = workers.into_iter().map(|id| StoryWorker { title: runtime.title(id), name: name(id) });
         let workers = workers.collect();
+        if *with_history {
+            let (moments, objects, names) = (&moments, &objects, &names);
+            let mut material = Material { runtime, moments, objects, names, places: &mut places, sources };
+            found.history = Some(history::history(&recording, &mut material));
+        }
         let places = RefCell::new(places);
         let stacks = |id| {
             let frames = places.borrow_mut().frames(&execution.machine().stack(id));

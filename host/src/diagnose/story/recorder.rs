@@ -1,10 +1,12 @@
 //! The observer that a schedule is executed with once more, to learn what its steps do.
 
-use crate::observe::{AccessSource, Event, GuestState, Interest, MemoryAccess, Observer, Step};
-use crate::runtime::Runtime;
+use crate::observe::{AccessSource, Event, GuestState, Interest, MemoryAccess, Observer, Step, SyncEvent};
+use crate::orderings::{Atomicity, Order};
 use crate::runtime::heap::Change;
+use crate::runtime::{Request, Runtime};
 use coyote_instrumenter::Location;
-use coyote_strategies::{OpKind, Operation, Pick, WorkerId};
+use coyote_strategies::{OpKind, Operation, Pick, WorkerId, WorkerState};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Iterations of more steps have no story.
@@ -34,6 +36,20 @@ pub struct RawStep {
     pub ended: bool,
     /// Blocks that are handed out and taken back in the code after it.
     pub blocks: Vec<RawBlock>,
+    /// What it acquires and releases, each with the number of accesses before it.
+    pub syncs: Vec<(usize, SyncEvent)>,
+    /// Workers that could not go on after it while they could before, or now wait for something else; and those of
+    /// which the opposite is true.
+    pub blocked: Vec<(WorkerId, Wait)>,
+    pub unblocked: Vec<WorkerId>,
+}
+
+/// What a worker waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    pub request: Request,
+    /// The queue in which it stood has let it go: it needs a lock to go on.
+    pub woken: bool,
 }
 
 /// What an allocator did.
@@ -44,10 +60,13 @@ pub struct RawBlock {
     /// Whether it took a block back and handed none out.
     pub frees: bool,
     pub stack: Vec<Location>,
+    /// Accesses of the step before it, and the bytes that became other memory: addresses and sizes.
+    pub accesses: usize,
+    pub renewed: Vec<(u64, u64)>,
 }
 
 /// An access of memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RawAccess {
     pub address: u64,
     pub bytes: u32,
@@ -61,6 +80,10 @@ pub struct RawAccess {
     pub after: Option<u64>,
     /// Whether these may be pointers: an address says nothing to a reader.
     pub pointers: bool,
+    /// Its orderings, if it is known to be atomic and which ones it has.
+    pub order: Option<Order>,
+    /// Whether it is a compare-exchange, which may not have written.
+    pub may_fail: bool,
 }
 
 /// What was seen.
@@ -86,12 +109,17 @@ pub struct Recorder {
     shared: Shared,
     /// Accesses of the last step whose outcome is not known yet, by their indices.
     open: Vec<usize>,
+    /// Workers that cannot go on.
+    blocked: BTreeMap<WorkerId, Wait>,
+    /// Whether what orders steps, and who waits, is recorded too.
+    with_order: bool,
 }
 
 impl Recorder {
-    pub fn new() -> (Recorder, Shared) {
+    pub fn new(with_order: bool) -> (Recorder, Shared) {
         let shared = Shared::default();
-        (Recorder { shared: shared.clone(), open: Vec::new() }, shared)
+        let (open, blocked) = (Vec::new(), BTreeMap::new());
+        (Recorder { shared: shared.clone(), open, blocked, with_order }, shared)
     }
 
     /// The open accesses are over: memory holds what they wrote.
@@ -133,7 +161,33 @@ impl Recorder {
             spawned: None,
             ended: false,
             blocks: Vec::new(),
+            syncs: Vec::new(),
+            blocked: Vec::new(),
+            unblocked: Vec::new(),
         });
+        if self.with_order {
+            self.look_who_waits(recording, state.runtime);
+        }
+    }
+
+    /// The runtime's state is the one after the last step.
+    fn look_who_waits(&mut self, recording: &mut Recording, runtime: &Runtime) {
+        let Some(step) = recording.steps.last_mut() else { return };
+        for id in (0..runtime.workers().len() as u32).map(WorkerId) {
+            let worker = runtime.worker(id);
+            let wait = Wait { request: worker.request, woken: worker.wake.is_some() };
+            let blocked = (runtime.pending(id).state == WorkerState::Blocked).then_some(wait);
+            if self.blocked.get(&id) == blocked.as_ref() {
+                continue;
+            }
+            if self.blocked.remove(&id).is_some() {
+                step.unblocked.push(id);
+            }
+            if let Some(wait) = blocked {
+                self.blocked.insert(id, wait);
+                step.blocked.push((id, wait));
+            }
+        }
     }
 
     fn access(&mut self, recording: &mut Recording, state: &GuestState<'_>, access: &MemoryAccess) {
@@ -159,6 +213,8 @@ impl Recorder {
             before,
             after: None,
             pointers: before.is_some_and(|value| is_pointer(state, value, access.bytes)),
+            order: if self.with_order { order(state, access) } else { None },
+            may_fail: access.source == AccessSource::Operation(OpKind::CompareExchange),
         });
         if access.writes && access.bytes <= NUMBER_BYTES {
             self.open.push(step.accesses.len() - 1);
@@ -171,14 +227,24 @@ impl Recorder {
         }
         self.settle(recording, state);
         let stack = state.stack(worker).unwrap_or_default();
-        let block = RawBlock { event: change.event, frees: change.new.is_none(), stack };
-        recording.steps.last_mut().into_iter().for_each(|step| step.blocks.push(block.clone()));
+        let Some(step) = recording.steps.last_mut() else { return };
+        // Of a block whose size is not known, all that lies behind its address.
+        let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(u32::MAX)));
+        let renewed = old.into_iter().chain(change.new);
+        step.blocks.push(RawBlock {
+            event: change.event,
+            frees: change.new.is_none(),
+            stack,
+            accesses: step.accesses.len(),
+            renewed: renewed.map(|(address, bytes)| (address.into(), bytes.into())).collect(),
+        });
     }
 }
 
 impl Observer for Recorder {
     fn interest(&self) -> Interest {
-        Interest::STEPS | Interest::ACCESSES | Interest::HEAP | Interest::WORKERS | Interest::STACKS
+        let order = if self.with_order { Interest::SYNC } else { Interest::empty() };
+        Interest::STEPS | Interest::ACCESSES | Interest::HEAP | Interest::WORKERS | Interest::STACKS | order
     }
 
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {
@@ -190,6 +256,10 @@ impl Observer for Recorder {
         match event {
             Event::Step(step) => self.step(&mut recording, state, step),
             Event::Access(access) => self.access(&mut recording, state, access),
+            Event::Sync(sync) => {
+                let step = recording.steps.last_mut().filter(|step| step.worker == sync.worker);
+                step.into_iter().for_each(|step| step.syncs.push((step.accesses.len(), *sync)));
+            }
             Event::Heap { worker, change } => self.heap(&mut recording, state, *worker, change),
             Event::Spawned { child, .. } => {
                 recording.steps.last_mut().into_iter().for_each(|step| step.spawned = Some(*child));
@@ -203,6 +273,17 @@ impl Observer for Recorder {
             }
             _ => {}
         }
+    }
+}
+
+/// The orderings of an access, as far as the program's source is known to have them.
+fn order(state: &GuestState<'_>, access: &MemoryAccess) -> Option<Order> {
+    if !matches!(access.source, AccessSource::Operation(_)) {
+        return None;
+    }
+    match state.atomicity(state.ordered_site(access.worker, access.site)) {
+        Some(Atomicity::Atomic(order)) => order,
+        _ => None,
     }
 }
 

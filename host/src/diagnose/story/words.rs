@@ -2,6 +2,7 @@
 
 use super::moment::{Act, SharedAccess};
 use super::rows::Group;
+use crate::plural::amount;
 use crate::symbols::{Encoding, MemoryName};
 use coyote_strategies::{OpKind, WorkerId};
 use std::collections::BTreeMap;
@@ -124,19 +125,32 @@ fn accessed(group: &Group, names: &Names<'_>) -> Vec<(Option<String>, String)> {
             None => pieces.push(vec![access]),
         }
     }
-    let describe = |piece: Vec<&SharedAccess>| {
-        let known = (names.memory)(piece[0]);
-        let encoding = known.as_ref().map_or(Encoding::Unknown, |known| known.encoding);
-        let values = values(&piece, encoding);
-        match known {
-            None => (None, values),
-            Some(MemoryName { name, .. }) => {
-                let text = if values.is_empty() { verb(&piece, &name) } else { format!("{name} {values}") };
-                (Some(name), text)
-            }
+    pieces.into_iter().map(|piece| described(&piece, names)).collect()
+}
+
+/// The name of a piece of memory, if there is one, and what is done to it.
+fn described(piece: &[&SharedAccess], names: &Names<'_>) -> (Option<String>, String) {
+    let known = (names.memory)(piece[0]);
+    let encoding = known.as_ref().map_or(Encoding::Unknown, |known| known.encoding);
+    let values = values(piece, encoding);
+    match known {
+        None => (None, values),
+        Some(MemoryName { name, .. }) => {
+            let text = if values.is_empty() { verb(piece, &name) } else { format!("{name} {values}") };
+            (Some(name), text)
         }
-    };
-    pieces.into_iter().map(describe).collect()
+    }
+}
+
+/// What one access is about, by its name or else by its address, and what it does.
+pub fn access(access: &SharedAccess, names: &Names<'_>) -> (String, String) {
+    let raw = &access.raw;
+    let place = || format!("{} at {:#x}", amount(raw.bytes), raw.address);
+    match described(&[access], names) {
+        (Some(name), text) => (name, text),
+        (None, values) if values.is_empty() => (place(), verb(&[access], &place())),
+        (None, values) => (place(), format!("{} {values}", place())),
+    }
 }
 
 fn verb(piece: &[&SharedAccess], name: &str) -> String {

@@ -1,5 +1,6 @@
 //! A bug for reading: verdict, parties with their stacks, last switches, output, trace and how to replay it.
 
+use super::style::Styles;
 use crate::plural::amount;
 use crate::report::frames;
 use crate::report::model::{AccessReport, BugReport, PastEventReport};
@@ -21,16 +22,22 @@ pub fn verdict(test: &str, bug: &BugReport) -> String {
     }
 }
 
+/// The verdict for a terminal.
+pub fn headline(test: &str, bug: &BugReport, styles: Styles) -> String {
+    let line = verdict(test, bug);
+    if bug.is_limit() { styles.doubt(&line) } else { styles.bug(&line) }
+}
+
 /// What a replay shows, too: everything about the iteration below the verdict. `width`: columns of the terminal, if there
 /// is one.
-pub fn details(bug: &BugReport, width: Option<usize>) -> String {
+pub fn details(bug: &BugReport, width: Option<usize>, styles: Styles) -> String {
     let mut text = String::new();
     if let Some(story) = &bug.story {
         if let Some(why) = &story.why {
-            let _ = writeln!(text, "  why: {why}");
+            let _ = writeln!(text, "  {} {why}", styles.strong("why:"));
         }
         if !story.rows.is_empty() {
-            let _ = writeln!(text, "\n{}", super::story::story(story, width));
+            let _ = writeln!(text, "\n{}", super::story::story(story, width, styles));
         }
         for line in &story.structure {
             let _ = writeln!(text, "  {line}");

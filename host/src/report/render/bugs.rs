@@ -1,6 +1,6 @@
 //! All bugs of a test, for reading.
 
-use super::bug::{details, verdict};
+use super::bug::{details, headline};
 use super::{RenderOptions, explanation, log};
 use crate::report::model::TestReport;
 use std::fmt::Write;
@@ -9,8 +9,8 @@ use std::fmt::Write;
 pub fn descriptions(test: &TestReport, explore: bool, options: &RenderOptions) -> String {
     let mut text = String::new();
     for bug in &test.bugs {
-        let _ = writeln!(text, "{}", verdict(&test.name, bug));
-        text += &details(bug, options.width);
+        let _ = writeln!(text, "{}", headline(&test.name, bug, options.styles));
+        text += &details(bug, options.width, options.styles);
         text += &explanation::lines(bug);
         let by = bug.found_by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
         let what = if test.search.is_some() { "execution" } else { "iteration" };
@@ -21,6 +21,9 @@ pub fn descriptions(test: &TestReport, explore: bool, options: &RenderOptions) -
         let _ = writeln!(text, "  trace:  {}", bug.trace);
         if let Some(log) = &bug.log {
             let _ = writeln!(text, "  log:    {log} (--verbose prints it)");
+        }
+        for (name, path) in &bug.files {
+            let _ = writeln!(text, "  {:<7} {path}", format!("{name}:"));
         }
         let _ = writeln!(text, "  replay: {}", bug.replay_command);
         if options.verbose {

@@ -9,16 +9,25 @@ use std::fmt::Write;
 
 /// All of it, a line each.
 pub fn lines(bug: &BugReport) -> String {
-    let explanation = &bug.explanation;
     let mut text = String::new();
+    for (name, fact) in facts(bug) {
+        let _ = writeln!(text, "  {:<9} {}", format!("{name}:"), fact.replace('\n', "\n            "));
+    }
+    text
+}
+
+/// All of it, each with its name.
+pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
+    let explanation = &bug.explanation;
+    let mut facts = Vec::new();
     if let Some(decisive) = &explanation.decisive {
-        let _ = writeln!(text, "{}", self::decisive(bug, decisive));
+        facts.push(("decisive", self::decisive(bug, decisive)));
     }
     if let Some(passing) = &explanation.passing {
-        let _ = writeln!(text, "  instead:  {}", instead(passing));
+        facts.push(("instead", instead(passing)));
     }
     if let Some(shrinking) = &explanation.shrinking {
-        let _ = writeln!(text, "{}", smallest(shrinking));
+        facts.push(("smallest", smallest(shrinking)));
     }
     if let Some(findability) = &explanation.findability {
         let (Rate { bugs, of }, n) = (findability.measured.rate, findability.iterations);
@@ -26,14 +35,16 @@ pub fn lines(bug: &BugReport) -> String {
         let sample = if findability.measured.fresh { "" } else { " of the exploration" };
         let iterations = counted(of, "iteration");
         let means = if n == 1 { "means" } else { "mean" };
-        let _ = writeln!(
-            text,
-            "  a fix:    {bugs} of {iterations}{sample} {show} it: {n} without it {means} that it is gone (95 %): \
-             --confirm {}",
-            bug.trace
-        );
+        facts.push((
+            "a fix",
+            format!(
+                "{bugs} of {iterations}{sample} {show} it: {n} without it {means} that it is gone (95 %): \
+                 --confirm {}",
+                bug.trace
+            ),
+        ));
     }
-    text
+    facts
 }
 
 /// The decisive choice: what it is, and what it does to the likelihood.
@@ -54,7 +65,7 @@ fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
         Rate { bugs, of } => format!("{bugs} of {of}"),
     };
     format!(
-        "  decisive: step {}: {what}\n            of random continuations from before it {} end like this, from after it {}",
+        "step {}: {what}\nof random continuations from before it {} end like this, from after it {}",
         decisive.step,
         of(decisive.before),
         of(decisive.after)
@@ -88,7 +99,7 @@ pub fn smallest(shrinking: &Shrinking) -> String {
     };
     let stopped = if *stopped { "; stopped early: --shrink-time gives it more time" } else { "" };
     let switches = switches(after.switches);
-    format!("  smallest: {switches}, {preemptions}{known}; found with {}{stopped}", before.switches)
+    format!("{switches}, {preemptions}{known}; found with {}{stopped}", before.switches)
 }
 
 fn switches(count: u64) -> String {

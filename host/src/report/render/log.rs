@@ -2,6 +2,7 @@
 //! output where it was written.
 
 use super::bug::{details, mark, verdict};
+use super::style::Styles;
 use crate::report::frames::one_line;
 use crate::report::model::BugReport;
 use crate::trace::Decision;
@@ -13,7 +14,7 @@ use std::fmt::Write;
 pub fn log(test: &str, bug: &BugReport) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", verdict(test, bug));
-    let _ = writeln!(text, "{}", details(bug, None));
+    let _ = writeln!(text, "{}", details(bug, None, Styles::default()));
     let _ = writeln!(text, "{:>7}  {:<12} operation", "step", "worker");
     // Most steps come from few places.
     let places: BTreeMap<Location, String> =

@@ -3,8 +3,10 @@
 //!
 //! - [`text`]: for reading.
 //! - [`libtest`]: as Rust's test harness, in lines or in letters.
-//! - [`json`], [`junit`]: for programs, at the end of the run.
+//! - [`json`], [`junit`], [`sarif`]: for programs, at the end of the run; [`markdown`]: for summaries.
 //! - [`github`]: another report, and annotations of GitHub Actions.
+//! - [`page`], [`perfetto`]: a bug as a file, see [`BUG_FILES`]; `step_index`: its steps by their numbers.
+//! - [`style`]: colours and links on terminals.
 //! - [`bug`], [`explanation`], [`log`]: what the first two say of a bug; `story`: what happened.
 
 pub mod bug;
@@ -15,12 +17,19 @@ pub mod json;
 pub mod junit;
 pub mod libtest;
 pub mod log;
+pub mod markdown;
+pub mod page;
+pub mod perfetto;
+pub mod sarif;
+mod step_index;
 mod story;
+pub mod style;
 pub mod text;
 
-use super::model::{IgnoredTest, RunHeader, RunReport, TestReport};
+use super::model::{BugReport, IgnoredTest, RunHeader, RunReport, TestReport};
 use crate::plural::counted;
 use std::io::{self, Write};
+use style::Styles;
 
 /// Reports a run while it goes on. The methods are called in the order in which they stand here, those about a test
 /// for one test after the other; each writes what is due by then.
@@ -56,6 +65,7 @@ pub struct RenderOptions {
     pub nocapture: bool,
     /// Columns of the terminal, if there is one.
     pub width: Option<usize>,
+    pub styles: Styles,
 }
 
 /// A format.
@@ -114,9 +124,23 @@ pub static RENDERERS: &[RendererEntry] = &[
         make: |_| Box::new(junit::Junit),
     },
     RendererEntry {
+        name: "sarif",
+        alias: None,
+        doc: "One SARIF 2.1.0 document at the end; --sarif FILE writes it beside another format",
+        for_programs: true,
+        make: |_| Box::new(sarif::Sarif),
+    },
+    RendererEntry {
+        name: "markdown",
+        alias: None,
+        doc: "A summary in Markdown at the end",
+        for_programs: true,
+        make: |_| Box::new(markdown::Markdown),
+    },
+    RendererEntry {
         name: "github",
         alias: None,
-        doc: "As text, and an annotation of GitHub Actions for each bug",
+        doc: "As text, an annotation of GitHub Actions for each bug, and the summary of the step",
         for_programs: false,
         make: |options| Box::new(github::Github::beside((RENDERERS[0].make)(options))),
     },
@@ -126,6 +150,25 @@ pub static RENDERERS: &[RendererEntry] = &[
 pub fn by_name(name: &str) -> Option<&'static RendererEntry> {
     RENDERERS.iter().find(|entry| entry.name == name || entry.alias == Some(name))
 }
+
+/// A form in which one bug is written into a file.
+pub struct BugFileEntry {
+    pub name: &'static str,
+    /// Of the file beside the trace.
+    pub extension: &'static str,
+    /// The file of a bug of a test of a module; `None` if its steps are not known.
+    pub make: fn(module: &str, test: &str, bug: &BugReport) -> Option<Vec<u8>>,
+}
+
+/// All of them; each is an option of that name.
+pub static BUG_FILES: &[BugFileEntry] = &[
+    BugFileEntry {
+        name: "page",
+        extension: "html",
+        make: |module, test, bug| page::page(module, test, bug).map(String::into_bytes),
+    },
+    BugFileEntry { name: "perfetto", extension: "pftrace", make: |_, test, bug| perfetto::trace(test, bug) },
+];
 
 /// Renderers, each with what it writes to.
 pub struct Outputs(pub Vec<(Box<dyn Renderer>, Box<dyn Write>)>);

@@ -1,5 +1,6 @@
 //! The story of a bug: a column for each worker, or where that gets too narrow a list.
 
+use super::style::Styles;
 use crate::results::{Story, StoryRow};
 use std::fmt::Write;
 use std::path::Path;
@@ -18,7 +19,7 @@ const TEXT_MIN: usize = 36;
 const HEAD: usize = 9;
 
 /// The rows, at most so many columns wide if a text of [`TEXT_MIN`] fits there, each ending in a line feed.
-pub fn story(story: &Story, width: Option<usize>) -> String {
+pub fn story(story: &Story, width: Option<usize>, styles: Styles) -> String {
     let width = width.unwrap_or(WIDTH);
     let place = story.rows.iter().map(|row| short_place(row).chars().count()).max().unwrap_or_default();
     let name = story.workers.iter().map(|worker| worker.name.chars().count()).max().unwrap_or_default();
@@ -26,13 +27,13 @@ pub fn story(story: &Story, width: Option<usize>) -> String {
     let lanes = lane * story.workers.len().saturating_sub(1);
     // A single column needs no header.
     match story.workers.len() > 1 && HEAD + lanes + TEXT_MIN + 2 + place <= width {
-        true => table(story, lane, width - HEAD - 2 - place),
-        false => list(story, width),
+        true => table(story, lane, width - HEAD - 2 - place, styles),
+        false => list(story, width, styles),
     }
 }
 
 /// A column for each worker.
-fn table(story: &Story, lane: usize, columns: usize) -> String {
+fn table(story: &Story, lane: usize, columns: usize, styles: Styles) -> String {
     let longest = story.rows.iter().map(|row| lane * row.worker + row.text.chars().count()).max();
     let names = lane * story.workers.len();
     let columns = columns.min(longest.unwrap_or_default().max(names));
@@ -44,14 +45,14 @@ fn table(story: &Story, lane: usize, columns: usize) -> String {
         let before: String = (0..row.worker).map(|_| format!("{:<lane$}", ".")).collect();
         let cell = cut(&row.text, columns - before.len());
         let line = format!("{}{:<columns$}  {}", head(row), before + &cell, short_place(row));
-        let _ = writeln!(text, "{}", line.trim_end());
+        let _ = writeln!(text, "{}", styled(line.trim_end(), row, styles));
         repeats(&mut text, row);
     }
     text
 }
 
 /// A row a line: the step, the worker, what it does and where.
-fn list(story: &Story, width: usize) -> String {
+fn list(story: &Story, width: usize, styles: Styles) -> String {
     let mut text = String::new();
     let name =
         story.workers.iter().map(|worker| worker.name.chars().count()).max().unwrap_or_default().min(20);
@@ -61,10 +62,19 @@ fn list(story: &Story, width: usize) -> String {
         let worker = cut(&story.workers[row.worker].name, name);
         let rest = width.saturating_sub(HEAD + name + 2 + 2 + place.chars().count()).max(20);
         let line = format!("{}{worker:<name$}  {}  {place}", head(row), cut(&row.text, rest));
-        let _ = writeln!(text, "{}", line.trim_end());
+        let _ = writeln!(text, "{}", styled(line.trim_end(), row, styles));
         repeats(&mut text, row);
     }
     text
+}
+
+/// A row's line, which ends with its place.
+fn styled(line: &str, row: &StoryRow, styles: Styles) -> String {
+    let place = short_place(row);
+    let before = line.strip_suffix(&place).unwrap_or(line);
+    let place = &line[before.len()..];
+    let before = if row.decisive { styles.bug(before) } else { before.into() };
+    before + &styles.place(place, row.place.as_ref())
 }
 
 /// The mark of the decisive step, and the step.
@@ -147,7 +157,7 @@ mod tests {
     #[test]
     fn columns_and_lists() {
         let lines = |workers, width| {
-            let text = story(&example(workers), Some(width));
+            let text = story(&example(workers), Some(width), Styles::default());
             text.lines().map(str::to_string).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -175,7 +185,7 @@ mod tests {
     fn no_line_is_wider_than_the_terminal() {
         for workers in 1..=8 {
             for width in 60..150 {
-                for line in story(&example(workers), Some(width)).lines() {
+                for line in story(&example(workers), Some(width), Styles::default()).lines() {
                     assert!(line.chars().count() <= width, "{workers} {width}: {line}");
                 }
             }

@@ -47,7 +47,14 @@ impl Renderer for Text {
         if let Some(tests) = run.not_run {
             writeln!(out, ". {}", not_run(tests))?;
         }
-        writeln!(out, ". {}", conclusion(run))
+        let line = format!(". {}", conclusion(run));
+        let styles = self.options.styles;
+        let line = match run.exit {
+            Exit::NoBug => styles.good(&line),
+            Exit::BugFound => styles.bug(&line),
+            _ => styles.doubt(&line),
+        };
+        writeln!(out, "{line}")
     }
 }
 

@@ -1,0 +1,112 @@
+//! The run in Markdown, as GitHub shows it on the summary of a step and in comments: a table of tests, and of each bug its
+//! story.
+//!
+//! What the guest says is text and no markup: it stands in blocks of code, whose fences are longer than any in it, or is
+//! escaped.
+
+use super::style::Styles;
+use super::{Renderer, explanation, story};
+use crate::report::model::{BugReport, RunReport, TestReport};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// See the module's documentation.
+pub struct Markdown;
+
+/// Columns of a story on GitHub's page.
+const WIDTH: usize = 110;
+
+impl Renderer for Markdown {
+    fn run_finished(&mut self, out: &mut dyn Write, run: &RunReport) -> io::Result<()> {
+        out.write_all(document(run).as_bytes())
+    }
+}
+
+fn document(run: &RunReport) -> String {
+    let mut text = format!("### coyote-wasm: {}\n\n", escaped(&run.header.module));
+    text += "| test | verdict | explored |\n|---|---|---|\n";
+    for test in &run.tests {
+        let (name, verdict) = (escaped(&test.name), test.verdict.name());
+        let _ = writeln!(text, "| {name} | {verdict} | {} |", escaped(&test.extent));
+    }
+    for test in &run.ignored {
+        let _ = writeln!(text, "| {} | ignored | {} |", escaped(&test.name), escaped(&test.reason));
+    }
+    if let Some(tests) = run.not_run {
+        let _ = writeln!(text, "\n{}", super::not_run(tests));
+    }
+    for test in &run.tests {
+        test.bugs.iter().for_each(|bug| text += &of_bug(test, bug));
+        for note in &test.notes {
+            let _ = writeln!(text, "\n{}: {}", escaped(&test.name), escaped(&note.to_string()));
+        }
+    }
+    text
+}
+
+fn of_bug(test: &TestReport, bug: &BugReport) -> String {
+    let what = if bug.is_limit() { "no verdict on" } else { bug.kind.name() };
+    let joint = if bug.is_limit() { "" } else { " in" };
+    let mut text =
+        format!("\n#### {what}{joint} test {}\n\n{}", escaped(&test.name), fenced("text", &bug.message));
+    if let Some(story) = &bug.story {
+        if let Some(why) = &story.why {
+            let _ = writeln!(text, "\n**why**: {}", escaped(why));
+        }
+        if !story.rows.is_empty() {
+            let _ =
+                write!(text, "\n{}", fenced("text", &story::story(story, Some(WIDTH), Styles::default())));
+        }
+        for line in &story.structure {
+            let _ = writeln!(text, "\n{}", escaped(line));
+        }
+    }
+    let facts: Vec<String> = explanation::facts(bug)
+        .into_iter()
+        .map(|(name, fact)| format!("- **{name}**: {}", escaped(&fact.replace('\n', ", "))))
+        .collect();
+    if !facts.is_empty() {
+        let _ = writeln!(text, "\n{}", facts.join("\n"));
+    }
+    let _ = write!(text, "\n{}", fenced("sh", &bug.replay_command));
+    text
+}
+
+/// A block of code that nothing in the text ends.
+fn fenced(language: &str, text: &str) -> String {
+    let mut longest = 2;
+    let mut run = 0;
+    for character in text.chars() {
+        run = if character == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'))
+}
+
+/// In a line, and in a cell of a table.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        match character {
+            '\n' | '\r' => escaped.push(' '),
+            '<' => escaped += "&lt;",
+            '&' => escaped += "&amp;",
+            // Names in backticks stay code; others would be markup.
+            '\\' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '@' => escaped.extend(['\\', character]),
+            character => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_no_markup() {
+        assert_eq!(escaped("a|b <i> [x](y) `c`\nd"), "a\\|b &lt;i> \\[x\\](y) `c` d");
+        assert_eq!(fenced("text", "a\n```\n## b"), "````text\na\n```\n## b\n````\n");
+    }
+}
