@@ -33,7 +33,8 @@ pub(crate) use demangle::without_generics;
 pub(crate) use library::{is_atomic_wrapper, is_library, library_file};
 #[doc(hidden)]
 pub use lines::{Lines, Row, Unit};
-pub(crate) use sources::{Source, Sources};
+#[doc(hidden)]
+pub use sources::Sources;
 pub use variables::{Encoding, MemoryName, Variables};
 
 /// A function that was executing at a place, and where in its source.
