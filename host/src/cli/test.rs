@@ -15,6 +15,7 @@ use crate::explore::frontier::Frontier;
 use crate::explore::memory::default_bound_bytes;
 use crate::explore::{self, Budget};
 use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
+use crate::runtime::{FAULTS, FaultRow};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -134,6 +135,10 @@ pub fn run(args: &Args) -> Result<Exit> {
         print!("{}", strategies::catalog::table::listing());
         return Ok(Exit::NoBug);
     }
+    if args.execute.faults == ["list"] {
+        print!("{}", listing());
+        return Ok(Exit::NoBug);
+    }
     let Some(module) = &args.module else {
         bail!("give a module to test, such as `coyote-wasm test test.wasm`");
     };
@@ -204,6 +209,14 @@ pub fn run(args: &Args) -> Result<Exit> {
     // That tests, or all, have nothing to explore is as good as any other success where cargo asks.
     let rules = Rules { fail_fast: args.harness.fail_fast, needs_no_choice: args.runner || harness };
     run::run(&session, &selected, &rules, &mut outputs)
+}
+
+/// The classes of faults, as `--faults list` prints them.
+fn listing() -> String {
+    let line = |row: &FaultRow| {
+        format!("{:10} {}; at {} [budget if none is given: {}]\n", row.name, row.does, row.at, row.usual)
+    };
+    FAULTS.iter().map(line).collect()
 }
 
 /// What is printed and written, and how.

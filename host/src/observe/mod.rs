@@ -17,7 +17,7 @@ pub mod race_probe;
 mod state;
 
 pub use crate::runtime::stream::{
-    AccessSource, Event, FaultKind, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
+    AccessSource, Event, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
 };
 pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};
 pub(crate) use filter::is_plain;

@@ -3,8 +3,8 @@
 use super::lock::{Availability, Lock, ObjectId, Released};
 use super::mutex::{Kind, Mutex};
 use super::semaphore::Semaphore;
-use super::stream::{FaultKind, HbObject, SyncKind};
-use super::{Barrier, Mutant, Performed, Request, Runtime, Rwlock, Wake, WorkerState, faults};
+use super::stream::{HbObject, SyncKind};
+use super::{Barrier, FaultClass, Mutant, Performed, Request, Runtime, Rwlock, Wake, WorkerState};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Access, Class, Effect, WorkerId};
@@ -316,11 +316,7 @@ impl Runtime {
     /// Whether a try fails though it could succeed: a fault that the user allowed, chosen by a value. The
     /// error is the bound of the value that is missing.
     fn fails_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
-        let fails = faults::choose(&mut self.faults.failing_try_locks, 0, values, &mut self.footprint)?;
-        if fails {
-            self.faulted(FaultKind::FailingTryLock);
-        }
-        Ok(fails)
+        Ok(self.fault(FaultClass::TryLock, 1, values)? > 0)
     }
 }
 

@@ -55,7 +55,7 @@ use barrier::Barrier;
 use clock::Clock;
 pub use clock::{REALTIME_NS, Timers};
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState};
-pub use faults::{Faults, Mutant};
+pub use faults::{FAULTS, FaultClass, FaultError, FaultRow, Faults, Mutant};
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use harness::Harness;
@@ -201,7 +201,7 @@ impl Runtime {
         condvars.clone_from(&other.condvars);
         futexes.clone_from(&other.futexes);
         clock.clone_from(&other.clock);
-        *faults = other.faults;
+        faults.clone_from(&other.faults);
         *timers = other.timers;
         *foreign_unlocks = other.foreign_unlocks;
         *worker_local_word = other.worker_local_word;
@@ -237,6 +237,16 @@ impl Runtime {
 
     fn mutant(&self, mutant: Mutant) -> bool {
         self.faults.mutant == Some(mutant)
+    }
+
+    /// An opportunity for a fault: which of so many ways it happens in, 0 for none. The error is the bound of the
+    /// value that says so, if it is missing: nothing has changed yet.
+    fn fault(&mut self, class: FaultClass, ways: u64, values: &[u64]) -> Result<u64, u64> {
+        let chosen = faults::choose(&mut self.faults, class, ways, values, &mut self.footprint)?;
+        if chosen > 0 {
+            self.faulted(class);
+        }
+        Ok(chosen)
     }
 
     fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {

@@ -3,8 +3,8 @@
 use super::barrier::Arrival;
 use super::lock::{Lock, ObjectId};
 use super::queue::Selection;
-use super::stream::{FaultKind, HbObject, SyncKind};
-use super::{Mutant, Performed, Request, Runtime, Wake, WorkerState, faults};
+use super::stream::{HbObject, SyncKind};
+use super::{FaultClass, Mutant, Performed, Request, Runtime, Wake, WorkerState};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, OpKind, WorkerId};
@@ -131,11 +131,7 @@ impl Runtime {
         if self.mutant(Mutant::NeverSpurious) {
             return Ok(false);
         }
-        let wakes = faults::choose(&mut self.faults.spurious_wakeups, 1, values, &mut self.footprint)?;
-        if wakes {
-            self.faulted(FaultKind::SpuriousWakeup);
-        }
-        Ok(wakes)
+        Ok(self.fault(FaultClass::Spurious, 1, values)? > 0)
     }
 
     /// The worker comes to a barrier. The error says what is wrong with it.

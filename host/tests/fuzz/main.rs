@@ -158,7 +158,10 @@ fn a_planted_fault_differs_from_the_model() {
     let differs = |mutant: Option<Mutant>| {
         let faults = Faults { mutant, ..Faults::default() };
         let is_wrong = |(name, program): &&(String, &Program)| {
-            compare(&artifact, name, faults, 0, &effort).and_program(program, Points::Heap).modelled.is_some()
+            compare(&artifact, name, faults.clone(), 0, &effort)
+                .and_program(program, Points::Heap)
+                .modelled
+                .is_some()
         };
         named.iter().any(|one| is_wrong(&one))
     };

@@ -2,7 +2,7 @@
 
 use super::actions::Action;
 use super::classes::by_name;
-use coyote_wasm::runtime::Faults;
+use coyote_wasm::runtime::{FaultClass, Faults};
 use std::fmt::Write;
 
 /// Numbers of other threads are at 1 and up.
@@ -41,7 +41,7 @@ impl Program {
     /// What may go wrong in its executions.
     pub fn faults(&self) -> Faults {
         match self.faults {
-            true => Faults { spurious_wakeups: 1, failing_try_locks: 1, ..Faults::default() },
+            true => Faults::default().with(FaultClass::Spurious, 1).with(FaultClass::TryLock, 1),
             false => Faults::default(),
         }
     }
