@@ -38,6 +38,7 @@
 //! - [`nondet`]: values that the tool chooses.
 //! - [`report`]: what a guest tells the tool.
 
+pub mod fault;
 pub mod nondet;
 pub mod report;
 pub mod sync;

@@ -32,6 +32,8 @@ impl Runtime {
             futexes: _,
             clock,
             faults,
+            // For reports.
+            fault_counts: _,
             worker_local_word,
             files,
             heap,

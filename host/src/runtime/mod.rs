@@ -55,7 +55,9 @@ use barrier::Barrier;
 use clock::Clock;
 pub use clock::{REALTIME_NS, Timers};
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState};
-pub use faults::{FAULTS, FaultClass, FaultError, FaultRow, Faults, Mutant};
+pub use faults::{
+    BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant,
+};
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use harness::Harness;
@@ -111,6 +113,8 @@ pub struct Runtime {
     futexes: Objects<Queue>,
     clock: Clock,
     faults: Faults,
+    /// Opportunities and faults so far, for reports.
+    pub fault_counts: FaultCounts,
     /// When a pending timeout may fire.
     pub timers: Timers,
     /// Whether a normal mutex can be unlocked by who does not hold it: POSIX leaves that open.
@@ -168,6 +172,7 @@ impl Runtime {
             futexes,
             clock,
             faults,
+            fault_counts,
             timers,
             foreign_unlocks,
             worker_local_word,
@@ -202,6 +207,7 @@ impl Runtime {
         futexes.clone_from(&other.futexes);
         clock.clone_from(&other.clock);
         faults.clone_from(&other.faults);
+        fault_counts.clone_from(&other.fault_counts);
         *timers = other.timers;
         *foreign_unlocks = other.foreign_unlocks;
         *worker_local_word = other.worker_local_word;
@@ -237,16 +243,6 @@ impl Runtime {
 
     fn mutant(&self, mutant: Mutant) -> bool {
         self.faults.mutant == Some(mutant)
-    }
-
-    /// An opportunity for a fault: which of so many ways it happens in, 0 for none. The error is the bound of the
-    /// value that says so, if it is missing: nothing has changed yet.
-    fn fault(&mut self, class: FaultClass, ways: u64, values: &[u64]) -> Result<u64, u64> {
-        let chosen = faults::choose(&mut self.faults, class, ways, values, &mut self.footprint)?;
-        if chosen > 0 {
-            self.faulted(class);
-        }
-        Ok(chosen)
     }
 
     fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {

@@ -130,6 +130,14 @@ impl Runtime {
             Request::ChooseBool => self.chosen(2, values),
             Request::ChooseInt { bound: 0 } => misuse(Misuse::NoValues),
             Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),
+            Request::Fault { budget, ways, point } => match self.fault_of(budget, point, ways.into(), values)
+            {
+                Ok(chosen) => {
+                    self.touch_plainly(id);
+                    Performed::Continue(chosen as i64)
+                }
+                Err(bound) => Performed::NeedsValue(bound),
+            },
             Request::Assume => unreachable!("this is a bug in coyote-wasm: a failed assumption goes on"),
         }
     }

@@ -1,5 +1,6 @@
 //! A worker and what it is about to do.
 
+use super::BudgetId;
 use super::lock::{Lock, ObjectId};
 use coyote_strategies::{Class, WorkerPath};
 
@@ -72,6 +73,14 @@ pub enum Request {
     ChooseBool,
     ChooseInt {
         bound: u32,
+    },
+    /// A fault point of the guest, or a call of WASI or of an allocator that may fail.
+    Fault {
+        budget: BudgetId,
+        /// In how many ways.
+        ways: u32,
+        /// Of a fault point: see [`super::FaultCounts`].
+        point: u32,
     },
     /// An assumption that does not hold.
     Assume,

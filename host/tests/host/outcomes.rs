@@ -73,7 +73,7 @@ fn outcome(execution: &Execution) -> String {
 
 /// What a search that comes to its end has seen, and in how many executions.
 fn searched(claim: &Claim, mutant: Option<Mutant>) -> (BTreeSet<String>, u64) {
-    let settings = Settings { faults: Faults { mutant, ..claim.faults.clone() }, ..guest::settings() };
+    let settings = Settings { faults: claim.faults.clone().with_mutant(mutant), ..guest::settings() };
     guest::with(&artifact_for(claim.module, &claim.search), &claim.test, &settings, |execution| {
         let mut search = by_name::<Execution>(&claim.search, 0, None).unwrap();
         let mut outcomes = BTreeSet::new();

@@ -4,12 +4,14 @@
 //! What is left of a budget is part of the fingerprint, and an object of its own in the relation: a fault of one worker
 //! takes from what others may have. A class without a budget has no opportunities at all.
 //!
-//! - `registry`: the classes; `mutant`: planted defects.
+//! - `registry`: the classes; `counts`: how often; `mutant`: planted defects.
 
+mod counts;
 mod mutant;
 mod registry;
 
-use super::footprint::Footprint;
+use super::{Request, Runtime};
+pub use counts::{FaultCount, FaultCounts};
 use coyote_strategies::{Class, Effect};
 pub use mutant::Mutant;
 use registry::CLASSES;
@@ -18,10 +20,25 @@ pub use registry::{FAULTS, FaultClass, FaultRow};
 /// How often each may still happen in an execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Faults {
-    left: [u32; CLASSES],
+    classes: [Allowance; CLASSES],
+    /// Fault points of the guest that have a budget of their own, and those whose names go on with a dot.
+    points: Vec<(String, Allowance)>,
     /// A defect of ours, so that tests can show that they would notice it.
-    #[doc(hidden)]
-    pub mutant: Option<Mutant>,
+    pub(super) mutant: Option<Mutant>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Allowance {
+    given: u32,
+    left: u32,
+}
+
+/// Which budget a fault takes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BudgetId {
+    Class(FaultClass),
+    /// One of the budgets of fault points.
+    Point(u16),
 }
 
 /// Why a budget cannot be read.
@@ -37,6 +54,9 @@ fn names() -> String {
     FAULTS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
+/// Budgets of fault points begin with this.
+const POINT: &str = "point.";
+
 impl Faults {
     /// With this budget of a class.
     #[must_use]
@@ -45,14 +65,41 @@ impl Faults {
         self
     }
 
+    /// With a planted defect.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutant(mut self, mutant: impl Into<Option<Mutant>>) -> Faults {
+        self.mutant = mutant.into();
+        self
+    }
+
     /// Sets the budget of a class.
     pub fn set(&mut self, class: FaultClass, budget: u32) {
-        self.left[class as usize] = budget;
+        self.classes[class as usize] = Allowance { given: budget, left: budget };
     }
 
     /// What is left of a class' budget.
     pub fn budget(&self, class: FaultClass) -> u32 {
-        self.left[class as usize]
+        self.classes[class as usize].left
+    }
+
+    /// Whether the class was given a budget, of which nothing may be left.
+    pub fn has(&self, class: FaultClass) -> bool {
+        self.classes[class as usize].given > 0
+    }
+
+    /// The budget of a fault point, if it was given one: that of its name, or of the longest beginning of it that ends
+    /// before a dot, or that of all points.
+    pub fn of_point(&self, name: &str) -> Option<BudgetId> {
+        let is = |given: &str| {
+            name.strip_prefix(given).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let named = self.points.iter().enumerate().filter(|(_, (given, _))| is(given));
+        let (id, allowance) = match named.max_by_key(|(_, (given, _))| given.len()) {
+            Some((index, (_, allowance))) => (BudgetId::Point(index as u16), allowance),
+            None => (BudgetId::Class(FaultClass::Point), &self.classes[FaultClass::Point as usize]),
+        };
+        (allowance.given > 0).then_some(id)
     }
 
     /// Reads `NAME=BUDGET`, or `NAME` for the usual budget of the class.
@@ -61,47 +108,129 @@ impl Faults {
     /// There is no such class, or its budget is no number.
     pub fn read(&mut self, text: &str) -> Result<(), FaultError> {
         let (name, budget) = text.split_once('=').map_or((text, None), |(name, budget)| (name, Some(budget)));
-        let class = FaultClass::by_name(name).ok_or_else(|| FaultError::Unknown(name.into()))?;
+        let point = name.strip_prefix(POINT).filter(|point| !point.is_empty());
+        let class = if point.is_some() { Some(FaultClass::Point) } else { FaultClass::by_name(name) };
+        let class = class.ok_or_else(|| FaultError::Unknown(name.into()))?;
         let wrong = |_| FaultError::Budget(text.into(), name.into());
         let budget = budget.map_or(Ok(class.row().usual), |budget| budget.parse().map_err(wrong))?;
-        self.set(class, budget);
+        match point {
+            None => self.set(class, budget),
+            Some(point) => {
+                self.points.retain(|(given, _)| given != point);
+                self.points.push((point.into(), Allowance { given: budget, left: budget }));
+                // The order of options says nothing.
+                self.points.sort_by(|(one, _), (other, _)| one.cmp(other));
+            }
+        }
         Ok(())
     }
 
-    /// The budgets that are not 0, as [`Faults::read`] reads them, of classes that have no option of their own.
+    /// The budgets that were given, as [`Faults::read`] reads them, of classes that have no option of their own.
     pub fn write(&self) -> Vec<String> {
-        let rows = FAULTS.iter().filter(|row| row.option.is_none() && self.budget(row.class) > 0);
-        rows.map(|row| format!("{}={}", row.name, self.budget(row.class))).collect()
+        let rows = FAULTS.iter().filter(|row| row.option.is_none());
+        let classes = rows.map(|row| (row.name.to_string(), self.classes[row.class as usize].given));
+        let classes = classes.filter(|(_, given)| *given > 0);
+        // A budget of 0 takes points out of those that share one.
+        let points = self.points.iter().map(|(name, allowance)| (format!("{POINT}{name}"), allowance.given));
+        classes.chain(points).map(|(name, given)| format!("{name}={given}")).collect()
+    }
+
+    /// The names of all classes and points that were given a budget, as reports call them.
+    pub fn given(&self) -> Vec<String> {
+        let classes = FAULTS.iter().filter(|row| self.has(row.class)).map(|row| row.name.to_string());
+        let points = self.points.iter().filter(|(_, allowance)| allowance.given > 0);
+        classes.chain(points.map(|(name, _)| format!("{POINT}{name}"))).collect()
     }
 
     /// Whether any fault may happen.
     pub fn any(&self) -> bool {
-        self.left.iter().any(|left| *left > 0)
+        !self.given().is_empty()
+    }
+
+    fn allowance(&mut self, id: BudgetId) -> &mut Allowance {
+        match id {
+            BudgetId::Class(class) => &mut self.classes[class as usize],
+            BudgetId::Point(index) => &mut self.points[usize::from(index)].1,
+        }
+    }
+
+    fn ids(&self) -> impl Iterator<Item = BudgetId> + use<> {
+        let points = self.points.len() as u16;
+        FAULTS.iter().map(|row| BudgetId::Class(row.class)).chain((0..points).map(BudgetId::Point))
     }
 }
 
 /// The budgets among the objects of the relation.
-const OBJECTS: u64 = 1 << 41;
+fn object(id: BudgetId) -> u64 {
+    const OBJECTS: u64 = 1 << 41;
+    match id {
+        BudgetId::Class(class) => OBJECTS | class as u64,
+        BudgetId::Point(index) => OBJECTS | 1 << 16 | u64::from(index),
+    }
+}
 
-/// Which of the ways in which a fault can happen here does happen: the first value says so, 0 is none. The error is
-/// the bound of that value, if it is missing.
-pub(super) fn choose(
-    faults: &mut Faults,
-    class: FaultClass,
-    ways: u64,
-    values: &[u64],
-    footprint: &mut Footprint,
-) -> Result<u64, u64> {
-    let (left, object) = (&mut faults.left[class as usize], OBJECTS | class as u64);
-    let chosen = match values.first() {
-        _ if *left == 0 => 0,
-        None => return Err(ways + 1),
-        Some(value) => *value,
-    };
-    let effect = if chosen > 0 { Effect::Write } else { Effect::Read };
-    footprint.touch(Class::Other, effect, object);
-    *left -= u32::from(chosen > 0);
-    Ok(chosen)
+impl Runtime {
+    /// A worker comes to a fault point: what it announces, if the point was given a budget.
+    pub fn fault_point(&mut self, name: &str, ways: u32) -> Option<(Request, u64)> {
+        let budget = self.faults.of_point(name).filter(|_| ways > 0);
+        self.fault_counts.see(&format!("{POINT}{name}"));
+        let point = counts::hash(&format!("{POINT}{name}"));
+        let object = 1 << 32 | u64::from(point);
+        budget.map(|budget| (Request::Fault { budget, ways, point }, object))
+    }
+
+    /// An opportunity for a fault: which of so many ways it happens in, 0 for none. The error is the bound of the
+    /// value that says so, if it is missing: nothing has changed yet.
+    pub(super) fn fault(&mut self, class: FaultClass, ways: u64, values: &[u64]) -> Result<u64, u64> {
+        self.fault_of(BudgetId::Class(class), 0, ways, values)
+    }
+
+    /// The same of any budget. `point`: the hash of the name of a fault point, or 0.
+    pub(super) fn fault_of(
+        &mut self,
+        id: BudgetId,
+        point: u32,
+        ways: u64,
+        values: &[u64],
+    ) -> Result<u64, u64> {
+        let allowance = self.faults.allowance(id);
+        let open = allowance.left > 0;
+        let chosen = match values.first() {
+            _ if !open => 0,
+            None => return Err(ways + 1),
+            Some(value) => *value,
+        };
+        match id {
+            BudgetId::Class(class) if point == 0 => {
+                if allowance.given > 0 {
+                    self.fault_counts.see(class.row().name);
+                    self.fault_counts.add(counts::hash(class.row().name), open, chosen > 0);
+                }
+            }
+            _ => self.fault_counts.add(point, open, chosen > 0),
+        }
+        let allowance = self.faults.allowance(id);
+        allowance.left -= u32::from(chosen > 0);
+        let effect = if chosen > 0 { Effect::Write } else { Effect::Read };
+        self.footprint.touch(Class::Other, effect, object(id));
+        if chosen > 0 {
+            self.faulted(match id {
+                BudgetId::Class(class) => class,
+                BudgetId::Point(_) => FaultClass::Point,
+            });
+        }
+        Ok(chosen)
+    }
+
+    /// From now on no fault happens: nothing is left of any budget.
+    pub fn stop_faults(&mut self) {
+        for id in self.faults.ids() {
+            if self.faults.allowance(id).given > 0 {
+                self.faults.allowance(id).left = 0;
+                self.footprint.touch(Class::Other, Effect::Write, object(id));
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -117,8 +246,11 @@ mod tests {
             faults.read(row.name).unwrap();
             assert_eq!(faults.budget(row.class), row.usual);
         }
+        for text in ["point.disk.write=2", "point.disk=0", "point.net"] {
+            faults.read(text).unwrap();
+        }
         let mut again = Faults::default();
-        faults.write().iter().for_each(|text| again.read(text).unwrap());
+        faults.write().iter().rev().for_each(|text| again.read(text).unwrap());
         for row in FAULTS.iter().filter(|row| row.option.is_some()) {
             again.set(row.class, row.usual);
         }
@@ -132,9 +264,29 @@ mod tests {
         assert!(
             error("colour=1").starts_with("there is no class of faults colour; there are try-lock, spurious")
         );
+        assert!(error("point.=1").starts_with("there is no class of faults point."));
         assert_eq!(
             error("spurious=many"),
             "spurious=many: the budget is a number of faults in an execution, as in spurious=1"
         );
+    }
+
+    #[test]
+    fn the_longest_name_has_the_budget() {
+        let of = |texts: &[&str], name: &str| {
+            let mut faults = Faults::default();
+            texts.iter().for_each(|text| faults.read(text).unwrap());
+            faults.of_point(name).map(|id| match id {
+                BudgetId::Class(class) => class.row().name.to_string(),
+                BudgetId::Point(index) => faults.points[usize::from(index)].0.clone(),
+            })
+        };
+        let texts = ["point", "point.disk=3", "point.disk.write=0", "point.net"];
+        assert_eq!(of(&texts, "disk.read"), Some("disk".into()));
+        assert_eq!(of(&texts, "disk"), Some("disk".into()));
+        assert_eq!(of(&texts, "diskette"), Some("point".into()));
+        assert_eq!(of(&texts, "disk.write.late"), None);
+        assert_eq!(of(&texts[1..], "other"), None);
+        assert_eq!(of(&[], "disk"), None);
     }
 }

@@ -55,6 +55,15 @@ classes! {
         option: Some("spurious-wakeups"),
         instrumented: false,
     }
+    /// What the guest's own fault points say.
+    Point {
+        name: "point",
+        does: "a fault point of the guest says that something goes wrong; `point.NAME` has a budget of its own",
+        at: "`coyote::fault`, `coyote_fault_*`",
+        usual: 1,
+        option: None,
+        instrumented: false,
+    }
 }
 
 impl FaultClass {

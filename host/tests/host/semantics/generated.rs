@@ -123,8 +123,7 @@ fn planted_faults_are_found() {
     ];
     for (mutant, budgets, programs) in cases {
         let right = Settings { faults: faults(budgets), ..guest::settings() };
-        let wrong =
-            Settings { faults: Faults { mutant: Some(mutant), ..faults(budgets) }, ..guest::settings() };
+        let wrong = Settings { faults: faults(budgets).with_mutant(mutant), ..guest::settings() };
         let noticed = programs.iter().find(|program| difference(program, &wrong).is_err());
         let Some(program) = noticed else { panic!("{mutant:?} is not noticed") };
         assert!(difference(program, &right).is_ok(), "{mutant:?}: {program:?}");
