@@ -269,6 +269,7 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionErr
         let wrong = || OptionError::Value { name: name.clone(), value: value.clone() };
         (row.read)(&mut options, &mut settings, value).ok_or_else(wrong)?;
     }
+    settings.faults.prepare(&mut options);
     Ok((options, settings))
 }
 
@@ -325,7 +326,7 @@ mod tests {
     /// Every option that differs from the default is written, and read again.
     #[test]
     fn what_is_written_is_read() {
-        let options = Options {
+        let mut options = Options {
             points: Points::Heap,
             heap_points: HeapPoints::Shared,
             atomic_fns: vec!["a*".into(), "b".into()],
@@ -360,6 +361,7 @@ mod tests {
                 ..World::default()
             }),
         };
+        settings.faults.prepare(&mut options);
         let written = write(&options, &settings);
         assert_eq!(read(&written).unwrap(), (options, settings));
         // No detector is without an option of its own, so far.

@@ -158,6 +158,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let mut options = args.instrument.options();
     options.footprints = strategies::search::rests_on_footprints(&args.strategy);
     args.detect.prepare(&mut options);
+    args.execute.budgets()?.prepare(&mut options);
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());

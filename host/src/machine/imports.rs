@@ -1,6 +1,7 @@
 //! What the guest calls, translated into operations of the runtime.
 
 use super::calls::{announce, next, with_memory};
+use super::fault_hooks;
 use super::host::{Host, Stopped, split};
 use super::observed::{accessed, deliver, forbid_free};
 use super::operations;
@@ -23,6 +24,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     control(linker)?;
     workers(linker)?;
     operations::define(linker)?;
+    fault_hooks::define(linker)?;
     reports(linker)
 }
 

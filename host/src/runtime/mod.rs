@@ -53,7 +53,7 @@ pub mod worker_local_word;
 use crate::outcome::Bug;
 use barrier::Barrier;
 use clock::Clock;
-pub use clock::{REALTIME_NS, Timers};
+pub use clock::{Jumps, REALTIME_NS, Timers};
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState};
 pub use faults::{
     BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant,
@@ -307,6 +307,11 @@ impl Runtime {
     pub fn read_clock_ns(&mut self, id: WorkerId) -> u64 {
         self.footprint.touch(Class::Clock, Effect::Write, 0);
         self.clock.read_ns(id)
+    }
+
+    /// How far clocks have jumped. To read a clock, or to wait for a point in time, touches it.
+    pub fn clock_jumps(&mut self) -> &mut Jumps {
+        &mut self.clock.jumps
     }
 
     /// Time without the reading being an event of the guest.

@@ -159,6 +159,8 @@ pub struct Worker {
     pub idle_steps: u32,
     /// State of its stream of random numbers.
     pub random: u64,
+    /// How the call fails that it makes next: between the choice and that call there is no state.
+    pub failure: u32,
     /// Where its announced `memory.copy` reads from.
     pub copy_source: u32,
     /// The last instruction that it announced of those with a site for each memory order: its first site, and the

@@ -10,9 +10,11 @@ mod counts;
 mod mutant;
 mod registry;
 
+use super::harness::Harness;
 use super::{Request, Runtime};
 pub use counts::{FaultCount, FaultCounts};
-use coyote_strategies::{Class, Effect};
+use coyote_instrumenter::Options;
+use coyote_strategies::{Class, Effect, Strategy, WorkerId};
 pub use mutant::Mutant;
 use registry::CLASSES;
 pub use registry::{FAULTS, FaultClass, FaultRow};
@@ -53,6 +55,9 @@ pub enum FaultError {
 fn names() -> String {
     FAULTS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
+
+/// Fault points of our SDK begin with this: what follows names the class.
+const OF_SDK: &str = "!";
 
 /// Budgets of fault points begin with this.
 const POINT: &str = "point.";
@@ -142,6 +147,22 @@ impl Faults {
         classes.chain(points.map(|(name, _)| format!("{POINT}{name}"))).collect()
     }
 
+    /// Has a module instrumented for the classes that were given a budget.
+    pub fn prepare(&self, options: &mut Options) {
+        let hooks = FAULTS.iter().filter(|row| self.has(row.class)).filter_map(|row| row.hook);
+        options.faults = hooks.map(String::from).collect();
+        options.faults.dedup();
+    }
+
+    /// A sampler that draws faults, too, if any may happen: see [`coyote_strategies::sample::faults`].
+    pub fn sampled(&self, schedules: Box<dyn Strategy>) -> Box<dyn Strategy> {
+        let points = self.points.iter().map(|(_, allowance)| allowance);
+        match self.classes.iter().chain(points).map(|allowance| allowance.given).max() {
+            None | Some(0) => schedules,
+            Some(budget) => Box::new(coyote_strategies::Faults::new(schedules, budget)),
+        }
+    }
+
     /// Whether any fault may happen.
     pub fn any(&self) -> bool {
         !self.given().is_empty()
@@ -170,8 +191,27 @@ fn object(id: BudgetId) -> u64 {
 }
 
 impl Runtime {
+    /// What was given to faults, whatever is left of it.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Whether this is an opportunity, of which no budget may be left: the class was given one, and the test has begun.
+    pub fn may_fail(&self, class: FaultClass) -> bool {
+        self.faults.has(class) && (self.harness == Harness::None || self.in_test())
+    }
+
+    /// How the call fails that the running worker makes now, as was chosen just before; 0 if it does not.
+    pub fn take_failure(&mut self, id: WorkerId) -> u32 {
+        std::mem::take(&mut self.workers[id.index()].failure)
+    }
+
     /// A worker comes to a fault point: what it announces, if the point was given a budget.
     pub fn fault_point(&mut self, name: &str, ways: u32) -> Option<(Request, u64)> {
+        if let Some(class) = name.strip_prefix(OF_SDK).and_then(FaultClass::by_name) {
+            let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
+            return self.may_fail(class).then_some((request, 1 << 32 | class as u64));
+        }
         let budget = self.faults.of_point(name).filter(|_| ways > 0);
         self.fault_counts.see(&format!("{POINT}{name}"));
         let point = counts::hash(&format!("{POINT}{name}"));

@@ -32,8 +32,9 @@ pub struct FaultRow {
     pub usual: u32,
     /// The option that it has for itself, on the command line and in traces, from before there was a table.
     pub option: Option<&'static str>,
-    /// Whether the module is instrumented for it: opportunities are scheduling points that are not there else.
-    pub instrumented: bool,
+    /// What the module is instrumented with for it: `Options::faults`. Its opportunities are scheduling points that are
+    /// not there else.
+    pub hook: Option<&'static str>,
 }
 
 classes! {
@@ -44,7 +45,7 @@ classes! {
         at: "try-locks of mutexes, rwlocks and semaphores",
         usual: 2,
         option: Some("failing-try-locks"),
-        instrumented: false,
+        hook: None,
     }
     /// A wait for a notification returns without one.
     Spurious {
@@ -53,7 +54,7 @@ classes! {
         at: "waits for condition variables and futexes",
         usual: 2,
         option: Some("spurious-wakeups"),
-        instrumented: false,
+        hook: None,
     }
     /// What the guest's own fault points say.
     Point {
@@ -62,7 +63,61 @@ classes! {
         at: "`coyote::fault`, `coyote_fault_*`",
         usual: 1,
         option: None,
-        instrumented: false,
+        hook: None,
+    }
+    /// A call of WASI on a file fails or does less than it was asked for.
+    Io {
+        name: "io",
+        does: "EIO, ENOSPC, EINTR, EMFILE, or fewer bytes than asked for",
+        at: "calls on files and directories, but not on standard streams",
+        usual: 1,
+        option: None,
+        hook: Some("io"),
+    }
+    /// A thread cannot be created.
+    Thread {
+        name: "thread",
+        does: "a thread cannot be created: EAGAIN",
+        at: "`pthread_create`, `thrd_create`, `wasi.thread-spawn`, so `Builder::spawn` of Rust's std",
+        usual: 1,
+        option: None,
+        hook: None,
+    }
+    /// There is no memory.
+    Alloc {
+        name: "alloc",
+        does: "an allocation fails: NULL and ENOMEM",
+        at: "`malloc` and its kin, in programs without Rust code",
+        usual: 1,
+        option: None,
+        hook: Some("alloc"),
+    }
+    /// The same in a program with Rust code.
+    AllocRust {
+        name: "alloc-rust",
+        does: "as `alloc`; Rust aborts then, unless it was called for `try_reserve`",
+        at: "`malloc` and its kin, in programs with Rust code",
+        usual: 1,
+        option: None,
+        hook: Some("alloc"),
+    }
+    /// A clock jumps.
+    Clock {
+        name: "clock",
+        does: "the clock is an hour further on; that of the day may also be an hour back",
+        at: "`clock_time_get`, so reads of clocks by libraries",
+        usual: 1,
+        option: None,
+        hook: Some("clock"),
+    }
+    /// Random bytes are all 0 or all 255.
+    Random {
+        name: "random",
+        does: "random bytes are all 0, or all 255",
+        at: "`random_get`",
+        usual: 1,
+        option: None,
+        hook: Some("random"),
     }
 }
 
@@ -86,6 +141,7 @@ mod tests {
     #[test]
     fn the_document_has_the_table() {
         let document = include_str!("../../../../docs/faults.md");
+        let document = document.split("\n## ").next().unwrap();
         for row in FAULTS {
             let own = row.option.map_or(String::new(), |option| format!(", `--{option}`"));
             let line = format!("| `{}`{own} | {} | {} | {} |", row.name, row.does, row.at, row.usual);
