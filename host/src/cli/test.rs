@@ -34,7 +34,7 @@ pub const DEFAULT_STRATEGY: &str = "portfolio";
 #[derive(clap::Args)]
 pub struct Args {
     /// The module, as the guest's compiler wrote it (.wasm or .wat)
-    #[arg(required_unless_present_any = ["strategy"])]
+    #[arg(required_unless_present_any = ["strategy", "faults"])]
     module: Option<PathBuf>,
     #[command(flatten)]
     detect: DetectArgs,
