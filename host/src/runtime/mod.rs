@@ -10,7 +10,7 @@
 //! - `worker`: a worker and its announced operation; `lifecycle`: from its creation to its end; `enabled`: who can
 //!   be picked.
 //! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
-//!   what ends a wait, and `faults` that the user allowed.
+//!   what ends a wait, and `faults` that the user allowed, at `opportunities`.
 //! - `mutex`, `rwlock`, `semaphore`, `barrier`, `queue`, `clock`: the objects; `objects` finds
 //!   them by address, and `lock` is what locks have in common.
 //! - [`idle`]: when nobody has anything to do, so that time may pass.
@@ -39,6 +39,7 @@ mod lock;
 mod locks;
 mod mutex;
 mod objects;
+mod opportunities;
 mod output;
 mod perform;
 mod queue;

@@ -4,17 +4,16 @@
 //! What is left of a budget is part of the fingerprint, and an object of its own in the relation: a fault of one worker
 //! takes from what others may have. A class without a budget has no opportunities at all.
 //!
-//! - `registry`: the classes; `counts`: how often; `mutant`: planted defects.
+//! - `registry`: the classes; `counts`: how often; `mutant`: planted defects. Where they may happen:
+//!   [`super::Runtime::may_fail`] and its neighbours.
 
 mod counts;
 mod mutant;
 mod registry;
 
-use super::harness::Harness;
-use super::{Request, Runtime};
-pub use counts::{FaultCount, FaultCounts};
+pub use counts::{FaultCount, FaultCounts, hash};
 use coyote_instrumenter::Options;
-use coyote_strategies::{Class, Effect, Strategy, WorkerId};
+use coyote_strategies::Strategy;
 pub use mutant::Mutant;
 use registry::CLASSES;
 pub use registry::{FAULTS, FaultClass, FaultRow};
@@ -56,11 +55,8 @@ fn names() -> String {
     FAULTS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Fault points of our SDK begin with this: what follows names the class.
-const OF_SDK: &str = "!";
-
 /// Budgets of fault points begin with this.
-const POINT: &str = "point.";
+pub const POINT: &str = "point.";
 
 impl Faults {
     /// With this budget of a class.
@@ -168,108 +164,37 @@ impl Faults {
         !self.given().is_empty()
     }
 
-    fn allowance(&mut self, id: BudgetId) -> &mut Allowance {
-        match id {
-            BudgetId::Class(class) => &mut self.classes[class as usize],
-            BudgetId::Point(index) => &mut self.points[usize::from(index)].1,
-        }
+    /// Whether a budget was given, and whether something is left of it.
+    pub fn state(&self, id: BudgetId) -> (bool, bool) {
+        let allowance = match id {
+            BudgetId::Class(class) => self.classes[class as usize],
+            BudgetId::Point(index) => self.points[usize::from(index)].1,
+        };
+        (allowance.given > 0, allowance.left > 0)
     }
 
-    fn ids(&self) -> impl Iterator<Item = BudgetId> + use<> {
+    /// Leaves so much less of a budget, at least nothing.
+    pub fn take(&mut self, id: BudgetId, faults: u32) {
+        let allowance = match id {
+            BudgetId::Class(class) => &mut self.classes[class as usize],
+            BudgetId::Point(index) => &mut self.points[usize::from(index)].1,
+        };
+        allowance.left = allowance.left.saturating_sub(faults);
+    }
+
+    /// All budgets.
+    pub fn ids(&self) -> impl Iterator<Item = BudgetId> + use<> {
         let points = self.points.len() as u16;
         FAULTS.iter().map(|row| BudgetId::Class(row.class)).chain((0..points).map(BudgetId::Point))
     }
 }
 
-/// The budgets among the objects of the relation.
-fn object(id: BudgetId) -> u64 {
+/// A budget among the objects of the relation.
+pub fn object(id: BudgetId) -> u64 {
     const OBJECTS: u64 = 1 << 41;
     match id {
         BudgetId::Class(class) => OBJECTS | class as u64,
         BudgetId::Point(index) => OBJECTS | 1 << 16 | u64::from(index),
-    }
-}
-
-impl Runtime {
-    /// What was given to faults, whatever is left of it.
-    pub fn faults(&self) -> &Faults {
-        &self.faults
-    }
-
-    /// Whether this is an opportunity, of which no budget may be left: the class was given one, and the test has begun.
-    pub fn may_fail(&self, class: FaultClass) -> bool {
-        self.faults.has(class) && (self.harness == Harness::None || self.in_test())
-    }
-
-    /// How the call fails that the running worker makes now, as was chosen just before; 0 if it does not.
-    pub fn take_failure(&mut self, id: WorkerId) -> u32 {
-        std::mem::take(&mut self.workers[id.index()].failure)
-    }
-
-    /// A worker comes to a fault point: what it announces, if the point was given a budget.
-    pub fn fault_point(&mut self, name: &str, ways: u32) -> Option<(Request, u64)> {
-        if let Some(class) = name.strip_prefix(OF_SDK).and_then(FaultClass::by_name) {
-            let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
-            return self.may_fail(class).then_some((request, 1 << 32 | class as u64));
-        }
-        let budget = self.faults.of_point(name).filter(|_| ways > 0);
-        self.fault_counts.see(&format!("{POINT}{name}"));
-        let point = counts::hash(&format!("{POINT}{name}"));
-        let object = 1 << 32 | u64::from(point);
-        budget.map(|budget| (Request::Fault { budget, ways, point }, object))
-    }
-
-    /// An opportunity for a fault: which of so many ways it happens in, 0 for none. The error is the bound of the
-    /// value that says so, if it is missing: nothing has changed yet.
-    pub(super) fn fault(&mut self, class: FaultClass, ways: u64, values: &[u64]) -> Result<u64, u64> {
-        self.fault_of(BudgetId::Class(class), 0, ways, values)
-    }
-
-    /// The same of any budget. `point`: the hash of the name of a fault point, or 0.
-    pub(super) fn fault_of(
-        &mut self,
-        id: BudgetId,
-        point: u32,
-        ways: u64,
-        values: &[u64],
-    ) -> Result<u64, u64> {
-        let allowance = self.faults.allowance(id);
-        let open = allowance.left > 0;
-        let chosen = match values.first() {
-            _ if !open => 0,
-            None => return Err(ways + 1),
-            Some(value) => *value,
-        };
-        match id {
-            BudgetId::Class(class) if point == 0 => {
-                if allowance.given > 0 {
-                    self.fault_counts.see(class.row().name);
-                    self.fault_counts.add(counts::hash(class.row().name), open, chosen > 0);
-                }
-            }
-            _ => self.fault_counts.add(point, open, chosen > 0),
-        }
-        let allowance = self.faults.allowance(id);
-        allowance.left -= u32::from(chosen > 0);
-        let effect = if chosen > 0 { Effect::Write } else { Effect::Read };
-        self.footprint.touch(Class::Other, effect, object(id));
-        if chosen > 0 {
-            self.faulted(match id {
-                BudgetId::Class(class) => class,
-                BudgetId::Point(_) => FaultClass::Point,
-            });
-        }
-        Ok(chosen)
-    }
-
-    /// From now on no fault happens: nothing is left of any budget.
-    pub fn stop_faults(&mut self) {
-        for id in self.faults.ids() {
-            if self.faults.allowance(id).given > 0 {
-                self.faults.allowance(id).left = 0;
-                self.footprint.touch(Class::Other, Effect::Write, object(id));
-            }
-        }
     }
 }
 
