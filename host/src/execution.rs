@@ -110,7 +110,7 @@ impl Execution {
                        not start alike: use it within the test, or --preload it";
             return Err(MachineError::Initialise(why.into()));
         }
-        let mut start = begin(&machine, entry, settings.faults);
+        let mut start = begin(&machine, entry, settings.faults.clone());
         if test.harness.is_some() {
             start.follow_harness();
         }

@@ -9,7 +9,7 @@ use crate::detect::races::Suppression;
 use crate::detect::{DETECTORS, Detectors, Switch};
 use crate::execution::Settings;
 use crate::record;
-use crate::runtime::{AtExit, Timers};
+use crate::runtime::{AtExit, FaultClass, Timers};
 use crate::world::{Mapping, World};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Options, Points};
@@ -163,15 +163,22 @@ pub static RUN_OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "spurious-wakeups",
-        write: |_, s| budget(s.faults.spurious_wakeups),
-        read: |_, s, text| set(&mut s.faults.spurious_wakeups, text),
+        write: |_, s| budget(s, FaultClass::Spurious),
+        read: |_, s, text| set_budget(s, FaultClass::Spurious, text),
         unnamed: Some("0"),
     },
     RunOption {
         name: "failing-try-locks",
-        write: |_, s| budget(s.faults.failing_try_locks),
-        read: |_, s, text| set(&mut s.faults.failing_try_locks, text),
+        write: |_, s| budget(s, FaultClass::TryLock),
+        read: |_, s, text| set_budget(s, FaultClass::TryLock, text),
         unnamed: Some("0"),
+    },
+    RunOption {
+        // Those that have no option of their own, with their budgets.
+        name: "faults",
+        write: |_, s| s.faults.write(),
+        read: |_, s, text| s.faults.read(text).ok(),
+        unnamed: None,
     },
     RunOption {
         name: "leaks",
@@ -273,6 +280,7 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionErr
         let wrong = || OptionError::Value { name: name.clone(), value: value.clone() };
         (row.read)(&mut options, &mut settings, value).ok_or_else(wrong)?;
     }
+    settings.faults.prepare(&mut options);
     Ok((options, settings))
 }
 
@@ -295,8 +303,14 @@ fn push<T>(list: &mut Vec<T>, value: T) -> Option<()> {
 }
 
 /// A fault that is not allowed need not be named.
-fn budget(faults: u32) -> Vec<String> {
-    (faults > 0).then(|| faults.to_string()).into_iter().collect()
+fn budget(settings: &Settings, class: FaultClass) -> Vec<String> {
+    let budget = settings.faults.budget(class);
+    (budget > 0).then(|| budget.to_string()).into_iter().collect()
+}
+
+fn set_budget(settings: &mut Settings, class: FaultClass, text: &str) -> Option<()> {
+    settings.faults.set(class, text.parse().ok()?);
+    Some(())
 }
 
 fn points_name(points: Points) -> &'static str {
@@ -318,12 +332,12 @@ fn heap_points_name(points: HeapPoints) -> &'static str {
 mod tests {
     use super::*;
     use crate::machine::scheduler::Limits;
-    use crate::runtime::Faults;
+    use crate::runtime::{FAULTS, Faults};
 
     /// Every option that differs from the default is written, and read again.
     #[test]
     fn what_is_written_is_read() {
-        let options = Options {
+        let mut options = Options {
             points: Points::Heap,
             heap_points: HeapPoints::Shared,
             atomic_fns: vec!["a*".into(), "b".into()],
@@ -343,7 +357,9 @@ mod tests {
             at_exit: AtExit::Kill,
             timers: Timers::Ordered,
             foreign_unlocks: true,
-            faults: Faults { spurious_wakeups: 2, failing_try_locks: 3, ..Faults::default() },
+            faults: FAULTS
+                .iter()
+                .fold(Faults::default(), |all, row| all.with(row.class, 2 + row.class as u32)),
             detectors,
             exact_addresses: true,
             memory_bytes_max: 3 << 20,
@@ -356,6 +372,7 @@ mod tests {
                 ..World::default()
             }),
         };
+        settings.faults.prepare(&mut options);
         let written = write(&options, &settings);
         assert_eq!(read(&written).unwrap(), (options, settings));
         // No detector is without an option of its own, so far.

@@ -2,7 +2,7 @@
 
 use crate::code::Code;
 use crate::draft::Draft;
-use coyote_abi::rt;
+use coyote_abi::rt::{self, FaultHook};
 use walrus::ValType;
 use walrus::ir::{Call, InstrLocId};
 
@@ -15,6 +15,20 @@ pub fn call_site(draft: &Draft, code: &mut Code, site: u32) {
 /// Announces a call of the object on the stack.
 pub fn announce(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
     let import = draft.suspending(rt::CALL, &[ValType::I32; 2], &[]);
+    call_site(draft, code, site);
+    code.push(Call { func: import }, at);
+}
+
+/// Asks whether what follows fails, of the object on the stack. The answer is left there.
+pub fn ask_for_fault(
+    draft: &mut Draft,
+    code: &mut Code,
+    (hook, what): (FaultHook, u32),
+    site: u32,
+    at: InstrLocId,
+) {
+    let import = draft.suspending(rt::FAULT_HOOK, &[ValType::I32; 4], &[ValType::I32]);
+    code.i32(hook as i32).i32(what as i32);
     call_site(draft, code, site);
     code.push(Call { func: import }, at);
 }

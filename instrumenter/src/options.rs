@@ -52,6 +52,8 @@ pub struct Options {
     /// answer is empty for a function that returns nothing, a number, a list of numbers with commas or
     /// `choose:N`, and of several the strategy chooses one.
     pub stubs: Vec<String>,
+    /// What may fail by the tool's choice, each with a call that asks: `io`, `clock`, `random`, `alloc`.
+    pub faults: Vec<String>,
     /// A planted bug, so that tests can show that they would notice it.
     #[doc(hidden)]
     #[serde(skip)]
@@ -74,6 +76,11 @@ impl Options {
         self.memory_errors || self.follows_owners() || self.footprints
     }
 
+    /// Whether calls of this class may fail.
+    pub fn fails(&self, class: &str) -> bool {
+        self.faults.iter().any(|name| name == class)
+    }
+
     /// Whether an access is a scheduling point only where memory is shared.
     pub fn follows_owners(&self) -> bool {
         self.points == Points::Heap && self.heap_points == HeapPoints::Shared
@@ -92,6 +99,7 @@ impl Default for Options {
             points_only_in: Vec::new(),
             footprints: false,
             stubs: Vec::new(),
+            faults: Vec::new(),
             mutant: None,
         }
     }

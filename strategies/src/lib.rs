@@ -42,6 +42,7 @@ pub use paths::{Paths, WorkerPath};
 pub use profile::Profile;
 pub use sample::chess_fair::ChessFair;
 pub use sample::delay_bounding::DelayBounding;
+pub use sample::faults::Faults;
 pub use sample::feedback::Feedback;
 pub use sample::greedy::Greedy;
 pub use sample::guided::{Guided, Preference, Segment, Weight};

@@ -17,6 +17,8 @@ pub struct Profile {
     pub workers: BTreeMap<WorkerPath, u64>,
     /// Accesses of each object by [`crate::Operation::target`].
     pub objects: BTreeMap<(Class, u64), ObjectProfile>,
+    /// Opportunities for faults by [`crate::Operation::opportunity`]; none struck.
+    pub opportunities: BTreeMap<u64, u64>,
 }
 
 /// Who accessed an object, as far as announcements tell.

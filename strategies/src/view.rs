@@ -60,6 +60,21 @@ impl Operation {
             & (other.object < self.object + u64::from(self.size.max(1)))
     }
 
+    /// The kind of fault that a data value of this operation is: whether one strikes, 0 for none. `None`: its values
+    /// are the program's own. A fault point of the guest is a kind by itself.
+    pub fn opportunity(&self) -> Option<u64> {
+        match self.kind {
+            OpKind::TryLock | OpKind::TryReadLock | OpKind::TryWriteLock | OpKind::SemaphoreTryWait => {
+                Some(1)
+            }
+            OpKind::Wait | OpKind::FutexWait => Some(2),
+            OpKind::File => Some(3),
+            OpKind::Spawn => Some(4),
+            OpKind::Fault => Some(self.object),
+            _ => None,
+        }
+    }
+
     /// The object whose accesses can be put in different orders, if the operation has one. Accesses of
     /// overlapping memory at different addresses count as different objects; a release is no access,
     /// since only acquisitions compete; a futex is the memory it lies in.

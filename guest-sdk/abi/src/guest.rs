@@ -301,6 +301,20 @@ pub const IMPORTS: &[Import] = &[
         "A value from 0 up to, but not including, the unsigned `bound`, that the tool chooses.",
     ),
     point(
+        "fault",
+        &[("name", I32), ("length", I32), ("ways", I32)],
+        Some(I32),
+        OpKind::Fault,
+        "A fault point of this UTF-8 name, which a zero byte ends if its length is 2^32 - 1: 0 if nothing is to go wrong here, else in which of `ways` ways, from 1 on. \
+         Always 0, and no scheduling point, unless the user gave points of this name a budget.",
+    ),
+    plain(
+        "fault_stop",
+        &[],
+        None,
+        "From now on no fault happens in this execution, of whatever class. No scheduling point.",
+    ),
+    point(
         "assume",
         &[("condition", I32)],
         None,

@@ -117,6 +117,8 @@ kinds! {
     Stub = 61 "stub",
     /// A call of a library function that is one step, and no other kind.
     Call = 62 "call",
+    /// A place where a fault may happen: a value says whether, and how.
+    Fault = 63 "fault",
 }
 
 impl OpKind {

@@ -72,6 +72,11 @@ pub const WASI_PROC_EXIT: &str = "wasi_proc_exit";
 /// `call(object, site)`: the guest is about to call a function of [`crate::file`], or an import that
 /// always gives the same answer. The object is a file descriptor or 0. Suspending.
 pub const CALL: &str = "call";
+/// `fault_hook(object, hook, what, site) -> i32`: what follows may fail, see [`FaultHook`]: 0 if it does not. Suspending.
+/// Only in modules that are instrumented for faults of its class.
+pub const FAULT_HOOK: &str = "fault_hook";
+/// `allocation_failed()`: the allocator is about to answer that there is no memory.
+pub const ALLOCATION_FAILED: &str = "allocation_failed";
 /// `test_begin(site)`: a test harness in the guest calls the test function. Suspending. Does nothing
 /// unless the host follows the harness.
 pub const TEST_BEGIN: &str = "test_begin";
@@ -98,6 +103,29 @@ pub enum Action {
     Start = 1,
     /// Load the worker globals and call the same entry again, rewinding.
     Resume = 2,
+}
+
+/// What may fail behind a call of [`FAULT_HOOK`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum FaultHook {
+    /// The call number `what` of [`crate::file::CALLS`], whose descriptor is the object. Takes the place of [`CALL`].
+    File = 0,
+    /// `clock_time_get` of the clock that is the object.
+    Clock = 1,
+    /// `random_get`.
+    Random = 2,
+    /// An allocator that is asked for a number of bytes, the object. `what` is 1 in a program with Rust code.
+    Allocation = 3,
+}
+
+impl FaultHook {
+    /// The inverse of `as i32`.
+    pub fn from_argument(hook: i32) -> Option<FaultHook> {
+        [FaultHook::File, FaultHook::Clock, FaultHook::Random, FaultHook::Allocation]
+            .get(hook as usize)
+            .copied()
+    }
 }
 
 /// What a call of [`SEEN`] is about, in the lower 8 bits of its first argument. In the others is the number of

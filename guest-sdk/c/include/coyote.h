@@ -159,6 +159,69 @@ static inline int32_t coyote_choose_between(int32_t low, int32_t high) {
   return (int32_t)((uint32_t)low + coyote_raw_choose_int((uint32_t)high - (uint32_t)low + 1));
 }
 
+/* ---- Fault points: what may go wrong that hardly ever does. docs/faults.md ---- */
+
+/* In which of `ways` ways something goes wrong here, from 1 on; 0 for none, which is all that happens unless the
+ * user gives points of this name a budget (--faults point=1, --faults point.disk=2). */
+static inline uint32_t coyote_fault_choose(const char *name, uint32_t ways) {
+  return coyote_raw_fault((uint32_t)(uintptr_t)name, UINT32_MAX, ways);
+}
+
+/* Whether something goes wrong here. */
+static inline int coyote_fault_point(const char *name) {
+  return coyote_fault_choose(name, 1) != 0;
+}
+
+/* The same, for what says it better: an operation fails, a message is lost or arrives twice, an operation takes
+ * longer than its caller waits. */
+static inline int coyote_fault_fail(const char *name) {
+  return coyote_fault_point(name);
+}
+static inline int coyote_fault_drop(const char *name) {
+  return coyote_fault_point(name);
+}
+static inline int coyote_fault_duplicate(const char *name) {
+  return coyote_fault_point(name);
+}
+static inline int coyote_fault_timeout(const char *name) {
+  return coyote_fault_point(name);
+}
+
+/* A value below `bound`, which is 0 unless something goes wrong. */
+static inline uint32_t coyote_fault_value(const char *name, uint32_t bound) {
+  return bound > 1 ? coyote_fault_choose(name, bound - 1) : 0;
+}
+
+/* Which of `count` things that wait comes first: the one at index 0 unless something goes wrong. */
+static inline uint32_t coyote_fault_reorder(const char *name, uint32_t count) {
+  return coyote_fault_value(name, count);
+}
+
+/* Sleeps for a span of virtual time, or does not. Returns whether it did. */
+static inline int coyote_fault_delay(const char *name, int64_t nanoseconds) {
+  int late = coyote_fault_point(name);
+  if (late) {
+    coyote_raw_sleep(nanoseconds);
+  }
+  return late;
+}
+
+/* Flips a bit of one of the bytes, or none. Returns whether it did. */
+static inline int coyote_fault_corrupt(const char *name, void *bytes, uint32_t length) {
+  uint32_t bit = length < 0x10000000u ? coyote_fault_choose(name, length * 8) : 0;
+  if (bit == 0) {
+    return 0;
+  }
+  ((unsigned char *)bytes)[(bit - 1) / 8] ^= (unsigned char)(1u << ((bit - 1) % 8));
+  return 1;
+}
+
+/* No fault happens in the rest of this execution, of whatever class: for the time in which a program is to
+ * recover. */
+static inline void coyote_fault_stop(void) {
+  coyote_raw_fault_stop();
+}
+
 /* ---- Workers ---- */
 
 typedef struct {

@@ -201,6 +201,17 @@ uint32_t coyote_raw_choose_bool(void);
 COYOTE_IMPORT("choose_int")
 uint32_t coyote_raw_choose_int(uint32_t bound);
 
+/* A fault point of this UTF-8 name, which a zero byte ends if its length is 2^32 - 1: 0
+ * if nothing is to go wrong here, else in which of `ways` ways, from 1 on. Always 0,
+ * and no scheduling point, unless the user gave points of this name a budget. (point) */
+COYOTE_IMPORT("fault")
+uint32_t coyote_raw_fault(uint32_t name, uint32_t length, uint32_t ways);
+
+/* From now on no fault happens in this execution, of whatever class. No scheduling
+ * point. */
+COYOTE_IMPORT("fault_stop")
+void coyote_raw_fault_stop(void);
+
 /* If the condition is 0, the calling worker goes no further, and an execution in which
  * that happens has no verdict unless it has a bug elsewhere. Else it is no scheduling
  * point. (point) */

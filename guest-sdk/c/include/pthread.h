@@ -75,6 +75,9 @@ extern "C" {
 COYOTE_INLINE int pthread_create(pthread_t *__restrict __id,
                                  const pthread_attr_t *__restrict __attributes,
                                  void *(*__entry)(void *), void *__restrict __argument) {
+  if (coyote_raw_fault(COYOTE_ADDRESS("!thread"), 7, 1)) {
+    return 6; /* EAGAIN */
+  }
   pthread_t __new =
       __coyote_prepare(__attributes, COYOTE_ADDRESS(__entry), COYOTE_ADDRESS(__argument));
   if (!__new) {

@@ -35,6 +35,9 @@ enum {
 };
 
 COYOTE_INLINE int thrd_create(thrd_t *__id, thrd_start_t __entry, void *__argument) {
+  if (coyote_raw_fault(COYOTE_ADDRESS("!thread"), 7, 1)) {
+    return thrd_error;
+  }
   thrd_t __new = __coyote_prepare(0, COYOTE_ADDRESS(__entry), COYOTE_ADDRESS(__argument));
   if (!__new) {
     return thrd_nomem;

@@ -36,8 +36,10 @@
 //! - [`thread`]: starting workers and waiting for them.
 //! - [`sync`]: locks, condition variables, semaphores and barriers.
 //! - [`nondet`]: values that the tool chooses.
+//! - [`fault`]: points where something may go wrong.
 //! - [`report`]: what a guest tells the tool.
 
+pub mod fault;
 pub mod nondet;
 pub mod report;
 pub mod sync;

@@ -81,6 +81,7 @@ imports! {
         fn futex_notify = "futex_notify"(address: i32, count: i32) -> i32;
         fn choose_bool = "choose_bool"() -> i32;
         fn choose_int = "choose_int"(bound: i32) -> i32;
+        fn fault_stop = "fault_stop"();
         fn assume = "assume"(condition: i32);
         fn hint = "hint"(value: i64);
         fn happens_before = "happens_before"(object: i32);
@@ -97,6 +98,9 @@ imports! {
         /// # Safety
         /// As for `set_name`.
         fn fail = "fail"(text: i32, length: i32);
+        /// # Safety
+        /// As for `set_name`.
+        fn fault = "fault"(name: i32, length: i32, ways: i32) -> i32;
         /// # Safety
         /// As for `set_name`.
         fn log = "log"(text: i32, length: i32);

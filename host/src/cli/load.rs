@@ -7,7 +7,7 @@ use crate::detect::Detectors;
 use crate::execution::{Settings, Test};
 use crate::machine::scheduler::Limits;
 use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
-use crate::runtime::{AtExit, Faults, Timers};
+use crate::runtime::{AtExit, FaultClass, Faults, Timers};
 use crate::world::{Mapping, World};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
@@ -137,11 +137,15 @@ pub struct ExecuteArgs {
     /// addresses
     #[arg(long)]
     pub exact_addresses: bool,
-    /// Inject up to N spurious wake-ups per execution: waits that return without a notification
+    /// Inject faults: classes with the number of faults that an execution may have at most, as in io=1,spurious=2, or
+    /// without a number for the class' usual one; `list` prints the classes [can be repeated]
+    #[arg(long, value_name = "CLASS[=N],..", value_delimiter = ',')]
+    pub faults: Vec<String>,
+    /// Inject up to N spurious wake-ups per execution: as --faults spurious=N
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
     pub spurious_wakeups: u32,
-    /// Inject up to N failures of try-locks per execution, though the lock is free
+    /// Inject up to N failures of try-locks per execution, though the lock is free: as --faults try-lock=N
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
     pub failing_try_locks: u32,
@@ -171,6 +175,15 @@ impl ExecuteArgs {
     /// What strategies have to know of these options.
     pub fn strategy_context(&self) -> Context {
         Context { unfair_steps_max: self.max_steps[0] }
+    }
+
+    /// How often which fault may happen in an execution.
+    pub fn budgets(&self) -> Result<Faults> {
+        let mut faults = Faults::default()
+            .with(FaultClass::Spurious, self.spurious_wakeups)
+            .with(FaultClass::TryLock, self.failing_try_locks);
+        self.faults.iter().try_for_each(|text| faults.read(text)).context("--faults")?;
+        Ok(faults)
     }
 
     /// `under_cargo`: the test ends as a process does, and may put threads in order by sleeping, unless the user
@@ -210,11 +223,7 @@ impl ExecuteArgs {
             at_exit: self.at_exit.unwrap_or(at_exit),
             timers: self.timers.unwrap_or(timers),
             foreign_unlocks: self.allow_foreign_unlocks,
-            faults: Faults {
-                spurious_wakeups: self.spurious_wakeups,
-                failing_try_locks: self.failing_try_locks,
-                ..Faults::default()
-            },
+            faults: self.budgets()?,
             detectors,
             exact_addresses: self.exact_addresses,
             memory_bytes_max,

@@ -18,6 +18,7 @@ use crate::explore::frontier::Frontier;
 use crate::explore::memory::default_bound_bytes;
 use crate::explore::{self, Budget};
 use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
+use crate::runtime::{FAULTS, FaultRow};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -38,7 +39,7 @@ pub const DEFAULT_STRATEGY: &str = "portfolio";
 #[derive(clap::Args)]
 pub struct Args {
     /// The module, as the guest's compiler wrote it (.wasm or .wat)
-    #[arg(required_unless_present_any = ["strategy"])]
+    #[arg(required_unless_present_any = ["strategy", "faults"])]
     module: Option<PathBuf>,
     #[command(flatten)]
     detect: DetectArgs,
@@ -156,6 +157,10 @@ pub fn run(args: &Args) -> Result<Exit> {
         print!("{}", strategies::catalog::table::listing());
         return Ok(Exit::NoBug);
     }
+    if args.execute.faults == ["list"] {
+        print!("{}", listing());
+        return Ok(Exit::NoBug);
+    }
     let Some(module) = &args.module else {
         bail!("give a module to test, such as `coyote-wasm test test.wasm`");
     };
@@ -177,6 +182,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     for args in configured.of_some_tests()?.iter().chain([args]) {
         options.footprints |= strategies::search::rests_on_footprints(&args.strategy);
         args.detect.prepare(&mut options);
+        args.execute.budgets()?.prepare(&mut options);
     }
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let harness = artifact.table.libtest;
@@ -262,6 +268,14 @@ fn say<'a>(configured: &Configured<Args>, tests: impl Iterator<Item = &'a String
             eprintln!("note: options of test {name}, of {said}");
         }
     }
+}
+
+/// The classes of faults, as `--faults list` prints them.
+fn listing() -> String {
+    let line = |row: &FaultRow| {
+        format!("{:10} {}; at {} [budget if none is given: {}]\n", row.name, row.does, row.at, row.usual)
+    };
+    FAULTS.iter().map(line).collect()
 }
 
 /// What is printed and written, and how.

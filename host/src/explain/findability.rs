@@ -34,7 +34,8 @@ pub fn measure(
     explored: Option<Rate>,
 ) -> Result<Option<Findability>, MachineError> {
     let context = Context { unfair_steps_max: execution.machine().scheduler().limits.unfair_steps_max };
-    let Ok(mut strategy) = by_name(&trace.header.strategy, &context) else { return Ok(None) };
+    let Ok(strategy) = by_name(&trace.header.strategy, &context) else { return Ok(None) };
+    let mut strategy = execution.runtime().faults().sampled(strategy);
     let subject = Subject { identity, lines, path: Vec::new(), trace };
     let known = match &trace.header.shared {
         None => Sharing::All,

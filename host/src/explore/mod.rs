@@ -190,6 +190,7 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
         refused_calls: execution.machine().refused_calls().map(String::from).collect(),
         left_blocked: scheduler.left_blocked.iter().map(|w| scheduler.runtime.title(*w)).collect(),
         first_output: None,
+        faults: scheduler.runtime.fault_counts.clone(),
         races: execution.machine().remarks(),
     }
 }

@@ -81,6 +81,7 @@ fn explore_until(
     cancel: &Arc<AtomicBool>,
     watch: &dyn Watch,
 ) -> Result<TestResult, ExploreError> {
+    let strategy: MakeStrategy = &|| plan.settings.faults.sampled(strategy());
     let started = Instant::now();
     let first = plan.budget.first;
     let end = first.saturating_add(plan.budget.iterations_max);

@@ -1,6 +1,7 @@
 //! What the guest calls, translated into operations of the runtime.
 
 use super::calls::{announce, next, with_memory};
+use super::fault_hooks;
 use super::host::{Host, Stopped, split};
 use super::observed::{accessed, deliver, forbid_free};
 use super::operations;
@@ -23,6 +24,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     control(linker)?;
     workers(linker)?;
     operations::define(linker)?;
+    fault_hooks::define(linker)?;
     reports(linker)
 }
 
@@ -178,6 +180,22 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             false => 0,
         }
     })?;
+    linker.func_wrap(
+        rt::MODULE,
+        "fault",
+        |mut guest: Guest, name: i32, length: i32, ways: i32, site: i32| -> Result<(i32, i32)> {
+            let length = if length == -1 { zero_after(&mut guest, name) } else { length };
+            let name = text_at(&mut guest, name, length)?;
+            let runtime = &mut guest.data_mut().scheduler.runtime;
+            Ok(match runtime.fault_point(&name, ways as u32) {
+                Some((request, object)) => announce(&mut guest, site, object, request),
+                None => (0, 0),
+            })
+        },
+    )?;
+    linker.func_wrap(guest::MODULE, "fault_stop", |mut guest: Guest| {
+        guest.data_mut().scheduler.runtime.stop_faults();
+    })?;
     linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
         guest.data_mut().scheduler.runtime.detach(worker as u32);
     })?;
@@ -257,6 +275,13 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         Ok(())
     })?;
     Ok(())
+}
+
+/// The length of a text that a zero byte ends. If none does, one that no memory has.
+fn zero_after(guest: &mut Guest, address: i32) -> i32 {
+    let (bytes, _) = split(guest);
+    let text = bytes.get(address as u32 as usize..).unwrap_or_default();
+    text.iter().position(|byte| *byte == 0).map_or(-1, |length| length as i32)
 }
 
 /// A text argument of a guest's call. Outside of memory it is the guest's bug.

@@ -11,6 +11,7 @@ mod aside;
 mod assemblyscript;
 mod calls;
 pub mod dirty_memory;
+mod fault_hooks;
 mod fingerprint;
 pub mod guest_memory;
 pub mod host;

@@ -20,7 +20,7 @@ mod state;
 
 pub use crate::runtime::heap::BlockRef;
 pub use crate::runtime::stream::{
-    AccessSource, Event, FaultKind, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
+    AccessSource, Event, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
 };
 pub use crate::runtime::{ObjectId, Runtime};
 pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};

@@ -34,6 +34,7 @@ impl Builder<'_> {
             stopped_by: result.stop.name(),
             statistics: result.statistics,
             search: result.search.clone(),
+            faults: result.faults.clone(),
             notes: note::of(result, self.host_directories, |access| self.racing(access)),
             elapsed: result.elapsed,
             bugs: result.bugs.iter().map(|bug| self.bug(bug)).collect(),

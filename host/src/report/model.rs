@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::livelock::Look;
 use crate::outcome::BugKind;
 use crate::results::{Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Story};
-use crate::runtime::Stream;
+use crate::runtime::{FaultCounts, Stream};
 use crate::statistics::Statistics;
 use crate::symbols::SourceFrame;
 use crate::trace::Decision;
@@ -84,6 +84,9 @@ pub struct TestReport {
     /// Only for searches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSummary>,
+    /// How often faults could happen, and did, by class and fault point.
+    #[serde(skip_serializing_if = "FaultCounts::is_empty")]
+    pub faults: FaultCounts,
     /// What the verdict does not say by itself, a sentence each.
     pub notes: Vec<Note>,
     #[serde(rename = "elapsed_seconds", serialize_with = "seconds")]

@@ -4,6 +4,7 @@ use super::coverage::Coverage;
 use crate::evidence::RacingAccess;
 use crate::plural::counted;
 use crate::results::{SeenRace, TestResult};
+use crate::runtime::{FAULTS, FaultCount, FaultCounts, Faults};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +35,10 @@ pub enum Note {
     Race { first: String, second: String, iteration: Option<u64> },
     /// Known data races, by what they are known by.
     SuppressedRaces(BTreeMap<String, u64>),
+    /// How often faults could happen, and did.
+    Faults(FaultCounts),
+    /// Classes of faults and fault points that were given a budget, and that no worker came to.
+    FaultsNeverMet(Vec<String>),
     /// The test works in a directory of the host.
     HostDirectory,
 }
@@ -83,10 +88,53 @@ pub fn of(result: &TestResult, host_directories: bool, place: impl Fn(&RacingAcc
     if !suppressed.is_empty() {
         notes.push(Note::SuppressedRaces(suppressed));
     }
+    if !result.faults.is_empty() {
+        notes.push(Note::Faults(result.faults.clone()));
+    }
+    let never = never_met(result);
+    if !never.is_empty() {
+        notes.push(Note::FaultsNeverMet(never));
+    }
     if host_directories {
         notes.push(Note::HostDirectory);
     }
     notes
+}
+
+/// Classes and points with a budget that met no opportunity.
+fn never_met(result: &TestResult) -> Vec<String> {
+    let mut budgets = Faults::default();
+    for (name, value) in &result.subject.options {
+        let own = FAULTS.iter().find(|row| row.option == Some(name));
+        if let Some(row) = own {
+            budgets.set(row.class, value.parse().unwrap_or(0));
+        } else if name == "faults" {
+            // It was read before.
+            let _ = budgets.read(value);
+        }
+    }
+    // What was given to `point` or `point.disk` is met at `point.disk.write`, too.
+    let met = |given: &String| {
+        result.faults.iter().any(|(name, count)| {
+            let rest = name.strip_prefix(&**given);
+            count.seen > 0 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
+    budgets.given().into_iter().filter(|given| !met(given)).collect()
+}
+
+/// What is said of one class or point.
+fn fault_count((name, count): (&str, FaultCount)) -> String {
+    match count {
+        FaultCount { seen, opportunities: 0, .. } => format!("{name} has no budget ({seen} seen)"),
+        FaultCount { opportunities, faults, .. } => {
+            format!("{name} {faults} times in {}", counted_opportunities(opportunities))
+        }
+    }
+}
+
+fn counted_opportunities(count: u64) -> String {
+    if count == 1 { "1 opportunity".into() } else { format!("{count} opportunities") }
 }
 
 impl fmt::Display for Note {
@@ -104,6 +152,13 @@ impl fmt::Display for Note {
                 let rules: Vec<String> =
                     rules.iter().map(|(rule, count)| format!("{rule} ({count})")).collect();
                 write!(f, "Data races of {all} of places are suppressed: {}.", rules.join(", "))
+            }
+            Note::Faults(counts) => {
+                let counts: Vec<String> = counts.iter().map(fault_count).collect();
+                write!(f, "Faults: {}.", counts.join(", "))
+            }
+            Note::FaultsNeverMet(names) => {
+                write!(f, "No worker came to a place for these faults: {}.", names.join(", "))
             }
             Note::Inconclusive { what, advice: None } => write!(f, "Inconclusive: {what}."),
             Note::Limit(limit) => write!(f, "No verdict: {limit}."),

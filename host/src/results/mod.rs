@@ -34,6 +34,7 @@ pub use story::{Story, StoryRow, StoryWorker};
 use crate::evidence::RaceRemark;
 use crate::granules::Granules;
 use crate::outcome::BugKind;
+use crate::runtime::FaultCounts;
 use crate::statistics::{IterationRecord, Statistics, StepsMax};
 use coyote_strategies::search::Counts;
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,8 @@ pub struct IterationNotes {
     pub refused_calls: Vec<String>,
     /// See [`TestResult::left_blocked`].
     pub left_blocked: Vec<String>,
+    /// Opportunities for faults and faults, by class and name.
+    pub faults: FaultCounts,
     /// Data races that are no bugs, met up to its end by who executed it.
     pub races: Vec<RaceRemark>,
     /// Of the first iteration of an exploration.
@@ -170,6 +173,9 @@ pub struct TestResult {
     pub first_output: Option<FirstOutput>,
     /// Workers that a passing iteration left blocked for ever.
     pub left_blocked: BTreeSet<String>,
+    /// How often faults could happen, and did.
+    #[serde(default, skip_serializing_if = "FaultCounts::is_empty")]
+    pub faults: FaultCounts,
     /// Data races that are no bugs, each pair of places once, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<SeenRace>,
@@ -292,6 +298,7 @@ impl TestResult {
             refused_calls: BTreeSet::new(),
             first_output: None,
             left_blocked: BTreeSet::new(),
+            faults: FaultCounts::default(),
             races: Vec::new(),
             shared: Granules::default(),
             repeats: 0,
@@ -333,6 +340,7 @@ impl TestResult {
         self.limits.extend(notes.limit);
         self.refused_calls.extend(notes.refused_calls);
         self.left_blocked.extend(notes.left_blocked);
+        self.faults.merge(&notes.faults);
         notes.races.into_iter().for_each(|race| self.add_race(SeenRace { iteration: index, race }));
         self.offer_first_output(notes.first_output);
     }
@@ -393,6 +401,7 @@ impl TestResult {
         self.refused_calls.extend(other.refused_calls);
         self.offer_first_output(other.first_output);
         self.left_blocked.extend(other.left_blocked);
+        self.faults.merge(&other.faults);
         other.races.into_iter().for_each(|seen| self.add_race(seen));
         self.shared.0.extend(other.shared.0);
         self.repeats += other.repeats;

@@ -24,6 +24,12 @@ impl Numbers {
         (0..self.below(3)).map(|_| format!("name {}", self.below(12))).collect()
     }
 
+    fn faults(&mut self) -> FaultCounts {
+        let mut counts = FaultCounts::default();
+        self.names().iter().for_each(|name| counts.see(name));
+        counts
+    }
+
     fn bug(&mut self, index: Option<u64>) -> FoundBug {
         let kind = [BugKind::Deadlock, BugKind::Assertion, BugKind::Limit][self.below(3) as usize];
         let said = format!("said {}", self.below(9));
@@ -94,6 +100,7 @@ impl Numbers {
             limit: self.names().pop(),
             refused_calls: self.names(),
             left_blocked: self.names(),
+            faults: self.faults(),
             races: self.races(),
             first_output: (self.below(4) == 0).then(|| FirstOutput { index, text: self.names().concat() }),
         };

@@ -23,7 +23,19 @@ pub struct Clock {
     /// Reads by `reader` since it last did something else than look: see [`Clock::progress`].
     reads: u32,
     reader: Option<WorkerId>,
+    pub jumps: Jumps,
 }
+
+/// How far clocks have jumped: faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Jumps {
+    /// The real-time one, which may also go back.
+    realtime_ns: i64,
+    monotonic_ns: u64,
+}
+
+/// How far a clock jumps.
+const JUMP_NS: u64 = 3_600_000_000_000;
 
 /// What the real-time clock shows when the monotonic one shows 0: the year 2000 begins.
 pub const REALTIME_NS: u64 = 946_684_800_000_000_000;
@@ -36,6 +48,38 @@ const DOUBLINGS: u32 = 30;
 /// A time that never comes: 146 years. Libraries cut what is longer than they can tell to some 290 years, which
 /// are fewer from now on if the end is a time of the real-time clock.
 const FOREVER_NS: u64 = 1 << 62;
+
+impl Jumps {
+    /// What a clock of WASI shows when the virtual time is 0: real time, monotonic, and the processor time of the process
+    /// and of the thread, which pass with the virtual time whoever runs.
+    pub fn base_ns(&self, clock: u32) -> Option<u64> {
+        match clock {
+            0 => Some(REALTIME_NS.saturating_add_signed(self.realtime_ns)),
+            1 => Some(self.monotonic_ns),
+            2 | 3 => Some(0),
+            _ => None,
+        }
+    }
+
+    /// In how many ways a clock may jump.
+    pub fn ways(clock: u32) -> u32 {
+        match clock {
+            0 => 2,
+            1 => 1,
+            _ => 0,
+        }
+    }
+
+    /// A clock jumps, in one of these ways.
+    pub fn jump(&mut self, clock: u32, way: u32) {
+        match (clock, way) {
+            (0, 1) => self.realtime_ns += JUMP_NS as i64,
+            (0, 2) => self.realtime_ns -= JUMP_NS as i64,
+            (1, 1) => self.monotonic_ns += JUMP_NS,
+            _ => {}
+        }
+    }
+}
 
 impl Clock {
     pub fn now_ns(&self) -> u64 {
@@ -56,7 +100,7 @@ impl Clock {
 
     /// The real-time clock for a file's times. It does not move by that.
     pub fn stamp_ns(&self) -> u64 {
-        self.now_ns.saturating_add(REALTIME_NS)
+        self.now_ns.saturating_add(self.jumps.base_ns(0).unwrap_or(0))
     }
 
     /// The worker executed a step that changes something. Only the reader's own steps count: those of
@@ -110,7 +154,7 @@ impl Clock {
     /// What later reads depend on: time, number of reads and reader.
     pub fn read_state(&self) -> (u64, u32, Option<WorkerId>) {
         // Timers count for themselves.
-        let Clock { now_ns, timers: _, reads, reader } = self;
+        let Clock { now_ns, timers: _, reads, reader, jumps: _ } = self;
         (*now_ns, *reads, *reader)
     }
 

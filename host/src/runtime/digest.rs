@@ -26,6 +26,8 @@ impl Runtime {
             sync,
             clock,
             faults,
+            // For reports.
+            fault_counts: _,
             worker_local_word,
             files,
             heap,
@@ -70,6 +72,7 @@ impl Runtime {
                 stack_block: _,
                 worker_local_word,
                 random,
+                failure,
                 idle_steps,
                 // As the object and size of its operation: it stands in the worker's frames, too.
                 copy_source: _,
@@ -81,7 +84,7 @@ impl Runtime {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached);
-                (at, atomic_depth, atomic_ticks, worker_local_word, random, idle_steps).hash(h);
+                (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idle_steps).hash(h);
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);
             });
@@ -97,7 +100,7 @@ impl Runtime {
         sum = sum.wrapping_add(u128::from(heap.digest()));
         if *tells_time {
             let (now_ns, reads, reader) = clock.read_state();
-            sum = sum.wrapping_add(term(6, &|h| (now_ns, reads, reader.map(key)).hash(h)));
+            sum = sum.wrapping_add(term(6, &|h| (now_ns, clock.jumps, reads, reader.map(key)).hash(h)));
         }
         for (span, w) in clock.relative() {
             sum = sum.wrapping_add(term(5, &|h| (span, key(w)).hash(h)));

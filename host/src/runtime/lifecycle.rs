@@ -67,6 +67,7 @@ impl Runtime {
             worker_local_word: 0,
             idle_steps: 0,
             random: key,
+            failure: 0,
             copy_source: 0,
             ordered_site: (Operation::NO_SITE, Operation::NO_SITE),
         });

@@ -1,8 +1,8 @@
 //! What the runtime does with locks: looking, taking, giving back, making and forgetting them.
 
-use super::stream::{FaultKind, HbObject, SyncKind};
+use super::stream::{HbObject, SyncKind};
 use super::sync::{Availability, Kind, Lock, Mutex, ObjectId, Released, SyncObjects};
-use super::{Mutant, Performed, Request, Runtime, Wake, WorkerState, faults};
+use super::{FaultClass, Mutant, Performed, Request, Runtime, Wake, WorkerState};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Access, Class, Effect, WorkerId};
@@ -248,11 +248,7 @@ impl Runtime {
     /// Whether a try fails though it could succeed: a fault that the user allowed, chosen by a value. The
     /// error is the bound of the value that is missing.
     fn fails_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
-        let fails = faults::choose(&mut self.faults.failing_try_locks, 0, values, &mut self.footprint)?;
-        if fails {
-            self.faulted(FaultKind::FailingTryLock);
-        }
-        Ok(fails)
+        Ok(self.fault(FaultClass::TryLock, 1, values)? > 0)
     }
 }
 

@@ -10,7 +10,7 @@
 //! - `worker`: a worker and its announced operation; `lifecycle`: from its creation to its end; `enabled`: who can
 //!   be picked.
 //! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
-//!   what ends a wait, and `faults` that the user allowed.
+//!   what ends a wait, and `faults` that the user allowed, at `opportunities`.
 //! - `sync`: the sync objects; `clock`: virtual time.
 //! - [`idle`]: when nobody has anything to do, so that time may pass.
 //! - [`worker_local_word`]: a word of memory that each worker has for itself.
@@ -34,6 +34,7 @@ pub mod idle;
 mod lifecycle;
 mod livelock;
 mod locks;
+mod opportunities;
 mod output;
 mod perform;
 pub mod stream;
@@ -46,9 +47,11 @@ pub mod worker_local_word;
 
 use crate::outcome::Bug;
 use clock::Clock;
-pub use clock::{REALTIME_NS, Timers};
+pub use clock::{Jumps, REALTIME_NS, Timers};
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState};
-pub use faults::{Faults, Mutant};
+pub use faults::{
+    BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant,
+};
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use harness::Harness;
@@ -94,6 +97,8 @@ pub struct Runtime {
     sync: SyncObjects,
     clock: Clock,
     faults: Faults,
+    /// Opportunities and faults so far, for reports.
+    pub fault_counts: FaultCounts,
     /// When a pending timeout may fire.
     pub timers: Timers,
     /// Whether a normal mutex can be unlocked by who does not hold it: POSIX leaves that open.
@@ -149,6 +154,7 @@ impl Runtime {
             sync,
             clock,
             faults,
+            fault_counts,
             timers,
             foreign_unlocks,
             worker_local_word,
@@ -177,7 +183,8 @@ impl Runtime {
         *atomic_workers = other.atomic_workers;
         sync.clone_from(&other.sync);
         clock.clone_from(&other.clock);
-        *faults = other.faults;
+        faults.clone_from(&other.faults);
+        fault_counts.clone_from(&other.fault_counts);
         *timers = other.timers;
         *foreign_unlocks = other.foreign_unlocks;
         *worker_local_word = other.worker_local_word;
@@ -282,6 +289,11 @@ impl Runtime {
     pub fn read_clock_ns(&mut self, id: WorkerId) -> u64 {
         self.footprint.touch(Class::Clock, Effect::Write, 0);
         self.clock.read_ns(id)
+    }
+
+    /// How far clocks have jumped. To read a clock, or to wait for a point in time, touches it.
+    pub fn clock_jumps(&mut self) -> &mut Jumps {
+        &mut self.clock.jumps
     }
 
     /// Time without the reading being an event of the guest.

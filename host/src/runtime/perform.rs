@@ -1,7 +1,7 @@
 //! What each operation does when its worker was picked.
 
 use super::stream::AccessSource;
-use super::{Mutant, ObjectId, Performed, Request, Runtime};
+use super::{BudgetId, FaultClass, Mutant, ObjectId, Performed, Request, Runtime};
 use crate::evidence::{Act, Evidence, Misuse, ObjectState, Trap};
 use crate::outcome::{Bug, BugKind};
 use coyote_abi::errno;
@@ -58,6 +58,21 @@ impl Runtime {
         }
         match request {
             Request::Step => Performed::Continue(0),
+            // The SDK asks before it prepares a thread.
+            Request::Spawn(start) if start.stack.is_none() && self.may_fail(FaultClass::Thread) => {
+                match self.fault(FaultClass::Thread, 1, values) {
+                    Err(bound) => Performed::NeedsValue(bound),
+                    Ok(0) => {
+                        let child = self.create(Some(id), start);
+                        Performed::Continue(self.worker(child).handle.into())
+                    }
+                    // Nobody is called by the name that was meant for it.
+                    Ok(_) => {
+                        self.workers[id.index()].next_name = None;
+                        Performed::Continue(-i64::from(errno::EAGAIN))
+                    }
+                }
+            }
             Request::Spawn(start) => {
                 let child = self.create(Some(id), start);
                 Performed::Continue(self.worker(child).handle.into())
@@ -130,6 +145,20 @@ impl Runtime {
             Request::ChooseBool => self.chosen(2, values),
             Request::ChooseInt { bound: 0 } => misuse(Misuse::NoValues),
             Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),
+            Request::Fault { budget, ways, point } => match self.fault_of(budget, point, ways.into(), values)
+            {
+                Ok(chosen) => {
+                    self.touch_plainly(id);
+                    if matches!(
+                        budget,
+                        BudgetId::Class(FaultClass::Io | FaultClass::Clock | FaultClass::Random)
+                    ) {
+                        self.workers[id.index()].failure = chosen as u32;
+                    }
+                    Performed::Continue(chosen as i64)
+                }
+                Err(bound) => Performed::NeedsValue(bound),
+            },
             Request::Assume => unreachable!("this is a bug in coyote-wasm: a failed assumption goes on"),
         }
     }

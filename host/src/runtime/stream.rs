@@ -24,7 +24,7 @@
 //! - The one word of memory that is each worker's own ([`super::worker_local_word`]).
 
 use super::heap::Change;
-use super::{ObjectId, Runtime};
+use super::{FaultClass, ObjectId, Runtime};
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 bitflags::bitflags! {
@@ -90,7 +90,7 @@ pub enum Event<'a> {
     },
     Fault {
         worker: WorkerId,
-        fault: FaultKind,
+        fault: FaultClass,
     },
     Hint {
         worker: WorkerId,
@@ -234,13 +234,6 @@ impl SyncKind {
     pub fn releases(self) -> bool {
         matches!(self, SyncKind::Release | SyncKind::ReleaseShared | SyncKind::AcquireRelease)
     }
-}
-
-/// What went wrong that hardly ever does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FaultKind {
-    SpuriousWakeup,
-    FailingTryLock,
 }
 
 /// Events that were not delivered yet.
@@ -437,7 +430,7 @@ impl Runtime {
     }
 
     /// A fault happened in the present step.
-    pub(super) fn faulted(&mut self, fault: FaultKind) {
+    pub(super) fn faulted(&mut self, fault: FaultClass) {
         if let Some(worker) = self.stream.by {
             self.stream.push(Event::Fault { worker, fault });
         }

@@ -1,8 +1,8 @@
 //! What the runtime does with workers that wait: for a notification, at a barrier, for a time.
 
-use super::stream::{FaultKind, HbObject, SyncKind};
+use super::stream::{HbObject, SyncKind};
 use super::sync::{Arrival, Lock, ObjectId, Selection};
-use super::{Mutant, Performed, Request, Runtime, Wake, WorkerState, faults};
+use super::{FaultClass, Mutant, Performed, Request, Runtime, Wake, WorkerState};
 use crate::evidence::ObjectState;
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, OpKind, WorkerId};
@@ -129,11 +129,7 @@ impl Runtime {
         if self.mutant(Mutant::NeverSpurious) {
             return Ok(false);
         }
-        let wakes = faults::choose(&mut self.faults.spurious_wakeups, 1, values, &mut self.footprint)?;
-        if wakes {
-            self.faulted(FaultKind::SpuriousWakeup);
-        }
-        Ok(wakes)
+        Ok(self.fault(FaultClass::Spurious, 1, values)? > 0)
     }
 
     /// The worker comes to a barrier. The error says what is wrong with it.

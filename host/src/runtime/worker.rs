@@ -1,5 +1,6 @@
 //! A worker and what it is about to do.
 
+use super::BudgetId;
 use super::sync::{Lock, ObjectId};
 use coyote_strategies::{Class, WorkerPath};
 
@@ -72,6 +73,14 @@ pub enum Request {
     ChooseBool,
     ChooseInt {
         bound: u32,
+    },
+    /// A fault point of the guest, or a call of WASI or of an allocator that may fail.
+    Fault {
+        budget: BudgetId,
+        /// In how many ways.
+        ways: u32,
+        /// Of a fault point: see [`super::FaultCounts`].
+        point: u32,
     },
     /// An assumption that does not hold.
     Assume,
@@ -150,6 +159,8 @@ pub struct Worker {
     pub idle_steps: u32,
     /// State of its stream of random numbers.
     pub random: u64,
+    /// How the call fails that it makes next: between the choice and that call there is no state.
+    pub failure: u32,
     /// Where its announced `memory.copy` reads from.
     pub copy_source: u32,
     /// The last instruction that it announced of those with a site for each memory order: its first site, and the

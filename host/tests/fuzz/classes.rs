@@ -25,12 +25,30 @@ pub struct Class {
 const PLAIN: Class =
     Class { name: "", templates: &[], actions: None, tail: "", faults: false, alone: false, wat: false };
 
+/// The class whose programs always have faults.
+pub const FAULTS: &str = "faults";
+
 pub static CLASSES: &[Class] = &[
     Class { name: "memory", actions: Some(actions::memory), ..PLAIN },
     Class { name: "modelled-atomics", actions: Some(actions::atomics), ..PLAIN },
     Class { name: "modelled-mutexes", actions: Some(actions::mutexes), ..PLAIN },
     Class { name: "modelled-semaphores", actions: Some(actions::semaphores), ..PLAIN },
     Class { name: "modelled-choices", actions: Some(actions::choices), ..PLAIN },
+    Class {
+        name: FAULTS,
+        templates: &[
+            "K($r, coyote_fault_point(\"a\"));",
+            "if (coyote_fault_fail(\"b.one\")) { {*} }",
+            "K($r, coyote_fault_value(\"b.two\", 3));",
+            "coyote_fault_stop();",
+            "K($r, pthread_mutex_trylock(&mutex[$b]) == 0 && !pthread_mutex_unlock(&mutex[$b]));",
+            "{ void *block = malloc($k + 1); K($r, block != 0); free(block); }",
+            "o.buffer[$i] = $k;",
+            "K($r, o.buffer[$i]);",
+        ],
+        faults: true,
+        ..PLAIN
+    },
     Class {
         name: "bytes",
         templates: &[

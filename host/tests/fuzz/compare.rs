@@ -94,7 +94,7 @@ pub fn compare(
     let test =
         Test::all(&artifact.table).into_iter().find(|test| test.name == name).expect("it has this test");
     let run = |exact_addresses| {
-        let settings = settings(faults, exact_addresses);
+        let settings = settings(faults.clone(), exact_addresses);
         let mut execution = Execution::new(artifact, &test, &settings).unwrap();
         execution.begin().unwrap();
         let place = place(&execution);

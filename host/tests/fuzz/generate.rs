@@ -1,6 +1,6 @@
 //! Programs drawn from one class of effect or two.
 
-use super::classes::{CLASSES, Class, by_name};
+use super::classes::{CLASSES, Class, FAULTS, by_name};
 use super::ends::KEPT;
 use super::program::{Program, Statement, start};
 use coyote_wasm::strategies::Iteration;
@@ -44,7 +44,7 @@ pub fn program(class: &'static Class, seed: u64, index: u64) -> Program {
         last_is_late,
         joins: class.name != "threads" || !rng.one_in(4),
         tail: classes.iter().map(|c| c.tail).filter(|tail| !tail.is_empty()).collect::<Vec<_>>().join("\n  "),
-        faults: classes.iter().any(|c| c.faults) && rng.one_in(4),
+        faults: classes.iter().any(|c| c.name == FAULTS || c.faults && rng.one_in(4)),
     }
 }
 

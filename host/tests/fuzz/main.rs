@@ -156,9 +156,12 @@ fn a_planted_fault_differs_from_the_model() {
     let limits = Limits { executions_max: 1_500, steps_max: 30_000 };
     let effort = Effort { iterations: 0, limits, enumeration: limits };
     let differs = |mutant: Option<Mutant>| {
-        let faults = Faults { mutant, ..Faults::default() };
+        let faults = Faults::default().with_mutant(mutant);
         let is_wrong = |(name, program): &&(String, &Program)| {
-            compare(&artifact, name, faults, 0, &effort).and_program(program, Points::Heap).modelled.is_some()
+            compare(&artifact, name, faults.clone(), 0, &effort)
+                .and_program(program, Points::Heap)
+                .modelled
+                .is_some()
         };
         named.iter().any(|one| is_wrong(&one))
     };

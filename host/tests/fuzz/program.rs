@@ -2,7 +2,17 @@
 
 use super::actions::Action;
 use super::classes::by_name;
-use coyote_wasm::runtime::Faults;
+use coyote_wasm::runtime::{FaultClass, Faults};
+
+/// One fault of each of these may happen where faults are on.
+pub const FAULTED: &[FaultClass] = &[
+    FaultClass::Spurious,
+    FaultClass::TryLock,
+    FaultClass::Point,
+    FaultClass::Io,
+    FaultClass::Alloc,
+    FaultClass::Clock,
+];
 use std::fmt::Write;
 
 /// Numbers of other threads are at 1 and up.
@@ -41,7 +51,7 @@ impl Program {
     /// What may go wrong in its executions.
     pub fn faults(&self) -> Faults {
         match self.faults {
-            true => Faults { spurious_wakeups: 1, failing_try_locks: 1, ..Faults::default() },
+            true => FAULTED.iter().fold(Faults::default(), |all, class| all.with(*class, 1)),
             false => Faults::default(),
         }
     }

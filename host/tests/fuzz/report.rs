@@ -30,7 +30,8 @@ pub fn report(
     let finder = lacking.first().and_then(|(_, ends)| {
         comparison.found.iter().find(|found| found.ends.contains(ends[0])).map(|found| found.name.as_str())
     });
-    let faults = if program.faults { " --spurious-wakeups 1 --failing-try-locks 1" } else { "" };
+    let faults =
+        if program.faults { " --faults spurious=1,try-lock=1,point=1,io=1,alloc=1,clock=1" } else { "" };
     let (make, module) = match program.is_wat() {
         true => ("# program.wat is as above".into(), "program.wat"),
         false => {

@@ -1,7 +1,10 @@
 //! Faults that the user allows, `--spurious-wakeups` and `--failing-try-locks`: what they find replays, by
 //! what the trace says and nothing else.
 
+use super::c_programs::{can, compile};
 use super::{guest, process};
+use coyote_cc::Language;
+use coyote_wasm::runtime;
 
 /// A test, the option that it fails with, and what it says then.
 const FAULTS: &[(&str, &str, &str)] = &[
@@ -44,5 +47,67 @@ fn what_a_fault_breaks_replays() {
             assert_eq!(diverged.code, Some(4), "{test}: {diverged:?}");
             assert!(diverged.line(". Not reproduced").contains("assertion"), "{diverged:?}");
         }
+    }
+}
+
+/// What only one class of faults breaks, of `cases/c/builtin_faults.c`.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("io_broken", "io"),
+    ("short_broken", "io"),
+    ("open_broken", "io"),
+    ("thread_broken", "thread"),
+    ("alloc_broken", "alloc"),
+    ("clock_broken", "clock"),
+    ("random_broken", "random"),
+];
+
+/// Found within 1,000 iterations by the class' usual budget, and minimised to that one fault, which replays.
+#[test]
+fn built_in_faults_are_minimised_to_one() {
+    if !can(Language::C) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/c/builtin_faults.c");
+    compile(Language::C, &source, &at.join("faults.wasm"), &[]).unwrap();
+    for (test, class) in BUILT_IN {
+        for seed in ["1", "2", "3"] {
+            let found = process::run(
+                at,
+                &["test", "faults.wasm", "--test", test, "-i", "1000", "--seed", seed, "--faults", class],
+            );
+            assert_eq!(found.code, Some(2), "{test}: {found:?}");
+            let trace = found.line("  trace:  ").trim_start_matches("  trace:  ");
+            let text = std::fs::read_to_string(at.join(trace)).unwrap();
+            let faults =
+                text.lines().filter(|l| l.starts_with("value ") && !l.starts_with("value 0 ")).count();
+            assert_eq!(faults, 1, "{test}: {text}");
+            let budget = format!("option faults={class}=1");
+            assert!(text.lines().any(|line| line == budget), "{test}: {text}");
+            let replayed = process::run(at, &["replay", "faults.wasm", trace]);
+            assert_eq!(replayed.line(". Reproduced"), ". Reproduced: assertion", "{test}");
+        }
+    }
+}
+
+/// `--faults list` has all classes; wrong names and budgets are named.
+#[test]
+fn faults_on_the_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    std::fs::copy(guest::wat_file("faults.wat"), at.join("faults.wat")).unwrap();
+    let listed = process::run(at, &["test", "--faults", "list"]);
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    for row in runtime::FAULTS {
+        assert!(listed.stdout.lines().any(|line| line.split(' ').next() == Some(row.name)), "{listed:?}");
+    }
+    for (given, said) in [
+        ("colour=1", "there is no class of faults colour"),
+        ("io=x", "io=x: the budget is a number of faults in an execution"),
+    ] {
+        let wrong = process::run(at, &["test", "faults.wat", "--faults", given]);
+        assert_eq!(wrong.code, Some(1), "{wrong:?}");
+        assert!(wrong.stderr.contains(said), "{wrong:?}");
     }
 }

@@ -5,7 +5,7 @@ use super::examples::artifact_for;
 use super::guest;
 use coyote_wasm::execution::{Execution, Settings};
 use coyote_wasm::outcome::Outcome;
-use coyote_wasm::runtime::{Faults, Mutant};
+use coyote_wasm::runtime::{FaultClass, Faults, Mutant};
 use coyote_wasm::strategies::search::{Advance, by_name};
 use std::collections::BTreeSet;
 
@@ -40,10 +40,10 @@ fn claims(module: &'static str) -> Vec<Claim> {
                     [] => {}
                     ["by", other] => search = other,
                     ["with", "--spurious-wakeups", number] => {
-                        faults.spurious_wakeups = number.parse().unwrap()
+                        faults.set(FaultClass::Spurious, number.parse().unwrap())
                     }
                     ["with", "--failing-try-locks", number] => {
-                        faults.failing_try_locks = number.parse().unwrap()
+                        faults.set(FaultClass::TryLock, number.parse().unwrap())
                     }
                     _ => panic!("{module}: {test}: outcomes{how}"),
                 }
@@ -73,7 +73,7 @@ fn outcome(execution: &Execution) -> String {
 
 /// What a search that comes to its end has seen, and in how many executions.
 fn searched(claim: &Claim, mutant: Option<Mutant>) -> (BTreeSet<String>, u64) {
-    let settings = Settings { faults: Faults { mutant, ..claim.faults }, ..guest::settings() };
+    let settings = Settings { faults: claim.faults.clone().with_mutant(mutant), ..guest::settings() };
     guest::with(&artifact_for(claim.module, &claim.search), &claim.test, &settings, |execution| {
         let mut search = by_name::<Execution>(&claim.search, 0, None).unwrap();
         let mut outcomes = BTreeSet::new();

@@ -4,7 +4,9 @@
 use coyote_abi::file::CALLS;
 use coyote_wasm::runtime::files::{Call, Files, Served};
 use coyote_wasm::runtime::heap::Heap;
-use coyote_wasm::runtime::{AtExit, Faults, Lock, ObjectId, Performed, Request, Runtime, Start, Stream};
+use coyote_wasm::runtime::{
+    AtExit, FaultClass, Faults, Lock, ObjectId, Performed, Request, Runtime, Start, Stream,
+};
 use coyote_wasm::strategies::Class::{
     Barrier, Birth, Clock, Condvar, End, Mutex, Other, Rwlock, Semaphore, Wake,
 };
@@ -38,7 +40,7 @@ fn resume(runtime: &mut Runtime, id: WorkerId, values: &[u64]) -> Performed {
 
 /// Two workers beside the first one, which have all begun.
 fn three() -> Runtime {
-    let faults = Faults { spurious_wakeups: 1, failing_try_locks: 1, ..Faults::default() };
+    let faults = Faults::default().with(FaultClass::Spurious, 1).with(FaultClass::TryLock, 1);
     let mut runtime = Runtime::new(START, AtExit::Wait, true, faults);
     runtime.files = Files::default();
     runtime.heap = Heap::new(true);
@@ -286,8 +288,8 @@ fn states() -> Vec<(&'static str, Runtime)> {
             }),
         ),
         ("a try that failed for no reason", changed(|r| _ = execute(r, FIRST, try_lock, &[1]))),
-        ("a fault more", faulty(Faults { spurious_wakeups: 2, ..Faults::default() })),
-        ("of the other kind", faulty(Faults { failing_try_locks: 2, ..Faults::default() })),
+        ("a fault more", faulty(Faults::default().with(FaultClass::Spurious, 2))),
+        ("of the other kind", faulty(Faults::default().with(FaultClass::TryLock, 2))),
         ("a directory", changed(|r| file_call(r, "path_create_directory", "directory"))),
         ("another one", changed(|r| file_call(r, "path_create_directory", "other"))),
         ("a directory is open no more", changed(|r| file_call(r, "fd_close", ""))),
@@ -479,7 +481,8 @@ fn each_operation_says_what_it_touches() {
     let condvar = Request::Wait { condvar: 16, mutex: 8, span_ns: Some(5) };
     execute(&mut r, FIRST, condvar, &[0]);
     // Whether it wakes for no reason is a matter of a budget.
-    let begun = vec![(Mutex, Release, 8), (Condvar, Write, 16), (Clock, Write, 0), (Other, Read, 1)];
+    let budget = |class: u64| 1 << 41 | class;
+    let begun = vec![(Mutex, Release, 8), (Condvar, Write, 16), (Clock, Write, 0), (Other, Read, budget(1))];
     check("a wait for a condvar", touched(&r), begun);
     execute(&mut r, SECOND, Request::Notify { place: place(Condvar, 16), count: 1 }, &[]);
     check("a signal", touched(&r), vec![(Condvar, Write, 16), (Wake, Enable, first), (Clock, Write, 0)]);

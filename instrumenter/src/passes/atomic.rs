@@ -19,6 +19,9 @@
 //! a function that is atomic by default, but for allocators and for what no other worker can tell the time
 //! of: others can come before it, also where its worker has just done something else.
 //!
+//! With faults of class `alloc`, an allocator first asks whether it fails: it then answers that there is no memory, before
+//! anybody is told that it was called.
+//!
 //! An exception that leaves an atomic function skips the exit: the host closes what is open when the
 //! worker ends.
 
@@ -26,15 +29,18 @@ use crate::Error;
 use crate::Location;
 use crate::analysis::Analyses;
 use crate::analysis::allocator::Change;
-use crate::announce::announce;
+use crate::announce::{announce, ask_for_fault};
 use crate::code::Code;
 use crate::draft::{Draft, PointPolicy, site_location};
 use crate::libraries::AtomicKind;
-use coyote_abi::{OpKind, rt};
-use walrus::ir::{Call, InstrLocId};
+use coyote_abi::OpKind;
+use coyote_abi::rt::{self, FaultHook};
+use walrus::ir::{Call, InstrLocId, Return};
 use walrus::{FunctionBuilder, LocalId, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
+    // Rust's code aborts where there is no memory.
+    let rust = draft.original.functions.iter().any(|function| function.name.contains("rust_panic"));
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let policy = draft.policy(id);
@@ -52,9 +58,30 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         let function = &draft.original.functions[origin as usize];
         let change = Change::of(&function.name, &params, &results);
         let start = function.start;
+        let failing = FAILING.iter().find(|failing| {
+            let is_allocator = matches!(policy, PointPolicy::Atomic(AtomicKind::Allocator, _));
+            let named = failing.name == function.name;
+            is_allocator
+                && named
+                && params.get(failing.bytes) == Some(&ValType::I32)
+                && draft.options.fails("alloc")
+        });
         draft.wrap(id, " (atomic)", |draft, inner| {
             let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+            let body = FunctionBuilder::new(&mut draft.module.types, &params, &results);
+            let mut body = body.local_func(args.clone());
             let mut code = Code::default();
+            if let Some(failing) = failing {
+                let place = Location { function: origin, offset: start };
+                let site = draft.site(place, OpKind::Fault, 0, 0);
+                code.get(args[failing.bytes]);
+                let hook = (FaultHook::Allocation, u32::from(rust));
+                ask_for_fault(draft, &mut code, hook, site, site_location(site));
+                let failed = draft.import(rt::ALLOCATION_FAILED, &[], &[]);
+                code.if_then(&mut body, |code| {
+                    code.call(failed).i32(failing.answer).add(Return {});
+                });
+            }
             if let Some(kind) = announced {
                 let place = Location { function: origin, offset: start };
                 let site = draft.site(place, kind, 0, 0);
@@ -78,7 +105,6 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             } else if is_atomic {
                 code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
             }
-            let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
             let entry = body.entry_block();
             body.block_mut(entry).instrs = code.into();
             body
@@ -86,6 +112,30 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// An allocator that may say that there is no memory.
+struct Failing {
+    name: &'static str,
+    /// The parameter that says how much is asked for.
+    bytes: usize,
+    /// What it returns then.
+    answer: i32,
+}
+
+const fn failing(name: &'static str, bytes: usize) -> Failing {
+    Failing { name, bytes, answer: 0 }
+}
+
+const FAILING: &[Failing] = &[
+    failing("malloc", 0),
+    failing("calloc", 0),
+    failing("realloc", 1),
+    failing("reallocarray", 1),
+    failing("aligned_alloc", 1),
+    failing("memalign", 1),
+    // ENOMEM.
+    Failing { answer: 48, ..failing("posix_memalign", 2) },
+];
 
 /// Says what became of which block. The results stay on the stack.
 fn leave_allocator(draft: &mut Draft, code: &mut Code, change: Change, args: &[LocalId]) {

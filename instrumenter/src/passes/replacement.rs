@@ -13,15 +13,19 @@
 //! i32.const 2 (; site ;) call $coyote_rt.call
 //! local.get 4 local.get 5 local.get 6 call $coyote_rt.fd_read
 //! ```
+//!
+//! With faults of class `io`, `coyote_rt.fault_hook` takes the place of `coyote_rt.call`, and calls of `clock_time_get` and
+//! `random_get` are treated alike with those of `clock` and `random`.
 
 use super::stubs::Stub;
-use crate::announce::{announce, call_site};
+use crate::announce::{announce, ask_for_fault, call_site};
 use crate::check::WASI;
 use crate::code::Code;
 use crate::draft::Draft;
-use coyote_abi::{OpKind, Type, file, guest, rt};
+use coyote_abi::rt::{self, FaultHook};
+use coyote_abi::{OpKind, Type, file, guest};
 use std::collections::BTreeMap;
-use walrus::ir::{Call, InstrLocId};
+use walrus::ir::{Call, Drop, InstrLocId};
 use walrus::{FunctionId, ImportKind, ValType};
 
 /// What takes the place of an import of the guest.
@@ -29,7 +33,7 @@ pub enum Replacement {
     /// A suspending import that is told the site.
     Suspending { import: FunctionId, kind: OpKind },
     /// A plain import, announced before it is called, with the argument that is a file descriptor.
-    Announced { import: FunctionId, params: Vec<ValType>, descriptor: usize },
+    Announced { import: FunctionId, params: Vec<ValType>, descriptor: usize, hook: Option<(FaultHook, u32)> },
     /// No call at all: see `stubs`.
     Stub(Stub),
 }
@@ -38,6 +42,9 @@ impl Replacement {
     pub fn kind(&self) -> OpKind {
         match self {
             Replacement::Suspending { kind, .. } => *kind,
+            Replacement::Announced { hook: Some((FaultHook::Clock | FaultHook::Random, _)), .. } => {
+                OpKind::Fault
+            }
             Replacement::Announced { .. } => OpKind::File,
             Replacement::Stub(stub) => stub.kind(),
         }
@@ -50,7 +57,7 @@ impl Replacement {
                 call_site(draft, code, site);
                 code.push(Call { func: *import }, at);
             }
-            Replacement::Announced { import, params, descriptor } => {
+            Replacement::Announced { import, params, descriptor, hook } => {
                 let above: Vec<_> = params[*descriptor + 1..].to_vec();
                 let above: Vec<_> = above.iter().map(|ty| draft.module.locals.add(*ty)).collect();
                 let object = draft.module.locals.add(ValType::I32);
@@ -58,7 +65,14 @@ impl Replacement {
                     code.set(*local);
                 });
                 code.tee(object).get(object);
-                announce(draft, code, site, at);
+                match hook {
+                    None => announce(draft, code, site, at),
+                    Some(hook) => {
+                        ask_for_fault(draft, code, *hook, site, at);
+                        // The host keeps the answer for the call.
+                        code.add(Drop {});
+                    }
+                }
                 above.iter().for_each(|local| {
                     code.get(*local);
                 });
@@ -111,7 +125,23 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
                 let params: Vec<_> = call.types().map(val_type).collect();
                 let import = draft.import(call.name, &params, &[I32]);
                 let descriptor = call.descriptor();
-                replaced.insert(id, Replacement::Announced { import, params, descriptor });
+                let number = file::CALLS.iter().position(|other| other == call).expect("it is in the table");
+                let hook = draft.options.fails("io").then_some((FaultHook::File, number as u32));
+                replaced.insert(id, Replacement::Announced { import, params, descriptor, hook });
+                continue;
+            }
+            (WASI, "clock_time_get") if draft.options.fails("clock") => {
+                let params = vec![I32, ValType::I64, I32];
+                let import = draft.import("clock_time_get", &params, &[I32]);
+                let hook = Some((FaultHook::Clock, 0));
+                replaced.insert(id, Replacement::Announced { import, params, descriptor: 0, hook });
+                continue;
+            }
+            (WASI, "random_get") if draft.options.fails("random") => {
+                let import = draft.import("random_get", &[I32; 2], &[I32]);
+                let hook = Some((FaultHook::Random, 0));
+                let params = vec![I32; 2];
+                replaced.insert(id, Replacement::Announced { import, params, descriptor: 0, hook });
                 continue;
             }
             (WASI, "proc_exit") => (draft.suspending(rt::WASI_PROC_EXIT, &[I32; 2], &[]), OpKind::Exit),

@@ -12,6 +12,7 @@
 //! - [`feedback`]: mutations of schedules that showed something new.
 //! - [`sequence`]: one strategy after another within an iteration.
 //! - [`chess_fair`]: any strategy, made fair.
+//! - [`faults`]: any strategy, with a rule of its own for when faults strike.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
 //! - [`profiler`]: the random walk, recording the profile of the program.
 //! - [`replay`]: a recorded schedule; [`lenient`]: of a program that was edited since; [`follow`]: a path of
@@ -20,6 +21,7 @@
 mod change_points;
 pub mod chess_fair;
 pub mod delay_bounding;
+pub mod faults;
 pub mod feedback;
 pub mod follow;
 pub mod greedy;

@@ -1,15 +1,17 @@
 //! Records the profile of an execution.
 
+use super::faults::opportunity;
 use crate::{
-    Class, Event, Iteration, Paths, Pick, Profile, RandomWalk, Strategy, Summary, View, WorkerState,
+    Class, Event, Iteration, Paths, Pick, Profile, RandomWalk, Strategy, Summary, View, WorkerId, WorkerState,
 };
 use std::sync::{Arc, Mutex};
 
-/// A random walk that records what the program does. The schedule is exactly the random walk's.
+/// A random walk that records what the program does. The schedule is exactly the random walk's, without faults.
 #[derive(Clone, Debug, Default)]
 pub struct Profiler {
     walk: RandomWalk,
     paths: Paths,
+    picked: Option<WorkerId>,
     profile: Profile,
     /// Steps by worker, until they are known by path.
     steps: Vec<u64>,
@@ -52,17 +54,24 @@ impl Strategy for Profiler {
         self.walk.begin(iteration);
         self.paths.reset();
         self.steps.clear();
+        self.picked = None;
         self.profile = Profile::default();
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
         let pick = self.walk.pick(view)?;
         self.record(pick, view);
+        self.picked = Some(pick.worker());
         Some(pick)
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
-        self.walk.value(bound, view)
+        let Some(kind) = self.picked.and_then(|worker| opportunity(view, worker)) else {
+            return self.walk.value(bound, view);
+        };
+        // What usually happens is what is to be known.
+        *self.profile.opportunities.entry(kind).or_default() += 1;
+        Some(0)
     }
 
     fn observe(&mut self, event: Event) {
@@ -71,7 +80,7 @@ impl Strategy for Profiler {
 
     fn end(&mut self, _summary: Summary) {
         for (worker, steps) in self.steps.iter().enumerate().filter(|(_, steps)| **steps > 0) {
-            self.profile.workers.insert(self.paths.path(crate::WorkerId(worker as u32)), *steps);
+            self.profile.workers.insert(self.paths.path(WorkerId(worker as u32)), *steps);
         }
         *self.result.lock().expect("nobody panics while holding it") = std::mem::take(&mut self.profile);
     }

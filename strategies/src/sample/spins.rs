@@ -104,6 +104,7 @@ fn is_progress(kind: OpKind) -> bool {
                 | OpKind::BarrierWait
                 | OpKind::ChooseBool
                 | OpKind::ChooseInt
+                | OpKind::Fault
         )
 }
 

@@ -6,6 +6,7 @@ mod contract;
 mod distribution;
 mod exact;
 mod fairness;
+mod faults;
 mod learning;
 mod naive;
 mod portfolio;

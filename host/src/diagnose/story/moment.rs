@@ -294,7 +294,7 @@ fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Wei
         return (Act::Access, Weight::Private);
     }
     match kind {
-        ChooseBool | ChooseInt => (Act::Chooses(step.values.clone()), Weight::Shared),
+        ChooseBool | ChooseInt | Fault => (Act::Chooses(step.values.clone()), Weight::Shared),
         Join | Sleep => (Act::Other(kind), Weight::Background),
         _ => (Act::Other(kind), Weight::Private),
     }

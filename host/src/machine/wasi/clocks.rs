@@ -2,27 +2,18 @@
 
 use super::{Guest, MODULE, aligned, on_memory};
 use crate::machine::host::Host;
-use crate::runtime::REALTIME_NS;
+use crate::runtime::Jumps;
 use crate::runtime::files::Errno;
+use coyote_abi::rt;
 use wasmtime::{Linker, Result};
 
 /// What the clocks say of their resolution.
 const RESOLUTION_NS: u64 = 1_000;
 
-/// What a clock shows when the virtual time is 0: real time, monotonic, and the processor time of the
-/// process and of the thread, which pass with the virtual time, whichever worker runs.
-pub fn base_ns(clock: u32) -> Option<u64> {
-    match clock {
-        0 => Some(REALTIME_NS),
-        1..=3 => Some(0),
-        _ => None,
-    }
-}
-
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     const RES: &str = "clock_res_get";
     linker.func_wrap(MODULE, RES, |mut guest: Guest, clock: i32, out: i32| {
-        if base_ns(clock as u32).is_none() {
+        if Jumps::default().base_ns(clock as u32).is_none() {
             return Ok(i32::from(Errno::INVAL));
         }
         on_memory(&mut guest, RES, |memory, _, _| {
@@ -31,13 +22,24 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         })
     })?;
     const TIME: &str = "clock_time_get";
-    linker.func_wrap(MODULE, TIME, |mut guest: Guest, clock: i32, _precision: i64, out: i32| {
-        let Some(base) = base_ns(clock as u32) else { return Ok(Errno::INVAL.into()) };
+    let time = |mut guest: Guest, clock: i32, _precision: i64, out: i32| {
+        if Jumps::default().base_ns(clock as u32).is_none() {
+            return Ok(i32::from(Errno::INVAL));
+        }
         on_memory(&mut guest, TIME, |memory, scheduler, _| {
-            let now = scheduler.running.map_or(0, |w| scheduler.runtime.read_clock_ns(w));
+            let runtime = &mut scheduler.runtime;
+            if let Some(worker) = scheduler.running {
+                let way = runtime.take_failure(worker);
+                runtime.clock_jumps().jump(clock as u32, way);
+            }
+            let now = scheduler.running.map_or(0, |w| runtime.read_clock_ns(w));
+            let base = runtime.clock_jumps().base_ns(clock as u32).expect("just asked");
             memory.write(aligned(out as u32, 8)?, &base.saturating_add(now).to_le_bytes())?;
             Ok(0)
         })
-    })?;
+    };
+    linker.func_wrap(MODULE, TIME, time)?;
+    // As the instrumenter calls it where it may jump.
+    linker.func_wrap(rt::MODULE, TIME, time)?;
     Ok(())
 }

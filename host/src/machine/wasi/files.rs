@@ -1,7 +1,7 @@
 //! Calls on descriptors and paths: from guest memory to plain data, and the answer back.
 
 use super::directories::Asked;
-use super::{BadAddress, Guest, MODULE, aligned, on_memory};
+use super::{BadAddress, Guest, MODULE, aligned, failures, on_memory};
 use crate::machine::guest_memory::GuestMemory;
 use crate::machine::host::{Host, Stopped};
 use crate::machine::observed::accessed;
@@ -50,11 +50,18 @@ struct Targets {
 }
 
 fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Result<u16> {
+    let host = guest.data_mut();
+    let failure = host.scheduler.running.map_or(0, |w| host.scheduler.runtime.take_failure(w)) as usize;
+    let way = failure.checked_sub(1).and_then(|index| failures::ways(function.name).get(index).copied());
     let prepared = on_memory(guest, function.name, |memory, _, _| prepare(memory, function, arguments))?;
     let (call, targets) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Ok(error.0),
     };
+    let mut call = call;
+    if let Some(answer) = failures::before(way, &mut call) {
+        return Ok(answer.errno());
+    }
     let host = guest.data_mut();
     let running = host.scheduler.running;
     let answer = match host.scheduler.runtime.file_call(running, &call) {
@@ -67,6 +74,7 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
             }
         },
     };
+    let answer = failures::after(way, answer);
     on_memory(guest, function.name, |memory, _, _| deliver(memory, &answer, &targets))?;
     Ok(answer.errno())
 }
@@ -154,7 +162,7 @@ fn deliver(memory: &mut GuestMemory, answer: &Answer, targets: &Targets) -> Resu
 
 impl Host {
     /// The running worker is about to call a file function or a stub.
-    fn call_point(&mut self, site: u32, object: u32) -> AccessResult {
+    pub fn call_point(&mut self, site: u32, object: u32) -> AccessResult {
         let operation = self.operation(site, object.into());
         let stream =
             operation.kind == coyote_abi::OpKind::File && self.scheduler.runtime.files.is_stream(object);

@@ -6,6 +6,7 @@
 //! - `poll`: sleeping, and waiting for what is always ready.
 //! - `files`: descriptors and paths, standard streams among them, from and to guest memory; served by
 //!   [`crate::runtime::files`] or, with `--dir`, by [`directories`].
+//! - `failures`: how calls on files fail, by faults.
 //! - `sockets`, which are refused.
 //!
 //! What a function answers is what wasmtime answers, unless docs/wasi.md says otherwise. An address that is
@@ -15,6 +16,7 @@ mod clocks;
 #[cfg(test)]
 mod differential;
 pub mod directories;
+pub mod failures;
 mod files;
 mod poll;
 mod process;

@@ -1,6 +1,5 @@
 //! `poll_oneoff`: sleeps until the first of its clocks; a descriptor is ready at once.
 
-use super::clocks::base_ns;
 use super::{BadAddress, Guest, aligned, on_memory};
 use crate::machine::calls::announce;
 use crate::machine::guest_memory::GuestMemory;
@@ -94,7 +93,7 @@ fn wait(runtime: &mut Runtime, bytes: &[u8; SUBSCRIPTION_BYTES as usize]) -> Res
     event[10] = bytes[8];
     let span_ns = match bytes[8] {
         CLOCK => {
-            let base = base_ns(small(16)).ok_or(Errno::INVAL)?;
+            let base = runtime.clock_jumps().base_ns(small(16)).ok_or(Errno::INVAL)?;
             match u16::from_le_bytes([bytes[40], bytes[41]]) {
                 0 => number(24),
                 ABSOLUTE => number(24).saturating_sub(base).saturating_sub(runtime.now_ns()),

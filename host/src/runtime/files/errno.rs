@@ -17,6 +17,8 @@ impl Errno {
     pub const FBIG: Errno = Errno(22);
     pub const ILSEQ: Errno = Errno(25);
     pub const INVAL: Errno = Errno(28);
+    pub const INTR: Errno = Errno(27);
+    pub const IO: Errno = Errno(29);
     pub const ISDIR: Errno = Errno(31);
     pub const LOOP: Errno = Errno(32);
     pub const MFILE: Errno = Errno(33);

@@ -4,6 +4,9 @@
 ;; run: --strategy dpor --spurious-wakeups=1
 ;; exit: 2
 ;; line: bug in test waits: assertion: not yet
+;; run: -i 1000 --faults spurious=1,try-lock
+;; exit: 2
+;; line: bug in test waits: assertion: not yet
 ;; run: -i 1000 --spurious-wakeups=1
 ;; exit: 2
 ;; line: bug in test waits: assertion: not yet

@@ -6,14 +6,14 @@ use super::comparison::{compare_reduced, difference};
 use super::generate::*;
 use super::program::{Action::*, Program};
 use coyote_wasm::execution::Settings;
-use coyote_wasm::runtime::{Faults, Mutant};
+use coyote_wasm::runtime::{FaultClass, Faults, Mutant};
 use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
 use std::collections::BTreeSet;
 
 /// So many programs of a pool have the model's ends, many of them several.
-fn check(pool: Pool, programs: u64, faults: Faults) {
-    let settings = Settings { faults, ..guest::settings() };
+fn check(pool: Pool, programs: u64, budgets: Budgets) {
+    let settings = Settings { faults: faults(budgets), ..guest::settings() };
     let (mut ends, mut outcomes) = (0, BTreeSet::new());
     for index in 0..programs {
         let program = generate(&mut ChoiceRng::new(Iteration { seed: 31, index }), pool);
@@ -25,8 +25,15 @@ fn check(pool: Pool, programs: u64, faults: Faults) {
     assert!(enough, "{ends} ends of {programs} programs, {outcomes:?}");
 }
 
-const NONE: Faults = Faults { spurious_wakeups: 0, failing_try_locks: 0, mutant: None };
-const BOTH: Faults = Faults { spurious_wakeups: 2, failing_try_locks: 1, mutant: None };
+/// Budgets of spurious wake-ups and failing try-locks.
+type Budgets = (u32, u32);
+
+const NONE: Budgets = (0, 0);
+const BOTH: Budgets = (2, 1);
+
+fn faults((spurious, try_lock): Budgets) -> Faults {
+    Faults::default().with(FaultClass::Spurious, spurious).with(FaultClass::TryLock, try_lock)
+}
 
 #[test]
 fn normal_mutexes() {
@@ -114,9 +121,9 @@ fn planted_faults_are_found() {
         (Mutant::NeverSpurious, BOTH, of(CONDVARS)),
         (Mutant::DestroyedUnseen, NONE, of(CONDVARS)),
     ];
-    for (mutant, faults, programs) in cases {
-        let right = Settings { faults, ..guest::settings() };
-        let wrong = Settings { faults: Faults { mutant: Some(mutant), ..faults }, ..guest::settings() };
+    for (mutant, budgets, programs) in cases {
+        let right = Settings { faults: faults(budgets), ..guest::settings() };
+        let wrong = Settings { faults: faults(budgets).with_mutant(mutant), ..guest::settings() };
         let noticed = programs.iter().find(|program| difference(program, &wrong).is_err());
         let Some(program) = noticed else { panic!("{mutant:?} is not noticed") };
         assert!(difference(program, &right).is_ok(), "{mutant:?}: {program:?}");

@@ -22,7 +22,7 @@ mod program;
 use super::{guest, search};
 use comparison::{compare as compare_with, compare_reduced, compile};
 use coyote_wasm::execution::Settings;
-use coyote_wasm::runtime::{Faults, Timers};
+use coyote_wasm::runtime::{FaultClass, Faults, Timers};
 use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
 use model::End;
@@ -221,7 +221,9 @@ fn semaphores_and_barriers() {
 #[test]
 fn faults() {
     let ends = |program: &Program, spurious_wakeups, failing_try_locks| {
-        let faults = Faults { spurious_wakeups, failing_try_locks, ..Faults::default() };
+        let faults = Faults::default()
+            .with(FaultClass::Spurious, spurious_wakeups)
+            .with(FaultClass::TryLock, failing_try_locks);
         let settings = Settings { faults, ..guest::settings() };
         let ends = compare_with(program, &settings);
         ends.into_iter().map(|e| format!("{} {:?}", e.outcome, e.results)).collect::<Vec<_>>()

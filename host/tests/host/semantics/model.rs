@@ -3,7 +3,7 @@
 use super::objects::{Call, ETIMEDOUT, Objects};
 use super::program::{Action, Program, SERIAL};
 use coyote_wasm::execution::Settings;
-use coyote_wasm::runtime::{AtExit, Timers};
+use coyote_wasm::runtime::{AtExit, FaultClass, Timers};
 use std::collections::{BTreeMap, BTreeSet};
 
 use Action::*;
@@ -75,7 +75,10 @@ impl Model {
             timers: BTreeSet::new(),
             now: 0,
             created: vec![0],
-            faults: (settings.faults.spurious_wakeups, settings.faults.failing_try_locks),
+            faults: (
+                settings.faults.budget(FaultClass::Spurious),
+                settings.faults.budget(FaultClass::TryLock),
+            ),
         }
     }
 

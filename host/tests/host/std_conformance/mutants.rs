@@ -25,7 +25,7 @@ fn faults_of_the_host_are_found() {
     ];
     for (mutant, program, search) in cases {
         compare(&program, search);
-        let faults = Faults { mutant: Some(mutant), ..Faults::default() };
+        let faults = Faults::default().with_mutant(mutant);
         assert!(ends(&program, search, faults, None).is_err(), "{mutant:?} is not noticed by {program:?}");
     }
 }

@@ -1,0 +1,68 @@
+//! Imports of modules that are instrumented for faults: whether what follows fails.
+
+use super::calls::{announce, with_memory};
+use super::host::Host;
+use super::observed::accessed;
+use super::wasi::failures;
+use crate::runtime::files::Errno;
+use crate::runtime::{BudgetId, FaultClass, Jumps, Request};
+use coyote_abi::file;
+use coyote_abi::rt::{self, FaultHook};
+use wasmtime::{Caller, Linker, Result};
+
+type Guest<'a> = Caller<'a, Host>;
+
+pub fn define(linker: &mut Linker<Host>) -> Result<()> {
+    linker.func_wrap(
+        rt::MODULE,
+        rt::FAULT_HOOK,
+        |mut guest: Guest, object: i32, hook: i32, what: i32, site: i32| -> (i32, i32) {
+            let hook = FaultHook::from_argument(hook).expect("it comes from our instrumenter");
+            let opportunity = opportunity(guest.data(), hook, object as u32, what as u32);
+            if let Some((class, ways)) = opportunity {
+                let object = match hook {
+                    FaultHook::File => object as u32 as u64,
+                    _ => 1 << 32 | class as u64,
+                };
+                let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
+                return announce(&mut guest, site, object, request);
+            }
+            match hook {
+                // As without the hook.
+                FaultHook::File => {
+                    let result = guest.data_mut().call_point(site as u32, object as u32);
+                    let operation = |host: &Host| host.operation(site as u32, u64::from(object as u32));
+                    (0, accessed(&mut guest, result, operation))
+                }
+                _ => (0, 0),
+            }
+        },
+    )?;
+    linker.func_wrap(rt::MODULE, rt::ALLOCATION_FAILED, |mut guest: Guest| {
+        with_memory(&mut guest, |memory, scheduler, _| {
+            if let Some(address) = scheduler.runtime.worker_local_word() {
+                // The errno of a C library without threads; one with threads keeps it where nobody else knows.
+                let _ = memory.write(address, &u32::from(Errno::NOMEM.0).to_le_bytes());
+            }
+        });
+    })?;
+    Ok(())
+}
+
+/// The class of what may fail now, and in how many ways.
+fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(FaultClass, u32)> {
+    let runtime = &host.scheduler.runtime;
+    let worker = host.scheduler.running?;
+    let (class, ways) = match hook {
+        FaultHook::File if runtime.files.is_stream(object) => return None,
+        FaultHook::File => (FaultClass::Io, failures::ways(file::CALLS[what as usize].name).len() as u32),
+        FaultHook::Clock => (FaultClass::Clock, Jumps::ways(object)),
+        FaultHook::Random => (FaultClass::Random, 2),
+        // An allocator that calls another is one; what is atomic is not to be left in its middle for this; and no
+        // bytes may be none.
+        FaultHook::Allocation if object == 0 || runtime.worker(worker).atomic_depth > 0 => return None,
+        FaultHook::Allocation if what == 0 => (FaultClass::Alloc, 1),
+        FaultHook::Allocation => (FaultClass::AllocRust, 1),
+    };
+    (ways > 0 && runtime.may_fail(class)).then_some((class, ways))
+}

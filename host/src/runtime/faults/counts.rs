@@ -1,0 +1,62 @@
+//! How often a fault could happen in an execution, and how often it did.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A number for a name.
+pub fn hash(name: &str) -> u32 {
+    xxhash_rust::xxh3::xxh3_64(name.as_bytes()) as u32
+}
+
+/// By the name of a class, or of a fault point behind `point.`. No part of the state: nothing depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FaultCounts(BTreeMap<String, FaultCount>);
+
+/// Of one class or fault point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultCount {
+    /// How often a worker came there.
+    pub seen: u64,
+    /// How often that was an opportunity: with a budget, of which something may be left.
+    pub opportunities: u64,
+    pub faults: u64,
+}
+
+impl FaultCounts {
+    /// Counts an arrival.
+    pub fn see(&mut self, name: &str) {
+        match self.0.get_mut(name) {
+            Some(count) => count.seen += 1,
+            None => _ = self.0.insert(name.into(), FaultCount { seen: 1, ..FaultCount::default() }),
+        }
+    }
+
+    /// Counts what an arrival that was counted before turned out to be, by the [`hash`] of its name.
+    pub fn add(&mut self, name: u32, opportunity: bool, fault: bool) {
+        if let Some((_, count)) = self.0.iter_mut().find(|(known, _)| hash(known) == name) {
+            count.opportunities += u64::from(opportunity);
+            count.faults += u64::from(fault);
+        }
+    }
+
+    /// Adds the counts of another execution.
+    pub fn merge(&mut self, other: &FaultCounts) {
+        for (name, count) in &other.0 {
+            let sum = self.0.entry(name.clone()).or_default();
+            sum.seen += count.seen;
+            sum.opportunities += count.opportunities;
+            sum.faults += count.faults;
+        }
+    }
+
+    /// By name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, FaultCount)> {
+        self.0.iter().map(|(name, count)| (&**name, *count))
+    }
+
+    /// Whether nobody came to any.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

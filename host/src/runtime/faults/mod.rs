@@ -1,0 +1,257 @@
+//! Injected faults: legal but rare behaviour that the user enabled, with a budget for each execution.
+//!
+//! A fault is a data value, chosen where it may happen (an *opportunity*): 0 is none, so that minimising drops faults.
+//! What is left of a budget is part of the fingerprint, and an object of its own in the relation: a fault of one worker
+//! takes from what others may have. A class without a budget has no opportunities at all.
+//!
+//! - `registry`: the classes; `counts`: how often; `mutant`: planted defects. Where they may happen:
+//!   [`super::Runtime::may_fail`] and its neighbours.
+
+mod counts;
+mod mutant;
+mod registry;
+
+pub use counts::{FaultCount, FaultCounts, hash};
+use coyote_instrumenter::Options;
+use coyote_strategies::Strategy;
+pub use mutant::Mutant;
+use registry::CLASSES;
+pub use registry::{FAULTS, FaultClass, FaultRow};
+
+/// How often each may still happen in an execution.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Faults {
+    classes: [Allowance; CLASSES],
+    /// Fault points of the guest that have a budget of their own, and those whose names go on with a dot.
+    points: Vec<(String, Allowance)>,
+    /// A defect of ours, so that tests can show that they would notice it.
+    pub(super) mutant: Option<Mutant>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Allowance {
+    given: u32,
+    left: u32,
+}
+
+/// Which budget a fault takes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BudgetId {
+    Class(FaultClass),
+    /// One of the budgets of fault points.
+    Point(u16),
+}
+
+/// Why a budget cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    #[error("there is no class of faults {0}; there are {all}", all = names())]
+    Unknown(String),
+    #[error("{0}: the budget is a number of faults in an execution, as in {1}=1")]
+    Budget(String, String),
+}
+
+fn names() -> String {
+    FAULTS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Budgets of fault points begin with this.
+pub const POINT: &str = "point.";
+
+impl Faults {
+    /// With this budget of a class.
+    #[must_use]
+    pub fn with(mut self, class: FaultClass, budget: u32) -> Faults {
+        self.set(class, budget);
+        self
+    }
+
+    /// With a planted defect.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutant(mut self, mutant: impl Into<Option<Mutant>>) -> Faults {
+        self.mutant = mutant.into();
+        self
+    }
+
+    /// Sets the budget of a class.
+    pub fn set(&mut self, class: FaultClass, budget: u32) {
+        self.classes[class as usize] = Allowance { given: budget, left: budget };
+    }
+
+    /// What is left of a class' budget.
+    pub fn budget(&self, class: FaultClass) -> u32 {
+        self.classes[class as usize].left
+    }
+
+    /// Whether the class was given a budget, of which nothing may be left.
+    pub fn has(&self, class: FaultClass) -> bool {
+        self.classes[class as usize].given > 0
+    }
+
+    /// The budget of a fault point, if it was given one: that of its name, or of the longest beginning of it that ends
+    /// before a dot, or that of all points.
+    pub fn of_point(&self, name: &str) -> Option<BudgetId> {
+        let is = |given: &str| {
+            name.strip_prefix(given).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let named = self.points.iter().enumerate().filter(|(_, (given, _))| is(given));
+        let (id, allowance) = match named.max_by_key(|(_, (given, _))| given.len()) {
+            Some((index, (_, allowance))) => (BudgetId::Point(index as u16), allowance),
+            None => (BudgetId::Class(FaultClass::Point), &self.classes[FaultClass::Point as usize]),
+        };
+        (allowance.given > 0).then_some(id)
+    }
+
+    /// Reads `NAME=BUDGET`, or `NAME` for the usual budget of the class.
+    ///
+    /// # Errors
+    /// There is no such class, or its budget is no number.
+    pub fn read(&mut self, text: &str) -> Result<(), FaultError> {
+        let (name, budget) = text.split_once('=').map_or((text, None), |(name, budget)| (name, Some(budget)));
+        let point = name.strip_prefix(POINT).filter(|point| !point.is_empty());
+        let class = if point.is_some() { Some(FaultClass::Point) } else { FaultClass::by_name(name) };
+        let class = class.ok_or_else(|| FaultError::Unknown(name.into()))?;
+        let wrong = |_| FaultError::Budget(text.into(), name.into());
+        let budget = budget.map_or(Ok(class.row().usual), |budget| budget.parse().map_err(wrong))?;
+        match point {
+            None => self.set(class, budget),
+            Some(point) => {
+                self.points.retain(|(given, _)| given != point);
+                self.points.push((point.into(), Allowance { given: budget, left: budget }));
+                // The order of options says nothing.
+                self.points.sort_by(|(one, _), (other, _)| one.cmp(other));
+            }
+        }
+        Ok(())
+    }
+
+    /// The budgets that were given, as [`Faults::read`] reads them, of classes that have no option of their own.
+    pub fn write(&self) -> Vec<String> {
+        let rows = FAULTS.iter().filter(|row| row.option.is_none());
+        let classes = rows.map(|row| (row.name.to_string(), self.classes[row.class as usize].given));
+        let classes = classes.filter(|(_, given)| *given > 0);
+        // A budget of 0 takes points out of those that share one.
+        let points = self.points.iter().map(|(name, allowance)| (format!("{POINT}{name}"), allowance.given));
+        classes.chain(points).map(|(name, given)| format!("{name}={given}")).collect()
+    }
+
+    /// The names of all classes and points that were given a budget, as reports call them.
+    pub fn given(&self) -> Vec<String> {
+        let classes = FAULTS.iter().filter(|row| self.has(row.class)).map(|row| row.name.to_string());
+        let points = self.points.iter().filter(|(_, allowance)| allowance.given > 0);
+        classes.chain(points.map(|(name, _)| format!("{POINT}{name}"))).collect()
+    }
+
+    /// Has a module instrumented for the classes that were given a budget.
+    pub fn prepare(&self, options: &mut Options) {
+        let hooks = FAULTS.iter().filter(|row| self.has(row.class)).filter_map(|row| row.hook);
+        options.faults = hooks.map(String::from).collect();
+        options.faults.dedup();
+    }
+
+    /// A sampler that draws faults, too, if any may happen: see [`coyote_strategies::sample::faults`].
+    pub fn sampled(&self, schedules: Box<dyn Strategy>) -> Box<dyn Strategy> {
+        let points = self.points.iter().map(|(_, allowance)| allowance);
+        match self.classes.iter().chain(points).map(|allowance| allowance.given).max() {
+            None | Some(0) => schedules,
+            Some(budget) => Box::new(coyote_strategies::Faults::new(schedules, budget)),
+        }
+    }
+
+    /// Whether any fault may happen.
+    pub fn any(&self) -> bool {
+        !self.given().is_empty()
+    }
+
+    /// Whether a budget was given, and whether something is left of it.
+    pub fn state(&self, id: BudgetId) -> (bool, bool) {
+        let allowance = match id {
+            BudgetId::Class(class) => self.classes[class as usize],
+            BudgetId::Point(index) => self.points[usize::from(index)].1,
+        };
+        (allowance.given > 0, allowance.left > 0)
+    }
+
+    /// Leaves so much less of a budget, at least nothing.
+    pub fn take(&mut self, id: BudgetId, faults: u32) {
+        let allowance = match id {
+            BudgetId::Class(class) => &mut self.classes[class as usize],
+            BudgetId::Point(index) => &mut self.points[usize::from(index)].1,
+        };
+        allowance.left = allowance.left.saturating_sub(faults);
+    }
+
+    /// All budgets.
+    pub fn ids(&self) -> impl Iterator<Item = BudgetId> + use<> {
+        let points = self.points.len() as u16;
+        FAULTS.iter().map(|row| BudgetId::Class(row.class)).chain((0..points).map(BudgetId::Point))
+    }
+}
+
+/// A budget among the objects of the relation.
+pub fn object(id: BudgetId) -> u64 {
+    const OBJECTS: u64 = 1 << 41;
+    match id {
+        BudgetId::Class(class) => OBJECTS | class as u64,
+        BudgetId::Point(index) => OBJECTS | 1 << 16 | u64::from(index),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut faults = Faults::default();
+        for row in FAULTS {
+            faults.read(&format!("{}=7", row.name)).unwrap();
+            assert_eq!(faults.budget(row.class), 7);
+            faults.read(row.name).unwrap();
+            assert_eq!(faults.budget(row.class), row.usual);
+        }
+        for text in ["point.disk.write=2", "point.disk=0", "point.net"] {
+            faults.read(text).unwrap();
+        }
+        let mut again = Faults::default();
+        faults.write().iter().rev().for_each(|text| again.read(text).unwrap());
+        for row in FAULTS.iter().filter(|row| row.option.is_some()) {
+            again.set(row.class, row.usual);
+        }
+        assert_eq!(again, faults);
+        assert!(faults.any() && !Faults::default().any());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let error = |text: &str| Faults::default().read(text).unwrap_err().to_string();
+        assert!(
+            error("colour=1").starts_with("there is no class of faults colour; there are try-lock, spurious")
+        );
+        assert!(error("point.=1").starts_with("there is no class of faults point."));
+        assert_eq!(
+            error("spurious=many"),
+            "spurious=many: the budget is a number of faults in an execution, as in spurious=1"
+        );
+    }
+
+    #[test]
+    fn the_longest_name_has_the_budget() {
+        let of = |texts: &[&str], name: &str| {
+            let mut faults = Faults::default();
+            texts.iter().for_each(|text| faults.read(text).unwrap());
+            faults.of_point(name).map(|id| match id {
+                BudgetId::Class(class) => class.row().name.to_string(),
+                BudgetId::Point(index) => faults.points[usize::from(index)].0.clone(),
+            })
+        };
+        let texts = ["point", "point.disk=3", "point.disk.write=0", "point.net"];
+        assert_eq!(of(&texts, "disk.read"), Some("disk".into()));
+        assert_eq!(of(&texts, "disk"), Some("disk".into()));
+        assert_eq!(of(&texts, "diskette"), Some("point".into()));
+        assert_eq!(of(&texts, "disk.write.late"), None);
+        assert_eq!(of(&texts[1..], "other"), None);
+        assert_eq!(of(&[], "disk"), None);
+    }
+}

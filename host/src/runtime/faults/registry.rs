@@ -1,0 +1,162 @@
+//! The classes of faults: one table, which the command line (`--faults`), traces, reports and docs/faults.md read.
+//!
+//! A new class is a row here and the place where it may happen, which calls [`super::super::Runtime::fault`].
+
+macro_rules! classes {
+    ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr,)* })*) => {
+        /// A class of faults: what has one budget.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum FaultClass { $($(#[$doc])* $variant,)* }
+
+        /// All classes, in the order of their numbers.
+        pub static FAULTS: &[FaultRow] = &[$(FaultRow { class: FaultClass::$variant, $($field: $value,)* },)*];
+
+        /// How many there are.
+        pub(super) const CLASSES: usize = [$(FaultClass::$variant,)*].len();
+    };
+}
+
+/// A row of [`FAULTS`]. The budget of every class is 0 unless the user says otherwise, and another one changes what the
+/// decisions of a trace mean: a trace names all budgets that are not 0.
+#[derive(Debug)]
+pub struct FaultRow {
+    pub class: FaultClass,
+    /// On the command line, in traces and in reports. Part of the trace format.
+    pub name: &'static str,
+    /// What happens, as a clause.
+    pub does: &'static str,
+    /// Where it may happen.
+    pub at: &'static str,
+    /// The budget if the class is named without one.
+    pub usual: u32,
+    /// The option that it has for itself, on the command line and in traces, from before there was a table.
+    pub option: Option<&'static str>,
+    /// What the module is instrumented with for it: `Options::faults`. Its opportunities are scheduling points that are
+    /// not there else.
+    pub hook: Option<&'static str>,
+}
+
+classes! {
+    /// A try-lock fails though nobody has the lock.
+    TryLock {
+        name: "try-lock",
+        does: "a try-lock fails though the lock is free",
+        at: "try-locks of mutexes, rwlocks and semaphores",
+        usual: 2,
+        option: Some("failing-try-locks"),
+        hook: None,
+    }
+    /// A wait for a notification returns without one.
+    Spurious {
+        name: "spurious",
+        does: "a wait returns without a notification",
+        at: "waits for condition variables and futexes",
+        usual: 2,
+        option: Some("spurious-wakeups"),
+        hook: None,
+    }
+    /// What the guest's own fault points say.
+    Point {
+        name: "point",
+        does: "a fault point of the guest says that something goes wrong; `point.NAME` has a budget of its own",
+        at: "`coyote::fault`, `coyote_fault_*`",
+        usual: 1,
+        option: None,
+        hook: None,
+    }
+    /// A call of WASI on a file fails or does less than it was asked for.
+    Io {
+        name: "io",
+        does: "EIO, ENOSPC, EINTR, EMFILE, or fewer bytes than asked for",
+        at: "calls on files and directories, but not on standard streams",
+        usual: 1,
+        option: None,
+        hook: Some("io"),
+    }
+    /// A thread cannot be created.
+    Thread {
+        name: "thread",
+        does: "a thread cannot be created: EAGAIN",
+        at: "`pthread_create`, `thrd_create`, `wasi.thread-spawn`, so `Builder::spawn` of Rust's std",
+        usual: 1,
+        option: None,
+        hook: None,
+    }
+    /// There is no memory.
+    Alloc {
+        name: "alloc",
+        does: "an allocation fails: NULL and ENOMEM",
+        at: "`malloc` and its kin, in programs without Rust code",
+        usual: 1,
+        option: None,
+        hook: Some("alloc"),
+    }
+    /// The same in a program with Rust code.
+    AllocRust {
+        name: "alloc-rust",
+        does: "as `alloc`; Rust aborts then, unless it was called for `try_reserve`",
+        at: "`malloc` and its kin, in programs with Rust code",
+        usual: 1,
+        option: None,
+        hook: Some("alloc"),
+    }
+    /// A clock jumps.
+    Clock {
+        name: "clock",
+        does: "the clock is an hour further on; that of the day may also be an hour back",
+        at: "`clock_time_get`, so reads of clocks by libraries",
+        usual: 1,
+        option: None,
+        hook: Some("clock"),
+    }
+    /// Random bytes are all 0 or all 255.
+    Random {
+        name: "random",
+        does: "random bytes are all 0, or all 255",
+        at: "`random_get`",
+        usual: 1,
+        option: None,
+        hook: Some("random"),
+    }
+}
+
+impl FaultClass {
+    /// The row of the class.
+    pub fn row(self) -> &'static FaultRow {
+        &FAULTS[self as usize]
+    }
+
+    /// The class of this name.
+    pub fn by_name(name: &str) -> Option<FaultClass> {
+        FAULTS.iter().find(|row| row.name == name).map(|row| row.class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The document lists what the table has, word for word.
+    #[test]
+    fn the_document_has_the_table() {
+        let document = include_str!("../../../../docs/faults.md");
+        let document = document.split("\n## ").next().unwrap();
+        for row in FAULTS {
+            let own = row.option.map_or(String::new(), |option| format!(", `--{option}`"));
+            let line = format!("| `{}`{own} | {} | {} | {} |", row.name, row.does, row.at, row.usual);
+            assert!(document.lines().any(|l| l == line), "docs/faults.md lacks the line\n{line}");
+        }
+        let lines = document.lines().filter(|l| l.starts_with("| `")).count();
+        assert_eq!(lines, FAULTS.len(), "docs/faults.md has lines of classes that there are not");
+    }
+
+    #[test]
+    fn names_are_found() {
+        for (number, row) in FAULTS.iter().enumerate() {
+            assert_eq!((row.class as usize, FaultClass::by_name(row.name)), (number, Some(row.class)));
+            assert!(row.usual > 0 && !row.name.contains(['.', '=', ',']), "{row:?}");
+        }
+        assert_eq!(FaultClass::by_name("colour"), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! Where faults may happen: what takes from budgets, and what a step then touches.
+
+use super::faults::{BudgetId, FaultClass, Faults, POINT, hash, object};
+use super::harness::Harness;
+use super::{Request, Runtime};
+use coyote_strategies::{Class, Effect, WorkerId};
+
+/// Fault points of our SDK begin with this: what follows names the class.
+const OF_SDK: &str = "!";
+
+impl Runtime {
+    /// What was given to faults, whatever is left of it.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Whether this is an opportunity, of which no budget may be left: the class was given one, and the test has begun.
+    pub fn may_fail(&self, class: FaultClass) -> bool {
+        self.faults.has(class) && (self.harness == Harness::None || self.in_test())
+    }
+
+    /// How the call fails that the running worker makes now, as was chosen just before; 0 if it does not.
+    pub fn take_failure(&mut self, id: WorkerId) -> u32 {
+        std::mem::take(&mut self.workers[id.index()].failure)
+    }
+
+    /// A worker comes to a fault point: what it announces, if the point was given a budget.
+    pub fn fault_point(&mut self, name: &str, ways: u32) -> Option<(Request, u64)> {
+        if let Some(class) = name.strip_prefix(OF_SDK).and_then(FaultClass::by_name) {
+            let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
+            return self.may_fail(class).then_some((request, 1 << 32 | class as u64));
+        }
+        let budget = self.faults.of_point(name).filter(|_| ways > 0);
+        self.fault_counts.see(&format!("{POINT}{name}"));
+        let point = hash(&format!("{POINT}{name}"));
+        let object = 1 << 32 | u64::from(point);
+        budget.map(|budget| (Request::Fault { budget, ways, point }, object))
+    }
+
+    /// An opportunity for a fault: which of so many ways it happens in, 0 for none. The error is the bound of the
+    /// value that says so, if it is missing: nothing has changed yet.
+    pub(super) fn fault(&mut self, class: FaultClass, ways: u64, values: &[u64]) -> Result<u64, u64> {
+        self.fault_of(BudgetId::Class(class), 0, ways, values)
+    }
+
+    /// The same of any budget. `point`: the hash of the name of a fault point, or 0.
+    pub(super) fn fault_of(
+        &mut self,
+        id: BudgetId,
+        point: u32,
+        ways: u64,
+        values: &[u64],
+    ) -> Result<u64, u64> {
+        let (given, open) = self.faults.state(id);
+        let chosen = match values.first() {
+            _ if !open => 0,
+            None => return Err(ways + 1),
+            Some(value) => *value,
+        };
+        match id {
+            BudgetId::Class(class) if point == 0 => {
+                if given {
+                    self.fault_counts.see(class.row().name);
+                    self.fault_counts.add(hash(class.row().name), open, chosen > 0);
+                }
+            }
+            _ => self.fault_counts.add(point, open, chosen > 0),
+        }
+        self.faults.take(id, u32::from(chosen > 0));
+        let effect = if chosen > 0 { Effect::Write } else { Effect::Read };
+        self.footprint.touch(Class::Other, effect, object(id));
+        if chosen > 0 {
+            self.faulted(match id {
+                BudgetId::Class(class) => class,
+                BudgetId::Point(_) => FaultClass::Point,
+            });
+        }
+        Ok(chosen)
+    }
+
+    /// From now on no fault happens: nothing is left of any budget.
+    pub fn stop_faults(&mut self) {
+        for id in self.faults.ids() {
+            if self.faults.state(id).0 {
+                self.faults.take(id, u32::MAX);
+                self.footprint.touch(Class::Other, Effect::Write, object(id));
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! When faults strike: any strategy for schedules, with its own rule for values that are faults.
+//!
+//! A fault is a value that is not 0, asked for by an *opportunity* ([`Operation::opportunity`]), which is of a *kind*: a class
+//! of faults or a fault point of the guest. A strategy that drew such values like any other would strike at one of the
+//! first opportunities in nearly every execution, so that what comes late is hardly ever struck, and nothing is
+//! ever executed as it usually goes. So an iteration is drawn in two stages, as in FoundationDB's BUGGIFY:
+//!
+//! 1. *Whether and which.* One iteration in three has no fault, and so has the one that stands for the profiling run.
+//!    Else one of the c kinds of the profile, each with the same probability, is *active*, and each other one with one in
+//!    four. A kind that the profile has not is active in one of two of these iterations.
+//! 2. *Where.* An active kind, of which the profile had n opportunities, strikes at one of the first n or *later*, each of
+//!    these n + 1 with the same probability. Later means: at the j-th behind them with 1 / (j + 1), for j = 1, 2, ..,
+//!    until it has struck. Where the largest budget allows more faults than one, a kind strikes a second time in one of two
+//!    iterations, a third time in one of two of these, and so on up to the budget, each time drawn alike; places that are
+//!    the same count once.
+//!
+//! In which of the possible ways, is uniform. What BUGGIFY draws for places, each with 25 %, depends on how many there
+//! are before; the profile makes the late ones as likely as the early ones. A class whose budget is smaller than the
+//! largest one strikes at the first of the places drawn.
+//!
+//! Random numbers come from streams of the iteration and of the kind, apart from those of the strategy: so the strategy's
+//! choices are the same with and without.
+
+use crate::rng::ChoiceRng;
+use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One iteration in so many has no fault.
+const FAULTLESS: u64 = 3;
+/// A kind of the profile that does not lead is active in one of so many.
+const ALSO: u64 = 4;
+/// One that it has not, in one of so many.
+const UNKNOWN: u64 = 2;
+/// Sets the streams of faults apart from those of strategies.
+const STREAM: u64 = 0x6661_756c_7473_0000;
+
+/// See the module's documentation.
+pub struct Faults {
+    schedules: Box<dyn Strategy>,
+    /// The largest budget.
+    budget: u32,
+    /// Opportunities of the profiling run, by kind.
+    known: BTreeMap<u64, u64>,
+    iteration: Iteration,
+    faultless: bool,
+    /// Of the profile.
+    active: BTreeSet<u64>,
+    kinds: BTreeMap<u64, Kind>,
+    /// Who was picked last: values are asked for its operation.
+    picked: Option<WorkerId>,
+}
+
+/// A kind in an iteration.
+struct Kind {
+    rng: ChoiceRng,
+    /// Opportunities so far.
+    met: u64,
+    /// Of the profile.
+    known: u64,
+    /// Numbers of opportunities at which it strikes, from 0 on.
+    places: BTreeSet<u64>,
+    /// Whether it strikes behind those of the profile, and has not yet.
+    later: bool,
+}
+
+impl Kind {
+    /// Whether it strikes at the opportunity that has come.
+    fn strikes(&mut self) -> bool {
+        let number = self.met;
+        self.met += 1;
+        if number < self.known {
+            return self.places.contains(&number);
+        }
+        let strikes = self.later && self.rng.one_in(number - self.known + 2);
+        self.later &= !strikes;
+        strikes
+    }
+}
+
+impl Faults {
+    /// Schedules by a strategy. `budget`: how many faults an execution may have at most of any class.
+    pub fn new(schedules: Box<dyn Strategy>, budget: u32) -> Faults {
+        Faults {
+            schedules,
+            budget,
+            known: BTreeMap::new(),
+            iteration: Iteration { seed: 0, index: 0 },
+            faultless: true,
+            active: BTreeSet::new(),
+            kinds: BTreeMap::new(),
+            picked: None,
+        }
+    }
+
+    fn stream(&self, kind: u64) -> ChoiceRng {
+        let Iteration { seed, index } = self.iteration;
+        ChoiceRng::new(Iteration { seed: seed ^ STREAM ^ kind.wrapping_mul(0x9e37_79b9_7f4a_7c15), index })
+    }
+
+    fn draw(&self, kind: u64) -> Kind {
+        let mut rng = self.stream(kind + 1);
+        let known = self.known.get(&kind).copied().unwrap_or(0);
+        let active = match known {
+            0 => rng.one_in(UNKNOWN),
+            _ => self.active.contains(&kind),
+        };
+        let (mut places, mut later) = (BTreeSet::new(), false);
+        if active && !self.faultless {
+            let mut strikes = 1;
+            while strikes < self.budget && rng.one_in(2) {
+                strikes += 1;
+            }
+            for _ in 0..strikes {
+                match rng.below(known + 1) {
+                    place if place < known => _ = places.insert(place),
+                    _ => later = true,
+                }
+            }
+        }
+        Kind { rng, met: 0, known, places, later }
+    }
+}
+
+impl Strategy for Faults {
+    fn name(&self) -> String {
+        self.schedules.name()
+    }
+
+    fn member(&self) -> Option<String> {
+        self.schedules.member()
+    }
+
+    fn fair(&self) -> bool {
+        self.schedules.fair()
+    }
+
+    fn independent(&self) -> bool {
+        self.schedules.independent()
+    }
+
+    fn needs_profile(&self) -> bool {
+        true
+    }
+
+    fn begins_with_profiling_run(&self) -> bool {
+        self.schedules.begins_with_profiling_run()
+    }
+
+    fn prepare(&mut self, profile: &Profile) {
+        self.known = profile.opportunities.clone();
+        if self.schedules.needs_profile() {
+            self.schedules.prepare(profile);
+        }
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.schedules.begin(iteration);
+        self.iteration = iteration;
+        self.picked = None;
+        self.kinds.clear();
+        self.active.clear();
+        let mut rng = self.stream(0);
+        let is_profile = iteration.index == 0 && self.schedules.begins_with_profiling_run();
+        self.faultless = rng.one_in(FAULTLESS) || is_profile;
+        let leader = rng.below(self.known.len().max(1) as u64) as usize;
+        for (number, kind) in self.known.keys().enumerate() {
+            let also = rng.one_in(ALSO);
+            if number == leader || also {
+                self.active.insert(*kind);
+            }
+        }
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        let pick = self.schedules.pick(view)?;
+        self.picked = Some(pick.worker());
+        Some(pick)
+    }
+
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
+        let opportunity = self.picked.and_then(|worker| opportunity(view, worker));
+        let Some(kind) = opportunity else { return self.schedules.value(bound, view) };
+        let drawn = self.kinds.remove(&kind);
+        let mut drawn = drawn.unwrap_or_else(|| self.draw(kind));
+        let value = if drawn.strikes() { 1 + drawn.rng.below(bound - 1) } else { 0 };
+        self.kinds.insert(kind, drawn);
+        Some(value)
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.schedules.observe(event);
+    }
+
+    fn end(&mut self, summary: Summary) {
+        self.schedules.end(summary);
+    }
+}
+
+/// The kind of fault that a value is for which a worker's operation asks, if it is one.
+pub(super) fn opportunity(view: &View, worker: WorkerId) -> Option<u64> {
+    let operation: &Operation = &view.workers.get(worker.index())?.operation;
+    operation.opportunity()
+}
