@@ -18,6 +18,10 @@ pub enum Evidence {
     Deadlock {
         blocked: usize,
     },
+    /// So many workers wait for each other, while others could go on.
+    Circle {
+        waiting: usize,
+    },
     /// No end can be reached: so many workers spin, and so many wait.
     Livelock {
         spinning: usize,
@@ -203,6 +207,12 @@ impl Evidence {
             Evidence::Deadlock { blocked: 1 } => "1 worker is blocked and nobody is left to wake it".into(),
             Evidence::Deadlock { blocked } => {
                 format!("{blocked} workers are blocked and nobody is left to wake them")
+            }
+            Evidence::Circle { waiting: 1 } => {
+                "1 worker waits for itself and can never go on, while others could".into()
+            }
+            Evidence::Circle { waiting } => {
+                format!("{waiting} workers wait for each other and can never go on, while others could")
             }
             Evidence::Livelock { spinning, waiting } => {
                 let spins = if *spinning == 1 { "spins" } else { "spin" };

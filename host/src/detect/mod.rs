@@ -1,7 +1,7 @@
 //! What may call an execution a bug: one file each, and one row of [`DETECTORS`], which the command line, the options of
 //! traces and the library read.
 //!
-//! - [`deadlock`]: no worker can go on.
+//! - [`deadlock`]: no worker can go on, or some wait in a circle.
 //! - [`memory_errors`]: accesses and frees that the heap does not allow.
 //! - [`races`]: accesses of several workers that nothing orders.
 //! - [`leaks`]: blocks that are lost at the end.
@@ -49,7 +49,7 @@ pub enum Switch {
 pub static DETECTORS: &[DetectorEntry] = &[
     DetectorEntry {
         name: "deadlock",
-        doc: "no worker can go on, and one should",
+        doc: "no worker can go on, and one should; or some wait for each other in a circle",
         switch: Switch::Always,
         needs_told_accesses: false,
         check: |_| Ok(()),

@@ -103,6 +103,8 @@ pub struct Runtime {
     assumed_away: bool,
     /// How many workers are inside of atomic functions.
     atomic_workers: u32,
+    /// See [`Runtime::take_may_circle`].
+    may_circle: bool,
     mutexes: Objects<Mutex>,
     rwlocks: Objects<Rwlock>,
     semaphores: Objects<Semaphore>,
@@ -160,6 +162,7 @@ impl Runtime {
             steps,
             assumed_away,
             atomic_workers,
+            may_circle,
             mutexes,
             rwlocks,
             semaphores,
@@ -194,6 +197,7 @@ impl Runtime {
         *steps = other.steps;
         *assumed_away = other.assumed_away;
         *atomic_workers = other.atomic_workers;
+        *may_circle = other.may_circle;
         mutexes.clone_from(&other.mutexes);
         rwlocks.clone_from(&other.rwlocks);
         semaphores.clone_from(&other.semaphores);
