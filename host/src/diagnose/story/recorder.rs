@@ -1,10 +1,12 @@
 //! The observer that a schedule is executed with once more, to learn what its steps do.
 
-use crate::observe::{AccessSource, Event, GuestState, Interest, MemoryAccess, Observer, Step};
-use crate::runtime::Runtime;
+use crate::observe::{
+    AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
+};
 use crate::runtime::heap::Change;
+use crate::runtime::{ObjectId, Runtime};
 use coyote_instrumenter::Location;
-use coyote_strategies::{OpKind, Operation, Pick, WorkerId};
+use coyote_strategies::{Class, OpKind, Operation, Pick, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Iterations of more steps have no story.
@@ -27,6 +29,8 @@ pub struct RawStep {
     /// Where it was announced, innermost first.
     pub stack: Vec<Location>,
     pub accesses: Vec<RawAccess>,
+    /// Mutexes and rwlocks that it took.
+    pub took: Vec<ObjectId>,
     /// Workers that it made able to go on.
     pub woke: Vec<WorkerId>,
     pub spawned: Option<WorkerId>,
@@ -129,6 +133,7 @@ impl Recorder {
             values: step.values.to_vec(),
             stack: state.stack(worker).unwrap_or_default(),
             accesses: Vec::new(),
+            took: Vec::new(),
             woke: Vec::new(),
             spawned: None,
             ended: false,
@@ -178,7 +183,12 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn interest(&self) -> Interest {
-        Interest::STEPS | Interest::ACCESSES | Interest::HEAP | Interest::WORKERS | Interest::STACKS
+        Interest::STEPS
+            | Interest::ACCESSES
+            | Interest::SYNC
+            | Interest::HEAP
+            | Interest::WORKERS
+            | Interest::STACKS
     }
 
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {
@@ -191,6 +201,12 @@ impl Observer for Recorder {
             Event::Step(step) => self.step(&mut recording, state, step),
             Event::Access(access) => self.access(&mut recording, state, access),
             Event::Heap { worker, change } => self.heap(&mut recording, state, *worker, change),
+            Event::Sync(SyncEvent { worker, object: HbObject::Object(place), kind })
+                if kind.acquires() && matches!(place.class, Class::Mutex | Class::Rwlock) =>
+            {
+                let step = recording.steps.last_mut().filter(|step| step.worker == *worker);
+                step.into_iter().for_each(|step| step.took.push(*place));
+            }
             Event::Spawned { child, .. } => {
                 recording.steps.last_mut().into_iter().for_each(|step| step.spawned = Some(*child));
             }
