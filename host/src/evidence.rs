@@ -188,6 +188,35 @@ impl RaceRemark {
     }
 }
 
+/// Locks that workers take in opposite orders, so that these may wait for each other: no bug by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Inversion {
+    /// Each worker wants what the next one holds, the last one what the first one does.
+    pub sides: Vec<Side>,
+}
+
+/// One worker's part of an inversion.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Side {
+    /// The worker by the name that reports show.
+    pub title: String,
+    pub held: ObjectId,
+    pub taken: Option<Location>,
+    pub wanted: ObjectId,
+    pub wanted_at: Option<Location>,
+    /// The number of that place.
+    pub site: u32,
+}
+
+impl Inversion {
+    /// What makes two inversions the same: where the locks are taken, whoever does it.
+    pub fn key(&self) -> Vec<[Option<Location>; 2]> {
+        let mut key: Vec<_> = self.sides.iter().map(|side| [side.taken, side.wanted_at]).collect();
+        key.sort();
+        key
+    }
+}
+
 /// An access that a block of the heap does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapAccess {

@@ -4,6 +4,7 @@
 //! - [`deadlock`]: no worker can go on, or some wait in a circle.
 //! - [`memory_errors`]: accesses and frees that the heap does not allow.
 //! - [`races`]: accesses of several workers that nothing orders.
+//! - [`lock_order`]: locks that workers take in opposite orders.
 //! - [`leaks`]: blocks that are lost at the end.
 //!
 //! A detector reads events ([`crate::observe`]) and never the engine. One of the user's own is added with
@@ -11,6 +12,7 @@
 
 pub mod deadlock;
 pub mod leaks;
+pub mod lock_order;
 pub mod memory_errors;
 pub mod races;
 
@@ -70,6 +72,14 @@ pub static DETECTORS: &[DetectorEntry] = &[
         needs_told_accesses: true,
         check: races::check,
         make: |all| Box::new(races::Races::new(all.races.clone())),
+    },
+    DetectorEntry {
+        name: "lock-order",
+        doc: "locks that workers take in opposite orders: a note, and a deadlock where steering towards it shows one",
+        switch: Switch::Set { default: false },
+        needs_told_accesses: false,
+        check: |_| Ok(()),
+        make: |_| Box::new(lock_order::LockOrder::default()),
     },
     DetectorEntry {
         name: "leaks",

@@ -4,6 +4,7 @@
 //!   there are; [`profiling_run`]: the one that tells strategies what to expect.
 //! - [`search`]: all executions that a search visits; [`frontier`]: what is left of it, on disk; [`memory`]: how
 //!   much of that it may have.
+//! - `steer`: schedules towards deadlocks that others have shown to be possible.
 //! - [`alarm`]: the end of the time, for executions that are on their way.
 //!
 //! What comes of it is [`results`](crate::results). A bug's trace is on disk before its job goes on.
@@ -15,6 +16,7 @@ pub mod memory;
 pub mod profiling_run;
 pub mod sample;
 pub mod search;
+mod steer;
 
 use crate::artifact::Artifact;
 use crate::determinism;
@@ -167,6 +169,7 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
         left_blocked: scheduler.left_blocked.iter().map(|w| scheduler.runtime.title(*w)).collect(),
         first_output: None,
         races: execution.machine().remarks(),
+        inversions: execution.machine().inversions(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the verdict on a test does not say by itself.
 
 use super::coverage::Coverage;
-use crate::evidence::RacingAccess;
+use crate::evidence::{RacingAccess, Side};
 use crate::plural::counted;
-use crate::results::{SeenRace, TestResult};
+use crate::results::{SeenInversion, SeenRace, TestResult};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,14 +32,23 @@ pub enum Note {
     LeftBlocked(BTreeSet<String>),
     /// A data race that is no bug, and where its accesses are.
     Race { first: String, second: String, iteration: Option<u64> },
+    /// Locks taken in opposite orders: what each worker does, and how many schedules that were steered towards a
+    /// deadlock had none.
+    Inversion { sides: Vec<String>, tried: u64, iteration: Option<u64> },
     /// Known data races, by what they are known by.
     SuppressedRaces(BTreeMap<String, u64>),
     /// The test works in a directory of the host.
     HostDirectory,
 }
 
-/// The notes to a test, in the order in which they are read. `place` says where an access of a data race is.
-pub fn of(result: &TestResult, host_directories: bool, place: impl Fn(&RacingAccess) -> String) -> Vec<Note> {
+/// The notes to a test, in the order in which they are read. `place` says where an access of a data race is, `side` what a
+/// worker of an inversion does.
+pub fn of(
+    result: &TestResult,
+    host_directories: bool,
+    place: impl Fn(&RacingAccess) -> String,
+    side: impl Fn(&Side) -> String,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     let verdict = result.verdict();
     match &verdict {
@@ -83,6 +92,14 @@ pub fn of(result: &TestResult, host_directories: bool, place: impl Fn(&RacingAcc
     if !suppressed.is_empty() {
         notes.push(Note::SuppressedRaces(suppressed));
     }
+    // What was confirmed is a bug, and what a search refutes is nothing.
+    let proved = matches!(verdict, Verdict::Proved { .. });
+    for SeenInversion { iteration, inversion, tried, confirmed } in &result.inversions {
+        if !confirmed && !proved {
+            let sides = inversion.sides.iter().map(&side).collect();
+            notes.push(Note::Inversion { sides, tried: *tried, iteration: *iteration });
+        }
+    }
     if host_directories {
         notes.push(Note::HostDirectory);
     }
@@ -98,6 +115,15 @@ impl fmt::Display for Note {
             Note::Race { first, second, iteration } => {
                 let when = iteration.map_or(String::new(), |number| format!(", first in iteration {number}"));
                 write!(f, "Data race: {first}, and {second}{when}. It is no bug with --races warn.")
+            }
+            Note::Inversion { sides, tried, iteration } => {
+                let when = iteration.map_or(String::new(), |number| format!(", first in iteration {number}"));
+                let tried = match tried {
+                    0 => "no schedule was steered towards one".into(),
+                    1 => "a schedule that was steered towards one had none".into(),
+                    n => format!("{n} schedules that were steered towards one had none"),
+                };
+                write!(f, "Potential deadlock: {}{when}; {tried}.", sides.join(", "))
             }
             Note::SuppressedRaces(rules) => {
                 let all = counted(rules.values().sum(), "pair");

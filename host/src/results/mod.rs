@@ -26,7 +26,7 @@ pub use explanation::{Decisive, Explanation, Findability, Instead, Passing, Rate
 pub use indices::Indices;
 pub use story::{Story, StoryRow, StoryWorker};
 
-use crate::evidence::RaceRemark;
+use crate::evidence::{Inversion, RaceRemark};
 use crate::granules::Granules;
 use crate::outcome::BugKind;
 use crate::statistics::{IterationRecord, Statistics, StepsMax};
@@ -101,6 +101,9 @@ pub struct IterationNotes {
     pub left_blocked: Vec<String>,
     /// Data races that are no bugs, met up to its end by who executed it.
     pub races: Vec<RaceRemark>,
+    /// Inversions of locks, met up to its end by who executed it.
+    #[serde(default)]
+    pub inversions: Vec<Inversion>,
     /// Of the first iteration of an exploration.
     pub first_output: Option<FirstOutput>,
 }
@@ -111,6 +114,18 @@ pub struct SeenRace {
     /// Of which it was met first; `None` under a search, and in a profiling run.
     pub iteration: Option<u64>,
     pub race: RaceRemark,
+}
+
+/// Locks that workers take in opposite orders.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenInversion {
+    /// Of which it was met first; `None` under a search, and in a profiling run.
+    pub iteration: Option<u64>,
+    pub inversion: Inversion,
+    /// Schedules that were steered towards its deadlock.
+    pub tried: u64,
+    /// Whether one of them came to a bug.
+    pub confirmed: bool,
 }
 
 /// What an iteration wrote to standard output and standard error.
@@ -149,6 +164,9 @@ pub struct TestResult {
     /// Data races that are no bugs, each pair of places once, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<SeenRace>,
+    /// Locks that workers take in opposite orders, by places, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inversions: Vec<SeenInversion>,
     /// Memory that turned out to be shared, and how often iterations were repeated for it.
     pub shared: Granules,
     pub repeats: u64,
@@ -252,6 +270,7 @@ impl TestResult {
             first_output: None,
             left_blocked: BTreeSet::new(),
             races: Vec::new(),
+            inversions: Vec::new(),
             shared: Granules::default(),
             repeats: 0,
             states_compared: 0,
@@ -293,7 +312,27 @@ impl TestResult {
         self.refused_calls.extend(notes.refused_calls);
         self.left_blocked.extend(notes.left_blocked);
         notes.races.into_iter().for_each(|race| self.add_race(SeenRace { iteration: index, race }));
+        for inversion in notes.inversions {
+            self.add_inversion(SeenInversion { iteration: index, inversion, tried: 0, confirmed: false });
+        }
         self.offer_first_output(notes.first_output);
+    }
+
+    /// Takes over an inversion of locks. Of equal ones the first is kept, with all that was tried.
+    fn add_inversion(&mut self, mut seen: SeenInversion) {
+        let key = seen.inversion.key();
+        match self.inversions.binary_search_by_key(&key, |seen| seen.inversion.key()) {
+            Ok(at) => {
+                let known = &mut self.inversions[at];
+                let (tried, confirmed) = (known.tried + seen.tried, known.confirmed | seen.confirmed);
+                let rank = |seen: &SeenInversion| (seen.iteration, seen.inversion.clone());
+                if rank(&seen) < rank(known) {
+                    std::mem::swap(known, &mut seen);
+                }
+                (known.tried, known.confirmed) = (tried, confirmed);
+            }
+            Err(at) => self.inversions.insert(at, seen),
+        }
     }
 
     /// Takes over a data race that is no bug. Of equal ones the first is kept.
@@ -353,6 +392,7 @@ impl TestResult {
         self.offer_first_output(other.first_output);
         self.left_blocked.extend(other.left_blocked);
         other.races.into_iter().for_each(|seen| self.add_race(seen));
+        other.inversions.into_iter().for_each(|seen| self.add_inversion(seen));
         self.shared.0.extend(other.shared.0);
         self.repeats += other.repeats;
         self.states_compared += other.states_compared;
