@@ -22,11 +22,13 @@ impl Runtime {
     /// Workers that wait for each other and can never go on, whatever others do; not those that only wait for them.
     /// Ascending.
     pub fn circle(&self) -> Vec<WorkerId> {
-        let mut never: Vec<(WorkerId, Vec<WorkerId>)> = self
-            .ids()
-            .map(|id| (id, self.waits_surely_for(id)))
-            .filter(|(_, others)| !others.is_empty())
-            .collect();
+        // Mostly whoever holds something can go on.
+        if !self.ids().any(|id| self.is(id, WorkerState::Blocked) && self.awaits_blocked(id)) {
+            return Vec::new();
+        }
+        let all = self.ids().map(|id| (id, self.waits_surely_for(id)));
+        let mut never: Vec<(WorkerId, Vec<WorkerId>)> =
+            all.filter(|(_, others)| !others.is_empty()).collect();
         // Who waits for somebody that can go on may go on as well.
         loop {
             let ids: Vec<WorkerId> = never.iter().map(|(id, _)| *id).collect();
@@ -81,6 +83,27 @@ impl Runtime {
             _ => false,
         };
         if surely { self.waits_for(id) } else { Vec::new() }
+    }
+
+    /// Whether one of those for whom a worker waits is blocked, without asking whether they are sure.
+    fn awaits_blocked(&self, id: WorkerId) -> bool {
+        let blocked = |other: WorkerId| self.is(other, WorkerState::Blocked);
+        let request = self.worker(id).request;
+        match (request, request.wants()) {
+            (Request::Join { handle }, _) => self.worker_of(handle).is_some_and(blocked),
+            (_, Some(ObjectId { class: Class::Mutex, address })) => self
+                .mutexes
+                .get(address)
+                .and_then(|mutex| mutex.holder)
+                .is_some_and(|(holder, _)| blocked(holder)),
+            (_, Some(ObjectId { class: Class::Rwlock, address })) => {
+                self.rwlocks.get(address).is_some_and(|lock| {
+                    lock.writer.is_some_and(blocked)
+                        || lock.readers.iter().any(|(reader, _)| blocked(*reader))
+                })
+            }
+            _ => false,
+        }
     }
 
     /// Whether nobody but who has an object can give it back.
