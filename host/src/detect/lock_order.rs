@@ -6,7 +6,7 @@
 //! one worker did its part before another one was created or after it was joined.
 //!
 //! An inversion is no bug. After an exploration without a bug, schedules are steered towards each
-//! ([`crate::explore::steer`]): what deadlocks then is reported as what it is, with its trace; what does not is a note.
+//! (`explore/steer.rs`): what deadlocks then is reported as what it is, with its trace; what does not is a note.
 //!
 //! Found are mutexes and rwlocks that the host knows: of the SDK, of pthreads, C11 and C++ threads. Not found: locks that a library
 //! makes of futexes, as Rust's std does; cycles of more than [`LENGTH_MAX`] workers; inversions of locks that no execution took.
