@@ -19,6 +19,11 @@ pub enum Evidence {
         /// How many workers are blocked.
         blocked: usize,
     },
+    /// Some workers wait for each other, while others could go on.
+    Circle {
+        /// How many workers wait for each other.
+        waiting: usize,
+    },
     /// No end can be reached.
     Livelock {
         /// How many workers go on for ever.
@@ -232,6 +237,39 @@ impl RaceRemark {
     }
 }
 
+/// Locks that workers take in opposite orders, so that these may wait for each other: no bug by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Inversion {
+    /// Each worker wants what the next one holds, the last one what the first one does.
+    pub sides: Vec<Side>,
+}
+
+/// One worker's part of an inversion.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Side {
+    /// The worker by the name that reports show.
+    pub title: String,
+    /// The lock that the worker has.
+    pub held: ObjectId,
+    /// Where it took it; `None` if that is not known.
+    pub taken: Option<Location>,
+    /// The lock that it takes besides.
+    pub wanted: ObjectId,
+    /// Where it takes that one; `None` if that is not known.
+    pub wanted_at: Option<Location>,
+    /// The number of that place.
+    pub site: u32,
+}
+
+impl Inversion {
+    /// What makes two inversions the same: where the locks are taken, whoever does it.
+    pub fn key(&self) -> Vec<[Option<Location>; 2]> {
+        let mut key: Vec<_> = self.sides.iter().map(|side| [side.taken, side.wanted_at]).collect();
+        key.sort();
+        key
+    }
+}
+
 /// An access that a block of the heap does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapAccess {
@@ -253,6 +291,12 @@ impl Evidence {
             Evidence::Deadlock { blocked: 1 } => "1 worker is blocked and nobody is left to wake it".into(),
             Evidence::Deadlock { blocked } => {
                 format!("{blocked} workers are blocked and nobody is left to wake them")
+            }
+            Evidence::Circle { waiting: 1 } => {
+                "1 worker waits for itself and can never go on, while others could".into()
+            }
+            Evidence::Circle { waiting } => {
+                format!("{waiting} workers wait for each other and can never go on, while others could")
             }
             Evidence::Livelock { spinning, waiting } => {
                 let spins = if *spinning == 1 { "spins" } else { "spin" };

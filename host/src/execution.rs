@@ -44,6 +44,9 @@ pub struct Execution {
     /// How many states may follow a livelock for it to be proved.
     pub livelock_states_max: usize,
     livelock: Option<Livelock>,
+    /// Whether an execution that is driven as a [`System`] ends as soon as workers wait in a circle. A search that leaves
+    /// orders of steps out because of races that it saw (`dpor`) must not do so: it has to see what follows.
+    pub ends_at_once: bool,
 }
 
 impl Execution {
@@ -133,6 +136,7 @@ impl Execution {
             looks: Looks::WhenSuspicious,
             livelock_states_max: livelock::STATES_MAX,
             livelock: None,
+            ends_at_once: false,
         }
     }
 
@@ -232,6 +236,7 @@ impl Execution {
         strategy.begin(iteration);
         self.machine.scheduler_mut().fair = strategy.fair();
         self.machine.scheduler_mut().looks = self.looks;
+        self.machine.scheduler_mut().defers = false;
         self.machine.scheduler_mut().runtime.footprint.recording = false;
         self.livelock = None;
         self.machine.begin()?;
@@ -261,6 +266,7 @@ impl Execution {
         strategy.begin(iteration);
         self.machine.scheduler_mut().fair = strategy.fair();
         self.machine.scheduler_mut().looks = Looks::Never;
+        self.machine.scheduler_mut().defers = false;
         self.livelock = None;
         self.machine.restore(state)?;
         let scheduler = self.machine.scheduler_mut();
@@ -375,12 +381,14 @@ impl Execution {
         }
     }
 
-    /// Goes back to the start snapshot, to be driven as a [`System`] from there.
+    /// Goes back to the start snapshot, to be driven as a [`System`] from there. That workers wait in a circle ends
+    /// it only when it has ended anyway, unless [`Execution::ends_at_once`].
     ///
     /// # Errors
     /// As [`Execution::run`].
     pub fn begin(&mut self) -> Result<(), MachineError> {
         self.machine.scheduler_mut().looks = Looks::Never;
+        self.machine.scheduler_mut().defers = !self.ends_at_once;
         self.machine.begin()?;
         let scheduler = self.machine.scheduler_mut();
         scheduler.strategy = None;
@@ -408,7 +416,10 @@ impl Execution {
     ) -> Result<Outcome, MachineError> {
         strategy.begin(iteration);
         self.machine.scheduler_mut().fair = strategy.fair();
-        self.begin()?;
+        let usual = std::mem::replace(&mut self.ends_at_once, true);
+        let begun = self.begin();
+        self.ends_at_once = usual;
+        begun?;
         loop {
             for event in std::mem::take(&mut self.machine.scheduler_mut().runtime.events) {
                 strategy.observe(event);
@@ -461,7 +472,10 @@ impl System for Execution {
 
     fn ends_program(&self) -> bool {
         let scheduler = self.machine.scheduler();
-        match &scheduler.outcome {
+        match scheduler.masked.as_ref().or(scheduler.outcome.as_ref()) {
+            // The others could have gone on.
+            Some(Outcome::Bound(_)) => scheduler.masked.is_some(),
+            Some(Outcome::Bug(bug)) if bug.kind == BugKind::MaxSteps && scheduler.masked.is_some() => true,
             Some(Outcome::Bug(bug)) if bug.kind != BugKind::Leak => {
                 !matches!(bug.kind, BugKind::Deadlock | BugKind::Livelock | BugKind::MaxSteps)
             }

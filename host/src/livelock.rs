@@ -270,7 +270,7 @@ fn decisions(execution: &Execution, max: usize) -> Option<Vec<Decision>> {
 
 /// Executes the iteration that has just ended in a livelock again, and ends it as early as that can be
 /// proved, and there where the workers begin to spin if they take turns: from a livelock only livelocks
-/// follow. Returns the bug as it is there.
+/// follow. Returns the bug as it is there: a deadlock if others wait in a circle by then.
 ///
 /// # Errors
 /// The machine's; also if the livelock cannot be proved again, which is a bug of ours.
@@ -289,7 +289,7 @@ pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
     execution.run_into_livelock(&path, fair)?;
     path.extend(execution.livelock().iter().flat_map(|livelock| &livelock.tail));
     match execution.run_into_livelock(&path, fair)? {
-        Outcome::Bug(bug) if bug.kind == BugKind::Livelock => Ok(bug),
+        Outcome::Bug(bug) if matches!(bug.kind, BugKind::Livelock | BugKind::Deadlock) => Ok(bug),
         outcome => {
             Err(MachineError::Internal(format!("a livelock is none when it is executed again: {outcome:?}")))
         }

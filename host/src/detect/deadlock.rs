@@ -1,7 +1,14 @@
-//! No worker can go on, and one should: what [`crate::runtime::Progress::Deadlock`] says. Which of them matter is told by
+//! No worker can go on, and one should: what [`crate::runtime::Progress::Deadlock`] says. Or some workers wait for each other
+//! in a circle and never can, whatever others do: [`Runtime::circle`](crate::runtime::Runtime::circle) says when that is certain. It is
+//! found as soon as the circle closes, and in searches at the end of the execution
+//! ([`Scheduler::defers`](crate::machine::scheduler::Scheduler::defers)), with the same set of verdicts. Which workers matter is told by
 //! [`Runtime::stuck`](crate::runtime::Runtime::stuck).
 //!
-//! Not found: a deadlock of some workers while others go on. It ends when those do, or at the bound on steps.
+//! Not found while others go on: workers that wait for a notification that never comes, or for a lock of which it is
+//! not certain who can give it back. Such a deadlock ends when all others do, or at the bound on steps.
+//!
+//! Cost: one test for each step that is no plain access, and a search through the blocked workers whenever one comes to
+//! wait.
 
 use crate::evidence::Evidence;
 use crate::observe::{Detector, Event, Finding, GuestState, Interest};
@@ -21,8 +28,12 @@ impl Detector for Deadlock {
             return None;
         }
         let workers = state.runtime.view().workers;
-        let blocked = workers.iter().filter(|worker| worker.state == WorkerState::Blocked).count();
-        let evidence = Evidence::Deadlock { blocked };
+        let in_state = |state| workers.iter().filter(|worker| worker.state == state).count();
+        let others = in_state(WorkerState::Enabled) > 0 || state.runtime.view().timeout.is_some();
+        let evidence = match state.runtime.circle().len() {
+            waiting if waiting > 0 && others => Evidence::Circle { waiting },
+            _ => Evidence::Deadlock { blocked: in_state(WorkerState::Blocked) },
+        };
         Some(Bug { kind: BugKind::Deadlock, evidence, worker: None }.into())
     }
 }

@@ -1,9 +1,10 @@
 //! What may call an execution a bug: one file each, and one row of [`DETECTORS`], which the command line, the options of
 //! traces and the library read.
 //!
-//! - `deadlock`: no worker can go on.
+//! - `deadlock`: no worker can go on, or some wait in a circle.
 //! - `memory_errors`: accesses and frees that the heap does not allow.
 //! - `races`: accesses of several workers that nothing orders.
+//! - `lock_order`: locks that workers take in opposite orders.
 //! - `leaks`: blocks that are lost at the end.
 //!
 //! A detector reads events ([`crate::observe`]) and never the engine. One of the user's own is added with
@@ -13,6 +14,8 @@
 pub mod deadlock;
 #[doc(hidden)]
 pub mod leaks;
+#[doc(hidden)]
+pub mod lock_order;
 #[doc(hidden)]
 pub mod memory_errors;
 #[doc(hidden)]
@@ -59,7 +62,7 @@ pub enum Switch {
 pub static DETECTORS: &[DetectorEntry] = &[
     DetectorEntry {
         name: "deadlock",
-        doc: "no worker can go on, and one should",
+        doc: "no worker can go on, and one should; or some wait for each other in a circle",
         switch: Switch::Always,
         needs_told_accesses: false,
         check: |_| Ok(()),
@@ -80,6 +83,14 @@ pub static DETECTORS: &[DetectorEntry] = &[
         needs_told_accesses: true,
         check: races::check,
         make: |all| Box::new(races::Races::new(all.races.clone())),
+    },
+    DetectorEntry {
+        name: "lock-order",
+        doc: "locks that workers take in opposite orders: a note, and a deadlock where steering towards it shows one",
+        switch: Switch::Set { default: false },
+        needs_told_accesses: false,
+        check: |_| Ok(()),
+        make: |_| Box::new(lock_order::LockOrder::default()),
     },
     DetectorEntry {
         name: "leaks",

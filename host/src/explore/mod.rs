@@ -4,6 +4,7 @@
 //!   there are; `profiling_run`: the one that tells strategies what to expect.
 //! - `search`: all executions that a search visits; `frontier`: what is left of it, on disk; `memory`: how
 //!   much of that it may have.
+//! - `steer`: schedules towards deadlocks that others have shown to be possible.
 //! - `alarm`: the end of the time, for executions that are on their way.
 //!
 //! What comes of it is [`results`](crate::results). A bug's trace is on disk before its job goes on.
@@ -21,6 +22,7 @@ pub mod profiling_run;
 pub mod sample;
 #[doc(hidden)]
 pub mod search;
+mod steer;
 
 use crate::artifact::Artifact;
 use crate::determinism;
@@ -192,6 +194,7 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
         first_output: None,
         faults: scheduler.runtime.fault_counts.clone(),
         races: execution.machine().remarks(),
+        inversions: execution.machine().inversions(),
     }
 }
 

@@ -7,7 +7,8 @@
 
 use super::profiling_run::profiling_run;
 use super::{
-    Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, compared, first_output, found, notes, remove,
+    Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, compared, first_output, found, notes,
+    remove, steer,
 };
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::diagnose::SourceLines;
@@ -160,7 +161,10 @@ fn explore_until(
     for cut in dispatch.cut.into_inner().unwrap_or_else(PoisonError::into_inner) {
         cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
     }
-    Ok(collected.finish(started))
+    let mut result = collected.finish(started);
+    on_engine_thread(|| steer::confirm(plan, &mut result, cancel))?;
+    result.elapsed = started.elapsed();
+    Ok(result)
 }
 
 /// Receives reports until all jobs are done.

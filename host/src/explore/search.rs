@@ -488,7 +488,8 @@ fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<
     let path = completed(&mut execution, search.path());
     let outcome = execution.run_into_livelock(&path, false)?;
     let bug = match outcome {
-        Outcome::Bug(bug) if bug.kind == BugKind::Livelock => bug,
+        // Others wait in a circle, which is known earlier.
+        Outcome::Bug(bug) if matches!(bug.kind, BugKind::Livelock | BugKind::Deadlock) => bug,
         other => {
             return Err(internal(&format!("the search saw a livelock, the same choices end with {other:?}")));
         }
@@ -511,13 +512,16 @@ fn completed(execution: &mut Execution, path: &[Decision]) -> Vec<Decision> {
     execution.choices().iter().map(|choice| Decision::from(*choice)).collect()
 }
 
-/// Executes a path from the start. It must end with the same bug.
+/// Executes a path from the start. It must end with the same bug, or earlier where workers wait in a circle: the search
+/// let the others run on.
 fn replay(plan: &Plan, path: &[Decision], expected: &Outcome) -> Result<(Execution, Bug), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let follow = Box::new(Follow::new(path.to_vec(), false));
     let (outcome, _) = execution.run(follow, Iteration { seed: plan.seed, index: 0 })?;
     match (&outcome, expected) {
-        (Outcome::Bug(bug), Outcome::Bug(searched)) if bug == searched => {
+        (Outcome::Bug(bug), Outcome::Bug(searched))
+            if bug == searched || [bug, searched].iter().all(|bug| bug.kind == BugKind::Deadlock) =>
+        {
             let bug = bug.clone();
             Ok((execution, bug))
         }

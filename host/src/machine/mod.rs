@@ -35,7 +35,7 @@ pub use fingerprint::Part;
 pub use snapshot::Snapshot;
 
 use crate::artifact::Artifact;
-use crate::evidence::RaceRemark;
+use crate::evidence::{Inversion, RaceRemark};
 use crate::granules::{Granules, Sharing};
 use crate::observe::{Ending, Finding, Interest, Observers, Roots};
 use crate::outcome::Outcome;
@@ -182,6 +182,11 @@ impl Machine {
     /// Data races that detectors found so far and that are no bugs.
     pub fn remarks(&self) -> Vec<RaceRemark> {
         self.store.data().observers.remarks()
+    }
+
+    /// Inversions of locks that detectors found so far.
+    pub fn inversions(&self) -> Vec<Inversion> {
+        self.store.data().observers.inversions()
     }
 
     /// Which accesses are scheduling points from the next iteration on. Without an owner table: all.

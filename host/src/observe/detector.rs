@@ -1,7 +1,7 @@
 //! The trait of what may call an execution a bug.
 
 use super::{Event, GuestState, Interest};
-use crate::evidence::RaceRemark;
+use crate::evidence::{Inversion, RaceRemark};
 use crate::outcome::{Bug, Outcome};
 use crate::runtime::heap::BlockRef;
 use coyote_strategies::{Access, Operation, WorkerId};
@@ -54,6 +54,11 @@ pub trait Detector: Send {
 
     /// Data races that it found since it was made and that are no bugs.
     fn remarks(&self) -> Vec<RaceRemark> {
+        Vec::new()
+    }
+
+    /// Inversions of locks that it found since it was made.
+    fn inversions(&self) -> Vec<Inversion> {
         Vec::new()
     }
 

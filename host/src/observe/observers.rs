@@ -1,7 +1,7 @@
 //! All that look on at one execution.
 
 use super::{Attempt, Detector, Ending, Event, Finding, GuestState, Interest, Observer, SavedState};
-use crate::evidence::RaceRemark;
+use crate::evidence::{Inversion, RaceRemark};
 use coyote_strategies::WorkerId;
 
 /// See the module's documentation. Detectors come first, in the order in which they were added: the first finding
@@ -117,6 +117,10 @@ impl Observers {
 
     pub fn remarks(&self) -> Vec<RaceRemark> {
         self.detectors.iter().flat_map(|(_, detector)| detector.remarks()).collect()
+    }
+
+    pub fn inversions(&self) -> Vec<Inversion> {
+        self.detectors.iter().flat_map(|(_, detector)| detector.inversions()).collect()
     }
 
     /// What tells states apart, of each detector that does.

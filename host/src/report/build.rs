@@ -6,7 +6,7 @@ use super::model::{
     PassingReport, PastEventReport, RaceReport, SpinReport, TestReport, Timeline, WorkerReport,
 };
 use super::note;
-use crate::evidence::RacingAccess;
+use crate::evidence::{RacingAccess, Side};
 use crate::livelock::{Livelock, Spin};
 use crate::plural::amount;
 use crate::results::{AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, TestResult};
@@ -35,7 +35,12 @@ impl Builder<'_> {
             statistics: result.statistics,
             search: result.search.clone(),
             faults: result.faults.clone(),
-            notes: note::of(result, self.host_directories, |access| self.racing(access)),
+            notes: note::of(
+                result,
+                self.host_directories,
+                |access| self.racing(access),
+                |side| self.side(side),
+            ),
             elapsed: result.elapsed,
             bugs: result.bugs.iter().map(|bug| self.bug(bug)).collect(),
             any_choice: result.any_choice,
@@ -133,6 +138,19 @@ impl Builder<'_> {
             amount(access.bytes),
             access.title,
             frames::one_line(&stack)
+        )
+    }
+
+    /// What a worker of an inversion of locks does, in words.
+    fn side(&self, side: &Side) -> String {
+        let at = |place: Option<Location>| frames::one_line(&frames::of(place.as_slice(), self.symbols));
+        let Side { title, held, taken, wanted, wanted_at, .. } = side;
+        format!(
+            "{title} takes {} at {} and then {} at {}",
+            held.title(),
+            at(*taken),
+            wanted.title(),
+            at(*wanted_at)
         )
     }
 

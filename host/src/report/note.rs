@@ -1,9 +1,9 @@
 //! What the verdict on a test does not say by itself.
 
 use super::coverage::Coverage;
-use crate::evidence::RacingAccess;
+use crate::evidence::{RacingAccess, Side};
 use crate::plural::counted;
-use crate::results::{SeenRace, TestResult};
+use crate::results::{SeenInversion, SeenRace, TestResult};
 use crate::runtime::{FAULTS, FaultCount, FaultCounts, Faults};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
@@ -33,6 +33,9 @@ pub enum Note {
     LeftBlocked(BTreeSet<String>),
     /// A data race that is no bug, and where its accesses are.
     Race { first: String, second: String, iteration: Option<u64> },
+    /// Locks taken in opposite orders: what each worker does, and how many schedules that were steered towards a
+    /// deadlock had none.
+    Inversion { sides: Vec<String>, tried: u64, iteration: Option<u64> },
     /// Known data races, by what they are known by.
     SuppressedRaces(BTreeMap<String, u64>),
     /// How often faults could happen, and did.
@@ -43,8 +46,14 @@ pub enum Note {
     HostDirectory,
 }
 
-/// The notes to a test, in the order in which they are read. `place` says where an access of a data race is.
-pub fn of(result: &TestResult, host_directories: bool, place: impl Fn(&RacingAccess) -> String) -> Vec<Note> {
+/// The notes to a test, in the order in which they are read. `place` says where an access of a data race is, `side` what a
+/// worker of an inversion does.
+pub fn of(
+    result: &TestResult,
+    host_directories: bool,
+    place: impl Fn(&RacingAccess) -> String,
+    side: impl Fn(&Side) -> String,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     let verdict = result.verdict();
     match &verdict {
@@ -94,6 +103,14 @@ pub fn of(result: &TestResult, host_directories: bool, place: impl Fn(&RacingAcc
     let never = never_met(result);
     if !never.is_empty() {
         notes.push(Note::FaultsNeverMet(never));
+    }
+    // What was confirmed is a bug, and what a search refutes is nothing.
+    let proved = matches!(verdict, Verdict::Proved { .. });
+    for SeenInversion { iteration, inversion, tried, confirmed } in &result.inversions {
+        if !confirmed && !proved {
+            let sides = inversion.sides.iter().map(&side).collect();
+            notes.push(Note::Inversion { sides, tried: *tried, iteration: *iteration });
+        }
     }
     if host_directories {
         notes.push(Note::HostDirectory);
@@ -146,6 +163,15 @@ impl fmt::Display for Note {
             Note::Race { first, second, iteration } => {
                 let when = iteration.map_or(String::new(), |number| format!(", first in iteration {number}"));
                 write!(f, "Data race: {first}, and {second}{when}. It is no bug with --races warn.")
+            }
+            Note::Inversion { sides, tried, iteration } => {
+                let when = iteration.map_or(String::new(), |number| format!(", first in iteration {number}"));
+                let tried = match tried {
+                    0 => "no schedule was steered towards one".into(),
+                    1 => "a schedule that was steered towards one had none".into(),
+                    n => format!("{n} schedules that were steered towards one had none"),
+                };
+                write!(f, "Potential deadlock: {}{when}; {tried}.", sides.join(", "))
             }
             Note::SuppressedRaces(rules) => {
                 let all = counted(rules.values().sum(), "pair");

@@ -31,7 +31,7 @@ pub use history::{
 pub use indices::Indices;
 pub use story::{Story, StoryRow, StoryWorker};
 
-use crate::evidence::RaceRemark;
+use crate::evidence::{Inversion, RaceRemark};
 use crate::granules::Granules;
 use crate::outcome::BugKind;
 use crate::runtime::FaultCounts;
@@ -122,6 +122,9 @@ pub struct IterationNotes {
     pub faults: FaultCounts,
     /// Data races that are no bugs, met up to its end by who executed it.
     pub races: Vec<RaceRemark>,
+    /// Inversions of locks, met up to its end by who executed it.
+    #[serde(default)]
+    pub inversions: Vec<Inversion>,
     /// Of the first iteration of an exploration.
     pub first_output: Option<FirstOutput>,
 }
@@ -133,6 +136,19 @@ pub struct SeenRace {
     pub iteration: Option<u64>,
     /// Its accesses.
     pub race: RaceRemark,
+}
+
+/// Locks that workers take in opposite orders.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenInversion {
+    /// Of which it was met first; `None` under a search, and in a profiling run.
+    pub iteration: Option<u64>,
+    /// Which locks, and where.
+    pub inversion: Inversion,
+    /// Schedules that were steered towards its deadlock.
+    pub tried: u64,
+    /// Whether one of them came to a bug.
+    pub confirmed: bool,
 }
 
 /// What an iteration wrote to standard output and standard error.
@@ -179,6 +195,9 @@ pub struct TestResult {
     /// Data races that are no bugs, each pair of places once, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<SeenRace>,
+    /// Locks that workers take in opposite orders, by places, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inversions: Vec<SeenInversion>,
     /// Memory that turned out to be shared, and how often iterations were repeated for it.
     pub shared: Granules,
     /// See [`TestResult::shared`].
@@ -300,6 +319,7 @@ impl TestResult {
             left_blocked: BTreeSet::new(),
             faults: FaultCounts::default(),
             races: Vec::new(),
+            inversions: Vec::new(),
             shared: Granules::default(),
             repeats: 0,
             states_compared: 0,
@@ -342,7 +362,27 @@ impl TestResult {
         self.left_blocked.extend(notes.left_blocked);
         self.faults.merge(&notes.faults);
         notes.races.into_iter().for_each(|race| self.add_race(SeenRace { iteration: index, race }));
+        for inversion in notes.inversions {
+            self.add_inversion(SeenInversion { iteration: index, inversion, tried: 0, confirmed: false });
+        }
         self.offer_first_output(notes.first_output);
+    }
+
+    /// Takes over an inversion of locks. Of equal ones the first is kept, with all that was tried.
+    fn add_inversion(&mut self, mut seen: SeenInversion) {
+        let key = seen.inversion.key();
+        match self.inversions.binary_search_by_key(&key, |seen| seen.inversion.key()) {
+            Ok(at) => {
+                let known = &mut self.inversions[at];
+                let (tried, confirmed) = (known.tried + seen.tried, known.confirmed | seen.confirmed);
+                let rank = |seen: &SeenInversion| (seen.iteration, seen.inversion.clone());
+                if rank(&seen) < rank(known) {
+                    std::mem::swap(known, &mut seen);
+                }
+                (known.tried, known.confirmed) = (tried, confirmed);
+            }
+            Err(at) => self.inversions.insert(at, seen),
+        }
     }
 
     /// Takes over a data race that is no bug. Of equal ones the first is kept.
@@ -403,6 +443,7 @@ impl TestResult {
         self.left_blocked.extend(other.left_blocked);
         self.faults.merge(&other.faults);
         other.races.into_iter().for_each(|seen| self.add_race(seen));
+        other.inversions.into_iter().for_each(|seen| self.add_inversion(seen));
         self.shared.0.extend(other.shared.0);
         self.repeats += other.repeats;
         self.states_compared += other.states_compared;

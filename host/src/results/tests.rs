@@ -1,11 +1,12 @@
 //! Generated iterations, added up one after the other and in parts.
 
 use super::*;
-use crate::evidence::{Evidence, RacingAccess};
+use crate::evidence::{Evidence, Inversion, RacingAccess, Side};
 use crate::outcome::Bug;
+use crate::runtime::ObjectId;
 use crate::trace::{Decision, Header, Trace, WorkerPath};
 use coyote_instrumenter::Location;
-use coyote_strategies::WorkerId;
+use coyote_strategies::{Class, WorkerId};
 
 /// A stream of numbers, by a linear congruential generator (Knuth's MMIX).
 struct Numbers(u64);
@@ -66,6 +67,17 @@ impl Numbers {
         }
     }
 
+    /// Inversions of locks, some of them at equal places.
+    fn inversions(&mut self) -> Vec<Inversion> {
+        let side = |numbers: &mut Numbers| {
+            let mut lock = || ObjectId { class: Class::Mutex, address: 8 * numbers.below(3) as u32 };
+            let (held, wanted) = (lock(), lock());
+            let mut place = || Some(Location { function: 1, offset: numbers.below(3) as u32 });
+            Side { title: "a".into(), held, taken: place(), wanted, wanted_at: place(), site: 0 }
+        };
+        (0..self.below(3)).map(|_| Inversion { sides: vec![side(self), side(self)] }).collect()
+    }
+
     /// Data races that are no bugs, some of them at equal places.
     fn races(&mut self) -> Vec<RaceRemark> {
         let mut access = |title: &str| RacingAccess {
@@ -102,6 +114,7 @@ impl Numbers {
             left_blocked: self.names(),
             faults: self.faults(),
             races: self.races(),
+            inversions: self.inversions(),
             first_output: (self.below(4) == 0).then(|| FirstOutput { index, text: self.names().concat() }),
         };
         let shared = (0..self.below(3)).map(|_| self.below(20) as u32).collect();

@@ -23,6 +23,8 @@ impl Runtime {
             assumed_away,
             // Workers with a depth.
             atomic_workers: _,
+            // What the last step may have done.
+            may_circle: _,
             sync,
             clock,
             faults,

@@ -80,6 +80,7 @@ impl Runtime {
 
     pub(super) fn refresh_state(&mut self, id: WorkerId) {
         let state = if self.is_enabled(id) { WorkerState::Enabled } else { WorkerState::Blocked };
+        self.may_circle |= state == WorkerState::Blocked;
         self.stand(id, state);
     }
 

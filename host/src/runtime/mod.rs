@@ -94,6 +94,8 @@ pub struct Runtime {
     assumed_away: bool,
     /// How many workers are inside of atomic functions.
     atomic_workers: u32,
+    /// See [`Runtime::take_may_circle`].
+    may_circle: bool,
     sync: SyncObjects,
     clock: Clock,
     faults: Faults,
@@ -151,6 +153,7 @@ impl Runtime {
             steps,
             assumed_away,
             atomic_workers,
+            may_circle,
             sync,
             clock,
             faults,
@@ -181,6 +184,7 @@ impl Runtime {
         *steps = other.steps;
         *assumed_away = other.assumed_away;
         *atomic_workers = other.atomic_workers;
+        *may_circle = other.may_circle;
         sync.clone_from(&other.sync);
         clock.clone_from(&other.clock);
         faults.clone_from(&other.faults);

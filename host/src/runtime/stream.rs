@@ -96,7 +96,7 @@ pub enum Event<'a> {
         worker: WorkerId,
         value: u64,
     },
-    /// No worker can go on, and one should.
+    /// No worker can go on, and one should; or some wait in a circle, so that they never can.
     Stuck,
 }
 

@@ -1,13 +1,131 @@
 //! Who waits for whom: of the workers of a deadlock, those that matter.
+//!
+//! **Circles.** Workers that wait for each other can never go on, whatever others do, if each waits for what only the next
+//! one can give: this is asked while others run. Certain are
+//!
+//! | wait | for | why |
+//! |---|---|---|
+//! | to lock a mutex, also after a notification | its holder | nobody else can unlock it: that is an error, or a bug that ends the execution |
+//! | to lock an rwlock, to read or to write | each holder | the same |
+//! | to join | the worker | nothing ends a worker but itself |
+//!
+//! Nothing is concluded from waits that have an end in time, for semaphores, condvars, barriers and futexes, which anybody may
+//! post, notify, come to and wake; for normal mutexes where foreign unlocks are allowed; and for locks that a library
+//! makes of atomics, such as those of Rust's std, whose holder is not known. A circle stays one until the program
+//! ends, so that it can be asked for at any time afterwards.
 
-use super::{Request, Runtime};
-use coyote_strategies::{WorkerId, WorkerState};
+use super::sync::Kind;
+use super::{ObjectId, Request, Runtime};
+use coyote_strategies::{Class, WorkerId, WorkerState};
 
 impl Runtime {
+    /// Workers that wait for each other and can never go on, whatever others do; not those that only wait for them.
+    /// Ascending.
+    pub fn circle(&self) -> Vec<WorkerId> {
+        // Mostly whoever holds something can go on.
+        if !self.ids().any(|id| self.is(id, WorkerState::Blocked) && self.awaits_blocked(id)) {
+            return Vec::new();
+        }
+        let all = self.ids().map(|id| (id, self.waits_surely_for(id)));
+        let mut never: Vec<(WorkerId, Vec<WorkerId>)> =
+            all.filter(|(_, others)| !others.is_empty()).collect();
+        // Who waits for somebody that can go on may go on as well.
+        loop {
+            let ids: Vec<WorkerId> = never.iter().map(|(id, _)| *id).collect();
+            never.iter_mut().for_each(|(_, others)| others.retain(|other| ids.contains(other)));
+            never.retain(|(_, others)| !others.is_empty());
+            if never.len() == ids.len() {
+                break;
+            }
+        }
+        let next = |id: WorkerId| {
+            let at = never.binary_search_by_key(&id, |(id, _)| *id).expect("only these are left");
+            never[at].1.iter().copied()
+        };
+        let reached = |from: WorkerId| {
+            let (mut reached, mut open) = (Vec::new(), vec![from]);
+            while let Some(id) = open.pop() {
+                for other in next(id) {
+                    if !reached.contains(&other) {
+                        reached.push(other);
+                        open.push(other);
+                    }
+                }
+            }
+            reached
+        };
+        let all: Vec<(WorkerId, Vec<WorkerId>)> = never.iter().map(|(id, _)| (*id, reached(*id))).collect();
+        let reaches =
+            |from: WorkerId, to: WorkerId| all.iter().any(|(id, to_all)| *id == from && to_all.contains(&to));
+        let members = all.iter().filter(|(id, reached)| reached.iter().all(|other| reaches(*other, *id)));
+        members.map(|(id, _)| *id).collect()
+    }
+
+    /// Whether a worker came to wait since this was last asked, so that there may be a circle.
+    #[inline]
+    pub fn take_may_circle(&mut self) -> bool {
+        std::mem::take(&mut self.may_circle)
+    }
+
+    /// The workers each of which has to do something before a blocked one can go on, where nobody else can help it.
+    fn waits_surely_for(&self, id: WorkerId) -> Vec<WorkerId> {
+        if !self.is(id, WorkerState::Blocked) {
+            return Vec::new();
+        }
+        let worker = self.worker(id);
+        let surely = match worker.request {
+            Request::Join { .. } => true,
+            Request::Lock { lock, span_ns: None } => self.only_holders_release(lock.place()),
+            Request::Relock { mutex, .. } => {
+                let place = ObjectId { class: Class::Mutex, address: mutex };
+                worker.wake.is_some() && self.only_holders_release(place)
+            }
+            _ => false,
+        };
+        if surely { self.waits_for(id) } else { Vec::new() }
+    }
+
+    /// Whether one of those for whom a worker waits is blocked, without asking whether they are sure.
+    fn awaits_blocked(&self, id: WorkerId) -> bool {
+        let blocked = |other: WorkerId| self.is(other, WorkerState::Blocked);
+        let request = self.worker(id).request;
+        match (request, request.wants()) {
+            (Request::Join { handle }, _) => self.worker_of(handle).is_some_and(blocked),
+            (_, Some(ObjectId { class: Class::Mutex, address })) => self
+                .sync
+                .mutexes
+                .get(address)
+                .and_then(|mutex| mutex.holder)
+                .is_some_and(|(holder, _)| blocked(holder)),
+            (_, Some(ObjectId { class: Class::Rwlock, address })) => {
+                self.sync.rwlocks.get(address).is_some_and(|lock| {
+                    lock.writer.is_some_and(blocked)
+                        || lock.readers.iter().any(|(reader, _)| blocked(*reader))
+                })
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether nobody but who has an object can give it back.
+    fn only_holders_release(&self, place: ObjectId) -> bool {
+        let kind = || self.sync.mutexes.get(place.address).map(|mutex| mutex.kind);
+        match place.class {
+            Class::Mutex => !self.foreign_unlocks || kind().is_some_and(|kind| kind != Kind::Normal),
+            Class::Rwlock => true,
+            _ => false,
+        }
+    }
+
     /// Of the blocked workers, those for whom all others wait: they wait in a circle, or for what no worker
     /// is about to do, such as a notification or the release of a lock whose holder has ended. Whoever only
-    /// waits for such a worker, by joining it or for what it holds, is a bystander.
+    /// waits for such a worker, by joining it or for what it holds, is a bystander; so is everybody else where some
+    /// would wait in a circle whatever others do.
     pub fn stuck(&self) -> Vec<WorkerId> {
+        let circle = self.circle();
+        if !circle.is_empty() {
+            return circle;
+        }
         let blocked: Vec<WorkerId> = self.ids().filter(|id| self.is(*id, WorkerState::Blocked)).collect();
         let reached: Vec<Vec<WorkerId>> = blocked.iter().map(|id| self.waits_for_all(*id)).collect();
         let reaches = |from: WorkerId, to: WorkerId| {
@@ -31,7 +149,7 @@ impl Runtime {
         match worker.request {
             // Not notified yet.
             Request::Relock { .. } if worker.wake.is_none() => Vec::new(),
-            Request::Join { handle } => vec![WorkerId(handle)],
+            Request::Join { handle } => self.worker_of(handle).into_iter().collect(),
             request => request.wants().map_or(Vec::new(), |place| self.holders(place)),
         }
     }

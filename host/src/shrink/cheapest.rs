@@ -68,6 +68,17 @@ fn first(
     mut search: Cheapest<Execution>,
     effort: Effort,
 ) -> Result<(Option<Attempt>, Cheapest<Execution>), MachineError> {
+    attempts.execution.ends_at_once = true;
+    let result = first_at_once(attempts, &mut search, effort);
+    attempts.execution.ends_at_once = false;
+    Ok((result?, search))
+}
+
+fn first_at_once(
+    attempts: &mut Attempts,
+    search: &mut Cheapest<Execution>,
+    effort: Effort,
+) -> Result<Option<Attempt>, MachineError> {
     let mut found = None;
     while found.is_none() && attempts.may_go_on() {
         let allowance = effort.search_steps_max.min(search.steps() + ALLOWANCE);
@@ -87,5 +98,5 @@ fn first(
             Reached::Exhausted => break,
         }
     }
-    Ok((found, search))
+    Ok(found)
 }

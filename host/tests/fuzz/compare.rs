@@ -1,7 +1,7 @@
 //! All searches and samplers on one program: whoever says that it has come to every end has come to all ends
 //! that anybody found.
 
-use super::ends::{End, Found, Limits, place, sample, search};
+use super::ends::{CIRCLE, End, Found, Limits, place, sample, search};
 use super::model::{self, Modelled};
 use super::program::Program;
 use coyote_wasm::artifact::Artifact;
@@ -120,6 +120,9 @@ fn judge(found: Vec<Found>) -> Comparison {
 /// An end as the model knows it.
 fn simplified(end: &End) -> Modelled {
     let mut simple = Modelled { deadlock: end.how.starts_with("deadlock"), ..Modelled::default() };
+    if end.how == CIRCLE {
+        return Modelled { circle: true, ..simple };
+    }
     for (thread, kept) in simple.kept.iter_mut().enumerate() {
         for (place, value) in kept.iter_mut().enumerate() {
             *value = end.kept(thread, place);

@@ -3,13 +3,16 @@
 use coyote_wasm::execution::Execution;
 use coyote_wasm::outcome::{BugKind, Outcome};
 use coyote_wasm::strategies::search::{Advance, by_name};
-use coyote_wasm::strategies::{Context, Iteration, WorkerState, catalog};
+use coyote_wasm::strategies::system::decide;
+use coyote_wasm::strategies::{Context, Decision, Iteration, System, WorkerState, catalog};
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// As `fuzz.h` has them.
 pub const THREADS: usize = 4;
 pub const KEPT: usize = 10;
+/// Workers wait for each other.
+pub const CIRCLE: &str = "deadlock in a circle";
 const NAME: &[u8] = b"coyote-fuzz-ends";
 /// Where `buffer` begins: aligned to 64, behind the name and the rest.
 const BUFFER: usize = 256;
@@ -106,6 +109,10 @@ fn end(execution: &Execution, place: usize) -> Option<End> {
     let bytes = || execution.machine().memory()[place..place + BUFFER - NAME.len() + 96].to_vec();
     match execution.machine().scheduler().outcome.as_ref().expect("it has ended") {
         Outcome::Passed => Some(End { how: "passed".into(), bytes: bytes() }),
+        // Samplers end as soon as the circle closes, searches let the others run on.
+        Outcome::Bug(bug) if bug.kind == BugKind::Deadlock && !runtime.circle().is_empty() => {
+            Some(End { how: CIRCLE.into(), bytes: Vec::new() })
+        }
         Outcome::Bug(bug) if bug.kind == BugKind::Deadlock => {
             let pending = runtime.view().workers.iter().enumerate();
             let blocked = pending.filter(|(_, pending)| pending.state != WorkerState::Ended);
@@ -163,7 +170,9 @@ pub fn search(execution: &mut Execution, place: usize, name: &str, pieces: bool,
                 Advance::Working => {}
                 Advance::Ended(_) => found.ends.extend(end(execution, place)),
                 Advance::Livelock => {
-                    found.ends.insert(End { how: "livelock".into(), bytes: Vec::new() });
+                    let circle = has_circle(execution, search.path());
+                    let how = if circle { CIRCLE } else { "livelock" };
+                    found.ends.insert(End { how: how.into(), bytes: Vec::new() });
                 }
             }
             let counts = search.counts();
@@ -183,6 +192,19 @@ pub fn search(execution: &mut Execution, place: usize, name: &str, pieces: bool,
         steps += counts.steps;
     }
     found
+}
+
+/// Whether workers wait for each other where a path ends. The execution stays as it is, but for programs that cannot be
+/// snapshotted.
+fn has_circle(execution: &mut Execution, path: &[Decision]) -> bool {
+    let here = execution.can_snapshot().then(|| execution.snapshot());
+    execution.restart();
+    path.iter().for_each(|made| decide(execution, *made));
+    let circle = !execution.runtime().circle().is_empty();
+    if let Some(here) = here {
+        execution.restore(&here);
+    }
+    circle
 }
 
 /// So many iterations of a sampler.

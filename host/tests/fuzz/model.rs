@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Modelled {
     pub deadlock: bool,
+    /// Whether threads wait for each other; then the rest is left out, since others may go on.
+    pub circle: bool,
     pub kept: [[i32; KEPT]; THREADS],
     pub variables: [i32; 2],
 }
@@ -111,6 +113,10 @@ pub fn ends(program: &Program) -> BTreeSet<Modelled> {
         if !seen.insert(state.clone()) {
             continue;
         }
+        if state.has_circle(&threads) {
+            ends.insert(Modelled { deadlock: true, circle: true, ..Modelled::default() });
+            continue;
+        }
         let (mut blocked, mut ended) = (true, true);
         for (thread, steps) in threads.iter().enumerate() {
             let Some(step) = steps.get(state.at[thread]) else { continue };
@@ -121,13 +127,32 @@ pub fn ends(program: &Program) -> BTreeSet<Modelled> {
             }
         }
         if blocked {
-            ends.insert(Modelled { deadlock: !ended, kept: state.kept, variables: state.variables });
+            let (kept, variables) = (state.kept, state.variables);
+            ends.insert(Modelled { deadlock: !ended, circle: false, kept, variables });
         }
     }
     ends
 }
 
 impl State {
+    /// Whether a thread waits for a mutex that it has, or for one whose holder waits, and so on, back to it.
+    fn has_circle(&self, threads: &[Vec<Step>]) -> bool {
+        let next = |thread: usize| match threads[thread].get(self.at[thread]) {
+            Some(Step::Lock { mutex }) => self.holder[*mutex],
+            _ => None,
+        };
+        (0..threads.len()).any(|first| {
+            let mut at = next(first);
+            for _ in 0..THREADS {
+                if at == Some(first) {
+                    return true;
+                }
+                at = at.and_then(next);
+            }
+            false
+        })
+    }
+
     /// What can follow when a thread takes a step; `None` if it is blocked.
     fn after(&self, thread: usize, step: &Step) -> Option<Vec<State>> {
         let mut next = self.clone();

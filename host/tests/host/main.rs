@@ -74,6 +74,7 @@ mod grouping;
 mod guest;
 mod hangs;
 mod lenient;
+mod lock_order;
 mod memory_errors;
 mod names;
 mod observers;

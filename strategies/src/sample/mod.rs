@@ -16,7 +16,7 @@
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
 //! - [`profiler`]: the random walk, recording the profile of the program.
 //! - [`replay`]: a recorded schedule; [`lenient`]: of a program that was edited since; [`follow`]: a path of
-//!   decisions; [`guided`]: a preference, followed as far as possible.
+//!   decisions; [`guided`]: a preference, followed as far as possible; [`steered`]: towards a deadlock.
 
 mod change_points;
 pub mod chess_fair;
@@ -42,6 +42,7 @@ pub mod replay;
 pub mod round_robin;
 pub mod sequence;
 mod spins;
+pub mod steered;
 pub mod surw;
 mod timeout;
 pub mod urw;

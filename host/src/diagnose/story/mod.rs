@@ -4,12 +4,14 @@
 //! - `moment`: steps in lines of the guest's own source, and how much they matter.
 //! - `rows`: those that matter, loops folded.
 //! - `why`: what the schedule proves of the cause.
+//! - `holders`: who has what others wait for.
 //! - `history`: all steps, and what happened before what.
 //! - `objects`: what sync objects are called, also by their `receivers` in the source; `words`: the rows' texts.
 //!
 //! What is not known is left out: a name or a value that may be wrong is worse than none.
 
 mod history;
+mod holders;
 mod moment;
 mod objects;
 mod receivers;
@@ -125,7 +127,20 @@ impl Teller {
             let frames = places.borrow_mut().frames(&execution.machine().stack(id));
             frames.into_iter().filter(|frame| !is_library(frame)).collect()
         };
-        let facts = Facts { runtime, moments: &moments, names: &names, stacks: &stacks };
+        let innermost = |id| {
+            let frames = places.borrow_mut().frames(&execution.machine().stack(id));
+            let beyond =
+                frames.into_iter().map(|frame| frame.function).skip_while(|name| is_futex_wait(name));
+            beyond.take(1).collect()
+        };
+        let facts = Facts {
+            runtime,
+            moments: &moments,
+            steps: &recording.steps,
+            names: &names,
+            stacks: &stacks,
+            innermost: &innermost,
+        };
         let (why, structure) = (why::why(bug, &facts), why::structure(bug, &facts));
         found.story = Some(Story { why, structure, workers, rows, left_out });
         let spins =
@@ -154,6 +169,13 @@ fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
         decisive: false,
         gap: group.gap,
     }
+}
+
+/// Whether a function does nothing but wait for a futex.
+fn is_futex_wait(function: &str) -> bool {
+    let name = short_name(function);
+    ["futex_wait", "memory_atomic_wait32", "emscripten_futex_wait"].contains(&name.as_str())
+        || ["__timedwait", "__timedwait_cp", "__wait", "__futexwait"].contains(&name.as_str())
 }
 
 /// The text of a line.
@@ -207,7 +229,7 @@ fn subject(execution: &Execution, bug: &Bug) -> Subject {
     let addresses = match &bug.evidence {
         Evidence::Misuse(Misuse::Object { place, .. }) => vec![place.address.into()],
         Evidence::Race { first, second } => vec![first.address.into(), second.address.into()],
-        Evidence::Deadlock { .. } => {
+        Evidence::Deadlock { .. } | Evidence::Circle { .. } => {
             let waits = runtime.stuck().into_iter().flat_map(|id| {
                 let request = runtime.worker(id).request;
                 [request.wants(), request.queue()].into_iter().flatten()

@@ -1,6 +1,7 @@
 //! Steps as their reader sees them: in a line of the guest's own source, with what is done there.
 
 use super::recorder::{RawAccess, RawStep, Recording};
+use crate::runtime::ObjectId;
 use crate::symbols::{SourceFrame, Symbols, is_atomic_wrapper, is_library};
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
@@ -42,6 +43,8 @@ pub struct Moment {
     pub site: Option<Location>,
     pub act: Act,
     pub accesses: Vec<SharedAccess>,
+    /// Mutexes and rwlocks that it took.
+    pub took: Vec<ObjectId>,
     pub wakes: Vec<WorkerId>,
 }
 
@@ -236,6 +239,7 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
             site,
             act,
             accesses,
+            took: step.took.clone(),
             wakes: if wakes { step.woke.clone() } else { Vec::new() },
         });
         for block in step.blocks.iter().filter(|block| subject.events.contains(&block.event)) {
@@ -247,6 +251,7 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
                 site: block.stack.first().copied(),
                 act: if block.frees { Act::Frees } else { Act::Allocates },
                 accesses: Vec::new(),
+                took: Vec::new(),
                 wakes: Vec::new(),
             });
         }

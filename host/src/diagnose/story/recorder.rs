@@ -1,11 +1,13 @@
 //! The observer that a schedule is executed with once more, to learn what its steps do.
 
-use crate::observe::{AccessSource, Event, GuestState, Interest, MemoryAccess, Observer, Step, SyncEvent};
+use crate::observe::{
+    AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
+};
 use crate::orderings::{Atomicity, Order};
 use crate::runtime::heap::Change;
-use crate::runtime::{Request, Runtime};
+use crate::runtime::{ObjectId, Request, Runtime};
 use coyote_instrumenter::Location;
-use coyote_strategies::{OpKind, Operation, Pick, WorkerId, WorkerState};
+use coyote_strategies::{Class, OpKind, Operation, Pick, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,6 +31,8 @@ pub struct RawStep {
     /// Where it was announced, innermost first.
     pub stack: Vec<Location>,
     pub accesses: Vec<RawAccess>,
+    /// Mutexes and rwlocks that it took.
+    pub took: Vec<ObjectId>,
     /// Workers that it made able to go on.
     pub woke: Vec<WorkerId>,
     pub spawned: Option<WorkerId>,
@@ -157,6 +161,7 @@ impl Recorder {
             values: step.values.to_vec(),
             stack: state.stack(worker).unwrap_or_default(),
             accesses: Vec::new(),
+            took: Vec::new(),
             woke: Vec::new(),
             spawned: None,
             ended: false,
@@ -243,8 +248,12 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn interest(&self) -> Interest {
-        let order = if self.with_order { Interest::SYNC } else { Interest::empty() };
-        Interest::STEPS | Interest::ACCESSES | Interest::HEAP | Interest::WORKERS | Interest::STACKS | order
+        Interest::STEPS
+            | Interest::ACCESSES
+            | Interest::SYNC
+            | Interest::HEAP
+            | Interest::WORKERS
+            | Interest::STACKS
     }
 
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {
@@ -258,7 +267,16 @@ impl Observer for Recorder {
             Event::Access(access) => self.access(&mut recording, state, access),
             Event::Sync(sync) => {
                 let step = recording.steps.last_mut().filter(|step| step.worker == sync.worker);
-                step.into_iter().for_each(|step| step.syncs.push((step.accesses.len(), *sync)));
+                let Some(step) = step else { return };
+                if self.with_order {
+                    step.syncs.push((step.accesses.len(), *sync));
+                }
+                if let HbObject::Object(place) = sync.object
+                    && sync.kind.acquires()
+                    && matches!(place.class, Class::Mutex | Class::Rwlock)
+                {
+                    step.took.push(place);
+                }
             }
             Event::Heap { worker, change } => self.heap(&mut recording, state, *worker, change),
             Event::Spawned { child, .. } => {

@@ -4,6 +4,7 @@
 //! what became of the notifications; of a failing line, who changed what it read; of a block, who freed it.
 
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
+use super::recorder::RawStep;
 use super::words::Names;
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::{ObjectId, Request, Runtime};
@@ -15,9 +16,13 @@ use std::path::Path;
 pub struct Facts<'a> {
     pub runtime: &'a Runtime,
     pub moments: &'a [Moment],
+    pub steps: &'a [RawStep],
     pub names: &'a Names<'a>,
     /// Of each worker that has not ended, where it is, the guest's own frames alone, innermost first.
     pub stacks: &'a dyn Fn(WorkerId) -> Vec<SourceFrame>,
+    /// The innermost functions of such a worker that do more than wait for a futex, libraries' too, as far as they are
+    /// of the library's same part.
+    pub innermost: &'a dyn Fn(WorkerId) -> Vec<String>,
 }
 
 /// The sentence right behind the verdict.
@@ -52,21 +57,21 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     match circle.as_slice() {
         [] => {}
         [only] => {
-            let place = facts.runtime.worker(*only).request.wants()?;
             return Some(format!(
-                "{} waits for {}, which it holds itself",
+                "{} waits for {}{}",
                 facts.name(*only),
-                facts.object(place)
+                facts.awaited(*only)?,
+                facts.held(*only)
             ));
         }
         several => {
-            let links = several.iter().filter_map(|id| {
-                let place = facts.runtime.worker(*id).request.wants()?;
-                Some((facts.name(*id), facts.object(place)))
-            });
-            let links: Vec<String> =
-                links.map(|(name, object)| format!("{name} waits for {object}")).collect();
-            return Some(format!("{}, and each of these is held by the next one", links.join(", ")));
+            let links: Option<Vec<String>> = several
+                .iter()
+                .map(|id| Some(format!("{} waits for {}", facts.name(*id), facts.awaited(*id)?)))
+                .collect();
+            let inferred = several.iter().any(|id| facts.holders(*id).iter().any(|holder| holder.inferred));
+            let how = if inferred { ", as far as the locks' words tell" } else { "" };
+            return Some(format!("{}, and each of these is held by the next one{how}", links?.join(", ")));
         }
     }
     for id in &stuck {
@@ -198,8 +203,24 @@ fn changed_between(
 }
 
 impl Facts<'_> {
-    fn name(&self, id: WorkerId) -> String {
+    pub fn name(&self, id: WorkerId) -> String {
         (self.names.workers)(id)
+    }
+
+    /// The lock for which a worker waits.
+    fn awaited(&self, id: WorkerId) -> Option<String> {
+        match self.queue(id) {
+            Some(futex) => Some(self.lock_of(futex)),
+            None => Some(self.object(self.runtime.worker(id).request.wants()?)),
+        }
+    }
+
+    /// The lock that is made of a futex.
+    fn lock_of(&self, futex: ObjectId) -> String {
+        match self.names.objects.get(&futex.address.into()) {
+            Some(name) => format!("`{name}`"),
+            None => "a lock".into(),
+        }
     }
 
     fn object(&self, place: ObjectId) -> String {
@@ -210,19 +231,16 @@ impl Facts<'_> {
     }
 
     /// The condvar, futex or barrier at which a worker waits to be woken.
-    fn queue(&self, id: WorkerId) -> Option<ObjectId> {
+    pub fn queue(&self, id: WorkerId) -> Option<ObjectId> {
         let worker = self.runtime.worker(id);
         worker.request.queue().filter(|_| worker.wake.is_none())
     }
 
     /// Those of the workers that wait for locks in a circle, in its order.
     fn circle(&self, stuck: &[WorkerId]) -> Vec<WorkerId> {
-        let next = |id: WorkerId| {
-            let place = self.runtime.worker(id).request.wants().filter(|_| self.queue(id).is_none())?;
-            match self.runtime.holders(place).as_slice() {
-                [only] => Some(*only),
-                _ => None,
-            }
+        let next = |id: WorkerId| match self.holders(id).as_slice() {
+            [only] => Some(only.worker),
+            _ => None,
         };
         for first in stuck {
             let mut circle = vec![*first];
@@ -296,7 +314,10 @@ impl Facts<'_> {
         let runtime = self.runtime;
         if let Some(place) = self.queue(id) {
             return Some(match place.class {
-                Class::Futex => format!("{name} to be woken"),
+                Class::Futex => match self.held(id) {
+                    held if held.is_empty() => format!("{name} to be woken"),
+                    held => format!("{name} for {}{held}", self.lock_of(place)),
+                },
                 _ => format!("{name} for {}", self.object(place)),
             });
         }
@@ -304,18 +325,7 @@ impl Facts<'_> {
             Request::Join { handle } => {
                 Some(format!("{name} for the end of {}", self.name(runtime.worker_of(handle)?)))
             }
-            request => {
-                let place = request.wants()?;
-                let holders: Vec<String> =
-                    runtime.holders(place).into_iter().map(|holder| self.name(holder)).collect();
-                let held = match holders.as_slice() {
-                    [] => String::new(),
-                    [only] if *only == name => ", which it holds itself".into(),
-                    [only] => format!(", which {only} holds"),
-                    several => format!(", which {} hold", several.join(" and ")),
-                };
-                Some(format!("{name} for {}{held}", self.object(place)))
-            }
+            request => Some(format!("{name} for {}{}", self.object(request.wants()?), self.held(id))),
         }
     }
 

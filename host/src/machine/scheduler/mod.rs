@@ -7,6 +7,7 @@
 //! Both ways perform the same steps: a schedule made by one replays under the other.
 
 mod access;
+mod circle;
 mod context;
 mod driven;
 mod looks;
@@ -124,6 +125,10 @@ pub struct Scheduler {
     pub fair: bool,
     /// Another bound, for an iteration that is executed again: the one that held then.
     pub bound: Option<u64>,
+    /// Whether workers that wait in a circle let the others run on, to an end that is then called a deadlock. What a search
+    /// that reverses races still has to execute depends on all that would have followed; for all others nothing
+    /// changes, since a circle stays one.
+    pub defers: bool,
     /// No bound holds and every access is a scheduling point: all states are visited that can follow.
     pub closing: bool,
     pub looks: Looks,
@@ -131,6 +136,8 @@ pub struct Scheduler {
     pub looking: bool,
     /// How the iteration ended, once it has.
     pub outcome: Option<Outcome>,
+    /// How the iteration would have ended but for workers that wait in a circle: see [`Scheduler::defers`].
+    pub masked: Option<Outcome>,
     /// Whether the guest ended the whole program, whatever others were about to do.
     pub exited: bool,
     /// The block that a memory error is about.
@@ -184,10 +191,12 @@ impl Scheduler {
             limits,
             fair: true,
             bound: None,
+            defers: false,
             closing: false,
             looks: Looks::Never,
             looking: false,
             outcome: None,
+            masked: None,
             exited: false,
             blame: None,
             left_blocked: Vec::new(),
@@ -219,10 +228,12 @@ impl Scheduler {
             limits: _,
             fair: _,
             bound: _,
+            defers: _,
             closing: _,
             looks: _,
             looking,
             outcome,
+            masked,
             exited,
             blame,
             left_blocked,
@@ -249,6 +260,7 @@ impl Scheduler {
         runtime.reset_to(start);
         runtime.footprint.clear();
         *outcome = None;
+        *masked = None;
         *exited = false;
         *blame = None;
         left_blocked.clear();
@@ -421,8 +433,18 @@ impl Scheduler {
     }
 
     /// Finds out whether the iteration has ended by now. The context can be left out while a worker runs: then one can
-    /// go on.
-    pub fn check_end(&mut self, context: Option<&mut Context>) {
+    /// go on, and whether others wait in a circle was asked after the last step.
+    pub fn check_end(&mut self, mut context: Option<&mut Context>) {
+        if let Some(context) = context.as_deref_mut() {
+            self.find_circle(context);
+        }
+        self.find_end(context.as_deref_mut());
+        if let Some(context) = context {
+            self.call_deadlock(context);
+        }
+    }
+
+    fn find_end(&mut self, context: Option<&mut Context>) {
         if !self.runtime.events.is_empty() && self.strategy.is_some() {
             self.tell();
         }
@@ -463,6 +485,12 @@ impl Scheduler {
     /// Executes a pick. `Some` if a worker can go on; what its call returns.
     fn execute(&mut self, pick: Pick, context: &mut Context) -> Option<(WorkerId, i64)> {
         self.end_checked = false;
+        let next = self.execute_pick(pick, context);
+        self.find_circle(context);
+        if self.outcome.is_some() { None } else { next }
+    }
+
+    fn execute_pick(&mut self, pick: Pick, context: &mut Context) -> Option<(WorkerId, i64)> {
         match pick {
             Pick::Timeout(worker) => {
                 let (operation, number) = (self.runtime.pending(worker).operation, self.runtime.steps());

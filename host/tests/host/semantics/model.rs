@@ -376,7 +376,33 @@ impl Model {
         Some(if fine { "passed" } else { "deadlock" })
     }
 
+    /// Workers that can never go on, whatever others do: each waits for another one of them.
+    fn doomed(&self, program: &Program) -> BTreeSet<usize> {
+        let mut doomed: BTreeSet<usize> = (0..self.workers.len()).collect();
+        loop {
+            let others = doomed.clone();
+            doomed.retain(|w| self.waits_for(program, *w).iter().any(|other| others.contains(other)));
+            if doomed == others {
+                return doomed;
+            }
+        }
+    }
+
+    /// Those without whom a worker cannot go on, and whom nobody can stand in for.
+    fn waits_for(&self, program: &Program, w: usize) -> Vec<usize> {
+        let Some(action) = self.action(program, w) else { return Vec::new() };
+        let wanted = match (self.workers[w].stage, action) {
+            (Stage::Running, Join(other)) if self.workers[other].stage != Stage::Ended => return vec![other],
+            (Stage::Running, Lock(_) | Read(_) | Write(_)) => action,
+            (Stage::Woken(_), Wait(_, m) | WaitFor(_, m, _)) => Lock(m),
+            _ => return Vec::new(),
+        };
+        if self.blocks(w, wanted) { self.objects.who_can_free(wanted) } else { Vec::new() }
+    }
+
+    /// The outcome, or a deadlock for those who can never go on.
     fn end(&self, program: &Program, outcome: &str) -> End {
+        let outcome = if self.doomed(program).is_empty() { outcome } else { "deadlock" };
         let results = self.workers.iter().zip(program).map(|(worker, actions)| {
             let mut results = worker.results.clone();
             results.resize(actions.iter().filter(|a| a.has_result()).count(), None);
@@ -399,10 +425,14 @@ pub fn modelled(program: &Program, settings: &Settings) -> BTreeSet<End> {
             ends.insert(model.end(program, outcome));
             continue;
         }
+        let doomed = model.doomed(program);
         let able: Vec<usize> = (0..program.len()).filter(|w| model.can_step(program, *w)).collect();
         for next in able.iter().flat_map(|w| model.step(program, *w)) {
             match next {
-                (next, None) => left.push(next),
+                (next, None) => {
+                    assert!(doomed.is_subset(&next.doomed(program)), "{program:?}: somebody went on");
+                    left.push(next);
+                }
                 (end, Some(outcome)) => {
                     ends.insert(end.end(program, outcome));
                 }

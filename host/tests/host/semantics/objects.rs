@@ -64,6 +64,16 @@ impl Objects {
             || self.writing.values().any(|writer| *writer == w)
     }
 
+    /// Whose it is to give back what a call waits for; nobody's if others can do it, too.
+    pub fn who_can_free(&self, call: Action) -> Vec<usize> {
+        match call {
+            Lock(m) if self.foreign_unlocks && self.kind(m) == 0 => Vec::new(),
+            Lock(m) => self.holders(m).to_vec(),
+            Read(l) | Write(l) => self.writing.get(&l).into_iter().chain(self.readers(l)).copied().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the worker has what a call takes: it can take it once more, and nobody else is asked.
     pub fn holds_for(&self, w: usize, call: Action) -> bool {
         match call {

@@ -1,0 +1,243 @@
+//! Locks that workers take in opposite orders, so that a deadlock is possible though this execution had none (Goodlock:
+//! Havelund, SPIN 2000; Bensalem and Havelund, 2005; cycles of several workers and gate locks as in Agarwal et al., 2006).
+//!
+//! Each acquisition that waits makes an edge from every lock that its worker holds. Edges of different workers
+//! that close a cycle are an *inversion*, unless one of the workers' other locks keeps them apart (a gate lock), or
+//! one worker did its part before another one was created or after it was joined.
+//!
+//! An inversion is no bug. After an exploration without a bug, schedules are steered towards each
+//! (`explore/steer.rs`): what deadlocks then is reported as what it is, with its trace; what does not is a note.
+//!
+//! Found are mutexes and rwlocks that the host knows: of the SDK, of pthreads, C11 and C++ threads. Not found: locks that a library
+//! makes of futexes, as Rust's std does; cycles of more than [`LENGTH_MAX`] workers; inversions of locks that no execution took.
+//! What could make it lie: an order by semaphores, condvars or flags is not seen, so that a note may be about what
+//! cannot happen; so may a lock with a time limit. That is why only what was executed is a bug.
+//!
+//! Cost: an event for each acquisition and release. Accesses of memory are not asked about.
+
+use crate::evidence::{Inversion, Side};
+use crate::observe::{
+    Detector, Ending, Event, Finding, GuestState, HbObject, Interest, SavedState, SyncEvent, SyncKind,
+};
+use crate::runtime::ObjectId;
+use coyote_instrumenter::Location;
+use coyote_strategies::{Class, OpKind, WorkerId};
+use std::collections::BTreeMap;
+
+/// Workers of one inversion at most.
+pub const LENGTH_MAX: usize = 4;
+
+/// Edges of one execution, and steps of the search for cycles: more are left out.
+const EDGES_MAX: usize = 2_000;
+const STEPS_MAX: usize = 100_000;
+
+/// Inversions that are kept.
+const INVERSIONS_MAX: usize = 64;
+
+/// What a worker knows of the others: by worker, up to which of its spawns and joins.
+type Clock = Vec<u32>;
+
+/// A lock that a worker has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    place: ObjectId,
+    /// With others that read.
+    shared: bool,
+    taken: Option<Location>,
+}
+
+/// A worker takes a lock while it holds another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Edge {
+    worker: WorkerId,
+    held: Held,
+    wanted: Held,
+    site: u32,
+    /// All that it holds.
+    gates: Vec<Held>,
+    clock: Clock,
+}
+
+/// What is known of one execution.
+#[derive(Clone, Default)]
+struct Known {
+    held: Vec<Vec<Held>>,
+    clocks: Vec<Clock>,
+    released: BTreeMap<HbObject, Clock>,
+    edges: Vec<Edge>,
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub struct LockOrder {
+    known: Known,
+    /// Of all executions, by the places of their acquisitions.
+    found: BTreeMap<Vec<[Option<Location>; 2]>, Inversion>,
+}
+
+impl Known {
+    fn worker(&mut self, id: WorkerId) {
+        while self.held.len() <= id.index() {
+            let mut clock = vec![0; self.clocks.len() + 1];
+            clock[self.clocks.len()] = 1;
+            self.held.push(Vec::new());
+            self.clocks.push(clock);
+        }
+    }
+
+    fn sync(&mut self, state: &GuestState<'_>, event: &SyncEvent) {
+        let SyncEvent { worker, object, kind } = *event;
+        self.worker(worker);
+        match object {
+            HbObject::Start(_) | HbObject::End(_) => self.order(worker, object, kind),
+            HbObject::Object(place) if matches!(place.class, Class::Mutex | Class::Rwlock) => match kind {
+                SyncKind::Release | SyncKind::ReleaseShared => self.release(worker, place),
+                SyncKind::Acquire => self.acquire(state, worker, place, false),
+                SyncKind::AcquireShared => self.acquire(state, worker, place, true),
+                SyncKind::AcquireRelease => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// Workers are created and joined.
+    fn order(&mut self, worker: WorkerId, object: HbObject, kind: SyncKind) {
+        let clock = &mut self.clocks[worker.index()];
+        if kind.releases() {
+            self.released.insert(object, clock.clone());
+            clock[worker.index()] += 1;
+        } else if let Some(released) = self.released.get(&object) {
+            clock.resize(clock.len().max(released.len()), 0);
+            clock.iter_mut().zip(released).for_each(|(own, other)| *own = (*own).max(*other));
+        }
+    }
+
+    fn release(&mut self, worker: WorkerId, place: ObjectId) {
+        let drop = |held: &mut Vec<Held>| {
+            let at = held.iter().rposition(|held| held.place == place);
+            at.map(|at| held.remove(at))
+        };
+        if drop(&mut self.held[worker.index()]).is_none() {
+            // Somebody else's.
+            self.held.iter_mut().for_each(|held| _ = drop(held));
+        }
+    }
+
+    fn acquire(&mut self, state: &GuestState<'_>, worker: WorkerId, place: ObjectId, shared: bool) {
+        let operation = state.runtime.pending(worker).operation;
+        let wanted = Held { place, shared, taken: state.location(operation.site) };
+        let waits = matches!(operation.kind, OpKind::Lock | OpKind::ReadLock | OpKind::WriteLock);
+        let gates = self.held[worker.index()].clone();
+        if waits {
+            for held in &gates {
+                let (clock, gates, held) = (self.clocks[worker.index()].clone(), gates.clone(), *held);
+                let edge = Edge { worker, held, wanted, site: operation.site, gates, clock };
+                if self.edges.len() < EDGES_MAX && !self.edges.contains(&edge) {
+                    self.edges.push(edge);
+                }
+            }
+        }
+        self.held[worker.index()].push(wanted);
+    }
+
+    /// Cycles of edges, each of which begins with its first edge.
+    fn cycles(&self) -> Vec<Vec<&Edge>> {
+        let mut cycles = Vec::new();
+        let mut steps = 0;
+        for first in 0..self.edges.len() {
+            self.extend(&mut vec![first], &mut cycles, &mut steps);
+        }
+        cycles
+    }
+
+    fn extend<'a>(&'a self, path: &mut Vec<usize>, cycles: &mut Vec<Vec<&'a Edge>>, steps: &mut usize) {
+        let (first, last) = (&self.edges[path[0]], &self.edges[path[path.len() - 1]]);
+        for (next, edge) in self.edges.iter().enumerate().skip(path[0] + 1) {
+            *steps += 1;
+            if *steps > STEPS_MAX || cycles.len() == INVERSIONS_MAX {
+                return;
+            }
+            if !keeps(&last.wanted, &edge.held)
+                || !path.iter().all(|other| may_meet(&self.edges[*other], edge))
+            {
+                continue;
+            }
+            path.push(next);
+            if keeps(&edge.wanted, &first.held) {
+                cycles.push(path.iter().map(|at| &self.edges[*at]).collect());
+            } else if path.len() < LENGTH_MAX {
+                self.extend(path, cycles, steps);
+            }
+            path.pop();
+        }
+    }
+}
+
+/// Whether who holds the one keeps others from the other.
+fn keeps(wanted: &Held, held: &Held) -> bool {
+    wanted.place == held.place && !(wanted.shared && held.shared)
+}
+
+/// Whether two workers may stand where these edges are at the same time.
+fn may_meet(a: &Edge, b: &Edge) -> bool {
+    // What the one did, the other one knew of.
+    let before = |a: &Edge, b: &Edge| {
+        a.clock
+            .get(a.worker.index())
+            .is_some_and(|own| b.clock.get(a.worker.index()).is_some_and(|known| known >= own))
+    };
+    a.worker != b.worker
+        && !before(a, b)
+        && !before(b, a)
+        && !a.gates.iter().any(|gate| b.gates.iter().any(|other| keeps(gate, other)))
+}
+
+impl Detector for LockOrder {
+    fn interest(&self) -> Interest {
+        Interest::SYNC | Interest::ENDS
+    }
+
+    fn begin(&mut self, _state: &GuestState<'_>) {
+        self.known = Known::default();
+    }
+
+    fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) -> Option<Finding> {
+        if let Event::Sync(event) = event {
+            self.known.sync(state, event);
+        }
+        None
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) -> Option<Finding> {
+        let runtime = ending.state.runtime;
+        for cycle in self.known.cycles() {
+            let mut key: Vec<_> = cycle.iter().map(|edge| [edge.held.taken, edge.wanted.taken]).collect();
+            key.sort();
+            if self.found.contains_key(&key) || self.found.len() == INVERSIONS_MAX {
+                continue;
+            }
+            let side = |edge: &&Edge| Side {
+                title: runtime.title(edge.worker),
+                held: edge.held.place,
+                taken: edge.held.taken,
+                wanted: edge.wanted.place,
+                wanted_at: edge.wanted.taken,
+                site: edge.site,
+            };
+            self.found.insert(key, Inversion { sides: cycle.iter().map(side).collect() });
+        }
+        None
+    }
+
+    fn save(&self) -> SavedState {
+        SavedState::new(self.known.clone())
+    }
+
+    fn restore(&mut self, saved: &SavedState) {
+        self.known = saved.get::<Known>().cloned().unwrap_or_default();
+    }
+
+    fn inversions(&self) -> Vec<Inversion> {
+        self.found.values().cloned().collect()
+    }
+}

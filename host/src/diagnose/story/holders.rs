@@ -1,0 +1,142 @@
+//! Who has what others wait for, and since when.
+//!
+//! Of mutexes and rwlocks the runtime knows it. Of a lock that a library makes of a futex it is *inferred*, and said to be so: a
+//! worker that waits in a function of a mutex or rwlock waits for the one that last changed the lock's word from 0 to
+//! something else, without anybody having set it to 0 since. Readers of such a lock, and locks whose free state is not 0, are not
+//! told.
+
+use super::moment::Moment;
+use super::recorder::RawAccess;
+use super::why::Facts;
+use crate::runtime::{ObjectId, Request};
+use crate::symbols::without_generics;
+use coyote_strategies::{Class, WorkerId};
+
+/// Who a blocked worker waits for.
+pub struct Holder<'a> {
+    pub worker: WorkerId,
+    /// The step that took the lock.
+    pub took: Option<&'a Moment>,
+    /// Whether the holder follows from the writes of the lock's word alone.
+    pub inferred: bool,
+}
+
+impl<'a> Facts<'a> {
+    /// The workers that have what a blocked worker waits for.
+    pub fn holders(&self, id: WorkerId) -> Vec<Holder<'a>> {
+        match self.queue(id) {
+            Some(place) => self.inferred_holder(id, place).into_iter().collect(),
+            None => {
+                let place = self.runtime.worker(id).request.wants();
+                let holders = place.into_iter().flat_map(|place| {
+                    let took =
+                        move |worker| Holder { worker, took: self.took(worker, place), inferred: false };
+                    self.runtime.holders(place).into_iter().map(took)
+                });
+                holders.collect()
+            }
+        }
+    }
+
+    /// The step in which a worker took what it has.
+    fn took(&self, worker: WorkerId, place: ObjectId) -> Option<&'a Moment> {
+        self.moments.iter().rev().find(|moment| moment.worker == worker && moment.took.contains(&place))
+    }
+
+    /// Who took the lock in whose futex a worker waits.
+    fn inferred_holder(&self, id: WorkerId, place: ObjectId) -> Option<Holder<'a>> {
+        let Request::FutexWait { bytes: 4, .. } = self.runtime.worker(id).request else { return None };
+        if place.class != Class::Futex || !(self.innermost)(id).iter().any(|function| is_of_lock(function)) {
+            return None;
+        }
+        let address = u64::from(place.address);
+        let touches = |raw: &RawAccess| {
+            raw.writes && raw.address < address + 4 && address < raw.address + u64::from(raw.bytes)
+        };
+        let steps = self.steps.iter().rev();
+        let changes = steps.flat_map(|step| step.accesses.iter().rev().map(move |raw| (step, raw)));
+        for (step, raw) in changes.filter(|(_, raw)| touches(raw)) {
+            if (raw.address, raw.bytes) != (address, 4) {
+                return None;
+            }
+            match (raw.before?, raw.after?) {
+                (_, 0) => return None,
+                (0, _) if raw.reads => {
+                    let took = self
+                        .moments
+                        .iter()
+                        .find(|moment| (moment.step, moment.worker) == (step.number, step.worker));
+                    return Some(Holder { worker: step.worker, took, inferred: true });
+                }
+                (0, _) => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Who has it, in a clause that can follow the name of a lock.
+    pub fn held(&self, id: WorkerId) -> String {
+        let holders = self.holders(id);
+        let since = |holder: &Holder<'_>| {
+            holder.took.map_or(String::new(), |moment| {
+                let at = moment
+                    .line
+                    .as_ref()
+                    .map_or(String::new(), |line| format!(" ({})", super::why::place(line)));
+                format!(" since step {}{at}", moment.step)
+            })
+        };
+        match holders.as_slice() {
+            [] => String::new(),
+            [only] if only.inferred => {
+                let who = if only.worker == id { "it itself".into() } else { self.name(only.worker) };
+                format!(", which {who} holds{}, inferred from the lock's word", since(only))
+            }
+            [only] if only.worker == id => format!(", which it holds itself{}", since(only)),
+            [only] => format!(", which {} holds{}", self.name(only.worker), since(only)),
+            several => {
+                let each: Vec<String> = several
+                    .iter()
+                    .map(|holder| format!("{}{}", self.name(holder.worker), since(holder)))
+                    .collect();
+                format!(", which {} hold", each.join(" and "))
+            }
+        }
+    }
+}
+
+/// Whether a function is one of a lock, and not only one that is given a lock.
+fn is_of_lock(function: &str) -> bool {
+    let path = without_generics(function).to_lowercase();
+    [
+        "mutex::",
+        "rwlock::",
+        "mutex_lock",
+        "mutex_timedlock",
+        "rwlock_rdlock",
+        "rwlock_wrlock",
+        "lock_contended",
+    ]
+    .iter()
+    .any(|part| path.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_lock;
+
+    #[test]
+    fn who_waits_for_a_condvar_waits_for_no_lock() {
+        for (function, is) in [
+            ("std::sys::sync::mutex::futex::Mutex::lock_contended", true),
+            ("std::sys::sync::rwlock::futex::RwLock::write_contended", true),
+            ("__pthread_mutex_lock", true),
+            ("std::sys::sync::condvar::futex::Condvar::wait_optional_timeout", false),
+            ("std::sync::condvar::Condvar::wait<std::sync::mutex::MutexGuard<u32>>", false),
+            ("std::sys::sync::thread_parking::futex::Parker::park", false),
+        ] {
+            assert_eq!(is_of_lock(function), is, "{function}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The holder of a std mutex follows from its word; a condvar has none.
+//! run: -i 10000 --no-shrink --no-experiments -- opposite
+//! exit: 2
+//! line: bug in test main: deadlock:
+//! line: and each of these is held by the next one, as far as the locks' words tell
+//! line: which worker 0.0 holds since step
+//! line: inferred from the lock's word
+//! run: -i 10 --no-shrink --no-experiments -- itself
+//! exit: 2
+//! line: which it itself holds since step
+//! run: -i 10000 --no-shrink --no-experiments -- lost
+//! exit: 2
+//! line: who waits: worker 0 to be woken
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+fn main() {
+    let both = Arc::new((Mutex::new(1), Mutex::new(2), Condvar::new()));
+    let other = both.clone();
+    match std::env::args().nth(1).as_deref() {
+        Some("opposite") => {
+            let thread = thread::spawn(move || {
+                let first = other.1.lock().unwrap();
+                let second = other.0.lock().unwrap();
+                drop((first, second));
+            });
+            let first = both.0.lock().unwrap();
+            let second = both.1.lock().unwrap();
+            drop((first, second));
+            thread.join().unwrap();
+        }
+        Some("itself") => {
+            thread::spawn(|| ()).join().unwrap();
+            let first = both.0.lock().unwrap();
+            let second = both.0.lock().unwrap();
+            drop((first, second));
+        }
+        _ => {
+            let thread = thread::spawn(move || other.2.notify_one());
+            let first = both.0.lock().unwrap();
+            drop(both.2.wait(first).unwrap());
+            thread.join().unwrap();
+        }
+    }
+}
