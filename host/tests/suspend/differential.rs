@@ -508,6 +508,12 @@ fn check_code_map(wasm: &[u8], suspended: &Suspended) {
         let (new, old) = (operator(&suspended.wasm, *at), operator(wasm, *original));
         let name = |s: &str| s.split([' ', '{', '(']).next().unwrap_or_default().to_string();
         let (new, old) = (name(&new), name(&old));
+        // References to exceptions have become numbers.
+        let numbers =
+            ["RefNull", "RefIsNull", "RefAsNonNull", "BrOnNull", "BrOnNonNull", "TypedSelect", "ThrowRef"];
+        if new != old && numbers.contains(&old.as_str()) {
+            continue;
+        }
         let same = new == old || old == format!("Return{new}") || (old == "End" && new == "Return");
         assert!(same, "{old} at {original:#x} became {new} at {at:#x}");
     }

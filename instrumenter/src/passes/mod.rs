@@ -16,6 +16,7 @@ mod private;
 mod replacement;
 mod stubs;
 mod table_calls;
+mod tags;
 mod thread_names;
 mod threads;
 mod virtual_size;
@@ -64,6 +65,7 @@ const fn own(
 /// The passes, in their order.
 pub const OWN: &[Own] = &[
     own("names", names::run, "gives every function a name"),
+    Own { keeps_calls: true, ..own("tags", tags::run, "makes imported tags of exceptions the module's own") },
     own("entry", entry::run, "calls entries of the table by their own types"),
     own("private", private::run, "makes memory private, sorts globals into shared and a worker's own"),
     own("orders", orders::run, "takes what C and C++ say of memory orders to their instructions"),
