@@ -2,7 +2,8 @@
 //!
 //! wasm-smith modules mostly trap early and hardly store, so that many a mutant goes unseen. Here every
 //! address is masked, loops count down a local of their own, functions call later functions only, and
-//! a budget that each call takes from bounds the whole.
+//! a budget that each call takes from bounds the whole. On demand they throw and catch exceptions in every way,
+//! and keep references to them; what a function of the table throws goes to whoever calls it.
 
 use crate::random::Random;
 use wasm_encoder::*;
@@ -34,7 +35,12 @@ struct Generator<'r> {
     signatures: Vec<Signature>,
     /// Which functions are in the table, ascending; all have the `INDIRECT` type.
     table: Vec<u32>,
+    /// Whether code throws and catches.
+    exceptions: bool,
 }
+
+/// What exceptions carry, by tag.
+const PAYLOADS: [&[ValType]; 3] = [&[ValType::I32], &[], &[ValType::F32]];
 
 /// A body under construction.
 struct Scope {
@@ -43,13 +49,15 @@ struct Scope {
     /// Locals from here on are loop counters, which nothing else assigns.
     first_counter: u32,
     free_counters: Vec<u32>,
+    /// Local for references to exceptions; three of them, if any.
+    first_reference: u32,
     /// Open labels, innermost last: whether one can branch there without values.
     labels: Vec<bool>,
     /// How much may still be generated.
     size: i32,
 }
 
-pub fn module(random: &mut Random) -> Vec<u8> {
+pub fn module(random: &mut Random, exceptions: bool) -> Vec<u8> {
     let count = 3 + random.below(4) as u32;
     let mut types = TypeSection::new();
     let (i32, i64) = (ValType::I32, ValType::I64);
@@ -81,7 +89,14 @@ pub fn module(random: &mut Random) -> Vec<u8> {
         };
         signatures.push(signature);
     }
-    let mut generator = Generator { random, types, signatures, table };
+    let mut generator = Generator { random, types, signatures, table, exceptions };
+    // Types of tags, after which bodies add those of blocks.
+    let first_tag_type = generator.types.len();
+    if exceptions {
+        for payload in PAYLOADS {
+            generator.types.ty().function(payload.iter().copied(), []);
+        }
+    }
     let mut code = CodeSection::new();
     for function in 0..count {
         code.function(&generator.body(function));
@@ -95,10 +110,20 @@ pub fn module(random: &mut Random) -> Vec<u8> {
         let mut body = Function::new([]);
         let mut out = body.instructions();
         out.i32_const(40).global_set(BUDGET);
-        (0..signature.params.len() as u32).for_each(|p| {
-            out.local_get(p);
-        });
-        out.call(IMPORTED + function).end();
+        let call = |out: &mut InstructionSink| {
+            (0..signature.params.len() as u32).for_each(|p| drop(out.local_get(p)));
+            out.call(IMPORTED + function);
+        };
+        // Two of three let nothing out.
+        if exceptions && function < 2 {
+            out.block(BlockType::Empty).try_table(BlockType::Empty, [Catch::All { label: 0 }]);
+            call(&mut out);
+            out.return_().end().end();
+            signature.results.iter().for_each(|ty| zero(&mut out, *ty));
+        } else {
+            call(&mut out);
+        }
+        out.end();
         code.function(&body);
         exports.export(&format!("f{function}"), ExportKind::Func, IMPORTED + count + function);
     }
@@ -132,9 +157,17 @@ pub fn module(random: &mut Random) -> Vec<u8> {
     global(ValType::F32, ConstExpr::f32_const(1.25.into()));
     global(ValType::F64, ConstExpr::f64_const(2.25.into()));
     global(ValType::V128, ConstExpr::v128_const(77));
+    let mut tags = TagSection::new();
+    for tag in 0..if exceptions { PAYLOADS.len() as u32 } else { 0 } {
+        tags.tag(TagType { kind: TagKind::Exception, func_type_idx: first_tag_type + tag });
+    }
     let mut module = Module::new();
     module.section(&generator.types).section(&imports).section(&functions).section(&tables);
-    module.section(&memories).section(&globals).section(&exports).section(&elements).section(&code);
+    module.section(&memories);
+    if !tags.is_empty() {
+        module.section(&tags);
+    }
+    module.section(&globals).section(&exports).section(&elements).section(&code);
     module.finish()
 }
 
@@ -149,12 +182,17 @@ impl Generator<'_> {
         }
         let first_counter = locals.len() as u32;
         locals.extend([ValType::I32; 3]);
+        let first_reference = locals.len() as u32;
+        if self.exceptions {
+            locals.extend([ValType::Ref(RefType::EXNREF); 3]);
+        }
         let mut body = Function::new(locals[params..].iter().map(|ty| (1, *ty)));
         let mut scope = Scope {
             function,
             locals,
             first_counter,
             free_counters: (first_counter..first_counter + 3).collect(),
+            first_reference,
             labels: vec![false],
             size: 60 + self.random.below(100) as i32,
         };
@@ -190,6 +228,14 @@ impl Generator<'_> {
             return;
         }
         let depth = depth.saturating_sub(1);
+        if self.exceptions && self.random.one_in(4) {
+            match self.random.below(if depth == 0 { 2 } else { 5 }) {
+                0 => self.throw(out, scope, depth),
+                1 => self.throw_again(out, scope, depth),
+                _ => self.catching(out, scope, depth),
+            }
+            return;
+        }
         match self.random.below(if depth == 0 { 9 } else { 18 }) {
             0 | 1 => {
                 let ty = *self.random.pick(&NUMERIC);
@@ -312,6 +358,104 @@ impl Generator<'_> {
                 self.statements(out, scope, depth);
             }
         }
+    }
+
+    /// Throws, now and then.
+    fn throw(&mut self, out: &mut InstructionSink, scope: &mut Scope, depth: u32) {
+        self.value(out, scope, ValType::I32, depth);
+        out.i32_const(3).i32_and().i32_eqz().if_(BlockType::Empty);
+        let tag = self.random.below(PAYLOADS.len() as u64) as usize;
+        scope.labels.push(false);
+        PAYLOADS[tag].iter().for_each(|ty| self.value(out, scope, *ty, depth));
+        scope.labels.pop();
+        out.throw(tag as u32).end();
+    }
+
+    /// Throws what was caught, now and then; drops it otherwise.
+    fn throw_again(&mut self, out: &mut InstructionSink, scope: &mut Scope, depth: u32) {
+        let reference = self.reference(scope);
+        out.local_get(reference).ref_is_null().i32_eqz();
+        self.value(out, scope, ValType::I32, depth);
+        out.i32_const(1).i32_and().i32_and().if_(BlockType::Empty);
+        out.local_get(reference).throw_ref().end();
+        if self.random.one_in(4) {
+            out.ref_null(HeapType::Abstract { shared: false, ty: AbstractHeapType::Exn }).local_set(reference);
+        }
+    }
+
+    fn reference(&mut self, scope: &Scope) -> u32 {
+        scope.first_reference + self.random.below(3) as u32
+    }
+
+    /// A `try_table` with up to four clauses, and what comes after each. Where a reference is caught it is put
+    /// into a local, thrown on after some clean-up, or stays on the stack meanwhile.
+    fn catching(&mut self, out: &mut InstructionSink, scope: &mut Scope, depth: u32) {
+        let tags = PAYLOADS.len() as u64;
+        let clauses: Vec<(Option<usize>, bool)> = (0..1 + self.random.below(4))
+            .map(|_| {
+                let tag = self.random.below(tags + 1) as usize;
+                ((tag < PAYLOADS.len()).then_some(tag), self.random.one_in(2))
+            })
+            .collect();
+        let exception = ValType::Ref(RefType::EXNREF);
+        let values = |(tag, reference): (Option<usize>, bool)| {
+            let payload = tag.map_or(&[][..], |tag| PAYLOADS[tag]);
+            payload.iter().copied().chain(reference.then_some(exception)).collect::<Vec<_>>()
+        };
+        let params = self.types_of_some(3);
+        let result = *self.random.pick(&NUMERIC);
+        out.block(BlockType::Empty);
+        scope.labels.push(true);
+        for clause in clauses.iter().rev() {
+            let ty = self.block_type(&[], &values(*clause));
+            out.block(ty);
+            scope.labels.push(false);
+        }
+        params.iter().for_each(|p| self.value(out, scope, *p, depth));
+        let catches = clauses.iter().zip(0..).map(|((tag, reference), label)| match (tag, reference) {
+            (Some(tag), true) => Catch::OneRef { tag: *tag as u32, label },
+            (Some(tag), false) => Catch::One { tag: *tag as u32, label },
+            (None, true) => Catch::AllRef { label },
+            (None, false) => Catch::All { label },
+        });
+        let catches: Vec<Catch> = catches.collect();
+        let ty = self.block_type(&params, &[result]);
+        out.try_table(ty, catches);
+        scope.labels.push(false);
+        self.use_up(out, scope, depth, &params, result);
+        if self.random.one_in(2) {
+            self.call(out, scope, depth);
+        }
+        scope.labels.pop();
+        out.end();
+        out.local_set(self.local(scope, result));
+        out.br(clauses.len() as u32);
+        for (done, clause) in (1..).zip(&clauses) {
+            scope.labels.pop();
+            out.end();
+            if clause.1 {
+                match self.random.below(3) {
+                    0 => out.local_set(self.reference(scope)),
+                    1 => {
+                        // Clean up and go on.
+                        self.statements(out, scope, depth);
+                        out.throw_ref()
+                    }
+                    _ => {
+                        self.statements(out, scope, depth);
+                        out.local_set(self.reference(scope))
+                    }
+                };
+            }
+            let payload = clause.0.map_or(&[][..], |tag| PAYLOADS[tag]);
+            for ty in payload.iter().rev() {
+                out.local_set(self.local(scope, *ty));
+            }
+            self.statements(out, scope, depth);
+            out.br((clauses.len() - done) as u32);
+        }
+        scope.labels.pop();
+        out.end();
     }
 
     /// From `params` on the stack to one value, with statements while some are still there.

@@ -2,7 +2,7 @@
 
 use super::value::{Payload, is_exception};
 use crate::Error;
-use crate::suspend::NewBody;
+use crate::suspend::{Mutant, NewBody};
 use crate::suspend::code::{Code, Label};
 use crate::suspend::module::Module;
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
@@ -18,6 +18,7 @@ pub(super) struct Context<'m, 'a> {
     pub payloads: &'m [Payload],
     /// Types of blocks that the input has no type for, parameters and results.
     pub types: Vec<(Vec<Encoded>, Vec<Encoded>)>,
+    pub mutant: Option<Mutant>,
 }
 
 /// Exceptions that a `try_table` catches by reference: of one tag, to one label.
@@ -322,7 +323,8 @@ impl Lowering<'_, '_, '_> {
         for handler in open.handlers {
             self.code.close();
             let payload = self.cx.payloads[handler.tag as usize];
-            payload.pack(handler.tag, &mut self.code.put());
+            let tag = if self.cx.mutant == Some(Mutant::WrongTag) { 0 } else { handler.tag };
+            payload.pack(tag, &mut self.code.put());
             if handler.payload {
                 self.code.put().local_set(self.local);
                 payload.unpack(self.local, &mut self.code.put());

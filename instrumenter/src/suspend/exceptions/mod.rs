@@ -57,7 +57,7 @@ mod value;
 
 use super::assemble::{has_code_offsets, write_code};
 use super::module::Module;
-use super::{NewBody, copy_body};
+use super::{Mutant, NewBody, copy_body};
 use crate::Error;
 use std::convert::Infallible;
 use value::{Payload, is_exception};
@@ -84,14 +84,14 @@ impl Lowered {
 }
 
 /// Replaces references to exceptions, if there are any and all can be. Takes the module's bodies if so.
-pub(super) fn lower(module: &mut Module) -> Result<Option<Lowered>, Error> {
+pub(super) fn lower(module: &mut Module, mutant: Option<Mutant>) -> Result<Option<Lowered>, Error> {
     let Some(payloads) = payloads(module) else { return Ok(None) };
     let Some(changed) = changed_bodies(module)? else { return Ok(None) };
     if !changed.contains(&true) {
         return Ok(None);
     }
     let bodies = std::mem::take(&mut module.bodies);
-    let mut cx = body::Context { module, payloads: &payloads, types: vec![] };
+    let mut cx = body::Context { module, payloads: &payloads, types: vec![], mutant };
     let mut allocations = FuncValidatorAllocations::default();
     let mut new: Vec<NewBody> = vec![];
     for ((function, body), changed) in bodies.into_iter().zip(changed) {
