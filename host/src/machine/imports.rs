@@ -2,7 +2,7 @@
 
 use super::calls::{announce, next, with_memory};
 use super::host::{Host, Stopped, split};
-use super::observed::{accessed, deliver, forbid_free};
+use super::observed::{accessed, deliver, forbid_free, thrown};
 use super::operations;
 use super::owners::Touch;
 use super::references::function_index;
@@ -174,10 +174,17 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     })?;
     linker.func_wrap(rt::MODULE, rt::TEST_END, |mut guest: Guest, site: i32| {
         match crosses(&mut guest, Runtime::leave_test) {
-            true => announce(&mut guest, site, 0, Request::TestEnd).1,
+            true => announce(&mut guest, site, 0, Request::TestEnd { unwound: false }).1,
             false => 0,
         }
     })?;
+    linker.func_wrap(rt::MODULE, rt::TEST_UNWOUND, |mut guest: Guest, site: i32| {
+        match crosses(&mut guest, Runtime::leave_test) {
+            true => announce(&mut guest, site, 0, Request::TestEnd { unwound: true }).1,
+            false => 0,
+        }
+    })?;
+    linker.func_wrap(rt::MODULE, rt::THROWN, |mut guest: Guest| thrown(&mut guest))?;
     linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
         guest.data_mut().scheduler.runtime.detach(worker as u32);
     })?;

@@ -40,6 +40,7 @@ mod locks;
 mod mutex;
 mod objects;
 mod output;
+pub mod panic;
 mod perform;
 mod queue;
 mod rwlock;

@@ -59,6 +59,7 @@ mod determinism;
 mod doctor;
 mod effects;
 mod examples;
+mod exceptions;
 mod explain;
 mod faults;
 mod files;

@@ -19,6 +19,7 @@ mod table_calls;
 mod tags;
 mod thread_names;
 mod threads;
+mod throws;
 mod virtual_size;
 
 use crate::analysis::Analyses;
@@ -72,6 +73,7 @@ pub const OWN: &[Own] = &[
     own("threads", threads::run, "turns blocking instructions and imports into runtime imports"),
     own("thread-names", thread_names::run, "passes on what Rust's std calls a thread"),
     own("atomic-sections", atomic_sections::run, "brackets functions that SV-COMP's rules make atomic"),
+    Own { keeps_calls: true, ..own("throws", throws::run, "tells the host where exceptions begin") },
     own("policies", policies::run, "decides which functions' memory accesses are scheduling points"),
     Own { keeps_calls: true, ..own("points", points::run, "announces memory accesses") },
     Own { keeps_calls: true, ..own("effects", effects::run, "tells the host what steps touch besides") },

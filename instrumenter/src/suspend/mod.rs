@@ -195,7 +195,9 @@ struct NewBody {
 /// input.
 pub fn suspend(wasm: &[u8], config: &Config) -> Result<Suspended, Error> {
     let mut module = Module::read(wasm)?;
-    let Some(lowered) = exceptions::lower(&mut module, config.mutant)? else { return suspend_module(module, config) };
+    let Some(lowered) = exceptions::lower(&mut module, config.mutant)? else {
+        return suspend_module(module, config);
+    };
     let origin = |offset| lowered.origin(offset).unwrap_or(offset);
     let suspended = Module::read(&lowered.wasm).and_then(|module| suspend_module(module, config));
     let mut suspended = suspended.map_err(|error| match error {

@@ -2,9 +2,9 @@
 
 use super::value::{Payload, is_exception};
 use crate::Error;
-use crate::suspend::{Mutant, NewBody};
 use crate::suspend::code::{Code, Label};
 use crate::suspend::module::Module;
+use crate::suspend::{Mutant, NewBody};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{Catch as NewCatch, Encode, ValType as Encoded};
 use wasmparser::{
@@ -175,9 +175,11 @@ impl Lowering<'_, '_, '_> {
             Operator::End => self.end(),
             Operator::ThrowRef => self.throw(at),
             Operator::RefNull { .. } if self.is_null_exception(operator) => {
-                drop(self.code.put().i64_const(0))
+                self.code.put().i64_const(0);
             }
-            Operator::RefIsNull if on_exception => drop(self.code.put().i64_eqz()),
+            Operator::RefIsNull if on_exception => {
+                self.code.put().i64_eqz();
+            }
             Operator::RefAsNonNull if on_exception => {
                 let local = self.local;
                 self.code.put().local_tee(local).i64_eqz().if_(wasm_encoder::BlockType::Empty);

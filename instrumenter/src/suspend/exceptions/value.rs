@@ -32,24 +32,21 @@ impl Payload {
 
     /// `[payload] -> [i64]`, for an exception of this tag.
     pub fn pack(self, tag: u32, out: &mut InstructionSink) {
+        let number = (tag as i64 + 1) << 32;
         match self {
-            Payload::Nothing => {}
-            Payload::I32 => drop(out.i64_extend_i32_u()),
-            Payload::F32 => drop(out.i32_reinterpret_f32().i64_extend_i32_u()),
-        }
-        out.i64_const((tag as i64 + 1) << 32);
-        if self != Payload::Nothing {
-            out.i64_or();
-        }
+            Payload::Nothing => out.i64_const(number),
+            Payload::I32 => out.i64_extend_i32_u().i64_const(number).i64_or(),
+            Payload::F32 => out.i32_reinterpret_f32().i64_extend_i32_u().i64_const(number).i64_or(),
+        };
     }
 
     /// `[] -> [payload]`, of the exception in a local.
     pub fn unpack(self, local: u32, out: &mut InstructionSink) {
         match self {
-            Payload::Nothing => {}
-            Payload::I32 => drop(out.local_get(local).i32_wrap_i64()),
-            Payload::F32 => drop(out.local_get(local).i32_wrap_i64().f32_reinterpret_i32()),
-        }
+            Payload::Nothing => out,
+            Payload::I32 => out.local_get(local).i32_wrap_i64(),
+            Payload::F32 => out.local_get(local).i32_wrap_i64().f32_reinterpret_i32(),
+        };
     }
 }
 
