@@ -301,8 +301,8 @@ impl Lowering<'_, '_, '_> {
                 Catch::OneRef { .. } => 1,
                 Catch::AllRef { .. } => self.cx.payloads.len(),
             };
-            for handler in next..next + by_reference {
-                catches.push(NewCatch::One { tag: handlers[handler].tag, label: handler as u32 });
+            for (handler, label) in handlers[next..next + by_reference].iter().zip(next as u32..) {
+                catches.push(NewCatch::One { tag: handler.tag, label });
             }
             next += by_reference;
         }
