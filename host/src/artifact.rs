@@ -94,6 +94,11 @@ impl Artifact {
         })
     }
 
+    /// Whether it throws exceptions: then a panic of a Rust program can be caught.
+    pub fn unwinds(&self) -> bool {
+        self.module.imports().any(|import| import.module() == rt::MODULE && import.name() == rt::THROWN)
+    }
+
     /// The engine that it was compiled for.
     pub fn engine(&self) -> &Engine {
         self.module.engine()

@@ -41,6 +41,8 @@ pub enum Evidence {
     ExitCode(u32),
     /// A test harness's function returned a failure.
     TestFailed,
+    /// An exception that nothing catches; what a panic said, if it is one.
+    Uncaught(Option<String>),
     /// The bound on steps was reached.
     StepsMax(u64),
     /// An access of freed memory, or of memory behind a block of the heap.
@@ -313,6 +315,10 @@ impl Evidence {
             Evidence::Misuse(misuse) => misuse.message(),
             Evidence::ExitCode(code) => format!("the program ended with exit code {code}"),
             Evidence::TestFailed => "the test function returned a failure".into(),
+            Evidence::Uncaught(None) => {
+                "an exception leaves the worker's function: nothing catches it".into()
+            }
+            Evidence::Uncaught(Some(said)) => format!("nothing catches this panic: {said}"),
             Evidence::StepsMax(steps) => format!("the test did not end within {steps} steps"),
             Evidence::HeapAccess(access) => access.message(),
             Evidence::Free { address, block } => block.freed_wrongly(*address),

@@ -112,6 +112,9 @@ pub(crate) fn refused(artifact: &Arc<Artifact>, settings: &Settings, test: &Test
     let Some(reason) = said.and_then(|said| reason(&said, &test.name)) else { return Ok(None) };
     Ok(Some(match reason.is_empty() {
         // Told to run ignored tests too, it leaves out only these.
+        true if artifact.unwinds() => {
+            "Rust's harness ignores #[should_panic] on wasm: see docs/unwinding.md".into()
+        }
         true => "#[should_panic] cannot be tested where panics abort".into(),
         false => reason,
     }))

@@ -46,6 +46,8 @@ pub enum BugKind {
     Assertion,
     /// A panic of a Rust program that ended it.
     Panic,
+    /// An exception left the function that a worker began with.
+    UncaughtException,
     /// A wasm trap: unreachable code, an access out of bounds, a division by zero.
     Trap,
     /// The program ended with an exit code that is not 0.
@@ -75,11 +77,12 @@ pub enum BugKind {
 
 impl BugKind {
     /// Every kind, in the order of their declaration.
-    pub const ALL: [BugKind; 16] = [
+    pub const ALL: [BugKind; 17] = [
         BugKind::Deadlock,
         BugKind::Livelock,
         BugKind::Assertion,
         BugKind::Panic,
+        BugKind::UncaughtException,
         BugKind::Trap,
         BugKind::ExitCode,
         BugKind::StackOverflow,
@@ -101,6 +104,7 @@ impl BugKind {
             BugKind::Livelock => "livelock",
             BugKind::Assertion => "assertion",
             BugKind::Panic => "panic",
+            BugKind::UncaughtException => "uncaught-exception",
             BugKind::Trap => "trap",
             BugKind::ExitCode => "exit-code",
             BugKind::StackOverflow => "stack-overflow",

@@ -21,6 +21,15 @@ pub const WASI: &str = "wasi_snapshot_preview1";
 /// What AssemblyScript's assertions call: `(message, file, line, column)`, the texts as its strings.
 pub const ASSEMBLYSCRIPT_ABORT: (&str, &str) = ("env", "abort");
 
+/// The tags that LLVM lets modules import from `env`: exceptions of C++ and Rust, and C's `longjmp`. Each carries an
+/// address.
+const TAGS: [&str; 2] = ["__cpp_exception", "__c_longjmp"];
+
+/// What a module needs that was built with the older instructions, and how it is built with those of today.
+const LEGACY: &str = "the legacy exception instructions (try, catch, rethrow) are not supported: build for those of \
+                      today (rustc: -C llvm-args=-wasm-use-legacy-eh=false, clang: -mllvm \
+                      -wasm-use-legacy-eh=false), or translate the module with `wasm-opt --translate-to-exnref`";
+
 /// Refuses what cannot be instrumented and describes the rest.
 pub fn check(wasm: &[u8], options: &Options) -> Result<Original, Error> {
     if Parser::is_component(wasm) {
@@ -98,19 +107,19 @@ fn signature(params: &[ValType], results: &[ValType]) -> String {
 /// Validates under the supported proposals; where only those are at fault, says so.
 fn validate(wasm: &[u8], original: &Original) -> Result<(), Error> {
     let Err(error) = Validator::new_with_features(FEATURES).validate_all(wasm) else { return Ok(()) };
+    let what = match error.message().starts_with("legacy_exceptions ") {
+        true => LEGACY.to_string(),
+        false => format!("{}: build without this proposal", error.message()),
+    };
     match Validator::new_with_features(WasmFeatures::all()).validate_all(wasm) {
         Err(_) => Err(error.into()),
         Ok(_) => match original.function_at(error.offset()) {
             Some(function) => Err(Error::Unsupported {
-                what: format!("{}: build without this proposal", error.message()),
+                what,
                 function: original.display_name(function),
                 location: Location { function, offset: error.offset() as u32 },
             }),
-            None => Err(Error::UnsupportedModule(format!(
-                "{} (at offset {:#x}): build without this proposal",
-                error.message(),
-                error.offset()
-            ))),
+            None => Err(Error::UnsupportedModule(format!("{what} (at offset {:#x})", error.offset()))),
         },
     }
 }
@@ -155,6 +164,10 @@ fn check_imports(contents: &Contents, options: &Options) -> Result<(), Error> {
                 expect(module, name, function, &[ValType::I32], &[ValType::I32])?;
             }
             ("env", TypeRef::Memory(_)) if *name == "memory" => {}
+            ("env", TypeRef::Tag(tag)) if TAGS.contains(name) => {
+                let function = contents.types[tag.func_type_idx as usize].as_ref();
+                expect(module, name, function, &[ValType::I32], &[])?;
+            }
             (module, TypeRef::Func(_)) if (module, *name) == ASSEMBLYSCRIPT_ABORT && is_abort(function) => {}
             (_, TypeRef::Func(_)) => unknown.push(format!("`{module}.{name}`")),
             (_, TypeRef::Memory(_)) => {

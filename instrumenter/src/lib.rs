@@ -9,7 +9,7 @@
 //! - `original`: what the original module is. With `stack_pointer`: which global that is.
 //! - `check`: refuses what is not supported.
 //! - `draft`: the module on its way through the passes. With `code`, `operands` and `announce`: writing
-//!   instructions.
+//!   instructions. `on_exception`: code for when a call throws.
 //! - `pass`, `pipeline`: passes as data, in their order, a user's between them.
 //! - `passes`: the tool's own. With `analysis`: what they know of the code; `libraries`: functions that are
 //!   known by their names, `libtest`: those of Rust's test harness.
@@ -32,6 +32,7 @@ mod libraries;
 mod libtest;
 mod marked;
 mod nearest;
+mod on_exception;
 mod operands;
 mod options;
 mod original;

@@ -168,8 +168,26 @@ fn legacy_exceptions() {
     wasm[code + 3] = 0x19;
     assert_eq!(
         instrument(&wasm, &Options::default()).unwrap_err().to_string(),
-        "legacy_exceptions feature required for try instruction: build without this proposal (in f, at \
-         offset 0x17); this is no verdict on the guest"
+        "the legacy exception instructions (try, catch, rethrow) are not supported: build for those of today \
+         (rustc: -C llvm-args=-wasm-use-legacy-eh=false, clang: -mllvm -wasm-use-legacy-eh=false), or translate \
+         the module with `wasm-opt --translate-to-exnref` (in f, at offset 0x17); this is no verdict on the guest"
+    );
+}
+
+/// Only the tags that LLVM imports can be made the module's own.
+#[test]
+fn imported_tags() {
+    let refused = |import: &str| {
+        let wasm = wat::parse_str(format!("(module (import {import}))")).unwrap();
+        instrument(&wasm, &Options::default()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("\"env\" \"other\" (tag (param i32))"),
+        "the imported tag `env.other` is not supported: define it in the module; this is no verdict on the guest"
+    );
+    assert_eq!(
+        refused("\"env\" \"__cpp_exception\" (tag (param i64))"),
+        "import `env.__cpp_exception` has type (i64) -> (), but must have type (i32) -> ()"
     );
 }
 

@@ -82,6 +82,10 @@ pub const ALLOCATION_FAILED: &str = "allocation_failed";
 pub const TEST_BEGIN: &str = "test_begin";
 /// `test_end(site)`: the test function has returned to the harness. Suspending.
 pub const TEST_END: &str = "test_end";
+/// `test_unwound(site)`: as `test_end`, but the test function is left by an exception. Suspending.
+pub const TEST_UNWOUND: &str = "test_unwound";
+/// `thrown()`: the running worker is about to throw an exception. Only in modules that throw.
+pub const THROWN: &str = "thrown";
 /// `stack_overflow(stack_pointer)`: the stack pointer is below [`STACK_LOW`]. Returns only if the bound was
 /// not known before and is now.
 pub const STACK_OVERFLOW: &str = "stack_overflow";

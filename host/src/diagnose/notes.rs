@@ -11,7 +11,7 @@ use coyote_strategies::WorkerId;
 /// Of the iteration that the execution has just ended with this bug.
 pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     let runtime = execution.runtime();
-    let all = [early_timeout(execution, runtime), panic(runtime, bug), variable(bug), unreachable(bug)];
+    let all = [early_timeout(execution, runtime), panic(execution, bug), variable(bug), unreachable(bug)];
     all.into_iter().flatten().collect()
 }
 
@@ -35,12 +35,13 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
 }
 
 /// A panic of a thread whose end others may have reckoned with.
-fn panic(runtime: &Runtime, bug: &Bug) -> Option<String> {
-    let worker = bug.worker.filter(|w| bug.kind == BugKind::Panic && *w != WorkerId(0))?;
+fn panic(execution: &Execution, bug: &Bug) -> Option<String> {
+    let aborts = bug.kind == BugKind::Panic && !execution.machine().artifact().unwinds();
+    let worker = bug.worker.filter(|w| aborts && *w != WorkerId(0))?;
     Some(format!(
         "where panics unwind, this one would end {} alone: whoever joins it gets an Err, and the locks that it holds \
-         are poisoned. If the test counts on that, it cannot be tested on this target (docs/cargo.md)",
-        runtime.title(worker)
+         are poisoned. If the test counts on that, build it with unwinding (docs/unwinding.md)",
+        execution.runtime().title(worker)
     ))
 }
 

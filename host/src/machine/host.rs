@@ -74,6 +74,8 @@ pub struct Host {
     hot: Vec<HotSite>,
     /// Where a worker stopped, innermost first, if by a trap or a report.
     pub stopped_at: Option<(WorkerId, Vec<Location>)>,
+    /// Where workers last threw an exception, innermost first.
+    pub thrown_at: BTreeMap<WorkerId, Vec<Location>>,
     /// Who looks on, detectors among them: changed with [`Host::set_observers`].
     pub observers: Observers,
 }
@@ -128,6 +130,7 @@ impl Host {
             main_globals: Vec::new(),
             hot,
             stopped_at: None,
+            thrown_at: BTreeMap::new(),
             observers: Observers::default(),
         }
     }
@@ -311,6 +314,12 @@ impl Host {
             self.scheduler.runtime.footprint.refused();
         }
         fits
+    }
+
+    /// Forgets where workers stopped or threw.
+    pub fn forget_stops(&mut self) {
+        self.stopped_at = None;
+        self.thrown_at.clear();
     }
 
     /// The guest reports that it is wrong.

@@ -3,7 +3,7 @@
 use super::calls::{announce, next, with_memory};
 use super::fault_hooks;
 use super::host::{Host, Stopped, split};
-use super::observed::{accessed, deliver, forbid_free};
+use super::observed::{accessed, deliver, forbid_free, thrown};
 use super::operations;
 use super::owners::Touch;
 use super::references::function_index;
@@ -176,7 +176,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     })?;
     linker.func_wrap(rt::MODULE, rt::TEST_END, |mut guest: Guest, site: i32| {
         match crosses(&mut guest, Runtime::leave_test) {
-            true => announce(&mut guest, site, 0, Request::TestEnd).1,
+            true => announce(&mut guest, site, 0, Request::TestEnd { unwound: false }).1,
             false => 0,
         }
     })?;
@@ -196,6 +196,13 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "fault_stop", |mut guest: Guest| {
         guest.data_mut().scheduler.runtime.stop_faults();
     })?;
+    linker.func_wrap(rt::MODULE, rt::TEST_UNWOUND, |mut guest: Guest, site: i32| {
+        match crosses(&mut guest, Runtime::leave_test) {
+            true => announce(&mut guest, site, 0, Request::TestEnd { unwound: true }).1,
+            false => 0,
+        }
+    })?;
+    linker.func_wrap(rt::MODULE, rt::THROWN, |mut guest: Guest| thrown(&mut guest))?;
     linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
         guest.data_mut().scheduler.runtime.detach(worker as u32);
     })?;

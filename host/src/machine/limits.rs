@@ -37,15 +37,18 @@ const UNSUPPORTED: &[(&str, &str)] = &[
 impl Machine {
     /// What a panic of a worker means if it does not mean a bug.
     pub(super) fn limit_of_panic(&mut self, worker: WorkerId, message: &str) -> Option<String> {
-        let unsupported = UNSUPPORTED.iter().find(|(text, _)| message.contains(text));
-        if let Some((_, help)) = unsupported {
-            return Some(format!("panic: {message}; {help}"));
+        if let Some(limit) = unsupported(message) {
+            return Some(limit);
+        }
+        if self.artifact.unwinds() {
+            // What could be caught is not a trap.
+            return None;
         }
         let (own, stack) = (self.functions(WorkerId(0)), self.functions(worker));
         catches(&stack, own_crate(&own)?).then(|| {
             format!(
-                "the program catches this panic, which ends it on this target: {message}; \
-                 see docs/cargo.md, \"Panics\""
+                "the program catches this panic, which ends it where panics abort: {message}; build it with \
+                 unwinding: see docs/unwinding.md"
             )
         })
     }
@@ -66,6 +69,12 @@ impl Machine {
         let symbols = self.symbols.get_or_insert_with(|| Symbols::new(&self.artifact.original));
         stack.iter().flat_map(|place| symbols.frames(*place)).map(|frame| frame.function).collect()
     }
+}
+
+/// What a panic means if no program could avoid it here.
+pub(super) fn unsupported(message: &str) -> Option<String> {
+    let (_, help) = UNSUPPORTED.iter().find(|(text, _)| message.contains(text))?;
+    Some(format!("panic: {message}; {help}"))
 }
 
 /// The crate that a function of Rust belongs to.

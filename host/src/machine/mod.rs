@@ -21,7 +21,6 @@ mod limits;
 mod observed;
 mod operations;
 pub mod owners;
-mod panic;
 mod references;
 pub mod scheduler;
 mod snapshot;
@@ -223,7 +222,7 @@ impl Machine {
 
     /// Goes back to the start snapshot.
     pub fn begin(&mut self) -> Result<(), MachineError> {
-        self.store.data_mut().stopped_at = None;
+        self.store.data_mut().forget_stops();
         if self.tables_changed || self.memory().len() > self.exports.real_bytes {
             self.rebuild()?;
         } else {
@@ -257,7 +256,10 @@ impl Machine {
         if self.artifact.table.changes_tables {
             self.tables_changed = self.read_tables_changed();
         }
-        let Err(error) = result else { return Ok(()) };
+        let Err(error) = result else {
+            self.look_at_panic();
+            return Ok(());
+        };
         if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
             let stack = original_stack(backtrace, &self.artifact.table);
             let host = self.store.data_mut();
@@ -266,6 +268,13 @@ impl Machine {
             }
         }
         if error.is::<Stopped>() || self.scheduler().outcome.is_some() {
+            self.look_at_panic();
+            return Ok(());
+        }
+        if error.is::<wasmtime::ThrownException>() {
+            self.store.take_pending_exception();
+            let outcome = self.uncaught();
+            self.scheduler_mut().outcome = Some(outcome);
             return Ok(());
         }
         let Some(trap) = error.downcast_ref::<Trap>() else {

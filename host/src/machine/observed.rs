@@ -70,6 +70,14 @@ fn stop_running(caller: &mut Caller<'_, Host>, finding: Option<Finding>) {
     caller.data_mut().stopped_at.get_or_insert((worker, stack));
 }
 
+/// Takes down where the running worker is, which is about to throw.
+#[cold]
+pub fn thrown(caller: &mut Caller<'_, Host>) {
+    let Some(worker) = caller.data().scheduler.running else { return };
+    let stack = original_stack(&WasmBacktrace::force_capture(&*caller), &caller.data().table);
+    caller.data_mut().thrown_at.insert(worker, stack);
+}
+
 /// Asks whether the host may make accesses that it has made on the worker's behalf.
 #[cold]
 pub fn forbid_to_host(caller: &mut Caller<'_, Host>, worker: WorkerId, accesses: &[Access]) {

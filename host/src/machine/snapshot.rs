@@ -89,7 +89,7 @@ impl Machine {
 
     /// Returns to a saved state.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MachineError> {
-        self.store.data_mut().stopped_at = None;
+        self.store.data_mut().forget_stops();
         self.resize(snapshot.memory_bytes)?;
         self.restore_memory(&snapshot.chunks);
         self.with_owners(|owners, table| owners.restore(table, &snapshot.owners));

@@ -1,9 +1,11 @@
-//! What it means that wasm code trapped.
+//! What it means that wasm code trapped, or threw what nobody catches.
 
-use super::{Machine, panic};
+use super::{Machine, limits};
 use crate::evidence::{self, Evidence};
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
+use crate::runtime::panic;
 use coyote_abi::rt;
+use coyote_strategies::WorkerId;
 use wasmtime::Trap;
 
 impl Machine {
@@ -40,6 +42,38 @@ impl Machine {
             other => evidence::Trap::Other(other.to_string()),
         };
         bug(BugKind::Trap, Evidence::Trap(evidence))
+    }
+
+    /// What it means that an exception left the function that a worker began with.
+    pub(super) fn uncaught(&mut self) -> Outcome {
+        let worker = self.scheduler().running;
+        let said = panic::last_words(&self.scheduler().runtime.output, worker);
+        self.stop_where_thrown(worker);
+        Outcome::Bug(Bug { kind: BugKind::UncaughtException, evidence: Evidence::Uncaught(said), worker })
+    }
+
+    /// Looks at the end of a program that a panic unwound: what was said may be a limit of ours, and where it began
+    /// says more than where the program ends.
+    pub(super) fn look_at_panic(&mut self) {
+        let Some(Outcome::Bug(bug)) = &self.scheduler().outcome else { return };
+        let (BugKind::Panic, Evidence::Said(message)) = (bug.kind, &bug.evidence) else { return };
+        let worker = bug.worker;
+        if let Some(limit) = limits::unsupported(message)
+            && let Some(Outcome::Bug(bug)) = &mut self.scheduler_mut().outcome
+        {
+            *bug = Bug { kind: BugKind::Limit, evidence: Evidence::Said(limit), worker };
+        }
+        self.stop_where_thrown(worker);
+    }
+
+    /// Lets a worker's stack be the one that it had when it last threw.
+    fn stop_where_thrown(&mut self, worker: Option<WorkerId>) {
+        let host = self.store.data_mut();
+        if let Some(worker) = worker
+            && let Some(stack) = host.thrown_at.remove(&worker)
+        {
+            host.stopped_at = Some((worker, stack));
+        }
     }
 
     /// Whether the running worker's stack pointer has wrapped around below zero: a linker that puts

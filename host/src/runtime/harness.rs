@@ -6,8 +6,13 @@
 //! a worker. When it has returned, the harness goes on as in an atomic function: what the other workers
 //! can do meanwhile, they can do before the return as well, which is a scheduling point.
 
-use super::Runtime;
+use super::{Runtime, panic};
+use crate::evidence::Evidence;
+use crate::outcome::BugKind;
 use coyote_strategies::WorkerId;
+
+/// The exit code of a Rust program whose `main` panics, where panics unwind.
+const PANICKED: u32 = 101;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Harness {
@@ -18,8 +23,8 @@ pub enum Harness {
     Before,
     /// The number of calls of test functions that are under way.
     Calls(u32),
-    /// The test function has returned.
-    After,
+    /// The test function has returned, or was left by an exception.
+    After { unwound: bool },
 }
 
 impl Runtime {
@@ -33,9 +38,9 @@ impl Runtime {
         matches!(self.harness, Harness::Calls(_))
     }
 
-    /// Whether the test function has returned, so that a failure is what it returned.
+    /// Whether the test function has ended.
     pub fn test_has_returned(&self) -> bool {
-        self.harness == Harness::After
+        matches!(self.harness, Harness::After { .. })
     }
 
     /// Whether what a worker prints is the harness's report of the test.
@@ -71,9 +76,29 @@ impl Runtime {
     }
 
     /// The first worker performs the end of the test.
-    pub(super) fn end_test(&mut self) {
-        self.harness = Harness::After;
+    pub(super) fn end_test(&mut self, unwound: bool) {
+        self.harness = Harness::After { unwound };
         self.atomic_enter(WorkerId(0));
+    }
+
+    /// What it means that a worker ends the program with a code that is not 0.
+    pub(super) fn failure(&self, worker: WorkerId, code: u32) -> (BugKind, Evidence) {
+        let own = || panic::last_words(&self.output, Some(worker));
+        match self.harness {
+            // What it says may have been said by another worker, if it passes that one's panic on.
+            Harness::After { unwound: true } => {
+                let others =
+                    || self.output.iter().rev().find_map(|o| panic::last_words(&self.output, Some(o.worker)));
+                let said =
+                    own().or_else(others).unwrap_or_else(|| "the test function passed a panic on".into());
+                (BugKind::Panic, Evidence::Said(said))
+            }
+            Harness::After { unwound: false } => (BugKind::ExitCode, Evidence::TestFailed),
+            _ => match own().filter(|_| code == PANICKED) {
+                Some(said) => (BugKind::Panic, Evidence::Said(said)),
+                None => (BugKind::ExitCode, Evidence::ExitCode(code)),
+            },
+        }
     }
 
     /// What was until now does not count: the test begins.

@@ -36,6 +36,7 @@ mod livelock;
 mod locks;
 mod opportunities;
 mod output;
+pub mod panic;
 mod perform;
 pub mod stream;
 mod sync;

@@ -85,14 +85,14 @@ impl Runtime {
                 }
             },
             Request::Exit => Performed::Ended,
-            Request::TestEnd => {
-                self.end_test();
+            Request::TestEnd { unwound } => {
+                self.end_test(unwound);
                 Performed::Continue(0)
             }
             Request::ProcessExit { code: 0 } => Performed::Exited,
             Request::ProcessExit { code } => {
-                let failed = self.test_has_returned();
-                bug(BugKind::ExitCode, if failed { Evidence::TestFailed } else { Evidence::ExitCode(code) })
+                let (kind, evidence) = self.failure(id, code);
+                bug(kind, evidence)
             }
             Request::Sleep { span_ns } => self.block(id, Some(span_ns)),
             Request::Lock { lock, span_ns } => self.lock(id, lock, span_ns),

@@ -15,8 +15,10 @@ pub enum Request {
         handle: u32,
     },
     Exit,
-    /// The test function returns to its harness.
-    TestEnd,
+    /// The test function returns to its harness, or an exception leaves it.
+    TestEnd {
+        unwound: bool,
+    },
     /// Ends the whole program.
     ProcessExit {
         code: u32,

@@ -63,6 +63,7 @@ mod determinism;
 mod doctor;
 mod effects;
 mod examples;
+mod exceptions;
 mod explain;
 mod faults;
 mod files;

@@ -77,8 +77,11 @@ fn run(name: &str, more: &[&str]) -> Option<process::Ended> {
 #[test]
 fn limits_have_no_verdict() {
     for (test, said) in [
-        ("catches", "the program catches this panic, which ends it on this target: on purpose ("),
-        ("catches_in_a_thread", "the program catches this panic, which ends it on this target: on purpose ("),
+        ("catches", "the program catches this panic, which ends it where panics abort: on purpose ("),
+        (
+            "catches_in_a_thread",
+            "the program catches this panic, which ends it where panics abort: on purpose (",
+        ),
         ("finds_a_directory", "std::env::temp_dir() is not there on this target"),
         ("starts_a_process", "this target has no processes, sockets and the like"),
     ] {

@@ -120,7 +120,21 @@ pub fn smith(engine: &Engine, round: u64, mutant: Option<Mutant>) -> Result<Coun
 
 /// A module of the generator, which stores a lot and does not trap.
 pub fn generated(engine: &Engine, round: u64, mutant: Option<Mutant>) -> Result<Counts, String> {
-    let wasm = generator::module(&mut Random(round ^ 0x9e4));
+    check_generated(engine, round, mutant, false)
+}
+
+/// The same with exceptions, most of which are caught.
+pub fn throwing(engine: &Engine, round: u64, mutant: Option<Mutant>) -> Result<Counts, String> {
+    check_generated(engine, round, mutant, true)
+}
+
+fn check_generated(
+    engine: &Engine,
+    round: u64,
+    mutant: Option<Mutant>,
+    exceptions: bool,
+) -> Result<Counts, String> {
+    let wasm = generator::module(&mut Random(round ^ 0x9e4), exceptions);
     let plan = Plan { seed: round, runs: 4, mutant };
     let insert = [None, Some(3), Some(12)][round as usize % 3];
     check_wasm(engine, &wasm, &plan, insert).map_err(|e| format!("generated module {round}: {e}"))
@@ -160,4 +174,10 @@ fn wasm_smith_modules() {
 fn generated_modules() {
     let counts = run(generated, 100 * rounds());
     assert!(counts.rewinds > 50_000 && counts.traps == 0, "{counts:?}");
+}
+
+#[test]
+fn generated_modules_that_throw() {
+    let counts = run(throwing, 100 * rounds());
+    assert!(counts.in_try > 15_000 && counts.traps > 100, "{counts:?}");
 }

@@ -24,7 +24,7 @@ fn noticed(corpus: Corpus, mutant: Mutant, rounds: u64) -> Option<u64> {
 
 #[test]
 fn files_notice_every_fault() {
-    for mutant in FAULTS {
+    for mutant in FAULTS.into_iter().chain([Mutant::WrongTag]) {
         assert_eq!(noticed(corpora::files, mutant, 1), Some(0), "{mutant:?}");
     }
 }
@@ -35,6 +35,15 @@ fn generated_modules_notice_every_fault() {
     for mutant in FAULTS {
         let round = noticed(corpora::generated, mutant, 40);
         println!("{mutant:?}: round {round:?}");
+        assert!(round.is_some(), "{mutant:?}");
+    }
+}
+
+#[test]
+fn generated_modules_that_throw_notice_every_fault() {
+    for mutant in FAULTS.into_iter().chain([Mutant::WrongTag]) {
+        let round = noticed(corpora::throwing, mutant, 40);
+        println!("{mutant:?} with exceptions: round {round:?}");
         assert!(round.is_some(), "{mutant:?}");
     }
 }

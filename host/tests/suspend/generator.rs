@@ -2,7 +2,10 @@
 //!
 //! wasm-smith modules mostly trap early and hardly store, so that many a mutant goes unseen. Here every
 //! address is masked, loops count down a local of their own, functions call later functions only, and
-//! a budget that each call takes from bounds the whole.
+//! a budget that each call takes from bounds the whole. On demand they throw and catch exceptions in every way,
+//! and keep references to them; what a function of the table throws goes to whoever calls it.
+
+mod throwing;
 
 use crate::random::Random;
 use wasm_encoder::*;
@@ -34,7 +37,12 @@ struct Generator<'r> {
     signatures: Vec<Signature>,
     /// Which functions are in the table, ascending; all have the `INDIRECT` type.
     table: Vec<u32>,
+    /// Whether code throws and catches.
+    exceptions: bool,
 }
+
+/// What exceptions carry, by tag.
+const PAYLOADS: [&[ValType]; 3] = [&[ValType::I32], &[], &[ValType::F32]];
 
 /// A body under construction.
 struct Scope {
@@ -43,13 +51,15 @@ struct Scope {
     /// Locals from here on are loop counters, which nothing else assigns.
     first_counter: u32,
     free_counters: Vec<u32>,
+    /// Local for references to exceptions; three of them, if any.
+    first_reference: u32,
     /// Open labels, innermost last: whether one can branch there without values.
     labels: Vec<bool>,
     /// How much may still be generated.
     size: i32,
 }
 
-pub fn module(random: &mut Random) -> Vec<u8> {
+pub fn module(random: &mut Random, exceptions: bool) -> Vec<u8> {
     let count = 3 + random.below(4) as u32;
     let mut types = TypeSection::new();
     let (i32, i64) = (ValType::I32, ValType::I64);
@@ -81,7 +91,14 @@ pub fn module(random: &mut Random) -> Vec<u8> {
         };
         signatures.push(signature);
     }
-    let mut generator = Generator { random, types, signatures, table };
+    let mut generator = Generator { random, types, signatures, table, exceptions };
+    // Types of tags, after which bodies add those of blocks.
+    let first_tag_type = generator.types.len();
+    if exceptions {
+        for payload in PAYLOADS {
+            generator.types.ty().function(payload.iter().copied(), []);
+        }
+    }
     let mut code = CodeSection::new();
     for function in 0..count {
         code.function(&generator.body(function));
@@ -95,10 +112,22 @@ pub fn module(random: &mut Random) -> Vec<u8> {
         let mut body = Function::new([]);
         let mut out = body.instructions();
         out.i32_const(40).global_set(BUDGET);
-        (0..signature.params.len() as u32).for_each(|p| {
-            out.local_get(p);
-        });
-        out.call(IMPORTED + function).end();
+        let call = |out: &mut InstructionSink| {
+            for p in 0..signature.params.len() as u32 {
+                out.local_get(p);
+            }
+            out.call(IMPORTED + function);
+        };
+        // Two of three let nothing out.
+        if exceptions && function < 2 {
+            out.block(BlockType::Empty).try_table(BlockType::Empty, [Catch::All { label: 0 }]);
+            call(&mut out);
+            out.return_().end().end();
+            signature.results.iter().for_each(|ty| zero(&mut out, *ty));
+        } else {
+            call(&mut out);
+        }
+        out.end();
         code.function(&body);
         exports.export(&format!("f{function}"), ExportKind::Func, IMPORTED + count + function);
     }
@@ -132,9 +161,17 @@ pub fn module(random: &mut Random) -> Vec<u8> {
     global(ValType::F32, ConstExpr::f32_const(1.25.into()));
     global(ValType::F64, ConstExpr::f64_const(2.25.into()));
     global(ValType::V128, ConstExpr::v128_const(77));
+    let mut tags = TagSection::new();
+    for tag in 0..if exceptions { PAYLOADS.len() as u32 } else { 0 } {
+        tags.tag(TagType { kind: TagKind::Exception, func_type_idx: first_tag_type + tag });
+    }
     let mut module = Module::new();
     module.section(&generator.types).section(&imports).section(&functions).section(&tables);
-    module.section(&memories).section(&globals).section(&exports).section(&elements).section(&code);
+    module.section(&memories);
+    if !tags.is_empty() {
+        module.section(&tags);
+    }
+    module.section(&globals).section(&exports).section(&elements).section(&code);
     module.finish()
 }
 
@@ -149,12 +186,17 @@ impl Generator<'_> {
         }
         let first_counter = locals.len() as u32;
         locals.extend([ValType::I32; 3]);
+        let first_reference = locals.len() as u32;
+        if self.exceptions {
+            locals.extend([ValType::Ref(RefType::EXNREF); 3]);
+        }
         let mut body = Function::new(locals[params..].iter().map(|ty| (1, *ty)));
         let mut scope = Scope {
             function,
             locals,
             first_counter,
             free_counters: (first_counter..first_counter + 3).collect(),
+            first_reference,
             labels: vec![false],
             size: 60 + self.random.below(100) as i32,
         };
@@ -190,6 +232,14 @@ impl Generator<'_> {
             return;
         }
         let depth = depth.saturating_sub(1);
+        if self.exceptions && self.random.one_in(4) {
+            match self.random.below(if depth == 0 { 2 } else { 5 }) {
+                0 => self.throw(out, scope, depth),
+                1 => self.throw_again(out, scope, depth),
+                _ => self.catching(out, scope, depth),
+            }
+            return;
+        }
         match self.random.below(if depth == 0 { 9 } else { 18 }) {
             0 | 1 => {
                 let ty = *self.random.pick(&NUMERIC);

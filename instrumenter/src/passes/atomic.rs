@@ -22,8 +22,7 @@
 //! With faults of class `alloc`, an allocator first asks whether it fails: it then answers that there is no memory, before
 //! anybody is told that it was called.
 //!
-//! An exception that leaves an atomic function skips the exit: the host closes what is open when the
-//! worker ends.
+//! An exception that leaves the function passes the exit too: see `on_exception`.
 
 use crate::Error;
 use crate::Location;
@@ -33,6 +32,7 @@ use crate::announce::{announce, ask_for_fault};
 use crate::code::Code;
 use crate::draft::{Draft, PointPolicy, site_location};
 use crate::libraries::AtomicKind;
+use crate::on_exception::on_exception;
 use coyote_abi::OpKind;
 use coyote_abi::rt::{self, FaultHook};
 use walrus::ir::{Call, InstrLocId, Return};
@@ -95,11 +95,23 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             } else if is_atomic {
                 code.call(draft.import(rt::ATOMIC_ENTER, &[], &[]));
             }
+            let mut call = Code::default();
             args.iter().for_each(|arg| {
-                code.get(*arg);
+                call.get(*arg);
             });
             // The beginning of the function is no instruction's place, so it is free for this one.
-            code.push(Call { func: inner }, InstrLocId::new(start));
+            call.push(Call { func: inner }, InstrLocId::new(start));
+            let mut body =
+                FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args.clone());
+            on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
+                if allocator {
+                    // No block was handed out: there was no memory for it.
+                    let exit = draft.import(rt::ALLOCATOR_EXIT, &[ValType::I32; 3], &[]);
+                    code.i32(0).i32(0).i32(0).call(exit);
+                } else if is_atomic {
+                    code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
+                }
+            });
             if allocator {
                 leave_allocator(draft, &mut code, change, &args);
             } else if is_atomic {

@@ -22,6 +22,7 @@ use crate::analysis::scope::{Scope, names_of};
 use crate::code::Code;
 use crate::draft::Draft;
 use crate::libraries::SECTIONS;
+use crate::on_exception::on_exception;
 use coyote_abi::rt;
 use walrus::FunctionBuilder;
 use walrus::ir::{AtomicFence, Call, InstrLocId};
@@ -45,12 +46,16 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             let mut code = Code::default();
             code.push(AtomicFence {}, start);
             code.call(draft.import(rt::ATOMIC_ENTER, &[], &[]));
+            let mut call = Code::default();
             args.iter().for_each(|arg| {
-                code.get(*arg);
+                call.get(*arg);
             });
-            code.push(Call { func: inner }, start);
-            code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
+            call.push(Call { func: inner }, start);
             let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
+            on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
+                code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
+            });
+            code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
             let entry = body.entry_block();
             body.block_mut(entry).instrs = code.into();
             body

@@ -13,12 +13,14 @@
 //!   i32.const 4 (; site ;) call $coyote_rt.test_end)
 //! (func $"test::__rust_begin_short_backtrace (body)" (param i32 i32) ..)
 //! ```
+//! A panic that leaves the test, where panics unwind, is announced by `test_unwound` instead.
 
 use crate::Error;
 use crate::analysis::Analyses;
 use crate::code::Code;
 use crate::draft::{Draft, site_location};
 use crate::libtest::calls_test;
+use crate::on_exception::on_exception;
 use coyote_abi::{OpKind, rt};
 use walrus::ir::{Call, InstrLocId};
 use walrus::{FunctionBuilder, ValType};
@@ -40,18 +42,21 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         draft.wrap(id, " (body)", |draft, inner| {
             let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
             let mut code = Code::default();
-            let announce = |draft: &mut Draft, code: &mut Code, kind, function| {
-                let site = draft.site(at, kind, 0, 0);
-                code.i32(site as i32).push(Call { func: function }, site_location(site));
-            };
-            announce(draft, &mut code, OpKind::Start, begin);
+            let begins = draft.site(at, OpKind::Start, 0, 0);
+            let ends = draft.site(at, OpKind::Exit, 0, 0);
+            code.i32(begins as i32).push(Call { func: begin }, site_location(begins));
+            let mut call = Code::default();
             args.iter().for_each(|arg| {
-                code.get(*arg);
+                call.get(*arg);
             });
             // The beginning of the function is no instruction's place, so it is free for this one.
-            code.push(Call { func: inner }, InstrLocId::new(at.offset));
-            announce(draft, &mut code, OpKind::Exit, end);
+            call.push(Call { func: inner }, InstrLocId::new(at.offset));
             let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
+            on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
+                // A trace knows a site by its place, so this one is the same.
+                code.i32(ends as i32).call(draft.suspending(rt::TEST_UNWOUND, &[ValType::I32], &[]));
+            });
+            code.i32(ends as i32).push(Call { func: end }, site_location(ends));
             let entry = body.entry_block();
             body.block_mut(entry).instrs = code.into();
             body

@@ -16,8 +16,10 @@ mod private;
 mod replacement;
 mod stubs;
 mod table_calls;
+mod tags;
 mod thread_names;
 mod threads;
+mod throws;
 mod virtual_size;
 
 use crate::analysis::Analyses;
@@ -64,12 +66,14 @@ const fn own(
 /// The passes, in their order.
 pub const OWN: &[Own] = &[
     own("names", names::run, "gives every function a name"),
+    Own { keeps_calls: true, ..own("tags", tags::run, "makes imported tags of exceptions the module's own") },
     own("entry", entry::run, "calls entries of the table by their own types"),
     own("private", private::run, "makes memory private, sorts globals into shared and a worker's own"),
     own("orders", orders::run, "takes what C and C++ say of memory orders to their instructions"),
     own("threads", threads::run, "turns blocking instructions and imports into runtime imports"),
     own("thread-names", thread_names::run, "passes on what Rust's std calls a thread"),
     own("atomic-sections", atomic_sections::run, "brackets functions that SV-COMP's rules make atomic"),
+    Own { keeps_calls: true, ..own("throws", throws::run, "tells the host where exceptions begin") },
     own("policies", policies::run, "decides which functions' memory accesses are scheduling points"),
     Own { keeps_calls: true, ..own("points", points::run, "announces memory accesses") },
     Own { keeps_calls: true, ..own("effects", effects::run, "tells the host what steps touch besides") },

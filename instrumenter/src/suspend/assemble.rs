@@ -116,7 +116,7 @@ fn write_section(
             return Ok(());
         }
         SectionId::Code => {
-            write_code(bodies, &appended.run, wasm, code);
+            write_code(bodies, Some(&appended.run), wasm, code);
             return Ok(());
         }
         _ => {
@@ -151,9 +151,10 @@ fn imports(appended: &Appended, reader: BinaryReader) -> Result<ImportSection, E
     Ok(section)
 }
 
-fn write_code(bodies: &[NewBody], run: &[u8], wasm: &mut Vec<u8>, code: &mut CodeMap) {
+/// Writes the code section: the input's bodies, and that of `run` after them.
+pub(super) fn write_code(bodies: &[NewBody], run: Option<&[u8]>, wasm: &mut Vec<u8>, code: &mut CodeMap) {
     let mut data = vec![];
-    (bodies.len() as u32 + 1).encode(&mut data);
+    (bodies.len() as u32 + run.is_some() as u32).encode(&mut data);
     let instructions = bodies.iter().map(|b| b.map.len()).sum::<usize>() + 1;
     let mut map: Vec<(u32, u32)> = Vec::with_capacity(instructions);
     for body in bodies {
@@ -162,15 +163,17 @@ fn write_code(bodies: &[NewBody], run: &[u8], wasm: &mut Vec<u8>, code: &mut Cod
         map.extend(body.map.iter().map(|(at, original)| (start + at, *original)));
         data.extend_from_slice(&body.bytes);
     }
-    map.push((data.len() as u32, 0));
-    data.extend_from_slice(run);
+    if let Some(run) = run {
+        map.push((data.len() as u32, 0));
+        data.extend_from_slice(run);
+    }
     RawSection { id: SectionId::Code as u8, data: &data }.append_to(wasm);
     let start = (wasm.len() - data.len()) as u32;
     code.extend(map.into_iter().map(|(at, original)| (start + at, original)));
 }
 
 /// Whether a custom section speaks of offsets in the code section.
-fn has_code_offsets(contents: &[u8], offset: usize) -> bool {
+pub(super) fn has_code_offsets(contents: &[u8], offset: usize) -> bool {
     let name = BinaryReader::new(contents, offset).read_string().unwrap_or_default();
     name.starts_with(".debug_") || name.starts_with("metadata.code.") || name.starts_with("reloc.")
 }

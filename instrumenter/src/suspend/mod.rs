@@ -35,6 +35,7 @@
 //!
 //! # The stages
 //! - `module`: sections, types and bodies of the input.
+//! - `exceptions`: references to exceptions become numbers.
 //! - `closure`: which functions may suspend.
 //! - `body`: a body's live operators, its sites and items.
 //! - `liveness`: locals live at each site.
@@ -56,6 +57,7 @@ mod closure;
 mod coalesce;
 mod code;
 mod dispatch;
+mod exceptions;
 mod frame;
 mod liveness;
 mod locals;
@@ -121,6 +123,8 @@ pub enum Mutant {
     CallLiveDead,
     /// A local may become one with another that is zero, or an argument, from the beginning.
     ForgetBeginning,
+    /// What is caught by reference has the first tag.
+    WrongTag,
 }
 
 /// The output of the pass.
@@ -195,6 +199,27 @@ struct NewBody {
 /// input.
 pub fn suspend(wasm: &[u8], config: &Config) -> Result<Suspended, Error> {
     let mut module = Module::read(wasm)?;
+    let Some(lowered) = exceptions::lower(&mut module, config.mutant)? else {
+        return suspend_module(module, config);
+    };
+    let origin = |offset| lowered.origin(offset).unwrap_or(offset);
+    let suspended = Module::read(&lowered.wasm).and_then(|module| suspend_module(module, config));
+    let mut suspended = suspended.map_err(|error| match error {
+        Error::Unsupported { what, function, location } => {
+            let location = Location { offset: origin(location.offset), ..location };
+            Error::Unsupported { what, function, location }
+        }
+        other => other,
+    })?;
+    suspended.frames.iter_mut().for_each(|frame| frame.call = origin(frame.call));
+    let code = suspended.code.into_iter();
+    suspended.code =
+        code.filter_map(|(out, at)| Some((out, if at == 0 { 0 } else { lowered.origin(at)? }))).collect();
+    Ok(suspended)
+}
+
+/// As [`suspend`], of a module in which references to exceptions are references like any other.
+fn suspend_module(mut module: Module, config: &Config) -> Result<Suspended, Error> {
     let bodies = std::mem::take(&mut module.bodies);
     let may = MaySuspend::compute(&module, &bodies, &config.suspending)?;
     check_imports(&module, config)?;

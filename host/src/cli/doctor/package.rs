@@ -125,7 +125,7 @@ fn catches(metadata: &Value) -> Option<Finding> {
         Severity::Note,
         subject,
         "it catches panics, which end the program on this target: a test that panics in there has no verdict",
-        "docs/cargo.md, \"Panics\"",
+        "build it with unwinding: docs/unwinding.md",
     ))
 }
 

@@ -1,6 +1,6 @@
-//! What a Rust program says before it aborts: a panic's message tells more than the trap that follows it.
+//! What a Rust program says when it panics: the message tells more than what comes of it.
 //!
-//! Where panics abort, std prints the message to standard error and executes `unreachable`:
+//! std prints the message to standard error and then, where panics abort, executes `unreachable`:
 //!
 //! ```text
 //! thread 'main' (1) panicked at src/lib.rs:3:5:
@@ -10,7 +10,7 @@
 //! note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
 //! ```
 
-use crate::runtime::{Output, Stream};
+use super::{Output, Stream};
 use coyote_strategies::WorkerId;
 
 /// The longest message that a verdict in one line shows.
