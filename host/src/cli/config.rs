@@ -177,7 +177,7 @@ fn check(command: &Command, arguments: Vec<OsString>) -> Result<()> {
     parsed.map(drop).map_err(|error| {
         let said = error.to_string();
         let said = said.lines().take_while(|line| !line.is_empty()).map(str::trim).collect::<Vec<_>>();
-        anyhow!("{}", said.join(" ").trim_start_matches("error: ").to_string())
+        anyhow!("{}", said.join(" ").trim_start_matches("error: "))
     })
 }
 
