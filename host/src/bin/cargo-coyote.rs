@@ -5,6 +5,9 @@ use coyote_wasm::exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(compiled) = cargo::wrap() {
+        return ended(compiled);
+    }
     let arguments = match cargo::parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -12,7 +15,11 @@ fn main() -> ExitCode {
             return if error.use_stderr() { Exit::BadInput } else { Exit::NoBug }.into();
         }
     };
-    cargo::run(arguments).unwrap_or_else(|error| {
+    ended(cargo::run(arguments))
+}
+
+fn ended(result: anyhow::Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         Exit::BadInput.into()
     })

@@ -2,7 +2,7 @@
 //!
 //! Nothing is written into the crate: the runner is given by cargo's variable for it, which wins over files.
 
-use super::{TARGET, cargo, ours, status};
+use super::{TARGET, cargo, ours, status, unwind};
 use crate::cli::doctor::toolchain_has;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
@@ -27,6 +27,9 @@ pub struct Arguments {
     /// Arguments of cargo, then `--` and those of `coyote-wasm test`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     arguments: Vec<OsString>,
+    /// Build std with unwinding first, so that tests may catch panics: docs/unwinding.md
+    #[arg(long)]
+    unwind: bool,
 }
 
 impl Arguments {
@@ -55,15 +58,22 @@ const SELECT: &[&str] = &[
 pub fn test(arguments: &Arguments) -> Result<ExitCode> {
     let named = own(&arguments.arguments).iter().any(|argument| SELECT.contains(&name(argument)));
     let more: &[&str] = if named { &[] } else { &["--tests"] };
-    with("test", more, &arguments.arguments)
+    with("test", more, arguments)
 }
 
 /// Any subcommand of cargo that runs what it builds.
 pub fn call(subcommand: &str, arguments: &Arguments) -> Result<ExitCode> {
-    with(subcommand, &[], &arguments.arguments)
+    with(subcommand, &[], arguments)
 }
 
-fn with(subcommand: &str, more: &[&str], arguments: &[OsString]) -> Result<ExitCode> {
+/// What `--unwind` is called, which may also stand among cargo's arguments.
+const UNWIND: &str = "--unwind";
+
+fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> {
+    let unwinds = given.unwind || own(&given.arguments).iter().any(|argument| argument == UNWIND);
+    let end = own(&given.arguments).len();
+    let kept = given.arguments.iter().enumerate().filter(|(at, argument)| *at >= end || *argument != UNWIND);
+    let arguments: &[OsString] = &kept.map(|(_, argument)| argument.clone()).collect::<Vec<_>>();
     let target = target(own(arguments))?;
     if !toolchain_has(target, Path::new("."))? {
         bail!("the toolchain has no standard library for {target}: run `rustup target add {target}`");
@@ -76,7 +86,11 @@ fn with(subcommand: &str, more: &[&str], arguments: &[OsString]) -> Result<ExitC
         cargo.args(["--target", target]);
     }
     cargo.args(rest);
-    cargo.env("PATH", path()?).env(runner_of(target), format!("coyote-wasm test --runner --env {VARIABLE}"));
+    let runner = format!("coyote-wasm test --runner --env {VARIABLE}");
+    cargo.env("PATH", path()?).env(variable(target, "RUNNER"), runner);
+    if unwinds {
+        unwind::prepare(&mut cargo, target)?;
+    }
     status(&mut cargo)
 }
 
@@ -111,9 +125,9 @@ fn target(arguments: &[OsString]) -> Result<&str> {
     Ok(TARGET)
 }
 
-/// The variable that names a target's runner to cargo.
-fn runner_of(target: &str) -> String {
-    format!("CARGO_TARGET_{}_RUNNER", target.to_uppercase().replace('-', "_"))
+/// The variable that tells cargo something of a target, such as its `RUNNER`.
+pub fn variable(target: &str, what: &str) -> String {
+    format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"))
 }
 
 /// The directories in which programs are looked for, ours first: cargo splits a runner at spaces, which a path may
@@ -146,6 +160,6 @@ mod tests {
 
     #[test]
     fn a_target_has_a_variable() {
-        assert_eq!(runner_of(TARGET), "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER");
+        assert_eq!(variable(TARGET, "RUNNER"), "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER");
     }
 }

@@ -235,8 +235,8 @@ fn the_subcommand_of_cargo_runs_us() {
     // What else coyote-wasm does.
     let list = cargo_coyote(&["test-strategies"]);
     assert_eq!(list.code, Some(1), "coyote-wasm says that there is no such subcommand: {list:?}");
-    let trace = std::fs::read_dir(directory.path()).unwrap().filter_map(|e| Some(e.ok()?.path()));
-    let trace = trace.filter(|path| path.extension().is_some_and(|e| e == "trace")).next().unwrap();
+    let mut files = std::fs::read_dir(directory.path()).unwrap().filter_map(|e| Some(e.ok()?.path()));
+    let trace = files.find(|path| path.extension().is_some_and(|e| e == "trace")).unwrap();
     let module = binary().unwrap().to_str().unwrap();
     let replayed = cargo_coyote(&["replay", module, trace.to_str().unwrap()]);
     assert_eq!(replayed.code, Some(2), "{replayed:?}");
