@@ -2,7 +2,7 @@
 //!
 //! Nothing is written into the crate: the runner is given by cargo's variable for it, which wins over files.
 
-use super::{TARGET, cargo, ours, status, unwind};
+use super::{TARGET, cargo, ours, status, unwind, variable};
 use crate::cli::doctor::toolchain_has;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
@@ -123,11 +123,6 @@ fn target(arguments: &[OsString]) -> Result<&str> {
         return Ok(given);
     }
     Ok(TARGET)
-}
-
-/// The variable that tells cargo something of a target, such as its `RUNNER`.
-pub fn variable(target: &str, what: &str) -> String {
-    format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"))
 }
 
 /// The directories in which programs are looked for, ours first: cargo splits a runner at spaces, which a path may

@@ -102,3 +102,8 @@ fn status(program: &mut Process) -> Result<ExitCode> {
 fn cargo() -> Process {
     Process::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
+
+/// The variable that tells cargo something of a target, such as its `RUNNER`.
+fn variable(target: &str, what: &str) -> String {
+    format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"))
+}

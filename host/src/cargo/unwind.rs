@@ -64,7 +64,7 @@ fn flags_variable(target: &str) -> (String, &'static str) {
     match () {
         () if set("CARGO_ENCODED_RUSTFLAGS") => ("CARGO_ENCODED_RUSTFLAGS".into(), "\x1f"),
         () if set("RUSTFLAGS") => ("RUSTFLAGS".into(), " "),
-        () => (super::build::variable(target, "RUSTFLAGS"), " "),
+        () => (super::variable(target, "RUSTFLAGS"), " "),
     }
 }
 

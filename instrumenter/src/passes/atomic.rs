@@ -101,8 +101,6 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             });
             // The beginning of the function is no instruction's place, so it is free for this one.
             call.push(Call { func: inner }, InstrLocId::new(start));
-            let mut body =
-                FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args.clone());
             on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
                 if allocator {
                     // No block was handed out: there was no memory for it.
