@@ -27,6 +27,8 @@ fn main() -> ExitCode {
         Command::Shrink(args) => cli::shrink::run(args),
         Command::Instrument(args) => cli::instrument::run(args),
         Command::Doctor(args) => cli::doctor::run(args),
+        Command::Completions(args) => cli::generate::completions(args),
+        Command::Man(args) => cli::generate::man(args),
     };
     // The first thing that went wrong is what counts.
     let written = output::finish().context(LOST);

@@ -11,6 +11,7 @@ mod confirm;
 mod detect;
 pub mod doctor;
 pub mod error;
+pub mod generate;
 pub mod instrument;
 mod libtest_args;
 pub mod load;
@@ -49,6 +50,10 @@ pub enum Command {
     Instrument(instrument::Args),
     /// Say what keeps a crate or a module from being explored, and what helps
     Doctor(doctor::Args),
+    /// Print a script that completes this command in a shell
+    Completions(generate::CompletionsArgs),
+    /// Write the manual as pages for man
+    Man(generate::ManArgs),
 }
 
 /// Reads the command line.

@@ -97,6 +97,7 @@ fn experiments_on(
     let mut states = States::new(execution, &subject.path)?;
     let Some(decisive) = likelihood::decisive(execution, subject, &mut states)? else { return Ok(()) };
     explanation.passing = passing::nearest(execution, subject, &mut states, decisive.decision)?;
-    explanation.decisive = Some(decisive);
+    // What chance may have made is not called decisive.
+    explanation.decisive = decisive.is_clear().then_some(decisive);
     Ok(())
 }

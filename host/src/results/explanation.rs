@@ -48,6 +48,20 @@ pub struct Decisive {
     pub curve: Vec<(usize, Rate)>,
 }
 
+/// Standard errors by which a share must have grown: a growth that is the largest of many by chance seldom reaches them.
+const STANDARD_ERRORS: f64 = 3.0;
+
+impl Decisive {
+    /// Whether the growth is more than what continuations drawn anew would show by chance: the test of two proportions.
+    pub fn is_clear(&self) -> bool {
+        let (before, after) = (self.before, self.after);
+        let of = |rate: Rate| rate.of.max(1) as f64;
+        let common = (before.bugs + after.bugs) as f64 / (of(before) + of(after));
+        let error = (common * (1.0 - common) * (1.0 / of(before) + 1.0 / of(after))).sqrt();
+        after.share() - before.share() > STANDARD_ERRORS * error
+    }
+}
+
 /// The schedule with another decisive choice, which passes. It was executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passing {
@@ -135,4 +149,27 @@ pub struct Shrinking {
     pub attempts: u64,
     /// Whether it ended before nothing more helped, since there was no more time.
     pub stopped: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_growth_by_chance_is_not_decisive() {
+        let is_clear = |before: (u64, u64), after: (u64, u64)| {
+            let rate = |(bugs, of)| Rate { bugs, of };
+            let (before, after) = (rate(before), rate(after));
+            Decisive { decision: 0, step: 1, before, after, curve: Vec::new() }.is_clear()
+        };
+        for (before, after) in
+            [((2, 20), (6, 20)), ((0, 20), (2, 20)), ((100, 200), (110, 200)), ((3, 3), (3, 3))]
+        {
+            assert!(!is_clear(before, after), "{before:?} {after:?}");
+        }
+        for (before, after) in [((89, 200), (200, 200)), ((0, 20), (10, 20)), ((97, 200), (160, 200))] {
+            assert!(is_clear(before, after), "{before:?} {after:?}");
+        }
+        assert!(!is_clear((6, 20), (2, 20)), "it fell");
+    }
 }

@@ -76,6 +76,7 @@ mod guest;
 mod hangs;
 mod lenient;
 mod lock_order;
+mod manual;
 mod memory_errors;
 mod names;
 mod observers;

@@ -1,8 +1,8 @@
 //! A bug as a page: one file of HTML that needs nothing else, neither a network nor a server.
 //!
 //! The page's own parts are `page.html`, `style.css` and the scripts beside this file; what it shows is
-//! [`data`], embedded as JSON. A source text can hold anything, so nothing of the data ends the script that it stands in
-//! (see [`embedded`]), the scripts write texts as texts alone, and the page forbids itself to load or send anything.
+//! `data`, embedded as JSON. A source text can hold anything, so nothing of the data ends the script that it stands in
+//! (see `embedded`), the scripts write texts as texts alone, and the page forbids itself to load or send anything.
 
 mod data;
 
