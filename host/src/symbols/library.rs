@@ -13,7 +13,7 @@ const GUESTS: [&str; 3] = ["__main_", "__original_main", "__VERIFIER_"];
 /// Where the sources of the Rust distribution, of the C library it links, of the SDK and of libc++'s
 /// headers are: where rustup installs them, std's own name for them, and where the others were built. What
 /// follows says enough to a reader.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "/lib/rustlib/src/rust/library/",
     "/rustc/",
     "/wasi-libc/",
@@ -21,6 +21,7 @@ const SOURCES: [&str; 11] = [
     "/c++/v1/",
     "libc-bottom-half/",
     "libc-top-half/",
+    "dlmalloc/src/",
     "guest-sdk/rust/src/",
     "guest-sdk/c/include/",
     "/coyote-guest-",
@@ -120,6 +121,7 @@ mod tests {
                 "wasisdk:/v30.0/build/wasi-libc-build/wasisdk:/v30.0/src/wasi-libc/libc-bottom-half/abort.c",
                 "wasi-libc/libc-bottom-half/abort.c",
             ),
+            ("./dlmalloc/src/dlmalloc.c", "dlmalloc/src/dlmalloc.c"),
             ("build/libc-bottom-half/crt/crt1-command.c", "libc-bottom-half/crt/crt1-command.c"),
             ("/coyote-sdk/lib/pthread.c", "coyote-sdk/lib/pthread.c"),
             ("guest-sdk/rust/src/sync/mutex.rs", "guest-sdk/rust/src/sync/mutex.rs"),

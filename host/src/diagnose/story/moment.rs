@@ -60,6 +60,8 @@ pub enum Act {
     Spawn(WorkerId),
     Chooses(Vec<u64>),
     Timeout,
+    /// A fault happens, by its name.
+    Fault(String),
     Allocates,
     Frees,
     Other(OpKind),
@@ -220,7 +222,11 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
             }
             weight = weight.max(its);
         }
-        let (act, its) = act(step, &objects);
+        let (mut act, mut its) = act(step, &objects);
+        if step.fault.is_some() && matches!(act, Act::Chooses(_)) {
+            // The choice is the fault.
+            (act, its) = (Act::Other(step.operation.kind), Weight::Private);
+        }
         weight = weight.max(its);
         let about = matches!(act, Act::Object { address, .. } if subject.addresses.contains(&address));
         if about && its >= Weight::Library {
@@ -231,6 +237,19 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
             weight = weight.max(Weight::Waiting);
         }
         let site = step.stack.first().copied();
+        if let Some(name) = &step.fault {
+            moments.push(Moment {
+                worker: step.worker,
+                step: step.number,
+                weight: Weight::Subject,
+                line: line.clone(),
+                site,
+                act: Act::Fault(name.clone()),
+                accesses: Vec::new(),
+                took: Vec::new(),
+                wakes: Vec::new(),
+            });
+        }
         moments.push(Moment {
             worker: step.worker,
             step: step.number,

@@ -5,7 +5,7 @@ use crate::observe::{
 };
 use crate::orderings::{Atomicity, Order};
 use crate::runtime::heap::Change;
-use crate::runtime::{ObjectId, Request, Runtime};
+use crate::runtime::{FaultCounts, ObjectId, Request, Runtime};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, OpKind, Operation, Pick, WorkerId, WorkerState};
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub struct RawStep {
     pub operation: Operation,
     /// Data values chosen in it.
     pub values: Vec<u64>,
+    /// The fault that happened in it, by its name.
+    pub fault: Option<String>,
     /// Where it was announced, innermost first.
     pub stack: Vec<Location>,
     pub accesses: Vec<RawAccess>,
@@ -115,6 +117,8 @@ pub struct Recorder {
     open: Vec<usize>,
     /// Workers that cannot go on.
     blocked: BTreeMap<WorkerId, Wait>,
+    /// Opportunities for faults, and faults, up to the last step.
+    faults: FaultCounts,
     /// Whether what orders steps, and who waits, is recorded too.
     with_order: bool,
 }
@@ -122,8 +126,8 @@ pub struct Recorder {
 impl Recorder {
     pub fn new(with_order: bool) -> (Recorder, Shared) {
         let shared = Shared::default();
-        let (open, blocked) = (Vec::new(), BTreeMap::new());
-        (Recorder { shared: shared.clone(), open, blocked, with_order }, shared)
+        let (open, blocked, faults) = (Vec::new(), BTreeMap::new(), FaultCounts::default());
+        (Recorder { shared: shared.clone(), open, blocked, faults, with_order }, shared)
     }
 
     /// The open accesses are over: memory holds what they wrote.
@@ -159,6 +163,7 @@ impl Recorder {
             timeout: matches!(step.pick, Pick::Timeout(_)),
             operation: step.operation,
             values: step.values.to_vec(),
+            fault: self.fault(state.runtime),
             stack: state.stack(worker).unwrap_or_default(),
             accesses: Vec::new(),
             took: Vec::new(),
@@ -173,6 +178,20 @@ impl Recorder {
         if self.with_order {
             self.look_who_waits(recording, state.runtime);
         }
+    }
+
+    /// The fault that the last step met, by its name.
+    fn fault(&mut self, runtime: &Runtime) -> Option<String> {
+        let counts = &runtime.fault_counts;
+        if *counts == self.faults {
+            return None;
+        }
+        let before =
+            |name: &str| self.faults.iter().find(|(known, _)| *known == name).map_or(0, |(_, n)| n.faults);
+        let met = counts.iter().find(|(name, count)| count.faults > before(name));
+        let name = met.map(|(name, _)| name.to_string());
+        self.faults = counts.clone();
+        name
     }
 
     /// The runtime's state is the one after the last step.

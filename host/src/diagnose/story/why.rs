@@ -27,14 +27,28 @@ pub struct Facts<'a> {
 
 /// The sentence right behind the verdict.
 pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
-    match bug.kind {
+    let sentence = match bug.kind {
         BugKind::Deadlock => deadlock(facts),
         BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts),
         BugKind::Assertion | BugKind::Panic | BugKind::Trap | BugKind::ExitCode | BugKind::HeapOverflow => {
-            changed(bug.worker?, facts)
+            bug.worker.and_then(|worker| changed(worker, facts))
         }
         _ => None,
-    }
+    };
+    sentence.or_else(|| faults(facts))
+}
+
+/// The faults that happen, where they are few.
+fn faults(facts: &Facts<'_>) -> Option<String> {
+    let faults = facts.moments.iter().filter_map(|moment| match &moment.act {
+        Act::Fault(name) => {
+            let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
+            Some(format!("the fault `{name}` happens in step {}{at}", moment.step))
+        }
+        _ => None,
+    });
+    let faults: Vec<String> = faults.collect();
+    (!faults.is_empty() && faults.len() <= 3).then(|| faults.join(", and "))
 }
 
 /// Who waits for what, and what may be wrong with that.

@@ -75,6 +75,7 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
             plain(format!("chooses {}", values.join(", ")))
         }
         Act::Timeout => plain("its time is up".into()),
+        Act::Fault(name) => plain(format!("fault `{name}`")),
         Act::End => plain("ends".into()),
         Act::Allocates => plain("allocates the block".into()),
         Act::Frees => plain("frees the block".into()),
