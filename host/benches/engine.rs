@@ -66,6 +66,7 @@ fn settings() -> Settings {
         faults: Default::default(),
         detectors: Detectors::default(),
         exact_addresses: false,
+        random: 0,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World::default()),
     }

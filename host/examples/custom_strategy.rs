@@ -54,7 +54,7 @@ impl Strategy for NewestFirst {
 fn main() -> anyhow::Result<()> {
     let wasm = std::fs::read("examples/wasm/bounded_buffer.wasm")?;
     let tester = Tester::new(&wasm)?;
-    let exploration = tester.explore_with("minimal", &|| Box::new(NewestFirst::new(10)))?;
+    let exploration = tester.explore_with("minimal", &|_| Box::new(NewestFirst::new(10)))?;
     for found in &exploration.bugs {
         println!("{} in iteration {}", found.bug.message(), found.iteration);
         let replayed = tester.replay(&found.trace)?;

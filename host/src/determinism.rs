@@ -99,9 +99,11 @@ pub fn check(
     fair: bool,
     iteration: Iteration,
 ) -> Result<u64, MachineError> {
-    // Driven step by step, nobody looks for livelocks: the choices just end.
+    // Driven step by step, it is not looked for livelocks and lassos, nor knows that it is fair: the choices just end.
     let outcome = match outcome {
-        Outcome::Bug(bug) if bug.kind == BugKind::Livelock => &Outcome::Abandoned,
+        Outcome::Bug(bug) if bug.kind == BugKind::Livelock || bug.evidence.is_of_many_steps() => {
+            &Outcome::Abandoned
+        }
         outcome => outcome,
     };
     let inline = Course::inline(execution, outcome);

@@ -1,11 +1,14 @@
 //! What a bug consists of, as data. The wording is made from it ([`Evidence::message`]) and never compared:
-//! what makes two bugs the same is their [`identity`](crate::identity).
+//! what makes two bugs the same is their [`identity`](crate::identity). `liveness`: of what does not come about.
+
+mod liveness;
 
 use crate::outcome::BugKind;
 use crate::plural::{amount, counted};
 use crate::runtime::ObjectId;
 use coyote_instrumenter::Location;
 use coyote_strategies::WorkerId;
+pub use liveness::{HotMonitor, HotWhen, RoundEvidence, RoundKind};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -14,7 +17,7 @@ use std::borrow::Cow;
 pub enum Evidence {
     /// In the guest's own words: an assertion's text, a panic's message.
     Said(String),
-    /// Nobody can go on.
+    /// No worker can go on.
     Deadlock {
         /// How many workers are blocked.
         blocked: usize,
@@ -61,6 +64,10 @@ pub enum Evidence {
         /// That of the bug's worker.
         second: RacingAccess,
     },
+    /// A monitor is hot, and should have become cold.
+    Hot(HotMonitor),
+    /// Workers can go round for ever.
+    Round(RoundEvidence),
     /// Blocks were not freed, and nothing points to them.
     Leak {
         /// How many.
@@ -137,6 +144,11 @@ pub enum Misuse {
     },
     /// A choice among no values.
     NoValues,
+    /// A monitor was given a state that there is not.
+    Heat {
+        /// The number that the guest gave.
+        heat: u32,
+    },
     /// A text that the guest passed does not lie in memory.
     TextOutside {
         /// Where it begins.
@@ -164,7 +176,7 @@ pub enum Act {
 /// Why something must not be done with a sync object. Workers by the names that reports show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ObjectState {
-    /// Nobody holds it.
+    /// No worker holds it.
     Unlocked,
     /// Others hold it.
     Held {
@@ -335,6 +347,8 @@ impl Evidence {
                     first.how, first.title
                 )
             }
+            Evidence::Hot(monitor) => monitor.message(),
+            Evidence::Round(round) => round.message(),
             Evidence::Leak { blocks: 1, first_bytes, .. } => {
                 format!("a block of {} is not freed, and nothing points to it", amount(*first_bytes))
             }
@@ -345,6 +359,17 @@ impl Evidence {
         }
     }
 
+    /// Whether it takes a fair execution for it to be a bug.
+    pub fn is_overheating(&self) -> bool {
+        matches!(self, Evidence::Hot(HotMonitor { when: HotWhen::TooLong { .. }, .. }))
+    }
+
+    /// Whether it is found by who looks at the execution, and not by what the last step does.
+    pub fn is_of_many_steps(&self) -> bool {
+        let lasso = matches!(self, Evidence::Hot(HotMonitor { when: HotWhen::ForEver { .. }, .. }));
+        lasso || self.is_overheating() || matches!(self, Evidence::Round(_))
+    }
+
     /// What tells the bug from others of its kind at the same places: one word, which no rewording changes,
     /// or nothing. Part of the trace format.
     pub fn detail(&self) -> String {
@@ -352,6 +377,7 @@ impl Evidence {
             Evidence::Trap(trap) => trap.word().into(),
             Evidence::Misuse(misuse) => misuse.word().into(),
             Evidence::ExitCode(code) => code.to_string(),
+            Evidence::Hot(monitor) => format!("{} {}", monitor.when.word(), monitor.name),
             _ => String::new(),
         }
     }
@@ -413,6 +439,7 @@ impl Misuse {
                 Misuse::TextOutside { address, bytes } => {
                     format!("a text of {bytes} bytes at {address:#x} lies outside of memory")
                 }
+                Misuse::Heat { heat } => format!("a monitor is made {heat}, which is neither 0, 1 nor 2"),
                 _ => "a choice among no values".into(),
             };
         };
@@ -443,6 +470,7 @@ impl Misuse {
         match self {
             Misuse::JoinOfNobody { .. } => "join",
             Misuse::NoValues => "choice",
+            Misuse::Heat { .. } => "heat",
             Misuse::TextOutside { .. } => "text",
             Misuse::Object { act, .. } => match act {
                 Act::Unlock => "unlock",

@@ -3,15 +3,19 @@
 //! [`Execution::run`] executes an iteration under a strategy. As a [`System`] the same execution is
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
 //!
-//! - `test`: what can be executed. `settings`: how.
+//! - `test`: what can be executed. `settings`: how. `looks`: iterations that seem not to end.
 
+mod looks;
 mod settings;
 mod test;
+mod weak_memory;
 
 use crate::artifact::Artifact;
 use crate::detect::Detectors;
+use crate::detect::rounds::Wanted;
 use crate::granules::{Granules, Sharing};
-use crate::livelock::{self, Effort, Livelock};
+use crate::lasso::{self, Lasso};
+use crate::livelock::{self, Livelock};
 pub use crate::machine::MachineError;
 pub use crate::machine::scheduler::{Choice, Limits};
 use crate::machine::scheduler::{Looks, Scheduler};
@@ -22,9 +26,8 @@ pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
-use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{
-    Access, Decision, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
+    Access, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
 };
 pub use settings::Settings;
 use std::sync::Arc;
@@ -44,6 +47,16 @@ pub struct Execution {
     /// How many states may follow a livelock for it to be proved.
     pub livelock_states_max: usize,
     livelock: Option<Livelock>,
+    /// Which lassos are bugs.
+    lassos: Wanted,
+    lasso: Option<Lasso>,
+    /// The steps at which the iteration is left to look for one.
+    lasso_looks: Vec<u64>,
+    /// See [`Execution::set_fair_from`].
+    fair_from: Option<u64>,
+    /// Whether iterations under a strategy record what their steps touch, for an observer that reads it.
+    #[doc(hidden)]
+    pub records_footprints: bool,
     /// Whether an execution that is driven as a [`System`] ends as soon as workers wait in a circle. A search that leaves
     /// orders of steps out because of races that it saw (`dpor`) must not do so: it has to see what follows.
     pub ends_at_once: bool,
@@ -61,7 +74,10 @@ impl Execution {
         settings: &Settings,
     ) -> Result<Execution, MachineError> {
         settings.detectors.check(artifact).map_err(MachineError::Detectors)?;
-        let scheduler = Scheduler::new(settings.limits);
+        settings.check_memory(artifact).map_err(MachineError::WeakMemory)?;
+        let mut scheduler = Scheduler::new(settings.limits);
+        let half = settings.limits.fair_steps_max / 2;
+        scheduler.hot_steps_max = settings.detectors.hot_steps_max.unwrap_or(half);
         let world = test.world(&settings.world);
         let observers = Detectors::none().observers();
         let mut machine =
@@ -72,6 +88,7 @@ impl Execution {
             let mut runtime = Runtime::new(start, settings.at_exit, joins_visible, faults);
             runtime.continue_from(&machine.scheduler().runtime);
             runtime.timers = settings.timers;
+            runtime.set_random_seed(settings.random);
             runtime.foreign_unlocks = settings.foreign_unlocks;
             runtime.program = test.export == "_start";
             runtime.tells_time = artifact.tells_time();
@@ -121,6 +138,7 @@ impl Execution {
         machine.set_observers(|all| *all = settings.detectors.observers());
         machine.scheduler_mut().runtime.footprint.exact_addresses = settings.exact_addresses;
         let mut execution = Execution::of(machine, test);
+        execution.lassos = settings.detectors.lassos();
         if test.harness.is_some() {
             execution.follow_harness()?;
         }
@@ -136,6 +154,11 @@ impl Execution {
             looks: Looks::WhenSuspicious,
             livelock_states_max: livelock::STATES_MAX,
             livelock: None,
+            lassos: Wanted::default(),
+            lasso: None,
+            lasso_looks: Vec::new(),
+            fair_from: None,
+            records_footprints: false,
             ends_at_once: false,
         }
     }
@@ -235,10 +258,13 @@ impl Execution {
     ) -> Result<(Outcome, Box<dyn Strategy>), MachineError> {
         strategy.begin(iteration);
         self.machine.scheduler_mut().fair = strategy.fair();
+        self.machine.scheduler_mut().fair_from = strategy.fair_from().or(self.fair_from);
         self.machine.scheduler_mut().looks = self.looks;
+        self.lasso_looks = if self.lassos.any() { lasso::looks(iteration) } else { Vec::new() };
+        self.machine.scheduler_mut().lasso_at = self.lasso_looks.first().copied();
         self.machine.scheduler_mut().defers = false;
-        self.machine.scheduler_mut().runtime.footprint.recording = false;
-        self.livelock = None;
+        self.machine.scheduler_mut().runtime.footprint.recording = self.records_footprints;
+        (self.livelock, self.lasso) = (None, None);
         self.machine.begin()?;
         self.machine.scheduler_mut().strategy = Some(strategy);
         let result = self.run_and_look();
@@ -264,12 +290,15 @@ impl Execution {
         iteration: Iteration,
     ) -> Result<Outcome, MachineError> {
         strategy.begin(iteration);
+        let fair_from = strategy.fair_from();
         self.machine.scheduler_mut().fair = strategy.fair();
         self.machine.scheduler_mut().looks = Looks::Never;
         self.machine.scheduler_mut().defers = false;
-        self.livelock = None;
+        (self.livelock, self.lasso) = (None, None);
         self.machine.restore(state)?;
         let scheduler = self.machine.scheduler_mut();
+        let from = scheduler.runtime.steps();
+        scheduler.runtime.monitors.judge(fair_from.map(|step| step.max(from)), scheduler.hot_steps_max);
         scheduler.runtime.footprint.recording = false;
         scheduler.strategy = Some(strategy);
         let result = match scheduler.outcome {
@@ -292,51 +321,6 @@ impl Execution {
         self.machine.scheduler().cancelled
     }
 
-    /// Lets the guest run to the end of the iteration. Where the scheduler leaves it to be looked at, a livelock
-    /// is such an end.
-    fn run_and_look(&mut self) -> Result<(), MachineError> {
-        loop {
-            self.machine.run()?;
-            let scheduler = self.machine.scheduler();
-            if !scheduler.looking || scheduler.outcome.is_some() {
-                return Ok(());
-            }
-            let steps = scheduler.runtime.steps();
-            // What is just suspicious is not worth much: it is suspicious again at twice as many steps.
-            let walk_max = match self.looks {
-                Looks::After(_) => self.livelock_states_max,
-                _ => usize::try_from(steps / 16).unwrap_or(usize::MAX).clamp(64, 2_048),
-            };
-            let effort = Effort { states_max: self.livelock_states_max, walk_max };
-            self.livelock = livelock::prove(self, effort)?;
-            let scheduler = self.machine.scheduler_mut();
-            match &self.livelock {
-                Some(livelock) => scheduler.outcome = Some(Outcome::Bug(livelock.bug())),
-                None => scheduler.go_on(),
-            }
-            if scheduler.outcome.is_some() {
-                self.machine.end_iteration();
-                return Ok(());
-            }
-        }
-    }
-
-    /// Executes these choices, and nothing more: they have led into a livelock, or else the outcome is another.
-    ///
-    /// # Errors
-    /// As [`Execution::run`].
-    pub(crate) fn run_into_livelock(
-        &mut self,
-        path: &[Decision],
-        fair: bool,
-    ) -> Result<Outcome, MachineError> {
-        let follow = Box::new(Follow::new(path.to_vec(), fair));
-        let result = self.looking(Looks::After(path.len()), |execution| {
-            execution.run(follow, Iteration { seed: 0, index: 0 })
-        });
-        Ok(result?.0)
-    }
-
     /// Does something while iterations are looked at at other times.
     #[doc(hidden)]
     pub fn looking<R>(&mut self, looks: Looks, function: impl FnOnce(&mut Execution) -> R) -> R {
@@ -351,6 +335,17 @@ impl Execution {
         self.machine.scheduler_mut().bound = bound;
     }
 
+    /// Says nothing of how long monitors are hot: the bound of an iteration that measures how long executions are.
+    pub(crate) fn set_any_heat(&mut self) {
+        self.machine.scheduler_mut().hot_steps_max = 0;
+    }
+
+    /// Counts for how long monitors are hot from this step on, also in iterations that only follow a schedule; `None`: as
+    /// their strategies say.
+    pub(crate) fn set_fair_from(&mut self, step: Option<u64>) {
+        self.fair_from = step;
+    }
+
     /// The bound that [`Execution::set_bound`] has set.
     pub(crate) fn bound(&self) -> Option<u64> {
         self.machine.scheduler().bound
@@ -359,6 +354,11 @@ impl Execution {
     /// What the iteration that has just ended by a livelock runs in for ever.
     pub(crate) fn livelock(&self) -> Option<&Livelock> {
         self.livelock.as_ref()
+    }
+
+    /// The round with which the iteration has just ended, if that is the bug.
+    pub(crate) fn lasso(&self) -> Option<&Lasso> {
+        self.lasso.as_ref()
     }
 
     /// What statistics want to know of the iteration that just ended.
@@ -375,7 +375,10 @@ impl Execution {
                 Some(Outcome::Bug(bug)) => bug.kind == BugKind::MaxSteps,
                 _ => false,
             },
-            livelock: self.livelock.is_some(),
+            livelock: match &scheduler.outcome {
+                Some(Outcome::Bug(bug)) => bug.kind == BugKind::Livelock || bug.evidence.is_of_many_steps(),
+                _ => false,
+            },
             buggy: scheduler.outcome.as_ref().is_some_and(Outcome::is_bug),
             abandoned: matches!(scheduler.outcome, Some(Outcome::Abandoned)),
         }
@@ -387,6 +390,12 @@ impl Execution {
     /// # Errors
     /// As [`Execution::run`].
     pub fn begin(&mut self) -> Result<(), MachineError> {
+        self.begin_driven(None)
+    }
+
+    /// As [`Execution::begin`]; monitors are judged from a step on.
+    fn begin_driven(&mut self, fair_from: Option<u64>) -> Result<(), MachineError> {
+        self.machine.scheduler_mut().fair_from = fair_from;
         self.machine.scheduler_mut().looks = Looks::Never;
         self.machine.scheduler_mut().defers = !self.ends_at_once;
         self.machine.begin()?;
@@ -417,7 +426,7 @@ impl Execution {
         strategy.begin(iteration);
         self.machine.scheduler_mut().fair = strategy.fair();
         let usual = std::mem::replace(&mut self.ends_at_once, true);
-        let begun = self.begin();
+        let begun = self.begin_driven(strategy.fair_from());
         self.ends_at_once = usual;
         begun?;
         loop {
@@ -476,7 +485,7 @@ impl System for Execution {
             // The others could have gone on.
             Some(Outcome::Bound(_)) => scheduler.masked.is_some(),
             Some(Outcome::Bug(bug)) if bug.kind == BugKind::MaxSteps && scheduler.masked.is_some() => true,
-            Some(Outcome::Bug(bug)) if bug.kind != BugKind::Leak => {
+            Some(Outcome::Bug(bug)) if !matches!(bug.kind, BugKind::Leak | BugKind::Liveness) => {
                 !matches!(bug.kind, BugKind::Deadlock | BugKind::Livelock | BugKind::MaxSteps)
             }
             Some(Outcome::Passed | Outcome::Abandoned | Outcome::Bug(_)) => {

@@ -21,12 +21,14 @@
 //! - `runtime`: what operations mean: blocking, waking, time.
 //! - `epochs`: from which iteration on memory is known to be shared.
 //! - `determinism`: an iteration executed again, compared after every step.
-//! - `livelock`: whether an iteration can end at all.
+//! - `lasso`: rounds of steps that can be repeated for ever; `livelock`: whether an iteration can end at all.
 //! - `record`: an iteration as a trace, a trace as a schedule.
 //! - `shrink`: a found bug's trace made as short to read as can be.
+//! - `debug`: a replayed execution, looked into step by step; `dap`: for editors.
 //! - `explain`: why a bug happens, found out by experiment.
 //! - `diagnose`: a found bug, looked into while its execution is at hand.
 //! - `report`: what the user is told, with `plural` for its words.
+//! - `bundle`: all that a replay needs, in one file.
 //! - `cache`: instrumented modules on disk.
 //! - `exit`: how a command ends. `cli`: the command line; `cargo`: `cargo coyote`.
 
@@ -52,11 +54,17 @@ pub mod verdict;
 pub mod world;
 
 #[doc(hidden)]
+pub mod bundle;
+#[doc(hidden)]
 pub mod cache;
 #[doc(hidden)]
 pub mod cargo;
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
+pub mod dap;
+#[doc(hidden)]
+pub mod debug;
 #[doc(hidden)]
 pub mod determinism;
 #[doc(hidden)]
@@ -69,6 +77,8 @@ pub mod epochs;
 pub mod exit;
 #[doc(hidden)]
 pub mod explain;
+#[doc(hidden)]
+pub mod lasso;
 #[doc(hidden)]
 pub mod livelock;
 #[doc(hidden)]
@@ -84,6 +94,7 @@ pub mod shrink;
 
 mod data_segments;
 mod plural;
+mod toolchain;
 
 pub use coyote_instrumenter as instrumenter;
 pub use coyote_strategies as strategies;

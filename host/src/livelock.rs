@@ -26,7 +26,7 @@ use coyote_strategies::{Class, Decision, Pick, Status, System, View, WorkerId, W
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// States that may follow, unless somebody knows of more.
+/// States that may follow, unless more are known of.
 pub const STATES_MAX: usize = 10_000;
 
 /// Addresses that are named of one worker.
@@ -115,35 +115,50 @@ impl Look {
 /// # Errors
 /// The machine's: of ours or of the environment.
 pub fn prove(execution: &mut Execution, effort: Effort) -> Result<Option<Livelock>, MachineError> {
-    if !is_exact(execution) || !execution.runtime().may_livelock() {
+    if !execution.runtime().may_livelock() {
         return Ok(None);
     }
-    let grown = execution.machine().grown_count();
-    let aside = execution.machine_mut().set_aside();
-    let here = aside.snapshot().clone();
-    execution.restore(&here);
-    let mut proved = match cycle(execution, effort.walk_max) {
-        None => None,
-        Some((tail, mut spinning)) => {
-            execution.restore(&here);
-            let states = states_that_follow(execution, effort.states_max, &mut spinning);
-            states.map(|states| (states, tail, spinning))
-        }
-    };
-    if execution.machine().grown_count() != grown {
-        proved = None;
-    }
-    let error = execution.take_error();
-    execution.machine_mut().bring_back(aside)?;
-    if let Some(error) = error {
-        return Err(error);
-    }
+    let proved = aside(execution, |execution| {
+        let here = execution.snapshot();
+        let (tail, mut spinning) = cycle(execution, effort.walk_max)?;
+        execution.restore(&here);
+        let states = states_that_follow(execution, effort.states_max, &mut spinning);
+        states.map(|states| (states, tail, spinning))
+    })?;
     Ok(proved.map(|(states, tail, spinning)| {
         let runtime = execution.runtime();
         let ended = runtime.view().workers.iter().filter(|w| w.state == WorkerState::Ended).count();
         let waiting = runtime.workers().len() - ended - spinning.len();
         Livelock { states, spinning, waiting, tail }
     }))
+}
+
+/// Executes what can follow, without bounds, and goes back to where the execution was. `None` if nothing can be said: not
+/// all that can happen is seen, or memory turned out to be shared.
+///
+/// # Errors
+/// The machine's: of ours or of the environment.
+pub(crate) fn aside<R>(
+    execution: &mut Execution,
+    function: impl FnOnce(&mut Execution) -> Option<R>,
+) -> Result<Option<R>, MachineError> {
+    if !is_exact(execution) {
+        return Ok(None);
+    }
+    let grown = execution.machine().grown_count();
+    let aside = execution.machine_mut().set_aside();
+    let here = aside.snapshot().clone();
+    execution.restore(&here);
+    let mut result = function(execution);
+    if execution.machine().grown_count() != grown {
+        result = None;
+    }
+    let error = execution.take_error();
+    execution.machine_mut().bring_back(aside)?;
+    match error {
+        Some(error) => Err(error),
+        None => Ok(result),
+    }
 }
 
 /// Whether all that can happen is seen at scheduling points, and states can be compared.
@@ -155,14 +170,14 @@ fn is_exact(execution: &Execution) -> bool {
         && options.points_only_in.is_empty()
 }
 
-/// What tells states apart: the fingerprint leaves out the time as long as nobody has read it.
-type Key = (u128, u64);
+/// What tells states apart: the fingerprint leaves out the time as long as it was not read.
+pub(crate) type Key = (u128, u64);
 
-fn key(execution: &mut Execution) -> Key {
+pub(crate) fn key(execution: &mut Execution) -> Key {
     (execution.fingerprint(), execution.runtime().time_ns())
 }
 
-fn goes_on(execution: &Execution) -> bool {
+pub(crate) fn goes_on(execution: &Execution) -> bool {
     !execution.status().is_final() && execution.runtime().may_livelock()
 }
 

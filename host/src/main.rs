@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Test(args) => cli::test::run(args),
         Command::Replay(args) => cli::replay::run(args),
+        Command::Dap(args) => cli::dap::run(args),
         Command::Shrink(args) => cli::shrink::run(args),
         Command::Instrument(args) => cli::instrument::run(args),
         Command::Doctor(args) => cli::doctor::run(args),

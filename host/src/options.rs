@@ -174,6 +174,12 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         unnamed: Some("0"),
     },
     RunOption {
+        name: "memory",
+        write: |_, s| s.faults.write_memory().into_iter().collect(),
+        read: |_, s, text| s.faults.read_memory(text),
+        unnamed: Some("sc"),
+    },
+    RunOption {
         // Those that have no option of their own, with their budgets.
         name: "faults",
         write: |_, s| s.faults.write(),
@@ -196,6 +202,12 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         unnamed: Some("false"),
     },
     RunOption {
+        name: "random",
+        write: |_, s| (s.random > 0).then(|| s.random.to_string()).into_iter().collect(),
+        read: |_, s, text| set(&mut s.random, text),
+        unnamed: Some("0"),
+    },
+    RunOption {
         // Those that have no option of their own.
         name: "detect",
         write: |_, s| {
@@ -206,6 +218,12 @@ pub static RUN_OPTIONS: &[RunOption] = &[
             on.map(|entry| entry.name.into()).collect()
         },
         read: |_, s, text| s.detectors.set(text, true).then_some(()),
+        unnamed: None,
+    },
+    RunOption {
+        name: "max-hot-steps",
+        write: |_, s| s.detectors.hot_steps_max.map(|steps| steps.to_string()).into_iter().collect(),
+        read: |_, s, text| put(&mut s.detectors.hot_steps_max, text.parse().ok().map(Some)),
         unnamed: None,
     },
     RunOption {
@@ -350,6 +368,7 @@ mod tests {
         };
         let mut detectors = Detectors::default();
         assert!(detectors.set("leaks", true) && !detectors.set("deadlock", false));
+        detectors.hot_steps_max = Some(70);
         detectors.races.suppressions =
             ["race:a*", "race:b"].into_iter().filter_map(Suppression::parse).collect();
         let settings = Settings {
@@ -362,6 +381,7 @@ mod tests {
                 .fold(Faults::default(), |all, row| all.with(row.class, 2 + row.class as u32)),
             detectors,
             exact_addresses: true,
+            random: 5,
             memory_bytes_max: 3 << 20,
             world: Arc::new(World {
                 arguments: vec!["p".into(), "q r".into()],

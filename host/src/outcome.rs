@@ -38,9 +38,9 @@ impl Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BugKind {
-    /// Nobody can go on, and somebody should.
+    /// No worker can go on, and one should.
     Deadlock,
-    /// Somebody can always go on, and no end can be reached: see [`crate::livelock`].
+    /// A worker can always go on, and no end can be reached: see [`crate::livelock`].
     Livelock,
     /// An assertion or failure that the guest reported.
     Assertion,
@@ -68,6 +68,14 @@ pub enum BugKind {
     DataRace,
     /// A block is never freed and nothing points to it, which the user declared to be a bug.
     Leak,
+    /// A monitor of the guest did not become cold: see [`crate::detect::liveness`].
+    Liveness,
+    /// A fair round of steps can be repeated for ever: see [`crate::lasso`].
+    Lasso,
+    /// A worker can be overtaken for ever: see [`crate::lasso`].
+    Starvation,
+    /// A worker can run for ever without giving way, for nothing: see [`crate::lasso`].
+    GoodSamaritan,
     /// The bound on steps was reached and the user declared that to be a bug.
     MaxSteps,
     /// The guest needs what there is not here. Found, traced and replayed as a bug is, and none: there is no
@@ -77,7 +85,7 @@ pub enum BugKind {
 
 impl BugKind {
     /// Every kind, in the order of their declaration.
-    pub const ALL: [BugKind; 17] = [
+    pub const ALL: [BugKind; 21] = [
         BugKind::Deadlock,
         BugKind::Livelock,
         BugKind::Assertion,
@@ -93,6 +101,10 @@ impl BugKind {
         BugKind::HeapOverflow,
         BugKind::DataRace,
         BugKind::Leak,
+        BugKind::Liveness,
+        BugKind::Lasso,
+        BugKind::Starvation,
+        BugKind::GoodSamaritan,
         BugKind::MaxSteps,
         BugKind::Limit,
     ];
@@ -115,6 +127,10 @@ impl BugKind {
             BugKind::HeapOverflow => "heap-overflow",
             BugKind::DataRace => "data-race",
             BugKind::Leak => "leak",
+            BugKind::Liveness => "liveness",
+            BugKind::Lasso => "lasso",
+            BugKind::Starvation => "starvation",
+            BugKind::GoodSamaritan => "good-samaritan",
             BugKind::MaxSteps => "max-steps",
             BugKind::Limit => "limit",
         }

@@ -5,6 +5,7 @@ use crate::evidence::{Evidence, RacingAccess};
 use crate::execution::Execution;
 use crate::granules::Sharing;
 use crate::identity::{Identity, Party};
+use crate::lasso::Lasso;
 use crate::livelock::STATES_MAX;
 use crate::machine::scheduler::Choice;
 use crate::outcome::{Bug, BugKind, Outcome};
@@ -99,7 +100,7 @@ pub fn identity(execution: &Execution, bug: &Bug) -> Identity {
         (None, BugKind::Livelock) => {
             execution.livelock().iter().flat_map(|l| l.spinning.iter().map(|spin| spin.worker)).collect()
         }
-        (None, _) => Vec::new(),
+        (None, _) => execution.lasso().map_or(Vec::new(), Lasso::parties),
     };
     let party = |id| Party { worker: runtime.worker(id).path.clone(), stack: execution.machine().stack(id) };
     Identity::new(bug.evidence.detail(), parties.into_iter().map(party).collect())
@@ -110,6 +111,12 @@ pub const BOUND: &str = "bound";
 /// A trace's option for how many states may follow a livelock, if that is not the usual.
 pub const LIVELOCK_STATES: &str = "livelock-states";
 
+/// A trace's option for the step from which on it counts for how long monitors are hot, if that is the bug.
+pub const FAIR_FROM: &str = "fair-from";
+
+/// A trace's option, 1, for that it ends where a round of steps begins that can be repeated for ever.
+pub const ROUND: &str = "round";
+
 /// A minimised trace's option for how many switches it had before.
 pub const SWITCHES_BEFORE: &str = "switches-before";
 
@@ -118,7 +125,7 @@ pub const FAILING: &str = "failing";
 pub const SAMPLED: &str = "sampled";
 
 /// Options with a number that are of the trace and not of the run: a replay reads them where it needs them.
-pub const OF_TRACE: [&str; 5] = [BOUND, LIVELOCK_STATES, SWITCHES_BEFORE, FAILING, SAMPLED];
+pub const OF_TRACE: [&str; 7] = [BOUND, LIVELOCK_STATES, FAIR_FROM, ROUND, SWITCHES_BEFORE, FAILING, SAMPLED];
 
 /// Options that a trace has to name of the iteration that the execution has just ended, beside those of the run.
 pub fn bounds(execution: &Execution) -> Vec<(String, String)> {
@@ -127,6 +134,14 @@ pub fn bounds(execution: &Execution) -> Vec<(String, String)> {
     let mut options = Vec::new();
     if bound != scheduler.limits.fair_steps_max {
         options.push((BOUND.into(), bound.to_string()));
+    }
+    if let Some(Outcome::Bug(bug)) = &scheduler.outcome
+        && bug.evidence.is_overheating()
+    {
+        options.extend(scheduler.fair_from.map(|step| (FAIR_FROM.into(), step.to_string())));
+    }
+    if execution.lasso().is_some() {
+        options.push((ROUND.into(), "1".into()));
     }
     if states != STATES_MAX {
         options.push((LIVELOCK_STATES.into(), states.to_string()));

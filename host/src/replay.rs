@@ -113,9 +113,11 @@ fn run<S: Strategy + 'static>(
     let looks = match BugKind::Livelock.name() == trace.header.outcome {
         _ if lenient => Looks::WhenSuspicious,
         true => Looks::After(trace.decisions.len()),
+        false if record::number(trace, record::ROUND).is_some() => Looks::AfterRound(trace.decisions.len()),
         false => Looks::Never,
     };
     execution.set_bound(record::number(trace, record::BOUND));
+    execution.set_fair_from(record::number(trace, record::FAIR_FROM));
     let usual = execution.livelock_states_max;
     if let Some(states) = record::number(trace, record::LIVELOCK_STATES) {
         execution.livelock_states_max = usize::try_from(states).unwrap_or(usize::MAX);
@@ -124,6 +126,7 @@ fn run<S: Strategy + 'static>(
     let shared = Box::new(Shared(strategy.clone()));
     let result = execution.looking(looks, |execution| execution.run(shared, iteration));
     execution.set_bound(None);
+    execution.set_fair_from(None);
     execution.livelock_states_max = usual;
     Ok(result?.0)
 }
@@ -182,6 +185,9 @@ impl<S: Strategy> Strategy for Shared<S> {
     }
     fn fair(&self) -> bool {
         self.with(|r| r.fair())
+    }
+    fn fair_from(&self) -> Option<u64> {
+        self.with(|r| r.fair_from())
     }
     fn begin(&mut self, iteration: Iteration) {
         self.with(|r| r.begin(iteration));

@@ -121,7 +121,7 @@ impl Tester {
         }
         let context = Context { unfair_steps_max: self.settings.limits.unfair_steps_max };
         by_name(strategy, &context).map_err(|e| anyhow!(e))?;
-        self.explore_with(test, &|| by_name(strategy, &context).expect("checked before"))
+        self.explore_with(test, &|context| by_name(strategy, context).expect("checked before"))
     }
 
     /// Explores a test by a strategy of the user's; each job makes one.

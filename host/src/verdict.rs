@@ -5,7 +5,7 @@
 //! | bug | a bug was found |
 //! | limit | it needs what this tool does not have, in some execution |
 //! | inconclusive | a fair schedule, or an execution of a search, was cut off by the bound on steps; or none came to an end |
-//! | nothing tested | no execution met a choice |
+//! | nothing tested | no execution met a choice; a sweep of faults met no place for one |
 //! | proved | a search visited everything |
 //! | not found | else: it speaks of what was tried |
 //!
@@ -74,7 +74,7 @@ impl Verdict {
         if let Some(what) = unfinished(result) {
             return Verdict::Inconclusive { what, advice: advice(result) };
         }
-        if !result.any_choice {
+        if !result.any_choice || result.sweep.as_ref().is_some_and(|sweep| sweep.opportunities() == 0) {
             return Verdict::NothingTested;
         }
         match &result.search {
@@ -105,6 +105,9 @@ impl TestResult {
 
     /// How far it looked, as a fragment.
     pub fn extent(&self) -> String {
+        if let Some(sweep) = &self.sweep {
+            return sweep.extent();
+        }
         match &self.search {
             None => {
                 let Unfinished { fair, unfair } = self.unfinished();

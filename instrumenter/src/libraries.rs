@@ -15,7 +15,7 @@ pub enum AtomicKind {
 
 /// What is atomic by default, with threads and without.
 pub const ATOMIC: &[(AtomicKind, &[&str])] =
-    &[(AtomicKind::Allocator, ALLOCATORS), (AtomicKind::Announced, PATHS)];
+    &[(AtomicKind::Allocator, ALLOCATORS), (AtomicKind::Announced, PATHS), (AtomicKind::Silent, CHECKERS)];
 
 /// What is atomic besides in a module whose libc was built without threads.
 pub const ATOMIC_UNGUARDED: &[(AtomicKind, &[&str])] = &[
@@ -46,6 +46,9 @@ pub const ALLOCATORS: &[&str] = &[
     "dlmalloc::*",
     "<dlmalloc::*",
 ];
+
+/// Checks of our SDKs that come after what they check: they look at what is recorded, and call models, which are pure.
+pub const CHECKERS: &[&str] = &["coyote::linearize::check::search*", "coyote_linearize_search"];
 
 /// Rust's test harness, in a program that runs it: what it does is no part of a test.
 pub const HARNESS: &[&str] = &["test::*", "<test::*", "getopts::*", "<getopts::*"];
@@ -119,7 +122,7 @@ pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
 /// Of these, what is no part of what a step touches: functions that prepare and end threads, whose list of
 /// finished threads and count of running ones mean nothing to the program, and what says of which kind a mutex
 /// is, which is the same whenever it is said.
-pub const UNTOLD: &[&str] = &["__coyote_{prepare,thread,finish,bury,retire,mutex}", "__wasm_init_tls"];
+pub const UNTOLD: &[&str] = &["__coyote_{prepare,thread,finish,bury,retire,tell_mutex}", "__wasm_init_tls"];
 
 /// A function of wasi-libc that stores through a null pointer, which its callers pass: localtime and its kin
 /// would be memory errors.

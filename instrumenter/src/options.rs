@@ -48,11 +48,12 @@ pub struct Options {
     /// Whether the host is told what steps touch that is no scheduling point: for searches that rest on that.
     /// Changes neither points nor sites.
     pub footprints: bool,
-    /// Imports that nobody is to provide: `module.name`, whose call is a bug, or `module.name=ANSWER`. The
+    /// Imports that are not provided: `module.name`, whose call is a bug, or `module.name=ANSWER`. The
     /// answer is empty for a function that returns nothing, a number, a list of numbers with commas or
     /// `choose:N`, and of several the strategy chooses one.
     pub stubs: Vec<String>,
-    /// What may fail by the tool's choice, each with a call that asks: `io`, `clock`, `random`, `alloc`.
+    /// What may fail by the tool's choice, each with a call that asks: `io`, `clock`, `random`, `alloc`; and
+    /// `weak`: the host says which stores atomic accesses read.
     pub faults: Vec<String>,
     /// A planted bug, so that tests can show that they would notice it.
     #[doc(hidden)]
@@ -79,6 +80,11 @@ impl Options {
     /// Whether calls of this class may fail.
     pub fn fails(&self, class: &str) -> bool {
         self.faults.iter().any(|name| name == class)
+    }
+
+    /// Whether the host says what atomic accesses read.
+    pub fn weak_memory(&self) -> bool {
+        self.fails("weak")
     }
 
     /// Whether an access is a scheduling point only where memory is shared.

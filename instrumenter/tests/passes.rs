@@ -55,6 +55,7 @@ fn options_of(text: &str) -> Options {
             "no-points-in" => options.no_points_in.push(value),
             "points-only-in" => options.points_only_in.push(value),
             "stub" => options.stubs.push(value),
+            "faults" => options.faults.push(value),
             _ => panic!("unknown option --{line}"),
         }
     }

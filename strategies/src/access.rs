@@ -94,7 +94,7 @@ pub enum Effect {
     TryAcquire,
     /// Gives back a lock that it had alone, or adds to a semaphore.
     Release,
-    /// Takes a lock together with others; its worker was blocked as long as somebody had it alone.
+    /// Takes a lock together with others; its worker was blocked as long as one had it alone.
     Share,
     /// The same, but it would not have waited.
     TryShare,

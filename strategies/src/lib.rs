@@ -13,7 +13,7 @@
 //! - [`iteration`]: which execution it is, and what happens in it.
 //! - [`strategy`]: the trait of samplers.
 //! - [`system`]: the trait of programs that can be searched.
-//! - [`rng`]: the one source of randomness.
+//! - [`rng`]: the one source of randomness. [`mod@mix`]: hashing of single numbers.
 //! - [`profile`]: what a profiling run tells samplers.
 //! - [`sample`]: the samplers.
 //! - [`search`]: the searches.
@@ -24,6 +24,7 @@ pub mod access;
 pub mod catalog;
 pub mod entry;
 pub mod iteration;
+pub mod mix;
 pub mod paths;
 pub mod profile;
 pub mod rng;
@@ -38,6 +39,7 @@ pub use access::{Access, Class, Effect};
 pub use catalog::{Context, by_name};
 pub use coyote_abi::OpKind;
 pub use iteration::{Event, Iteration, Summary};
+pub use mix::mix;
 pub use paths::{Paths, WorkerPath};
 pub use profile::Profile;
 pub use sample::chess_fair::ChessFair;
@@ -60,6 +62,7 @@ pub use sample::replay::{Divergence, Recorded, Replay};
 pub use sample::round_robin::RoundRobin;
 pub use sample::sequence::Sequence;
 pub use sample::surw::Surw;
+pub use sample::sweep::{Attempt, Sweep};
 pub use sample::urw::Urw;
 pub use search::Search;
 pub use strategy::Strategy;

@@ -50,7 +50,7 @@ impl Paths {
         }
     }
 
-    /// The path of a worker. Workers that nobody spawned (as all of a toy program's may be) are
+    /// The path of a worker. Workers that were not spawned (as all of a toy program's may be) are
     /// numbered as children of the first.
     pub fn path(&self, worker: WorkerId) -> WorkerPath {
         let missing = || WorkerPath(vec![worker.0 - 1]);

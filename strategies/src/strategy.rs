@@ -18,6 +18,12 @@ pub trait Strategy: Send {
     /// iteration that has begun. Fair executions may run longer and may be blamed for not ending.
     fn fair(&self) -> bool;
 
+    /// The step from which on the strategy is fair, in the iteration that has begun; `None` if it never is, or only
+    /// follows a schedule of which it does not know that. What a program must do eventually is judged by steps from here on.
+    fn fair_from(&self) -> Option<u64> {
+        self.fair().then_some(0)
+    }
+
     /// Whether iterations are independent of each other, so that they can run in any order and in
     /// several processes.
     fn independent(&self) -> bool {

@@ -51,7 +51,7 @@ pub trait System {
     fn status(&self) -> Status;
 
     /// Whether the last step ended the program by itself, whatever others could still have done: a bug in
-    /// that step, or the end of the first worker where that ends the process. Not if nobody can go on.
+    /// that step, or the end of the first worker where that ends the process. Not if no worker can go on.
     ///
     /// Such a step depends on all others. To say so too often costs a search of classes redundant
     /// executions; to say so too seldom loses classes.

@@ -70,6 +70,9 @@ impl Operation {
             OpKind::Wait | OpKind::FutexWait => Some(2),
             OpKind::File => Some(3),
             OpKind::Spawn => Some(4),
+            // With weak memory, an older store than the newest.
+            OpKind::AtomicLoad | OpKind::Rmw | OpKind::CompareExchange => Some(5),
+            OpKind::AtomicStore => Some(6),
             OpKind::Fault => Some(self.object),
             _ => None,
         }

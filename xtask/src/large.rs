@@ -38,6 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for level in ["-O0", "-O2", "-Os"] {
         sqlite(&clang, &amalgamation, level)?;
     }
+    transaction(&clang, &amalgamation)?;
     threads("debug")?;
     threads("release")?;
     libtest("libtest_debug", &[])?;
@@ -114,25 +115,40 @@ fn amalgamation() -> Result<PathBuf> {
 
 fn sqlite(clang: &Clang, amalgamation: &Path, level: &str) -> Result<()> {
     let name = format!("sqlite{}", level.replace('-', "_").to_lowercase());
-    let wasm = scratch().join(&name).with_extension("wasm");
-    std::fs::create_dir_all(scratch())?;
-    output(
-        clang
-            .command()
-            .args(["--target=wasm32-wasi", "-std=gnu17", "-matomics", "-mbulk-memory", level])
-            // What WASI does not have.
-            .args(["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-DLONGDOUBLE_TYPE=double"])
-            .args(["-D_WASI_EMULATED_MMAN", "-lwasi-emulated-mman"])
-            .args(["-D_WASI_EMULATED_GETPID", "-lwasi-emulated-getpid"])
-            .arg("-w")
-            .arg("-I")
-            .arg(amalgamation)
-            .arg(files::root().join(SOURCES).join("sqlite/main.c"))
-            .arg(amalgamation.join("sqlite3.c"))
-            .arg("-o")
-            .arg(&wasm),
-    )?;
+    let wasm = built(&name)?;
+    let mut command = clang.command();
+    command.args(["--target=wasm32-wasi", "-matomics", "-mbulk-memory", level]);
+    output(command.args(sqlite_arguments(amalgamation, "main.c", &wasm)))?;
     put(&name, &wasm)
+}
+
+/// SQLite on a file, for sweeps of faults: tests of coyote-wasm, beside the programs that are compared with wasmtime.
+fn transaction(clang: &Clang, amalgamation: &Path) -> Result<()> {
+    let name = "sweep/sqlite_transaction";
+    let wasm = built(name)?;
+    let mut arguments = ["-O1", "-g1", "-mexec-model=reactor"].map(str::to_string).to_vec();
+    arguments.extend(sqlite_arguments(amalgamation, "transaction.c", &wasm));
+    output(&mut clang.coyote_cc(&arguments)?)?;
+    put(name, &wasm)
+}
+
+/// Where a compiler writes the module `name`.
+fn built(name: &str) -> Result<PathBuf> {
+    let wasm = scratch().join(name).with_extension("wasm");
+    std::fs::create_dir_all(wasm.parent().expect("it has a folder"))?;
+    Ok(wasm)
+}
+
+/// What a compiler needs for one of our programs with SQLite in it.
+fn sqlite_arguments(amalgamation: &Path, program: &str, wasm: &Path) -> Vec<String> {
+    // Without what WASI does not have.
+    let options = "-std=gnu17 -w -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DLONGDOUBLE_TYPE=double \
+        -D_WASI_EMULATED_MMAN -lwasi-emulated-mman -D_WASI_EMULATED_GETPID -lwasi-emulated-getpid";
+    let named = |path: &Path| path.to_string_lossy().into_owned();
+    let program = files::root().join(SOURCES).join("sqlite").join(program);
+    let paths = ["-I".into(), named(amalgamation), named(&program), named(&amalgamation.join("sqlite3.c"))];
+    let options = options.split_whitespace().map(str::to_string);
+    options.chain(paths).chain(["-o".into(), named(wasm)]).collect()
 }
 
 const TRIPLE: &str = "wasm32-wasip1-threads";

@@ -314,6 +314,13 @@ pub const IMPORTS: &[Import] = &[
         None,
         "From now on no fault happens in this execution, of whatever class. No scheduling point.",
     ),
+    plain(
+        "monitor",
+        &[("name", I32), ("length", I32), ("number", I32), ("heat", I32)],
+        None,
+        "What the monitor of this UTF-8 name, which a zero byte ends if its length is 2^32 - 1, and of this number is from \
+         now on: 0 cold, at first; 1 warm; 2 hot, which it must not stay for ever. No scheduling point.",
+    ),
     point(
         "assume",
         &[("condition", I32)],

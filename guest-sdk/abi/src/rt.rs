@@ -27,6 +27,13 @@ pub const MODULE: &str = "coyote_rt";
 
 /// `point(site, address)`: a memory access of one range. Suspending.
 pub const POINT: &str = "point";
+/// `atomic_point(site, address, expected: i64)`: an atomic access or a fence; what a compare-exchange expects. Takes the
+/// place of [`POINT`] in modules that are instrumented for weak memory. Suspending.
+pub const ATOMIC_POINT: &str = "atomic_point";
+/// `atomic_inside(site, address, expected: i64)`: the same of one that is no scheduling point.
+pub const ATOMIC_INSIDE: &str = "atomic_inside";
+/// `atomic_done()`: the access that was announced last was executed.
+pub const ATOMIC_DONE: &str = "atomic_done";
 /// `point_bulk(site, destination, source, length)`: a bulk memory operation. Suspending.
 pub const POINT_BULK: &str = "point_bulk";
 /// `tick(site)`: the countdown came to zero. Suspending.

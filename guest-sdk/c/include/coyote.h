@@ -222,6 +222,91 @@ static inline void coyote_fault_stop(void) {
   coyote_raw_fault_stop();
 }
 
+/* ---- Objects that several workers must not use at once, as most containers. docs/liveness.md ----
+ * Zeroed at first. Calls between begin and end that overlap by two workers are a failed assertion if one of them writes. A
+ * worker that writes may call itself. No lock: nobody waits, and nothing is ordered by it. */
+
+typedef struct coyote_unsafe {
+  int32_t users; /* how many read, or -1 - the handle of who writes */
+  uint32_t depth; /* calls within that of who writes */
+} coyote_unsafe;
+
+static inline int32_t coyote_unsafe_writer(void) {
+  return -1 - (int32_t)coyote_raw_current();
+}
+
+static inline void coyote_read_begin(coyote_unsafe *object) {
+  int32_t users = __atomic_load_n(&object->users, __ATOMIC_RELAXED);
+  if (users == coyote_unsafe_writer()) {
+    object->depth++;
+    return;
+  }
+  do {
+    if (users < 0) {
+      coyote_fail("an object that is not thread-safe is read while another worker writes it");
+    }
+  } while (!__atomic_compare_exchange_n(&object->users, &users, users + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+static inline void coyote_write_begin(coyote_unsafe *object) {
+  int32_t users = 0;
+  int32_t own = coyote_unsafe_writer();
+  if (__atomic_compare_exchange_n(&object->users, &users, own, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    return;
+  }
+  if (users == own) {
+    object->depth++;
+    return;
+  }
+  coyote_fail(users < 0 ? "an object that is not thread-safe is written by two workers at once"
+                        : "an object that is not thread-safe is written while it is read");
+}
+
+static inline void coyote_write_end(coyote_unsafe *object) {
+  if (object->depth) {
+    object->depth--;
+    return;
+  }
+  __atomic_store_n(&object->users, 0, __ATOMIC_RELAXED);
+}
+
+static inline void coyote_read_end(coyote_unsafe *object) {
+  if (__atomic_load_n(&object->users, __ATOMIC_RELAXED) < 0) {
+    coyote_write_end(object);
+  } else {
+    __atomic_fetch_sub(&object->users, 1, __ATOMIC_RELAXED);
+  }
+}
+
+/* ---- Monitors: what must eventually come about. docs/liveness.md ----
+ * One that is hot when the test ends, or for too many steps of a fair execution in which no fault can happen any more,
+ * is a bug. Cold at first; monitors of the same name and number are the same one. */
+
+static inline void coyote_monitor_set(const char *name, uint32_t number, uint32_t heat) {
+  coyote_raw_monitor(coyote_address(name), UINT32_MAX, number, heat);
+}
+
+/* It waits for something that must come about. */
+static inline void coyote_monitor_hot(const char *name) {
+  coyote_monitor_set(name, 0, 2);
+}
+/* It waits no more, and what it waited for has not come about either: its temperature stays what it is. */
+static inline void coyote_monitor_warm(const char *name) {
+  coyote_monitor_set(name, 0, 1);
+}
+/* What it waited for is there. */
+static inline void coyote_monitor_cold(const char *name) {
+  coyote_monitor_set(name, 0, 0);
+}
+
+/* This must happen from now on, until coyote_happened of the same text. */
+static inline void coyote_eventually(const char *what) {
+  coyote_monitor_hot(what);
+}
+static inline void coyote_happened(const char *what) {
+  coyote_monitor_cold(what);
+}
+
 /* ---- Workers ---- */
 
 typedef struct {

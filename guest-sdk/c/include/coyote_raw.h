@@ -212,6 +212,12 @@ uint32_t coyote_raw_fault(uint32_t name, uint32_t length, uint32_t ways);
 COYOTE_IMPORT("fault_stop")
 void coyote_raw_fault_stop(void);
 
+/* What the monitor of this UTF-8 name, which a zero byte ends if its length is 2^32 -
+ * 1, and of this number is from now on: 0 cold, at first; 1 warm; 2 hot, which it must
+ * not stay for ever. No scheduling point. */
+COYOTE_IMPORT("monitor")
+void coyote_raw_monitor(uint32_t name, uint32_t length, uint32_t number, uint32_t heat);
+
 /* If the condition is 0, the calling worker goes no further, and an execution in which
  * that happens has no verdict unless it has a bug elsewhere. Else it is no scheduling
  * point. (point) */

@@ -44,12 +44,24 @@ extern "C" {
 
 #define COYOTE_NO_TIMEOUT (-1LL)
 
-/* The address of a mutex. Tells the tool of its kind, if its static initialiser says one. */
+/* The address of a mutex that can be used. Tells the tool of its kind, if its static initialiser says one. */
 uint32_t __coyote_mutex(const volatile void *__mutex);
+/* The part of it that tells. */
+void __coyote_tell_mutex(volatile unsigned *__word);
 /* What a mutex and a condition variable are to be, written into them: the mutex's kind, the condition
  * variable's address. The attributes may be NULL. */
 uint32_t __coyote_new_mutex(volatile void *__mutex, const void *__attributes);
 uint32_t __coyote_new_condvar(volatile void *__condvar, const void *__attributes);
+/* The addresses of other objects. A bug if they were destroyed, and a semaphore if it was not initialised. */
+uint32_t __coyote_rwlock(const volatile void *__lock);
+uint32_t __coyote_spin(const volatile void *__lock);
+uint32_t __coyote_condvar(const volatile void *__condvar);
+uint32_t __coyote_semaphore(const volatile void *__semaphore);
+/* The address of an object that is about to be initialised. */
+uint32_t __coyote_new_object(volatile void *__object);
+/* A semaphore was initialised, and an object destroyed, unless there is an error, which they return. */
+int __coyote_new_semaphore(volatile void *__semaphore, int __error);
+int __coyote_destroyed(volatile void *__object, int __error);
 /* Nanoseconds from now until then by that clock, at least 0; or -1 if it is no time. */
 int64_t __coyote_span(clockid_t __clock, const struct timespec *__until);
 /* The same by a condition variable's clock. */

@@ -185,7 +185,7 @@ COYOTE_INLINE int pthread_mutex_init(pthread_mutex_t *__restrict __mutex,
 }
 
 COYOTE_INLINE int pthread_mutex_destroy(pthread_mutex_t *__mutex) {
-  return (int)coyote_raw_mutex_destroy(__coyote_mutex(__mutex));
+  return __coyote_destroyed(__mutex, (int)coyote_raw_mutex_destroy(__coyote_mutex(__mutex)));
 }
 
 COYOTE_INLINE int pthread_mutex_lock(pthread_mutex_t *__mutex) {
@@ -242,28 +242,28 @@ int pthread_mutexattr_setrobust(pthread_mutexattr_t *__attributes, int __robust)
 COYOTE_INLINE int pthread_rwlock_init(pthread_rwlock_t *__restrict __lock,
                                       const pthread_rwlockattr_t *__restrict __attributes) {
   (void)__attributes;
-  return (int)coyote_raw_rwlock_init(COYOTE_ADDRESS(__lock));
+  return (int)coyote_raw_rwlock_init(__coyote_new_object(__lock));
 }
 
 COYOTE_INLINE int pthread_rwlock_destroy(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_destroy(COYOTE_ADDRESS(__lock));
+  return __coyote_destroyed(__lock, (int)coyote_raw_rwlock_destroy(__coyote_rwlock(__lock)));
 }
 
 COYOTE_INLINE int pthread_rwlock_rdlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_read(COYOTE_ADDRESS(__lock), COYOTE_NO_TIMEOUT);
+  return (int)coyote_raw_rwlock_read(__coyote_rwlock(__lock), COYOTE_NO_TIMEOUT);
 }
 
 COYOTE_INLINE int pthread_rwlock_tryrdlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_try_read(COYOTE_ADDRESS(__lock));
+  return (int)coyote_raw_rwlock_try_read(__coyote_rwlock(__lock));
 }
 
 COYOTE_INLINE int pthread_rwlock_clockrdlock(pthread_rwlock_t *__restrict __lock, clockid_t __clock,
                                              const struct timespec *__restrict __until) {
   int64_t __span = __coyote_span(__clock, __until);
   if (__span < 0) {
-    return __coyote_without_time((int)coyote_raw_rwlock_try_read(COYOTE_ADDRESS(__lock)));
+    return __coyote_without_time((int)coyote_raw_rwlock_try_read(__coyote_rwlock(__lock)));
   }
-  return (int)coyote_raw_rwlock_read(COYOTE_ADDRESS(__lock), __span);
+  return (int)coyote_raw_rwlock_read(__coyote_rwlock(__lock), __span);
 }
 
 COYOTE_INLINE int pthread_rwlock_timedrdlock(pthread_rwlock_t *__restrict __lock,
@@ -272,20 +272,20 @@ COYOTE_INLINE int pthread_rwlock_timedrdlock(pthread_rwlock_t *__restrict __lock
 }
 
 COYOTE_INLINE int pthread_rwlock_wrlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_write(COYOTE_ADDRESS(__lock), COYOTE_NO_TIMEOUT);
+  return (int)coyote_raw_rwlock_write(__coyote_rwlock(__lock), COYOTE_NO_TIMEOUT);
 }
 
 COYOTE_INLINE int pthread_rwlock_trywrlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_try_write(COYOTE_ADDRESS(__lock));
+  return (int)coyote_raw_rwlock_try_write(__coyote_rwlock(__lock));
 }
 
 COYOTE_INLINE int pthread_rwlock_clockwrlock(pthread_rwlock_t *__restrict __lock, clockid_t __clock,
                                              const struct timespec *__restrict __until) {
   int64_t __span = __coyote_span(__clock, __until);
   if (__span < 0) {
-    return __coyote_without_time((int)coyote_raw_rwlock_try_write(COYOTE_ADDRESS(__lock)));
+    return __coyote_without_time((int)coyote_raw_rwlock_try_write(__coyote_rwlock(__lock)));
   }
-  return (int)coyote_raw_rwlock_write(COYOTE_ADDRESS(__lock), __span);
+  return (int)coyote_raw_rwlock_write(__coyote_rwlock(__lock), __span);
 }
 
 COYOTE_INLINE int pthread_rwlock_timedwrlock(pthread_rwlock_t *__restrict __lock,
@@ -294,7 +294,7 @@ COYOTE_INLINE int pthread_rwlock_timedwrlock(pthread_rwlock_t *__restrict __lock
 }
 
 COYOTE_INLINE int pthread_rwlock_unlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_unlock(COYOTE_ADDRESS(__lock));
+  return (int)coyote_raw_rwlock_unlock(__coyote_rwlock(__lock));
 }
 
 int pthread_rwlockattr_init(pthread_rwlockattr_t *__attributes);
@@ -307,23 +307,23 @@ int pthread_rwlockattr_setpshared(pthread_rwlockattr_t *__attributes, int __shar
 
 COYOTE_INLINE int pthread_spin_init(pthread_spinlock_t *__lock, int __shared) {
   (void)__shared;
-  return (int)coyote_raw_mutex_init(COYOTE_ADDRESS(__lock), PTHREAD_MUTEX_NORMAL);
+  return (int)coyote_raw_mutex_init(__coyote_new_object(__lock), PTHREAD_MUTEX_NORMAL);
 }
 
 COYOTE_INLINE int pthread_spin_destroy(pthread_spinlock_t *__lock) {
-  return (int)coyote_raw_mutex_destroy(COYOTE_ADDRESS(__lock));
+  return __coyote_destroyed(__lock, (int)coyote_raw_mutex_destroy(__coyote_spin(__lock)));
 }
 
 COYOTE_INLINE int pthread_spin_lock(pthread_spinlock_t *__lock) {
-  return (int)coyote_raw_mutex_lock(COYOTE_ADDRESS(__lock), COYOTE_NO_TIMEOUT);
+  return (int)coyote_raw_mutex_lock(__coyote_spin(__lock), COYOTE_NO_TIMEOUT);
 }
 
 COYOTE_INLINE int pthread_spin_trylock(pthread_spinlock_t *__lock) {
-  return (int)coyote_raw_mutex_try_lock(COYOTE_ADDRESS(__lock));
+  return (int)coyote_raw_mutex_try_lock(__coyote_spin(__lock));
 }
 
 COYOTE_INLINE int pthread_spin_unlock(pthread_spinlock_t *__lock) {
-  return (int)coyote_raw_mutex_unlock(COYOTE_ADDRESS(__lock));
+  return (int)coyote_raw_mutex_unlock(__coyote_spin(__lock));
 }
 
 /* ---- Barriers ---- */
@@ -358,12 +358,12 @@ COYOTE_INLINE int pthread_cond_init(pthread_cond_t *__restrict __condvar,
 }
 
 COYOTE_INLINE int pthread_cond_destroy(pthread_cond_t *__condvar) {
-  return (int)coyote_raw_condvar_destroy(COYOTE_ADDRESS(__condvar));
+  return __coyote_destroyed(__condvar, (int)coyote_raw_condvar_destroy(__coyote_condvar(__condvar)));
 }
 
 COYOTE_INLINE int pthread_cond_wait(pthread_cond_t *__restrict __condvar,
                                     pthread_mutex_t *__restrict __mutex) {
-  return (int)coyote_raw_condvar_wait(COYOTE_ADDRESS(__condvar), __coyote_mutex(__mutex),
+  return (int)coyote_raw_condvar_wait(__coyote_condvar(__condvar), __coyote_mutex(__mutex),
                                       COYOTE_NO_TIMEOUT);
 }
 
@@ -374,7 +374,7 @@ COYOTE_INLINE int pthread_cond_timedwait(pthread_cond_t *__restrict __condvar,
   if (__span < 0) {
     return 28; /* EINVAL */
   }
-  return (int)coyote_raw_condvar_wait(COYOTE_ADDRESS(__condvar), __coyote_mutex(__mutex), __span);
+  return (int)coyote_raw_condvar_wait(__coyote_condvar(__condvar), __coyote_mutex(__mutex), __span);
 }
 
 COYOTE_INLINE int pthread_cond_clockwait(pthread_cond_t *__restrict __condvar,
@@ -384,16 +384,16 @@ COYOTE_INLINE int pthread_cond_clockwait(pthread_cond_t *__restrict __condvar,
   if (__span < 0) {
     return 28; /* EINVAL */
   }
-  return (int)coyote_raw_condvar_wait(COYOTE_ADDRESS(__condvar), __coyote_mutex(__mutex), __span);
+  return (int)coyote_raw_condvar_wait(__coyote_condvar(__condvar), __coyote_mutex(__mutex), __span);
 }
 
 COYOTE_INLINE int pthread_cond_signal(pthread_cond_t *__condvar) {
-  coyote_raw_condvar_signal(COYOTE_ADDRESS(__condvar));
+  coyote_raw_condvar_signal(__coyote_condvar(__condvar));
   return 0;
 }
 
 COYOTE_INLINE int pthread_cond_broadcast(pthread_cond_t *__condvar) {
-  coyote_raw_condvar_broadcast(COYOTE_ADDRESS(__condvar));
+  coyote_raw_condvar_broadcast(__coyote_condvar(__condvar));
   return 0;
 }
 

@@ -93,7 +93,7 @@ COYOTE_INLINE int mtx_init(mtx_t *__mutex, int __kind) {
 }
 
 COYOTE_INLINE void mtx_destroy(mtx_t *__mutex) {
-  coyote_raw_mutex_destroy(COYOTE_ADDRESS(__mutex));
+  __coyote_destroyed(__mutex, (int)coyote_raw_mutex_destroy(__coyote_mutex(__mutex)));
 }
 
 COYOTE_INLINE int mtx_lock(mtx_t *__mutex) {
@@ -122,11 +122,11 @@ COYOTE_INLINE int cnd_init(cnd_t *__condvar) {
 }
 
 COYOTE_INLINE void cnd_destroy(cnd_t *__condvar) {
-  coyote_raw_condvar_destroy(COYOTE_ADDRESS(__condvar));
+  __coyote_destroyed(__condvar, (int)coyote_raw_condvar_destroy(__coyote_condvar(__condvar)));
 }
 
 COYOTE_INLINE int cnd_wait(cnd_t *__condvar, mtx_t *__mutex) {
-  return __coyote_thrd((int)coyote_raw_condvar_wait(COYOTE_ADDRESS(__condvar), __coyote_mutex(__mutex),
+  return __coyote_thrd((int)coyote_raw_condvar_wait(__coyote_condvar(__condvar), __coyote_mutex(__mutex),
                                                     COYOTE_NO_TIMEOUT));
 }
 
@@ -137,16 +137,16 @@ COYOTE_INLINE int cnd_timedwait(cnd_t *__restrict __condvar, mtx_t *__restrict _
     return thrd_error;
   }
   return __coyote_thrd(
-      (int)coyote_raw_condvar_wait(COYOTE_ADDRESS(__condvar), __coyote_mutex(__mutex), __span));
+      (int)coyote_raw_condvar_wait(__coyote_condvar(__condvar), __coyote_mutex(__mutex), __span));
 }
 
 COYOTE_INLINE int cnd_signal(cnd_t *__condvar) {
-  coyote_raw_condvar_signal(COYOTE_ADDRESS(__condvar));
+  coyote_raw_condvar_signal(__coyote_condvar(__condvar));
   return thrd_success;
 }
 
 COYOTE_INLINE int cnd_broadcast(cnd_t *__condvar) {
-  coyote_raw_condvar_broadcast(COYOTE_ADDRESS(__condvar));
+  coyote_raw_condvar_broadcast(__coyote_condvar(__condvar));
   return thrd_success;
 }
 

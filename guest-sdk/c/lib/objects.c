@@ -10,15 +10,36 @@
 /* In a mutex's first word: the tool knows its kind. One without it was made by a static initialiser, whatever
  * there was in this memory before. */
 #define TOLD 0x100u
+/* In the first word of an object that was destroyed, until something else is written there. */
+#define DESTROYED 0xdead0b1eu
+/* In the first word of a semaphore that was initialised: it has no static initialiser. */
+#define INITIALISED 0x5e3a0b1eu
 /* Where a condition variable keeps its clock, in words. */
 #define CLOCK_WORD 4
 
-uint32_t __coyote_mutex(const volatile void *mutex) {
-  volatile unsigned *word = (volatile unsigned *)mutex;
+/* The address of an object that was not destroyed. */
+PRIVATE uint32_t alive(const volatile void *object, const char *what) {
+  if (*(const volatile unsigned *)object == DESTROYED) {
+    const char *parts[] = {what, " is used after it was destroyed", NULL};
+    __coyote_bug_parts(parts);
+  }
+  return COYOTE_ADDRESS(object);
+}
+
+/* Says of which kind a mutex is, which is the same whenever it is said: the tool takes it for no part of a step. */
+__attribute__((noinline)) void __coyote_tell_mutex(volatile unsigned *word) {
   if (!(*word & TOLD)) {
     *word |= TOLD;
-    coyote_raw_mutex_kind(COYOTE_ADDRESS(mutex), *word & KIND);
+    coyote_raw_mutex_kind(COYOTE_ADDRESS(word), *word & KIND);
   }
+}
+
+uint32_t __coyote_mutex(const volatile void *mutex) {
+  alive(mutex, "a mutex");
+  if (*(const volatile unsigned *)mutex & ~(KIND | TOLD)) {
+    __coyote_bug("a mutex is used that was not initialised: its memory holds something else");
+  }
+  __coyote_tell_mutex((volatile unsigned *)mutex);
   return COYOTE_ADDRESS(mutex);
 }
 
@@ -33,6 +54,45 @@ uint32_t __coyote_new_condvar(volatile void *condvar, const void *attributes) {
   *(volatile pthread_cond_t *)condvar = (pthread_cond_t){0};
   ((volatile unsigned *)condvar)[CLOCK_WORD] = attributes ? *(const unsigned *)attributes : 0;
   return COYOTE_ADDRESS(condvar);
+}
+
+uint32_t __coyote_rwlock(const volatile void *lock) {
+  return alive(lock, "a read-write lock");
+}
+
+uint32_t __coyote_spin(const volatile void *lock) {
+  return alive(lock, "a spin lock");
+}
+
+uint32_t __coyote_condvar(const volatile void *condvar) {
+  return alive(condvar, "a condition variable");
+}
+
+uint32_t __coyote_semaphore(const volatile void *semaphore) {
+  alive(semaphore, "a semaphore");
+  if (*(const volatile unsigned *)semaphore != INITIALISED) {
+    __coyote_bug("a semaphore is used that was not initialised by sem_init");
+  }
+  return COYOTE_ADDRESS(semaphore);
+}
+
+uint32_t __coyote_new_object(volatile void *object) {
+  *(volatile unsigned *)object = 0;
+  return COYOTE_ADDRESS(object);
+}
+
+int __coyote_new_semaphore(volatile void *semaphore, int error) {
+  if (!error) {
+    *(volatile unsigned *)semaphore = INITIALISED;
+  }
+  return error;
+}
+
+int __coyote_destroyed(volatile void *object, int error) {
+  if (!error) {
+    *(volatile unsigned *)object = DESTROYED;
+  }
+  return error;
 }
 
 int64_t __coyote_span(clockid_t clock, const struct timespec *until) {

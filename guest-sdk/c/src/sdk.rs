@@ -19,6 +19,7 @@ macro_rules! files {
 const FILES: &[File] = files![
     "include/__errno.h",
     "include/coyote.h",
+    "include/coyote_linearize.h",
     "include/coyote_order.h",
     "include/coyote_raw.h",
     "include/coyote_shim.h",

@@ -35,20 +35,27 @@
 //!
 //! - [`thread`]: starting workers and waiting for them.
 //! - [`sync`]: locks, condition variables, semaphores and barriers.
+//! - [`ThreadUnsafe`]: what several workers must not use at once.
 //! - [`nondet`]: values that the tool chooses.
 //! - [`fault`]: points where something may go wrong.
+//! - [`linearize`]: whether what workers saw can be explained one operation after the other.
+//! - [`monitor`]: what must eventually come about.
 //! - [`report`]: what a guest tells the tool.
 
 pub mod fault;
+pub mod linearize;
+pub mod monitor;
 pub mod nondet;
 pub mod report;
 pub mod sync;
 mod sys;
 pub mod thread;
+mod thread_unsafe;
 mod worker;
 
 pub use coyote_macros::{setup, test};
 pub use report::{assume, happens_after, happens_before, hint};
+pub use thread_unsafe::{Reading, ThreadUnsafe, Writing};
 
 /// What the expansion of our macros calls. Not part of the interface.
 #[doc(hidden)]

@@ -103,6 +103,9 @@ imports! {
         fn fault = "fault"(name: i32, length: i32, ways: i32) -> i32;
         /// # Safety
         /// As for `set_name`.
+        fn monitor = "monitor"(name: i32, length: i32, number: i32, heat: i32);
+        /// # Safety
+        /// As for `set_name`.
         fn log = "log"(text: i32, length: i32);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Nothing is written into the crate: the runner is given by cargo's variable for it, which wins over files.
 
-use super::{TARGET, cargo, ours, status, unwind, variable};
-use crate::cli::doctor::toolchain_has;
+use super::{ours, status, unwind};
+use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -21,6 +21,9 @@ In the guest the variable COYOTE is 1, so that a test can make fewer rounds wher
 /// The guest's variable that tells a program that it is explored.
 const VARIABLE: &str = "COYOTE=1";
 
+/// The option that has std built with unwinding.
+pub const UNWIND: &str = "--unwind";
+
 /// What is passed on.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -33,7 +36,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Adds what stood behind the first `--`, which clap would swallow.
+    /// Adds the first `--` and what stood behind it.
     pub fn add(&mut self, rest: Vec<OsString>) {
         self.arguments.extend(rest);
     }
@@ -66,19 +69,13 @@ pub fn call(subcommand: &str, arguments: &Arguments) -> Result<ExitCode> {
     with(subcommand, &[], arguments)
 }
 
-/// What `--unwind` is called, which may also stand among cargo's arguments.
-const UNWIND: &str = "--unwind";
-
 fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> {
-    let unwinds = given.unwind || own(&given.arguments).iter().any(|argument| argument == UNWIND);
-    let end = own(&given.arguments).len();
-    let kept = given.arguments.iter().enumerate().filter(|(at, argument)| *at >= end || *argument != UNWIND);
-    let arguments: &[OsString] = &kept.map(|(_, argument)| argument.clone()).collect::<Vec<_>>();
+    let arguments = given.arguments.as_slice();
     let target = target(own(arguments))?;
-    if !toolchain_has(target, Path::new("."))? {
+    if !toolchain::has(target, Path::new("."))? {
         bail!("the toolchain has no standard library for {target}: run `rustup target add {target}`");
     }
-    let mut cargo = cargo();
+    let mut cargo = toolchain::cargo();
     // Nextest has subcommands of its own, behind which its options stand.
     let (first, rest) = arguments.split_at(usize::from(subcommand == "nextest" && !arguments.is_empty()));
     cargo.arg(subcommand).args(first).args(more);
@@ -86,9 +83,9 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
         cargo.args(["--target", target]);
     }
     cargo.args(rest);
-    let runner = format!("coyote-wasm test --runner --env {VARIABLE}");
+    let runner = format!("{RUNNER} --env {VARIABLE}");
     cargo.env("PATH", path()?).env(variable(target, "RUNNER"), runner);
-    if unwinds {
+    if given.unwind {
         unwind::prepare(&mut cargo, target)?;
     }
     status(&mut cargo)
@@ -151,10 +148,5 @@ mod tests {
         assert!(target(&words("--target")).is_err());
         // What stands behind -- is not cargo's.
         assert_eq!(target(own(&words("-p a -- --target b"))).unwrap(), TARGET);
-    }
-
-    #[test]
-    fn a_target_has_a_variable() {
-        assert_eq!(variable(TARGET, "RUNNER"), "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER");
     }
 }

@@ -1,16 +1,13 @@
 //! `cargo coyote init`: what a crate needs so that plain `cargo test` explores its tests. What is there is kept.
 
-use super::TARGET;
 use crate::cli::config;
-use crate::cli::doctor::toolchain_has;
+use crate::toolchain::{self, RUNNER, TARGET};
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-/// The runner, as cargo's configuration names it.
-const RUNNER: &str = "coyote-wasm test --runner";
 /// Where traces go.
 const OUTPUT: &str = "coyote-output";
 
@@ -59,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let file = root.join(".gitignore");
         say(&file, ignore(&file)?);
     }
-    let installed = toolchain_has(TARGET, &arguments.path)?;
+    let installed = toolchain::has(TARGET, &arguments.path)?;
     if !installed && arguments.install {
         let status =
             Command::new("rustup").args(["target", "add", TARGET]).current_dir(&arguments.path).status();

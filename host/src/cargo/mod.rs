@@ -17,9 +17,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command as Process, ExitCode};
 
-/// The target for which guests are built unless the user names another.
-pub(crate) const TARGET: &str = "wasm32-wasip1-threads";
-
 /// What cargo starts for `cargo coyote`: the first argument is the subcommand's own name.
 #[derive(Parser)]
 #[command(name = "cargo", bin_name = "cargo", disable_help_subcommand = true)]
@@ -57,8 +54,14 @@ pub enum Command {
 /// clap's, also where help was asked for.
 pub fn parse() -> Result<Cli, clap::Error> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // What stands behind `--`, which clap would swallow, is passed on.
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let rest = arguments.split_off(end);
+    // Our own option may stand among cargo's.
+    if let Some(at) = arguments.iter().position(|argument| argument == build::UNWIND) {
+        let option = arguments.remove(at);
+        arguments.insert(arguments.len().min(3), option);
+    }
     let Cli::Coyote { mut command } = Cli::try_parse_from(arguments)?;
     match &mut command {
         Command::Test(own) | Command::Run(own) | Command::Nextest(own) => own.add(rest),
@@ -96,14 +99,4 @@ fn status(program: &mut Process) -> Result<ExitCode> {
     let status = program.status().with_context(|| format!("{name} cannot be started"))?;
     // Without a code it was killed by a signal, which has been seen already.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into())
-}
-
-/// The cargo that called this, or the one that the shell finds.
-fn cargo() -> Process {
-    Process::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
-/// The variable that tells cargo something of a target, such as its `RUNNER`.
-fn variable(target: &str, what: &str) -> String {
-    format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"))
 }

@@ -5,9 +5,10 @@
 //! Emscripten, where panics unwind; so this command is also rustc's wrapper, and tells the crate `test`, and no other, that
 //! it is there.
 
+use crate::toolchain;
 use anyhow::{Context, Result, ensure};
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Set where this command is called as rustc's wrapper; its value is the wrapper that is called in turn, or empty.
@@ -31,12 +32,9 @@ const HARNESS: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "ta
 /// # Errors
 /// The toolchain lacks std's source.
 pub fn prepare(cargo: &mut Command, target: &str) -> Result<()> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).args(["--print", "sysroot"]).output();
-    let output = output.context("rustc cannot be started: install Rust, see https://rustup.rs")?;
-    let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let sysroot = toolchain::printed(Path::new("."), &["sysroot"])?;
     ensure!(
-        sysroot.join("lib/rustlib/src/rust/library/std").is_dir(),
+        sysroot.is_some_and(|sysroot| sysroot.join("lib/rustlib/src/rust/library/std").is_dir()),
         "--unwind builds std from its source, which the toolchain lacks: run `rustup component add rust-src`"
     );
     let this = std::env::current_exe().context("cannot tell where cargo-coyote is")?;
@@ -64,7 +62,7 @@ fn flags_variable(target: &str) -> (String, &'static str) {
     match () {
         () if set("CARGO_ENCODED_RUSTFLAGS") => ("CARGO_ENCODED_RUSTFLAGS".into(), "\x1f"),
         () if set("RUSTFLAGS") => ("RUSTFLAGS".into(), " "),
-        () => (super::variable(target, "RUSTFLAGS"), " "),
+        () => (toolchain::variable(target, "RUSTFLAGS"), " "),
     }
 }
 

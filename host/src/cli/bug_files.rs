@@ -5,6 +5,11 @@ use crate::report::render::{BUG_FILES, BugFileEntry};
 use anyhow::{Context as _, Result};
 use std::path::Path;
 
+/// The name of a test as a part of a file's name.
+pub fn file_name(test: &str) -> String {
+    test.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+}
+
 /// What `test` writes beside each trace.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct BesideTraces {

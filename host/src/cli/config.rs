@@ -263,7 +263,9 @@ impl Reader<'_> {
             Value::Float(number) => number.to_string(),
             other => bail!("takes a string or a number, not {other}"),
         };
-        let is_path = option.get_value_parser().type_id() == ValueParser::path_buf().type_id();
+        // No path, though all other values of the option are.
+        let is_word = (name, text.as_str()) == ("regressions", "off");
+        let is_path = !is_word && option.get_value_parser().type_id() == ValueParser::path_buf().type_id();
         let mut argument = OsString::from(format!("--{name}="));
         match is_path || BEGIN_WITH_PATH.contains(&name) {
             true => argument.push(self.folder.join(text)),

@@ -25,7 +25,7 @@ use crate::symbols::Symbols;
 use crate::trace::Trace;
 use crate::verdict::Verdict;
 use anyhow::{Result, anyhow, bail};
-use coyote_strategies::{Context, search};
+use coyote_strategies::search;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -127,8 +127,13 @@ fn iterations(trace: &Trace, given: Option<u64>) -> Option<u64> {
 
 fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> Result<Conclusion> {
     let header = &loaded.trace.header;
-    let budget =
-        Budget { iterations_max: iterations, timeout: given.timeout, jobs: given.jobs, ..Budget::default() };
+    let budget = Budget {
+        iterations_max: iterations,
+        timeout: given.timeout,
+        jobs: given.jobs,
+        bounds_follow: false,
+        ..Budget::default()
+    };
     let session = Session {
         module,
         outdir: given.outdir,
@@ -143,13 +148,16 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
         interrupted: given.interrupted.clone(),
         options: TestOptions {
             strategy: header.strategy.clone(),
-            context: Context { unfair_steps_max: loaded.settings.limits.unfair_steps_max },
             searching: false,
             settings: loaded.settings.clone(),
             budget: budget.clone(),
+            sweep: None,
             how: given.how,
         },
         own: BTreeMap::new(),
+        regressions: None,
+        bundle: None,
+        teller: None.into(),
     };
     let mut result = session.explore(&loaded.test, &budget)?;
     session.explain(&loaded.test, &mut result)?;

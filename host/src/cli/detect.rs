@@ -11,15 +11,19 @@ use std::path::PathBuf;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Detectors")]
 pub struct DetectArgs {
-    /// Turn a detector on [can be repeated]
-    #[arg(long, value_name = "NAME", value_parser = names())]
+    /// Turn detectors on [can be repeated]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = names())]
     pub detect: Vec<&'static str>,
-    /// Turn a detector off; that wins over --detect [can be repeated]
-    #[arg(long, value_name = "NAME", value_parser = names())]
+    /// Turn detectors off; that wins over --detect [can be repeated]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = names())]
     pub no_detect: Vec<&'static str>,
     /// What to do about data races; wins over --detect races
     #[arg(long, value_name = "WHAT", value_enum)]
     pub races: Option<RaceMode>,
+    /// Steps that a monitor of the program may be hot in a fair execution before that is a bug; 0 for any number [default:
+    /// half of the bound on steps of fair strategies]
+    #[arg(long, value_name = "STEPS")]
+    pub max_hot_steps: Option<u64>,
     /// Ignore data races with an access in a function or file that GLOB matches, in which * stands for any characters
     /// [can be repeated]
     #[arg(long, value_name = "race:GLOB", value_parser = suppression)]
@@ -61,6 +65,7 @@ impl DetectArgs {
     /// Of the file of suppressions.
     pub fn apply(&self, detectors: &mut Detectors) -> Result<()> {
         self.switch(detectors);
+        detectors.hot_steps_max = self.max_hot_steps.or(detectors.hot_steps_max);
         detectors.races.suppressions.extend(self.suppress.iter().cloned());
         if let Some(path) = &self.suppressions {
             let shown = path.display();

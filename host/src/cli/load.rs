@@ -117,8 +117,9 @@ impl InstrumentArgs {
 #[command(next_help_heading = "Execution")]
 pub struct ExecuteArgs {
     /// Bound on the steps of an iteration: N for unfair strategies, M (default 10 N) for fair ones
+    /// [default: 10000, or what the profiling run of the default strategy shows to be enough]
     #[arg(long, visible_alias = "ms", num_args = 1..=2, value_names = ["N", "M"],
-          default_values_t = [STEPS_MAX], value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: Vec<u64>,
     /// Reaching the bound on steps is a bug
     #[arg(long)]
@@ -137,6 +138,10 @@ pub struct ExecuteArgs {
     /// addresses
     #[arg(long)]
     pub exact_addresses: bool,
+    /// Which of all streams of random bytes the guest gets: the same one in every iteration, so that what follows from
+    /// random bytes, such as the order of a HashMap, varies with N alone
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub random: u64,
     /// Inject faults: classes with the number of faults that an execution may have at most, as in io=1,spurious=2, or
     /// without a number for the class' usual one; `list` prints the classes [can be repeated]
     #[arg(long, value_name = "CLASS[=N],..", value_delimiter = ',')]
@@ -149,6 +154,10 @@ pub struct ExecuteArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
     pub failing_try_locks: u32,
+    /// What atomic accesses may read: sc: the newest store; weak: what their memory orderings allow, with at most N stale
+    /// choices in an execution (docs/weak-memory.md) [N: 4 unless given]
+    #[arg(long, value_name = "sc|weak[:N]", default_value = "sc")]
+    pub memory: String,
     /// A block of the heap that is not freed, and that nothing points to when the test has passed, is a bug
     #[arg(long)]
     pub leaks: bool,
@@ -174,7 +183,11 @@ pub struct ExecuteArgs {
 impl ExecuteArgs {
     /// What strategies have to know of these options.
     pub fn strategy_context(&self) -> Context {
-        Context { unfair_steps_max: self.max_steps[0] }
+        Context { unfair_steps_max: self.unfair_steps_max() }
+    }
+
+    fn unfair_steps_max(&self) -> u64 {
+        self.max_steps.first().copied().unwrap_or(STEPS_MAX)
     }
 
     /// How often which fault may happen in an execution.
@@ -182,6 +195,9 @@ impl ExecuteArgs {
         let mut faults = Faults::default()
             .with(FaultClass::Spurious, self.spurious_wakeups)
             .with(FaultClass::TryLock, self.failing_try_locks);
+        faults.read_memory(&self.memory).with_context(|| {
+            format!("--memory {}: give sc, weak, or weak:N with the number of stale choices", self.memory)
+        })?;
         self.faults.iter().try_for_each(|text| faults.read(text)).context("--faults")?;
         Ok(faults)
     }
@@ -196,7 +212,7 @@ impl ExecuteArgs {
         if let Some(wrong) = self.env.iter().find(|e| !e.contains('=')) {
             bail!("--env {wrong}: give NAME=VALUE");
         }
-        let unfair = self.max_steps[0];
+        let unfair = self.unfair_steps_max();
         let fair = self.max_steps.get(1).copied().unwrap_or(unfair.saturating_mul(FAIR_FACTOR));
         if fair < unfair {
             bail!("--max-steps {unfair} {fair}: the bound of fair strategies must not be the smaller one");
@@ -226,6 +242,7 @@ impl ExecuteArgs {
             faults: self.budgets()?,
             detectors,
             exact_addresses: self.exact_addresses,
+            random: self.random,
             memory_bytes_max,
             world: Arc::new(world),
         })

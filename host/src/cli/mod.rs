@@ -5,9 +5,12 @@
 pub mod output;
 
 mod bug_files;
+mod bundle;
 pub mod config;
 mod configured;
 mod confirm;
+pub mod dap;
+mod debug;
 mod detect;
 pub mod doctor;
 pub mod error;
@@ -16,6 +19,7 @@ pub mod instrument;
 mod libtest_args;
 pub mod load;
 pub mod progress;
+mod regressions;
 pub mod replay;
 mod run;
 mod select;
@@ -44,6 +48,8 @@ pub enum Command {
     Test(Box<test::Args>),
     /// Reproduce a bug from its trace
     Replay(replay::Args),
+    /// Let an editor debug a replay: a server of the Debug Adapter Protocol on standard input and output
+    Dap(dap::Args),
     /// Make a trace as short to read as can be
     Shrink(shrink::Args),
     /// Write the instrumented module, or show what instrumentation does

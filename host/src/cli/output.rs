@@ -1,6 +1,6 @@
 //! Standard output and standard error of the command line: what cannot be written is no reason to panic.
 //!
-//! `println!` of Rust's std panics when nobody reads any more (`| head -1`) or the disk is full. The macros of the
+//! `println!` of Rust's std panics when the reader is gone (`| head -1`) or the disk is full. The macros of the
 //! same names here, which every file below [`super`] uses without knowing, write through [`put`] instead:
 //! after an error nothing more is written, the command goes on to its end (a bug's trace is on disk, and the
 //! exit code is that of the verdict), and [`finish`] says what happened.
@@ -46,7 +46,7 @@ fn write(act: impl FnOnce(&mut io::Stdout) -> io::Result<()>) {
     }
 }
 
-/// Writes to standard error; if nobody reads it, there is nobody to tell.
+/// Writes to standard error; if the reader is gone, nothing can be told.
 pub fn put_error(text: Arguments) {
     let _ = io::stderr().write_fmt(text);
 }
@@ -73,7 +73,7 @@ pub fn styles() -> Styles {
 /// The end of the output.
 ///
 /// # Errors
-/// Some of it is lost, and somebody wanted to have it: not if the reader went away.
+/// Some of it is lost, and it was wanted: not if the reader went away.
 pub fn finish() -> io::Result<()> {
     let failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner).take();
     match failed.map_or_else(|| io::stdout().flush(), Err) {

@@ -1,8 +1,11 @@
 //! `coyote-wasm replay`: reproduce a bug from its trace.
 
 use super::bug_files;
+use super::bundle::Replayable;
+use super::debug;
 use super::output;
 use super::trace_of::TraceOf;
+use crate::debug::Debugger;
 use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
@@ -26,10 +29,10 @@ use std::sync::Mutex;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The module that the trace was found in
+    /// The module that the trace was found in, or a bundle
     module: PathBuf,
-    /// The trace
-    trace: PathBuf,
+    /// The trace; of a bundle with several, the name of one
+    trace: Option<PathBuf>,
     /// For a module that was edited or rebuilt: run over operations that the trace lacks, leave out those that
     /// the module lacks, and say so. Without a bug it ends with exit code 4: that is no evidence of a fix
     #[arg(long)]
@@ -43,6 +46,12 @@ pub struct Args {
     /// Print the whole log of the iteration
     #[arg(short, long)]
     verbose: bool,
+    /// Look into the execution by commands: step forwards and backwards, breakpoints, watchpoints, variables, stacks
+    #[arg(long, conflicts_with_all = ["page", "perfetto", "verbose"])]
+    interactive: bool,
+    /// As --interactive, with the commands of a file: one a line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["interactive", "page", "perfetto", "verbose"])]
+    commands: Option<PathBuf>,
     /// Do not use the artifact cache
     #[arg(long)]
     no_cache: bool,
@@ -50,28 +59,37 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
+    let given = Replayable::open(&args.module, args.trace.as_deref())?;
     let TraceOf { trace, artifact, test, settings } =
-        TraceOf::load(&args.module, &args.trace, args.lenient, !args.no_cache)?;
+        TraceOf::load(&given.module, &given.trace, args.lenient, !args.no_cache)?;
     let (header, test) = (&trace.header, &test);
     println!(
         ". Replaying {}: test {}, {} choices, iteration {} of seed {}",
-        args.trace.display(),
+        given.shown_trace.display(),
         test.name,
         trace.decisions.len(),
         header.iteration,
         header.seed
     );
+    if let Some(input) = args.input() {
+        return debug::run(&input, || {
+            let debugger =
+                Debugger::new(&artifact, &given.shown_module, test, &settings, &trace, args.lenient)?;
+            let exit = conclude(&debugger.replayed, &trace, args.lenient, &Symbols::new(&artifact.original));
+            Ok((debugger, exit))
+        });
+    }
     let (replayed, found) = on_engine_thread(|| -> Result<_, MachineError> {
         let mut execution = Execution::new(&artifact, test, &settings)?;
         let replayed = replay(&mut execution, &trace, args.lenient)?;
-        let mut found = found(&mut execution, &replayed, &trace, args)?;
+        let mut found = found(&mut execution, &replayed, &trace, &given.shown_trace)?;
         if let Some(found) = &mut found {
             // Only files show it.
             if args.wants_files() {
                 explained(&mut execution, found)?;
             }
             let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
-            let mut teller = Teller::new(&artifact, &args.module).with_history(args.wants_files());
+            let mut teller = Teller::new(&artifact, &given.shown_module).with_history(args.wants_files());
             teller.tell(&mut execution, found, decisive)?;
         }
         Ok((replayed, found))
@@ -80,7 +98,8 @@ pub fn run(args: &Args) -> Result<Exit> {
     match &found {
         Some(found) => {
             let host_directories = !settings.world.directories.is_empty();
-            let report = Builder { module: &args.module, symbols: &symbols, host_directories }.bug(found);
+            let report =
+                Builder { module: &given.shown_module, symbols: &symbols, host_directories }.bug(found);
             println!("{}", bug::headline(&test.name, &report, output::styles()));
             print!("{}", bug::details(&report, output::width(), output::styles()));
             if args.verbose {
@@ -97,6 +116,14 @@ pub fn run(args: &Args) -> Result<Exit> {
 }
 
 impl Args {
+    /// Where the commands of a session come from, if there is to be one.
+    fn input(&self) -> Option<debug::Input<'_>> {
+        match &self.commands {
+            Some(file) => Some(debug::Input::File(file)),
+            None => self.interactive.then_some(debug::Input::Standard),
+        }
+    }
+
     fn files(&self) -> impl Iterator<Item = (&'static BugFileEntry, &Path)> {
         BUG_FILES.iter().filter_map(|entry| {
             let path = match entry.name {
@@ -135,7 +162,7 @@ fn found(
     execution: &mut Execution,
     replayed: &Replayed,
     trace: &Trace,
-    args: &Args,
+    path: &Path,
 ) -> Result<Option<FoundBug>, MachineError> {
     let Outcome::Bug(bug) = &replayed.outcome else { return Ok(None) };
     let origin = Origin {
@@ -147,7 +174,7 @@ fn found(
     let trace = record::trace(execution, &replayed.outcome, origin);
     let lines = Mutex::new(SourceLines::new(execution.machine().artifact()));
     let index = Some(trace.header.iteration);
-    let discovery = Discovery { trace, path: args.trace.clone(), index, by: None };
+    let discovery = Discovery { trace, path: path.to_owned(), index, by: None };
     found_bug(execution, bug, discovery, &lines).map(Some)
 }
 

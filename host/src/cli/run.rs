@@ -54,6 +54,13 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
         let mut result = shares.explore(session, &to_run.test)?;
         session.explain(&to_run.test, &mut result)?;
         let diverged = session.confirm(&to_run.test, &mut result)?;
+        if diverged.is_none() {
+            session.keep(&to_run.test, &result)?;
+            session
+                .bundle
+                .iter()
+                .for_each(|bundle| result.bugs.iter().for_each(|found| bundle.add(name, found)));
+        }
         used.extend(result.races.iter().filter_map(|seen| seen.race.suppressed_by.clone()));
         let test = report(session, &to_run.test, &result)?;
         outputs.each(|renderer, out| renderer.test_finished(out, &test)).context(LOST)?;
@@ -84,6 +91,10 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
         exit => exit,
     };
     outputs.each(|renderer, out| renderer.run_finished(out, &run)).context(LOST)?;
+    if let Some(bundle) = &session.bundle {
+        let artifact = &session.artifact;
+        bundle.write(session.module, &artifact.original, &artifact.identity, &run)?;
+    }
     Ok(run.exit)
 }
 

@@ -1,7 +1,9 @@
 //! One run of `coyote-wasm test`: how a test is explored, and its bugs are confirmed.
 
-use super::bug_files::BesideTraces;
+use super::bug_files::{BesideTraces, file_name};
+use super::bundle::Draft;
 use super::progress::Progress;
+use super::regressions::{self, Regressions};
 use super::select::Selected;
 use crate::artifact::Artifact;
 use crate::diagnose::Teller;
@@ -9,11 +11,13 @@ use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
 use crate::explain::{How, explain};
 use crate::explore::frontier::Frontier;
-use crate::explore::{Budget, Plan, sample, search};
+use crate::explore::regressions::{Tried, try_all};
+use crate::explore::{Budget, Plan, sample, search, sweep};
 use crate::machine::MachineError;
 use crate::replay::replay;
 use crate::report::model::RunHeader;
-use crate::results::{Rate, TestResult};
+use crate::results::{FoundBug, REGRESSION, Rate, Stop, TestResult};
+use crate::statistics::StepsMax;
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use coyote_strategies::{Context as StrategyContext, Strategy, by_name};
@@ -44,19 +48,25 @@ pub struct Session<'a> {
     pub options: TestOptions,
     /// Tests with options of their own, by name.
     pub own: BTreeMap<String, TestOptions>,
+    /// Where traces of found bugs are kept, to be tried first, if they are.
+    pub regressions: Option<Regressions>,
+    /// The bundle that is to be written, if one is.
+    pub bundle: Option<Draft>,
+    /// Tells the stories of all bugs. It is made for the first one: it reads the module's debug information.
+    pub teller: RefCell<Option<Teller>>,
 }
 
 /// How a test is explored.
 pub struct TestOptions {
     pub strategy: String,
-    /// What the strategy has to know of the other options.
-    pub context: StrategyContext,
     /// Whether the strategy is a search.
     pub searching: bool,
     pub settings: Settings,
     pub budget: Budget,
     /// What is done with a found bug.
     pub how: How,
+    /// Of a sweep of faults: schedules of the strategy after each fault.
+    pub sweep: Option<u64>,
 }
 
 impl Session<'_> {
@@ -82,11 +92,7 @@ impl Session<'_> {
     }
 
     fn trace_stem(&self, test: &Test) -> PathBuf {
-        let safe: String = test
-            .name
-            .chars()
-            .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
-            .collect();
+        let safe = file_name(&test.name);
         let stem = self.module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
         self.outdir.join(format!("{stem}-{safe}"))
     }
@@ -104,6 +110,15 @@ impl Session<'_> {
             trace_stem: self.trace_stem(test),
         };
         let name = options.strategy.as_str();
+        let regressed = self.try_regressions(&plan)?;
+        if !regressed.is_empty() && !budget.explore {
+            let limits = options.settings.limits;
+            let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max };
+            let mut result = TestResult::new(plan.subject(name.into()), steps_max, false);
+            result.stop = Stop::Bug;
+            result.add_bug(regressed.into_iter().next().expect("it is not empty"));
+            return Ok(result);
+        }
         let progress = Progress::new(&test.name, budget.iterations_max, budget.timeout, self.quiet);
         let result = if options.searching {
             let resume = self.resume.borrow_mut().take();
@@ -114,39 +129,85 @@ impl Session<'_> {
             }
             search::explore(&plan, name, resume, &self.interrupted, &progress)
         } else {
-            let context = options.context;
-            let strategy = || -> Box<dyn Strategy> { by_name(name, &context).expect("checked before") };
-            sample::explore(&plan, &strategy, &self.interrupted, &progress)
+            let strategy = |context: &StrategyContext| -> Box<dyn Strategy> {
+                by_name(name, context).expect("checked before")
+            };
+            match options.sweep {
+                Some(samples) => sweep::explore(&plan, samples, &strategy, &self.interrupted, &progress),
+                None => sample::explore(&plan, &strategy, &self.interrupted, &progress),
+            }
         };
         progress.finish();
-        Ok(result?)
+        let mut result = result?;
+        for found in regressed {
+            let other = result.add_bug(found);
+            // Another trace stands for the same bug.
+            let unused = other.filter(|other| result.bugs.iter().all(|bug| bug.path != other.path));
+            unused.map(|other| std::fs::remove_file(other.path));
+        }
+        Ok(result)
+    }
+
+    /// The bugs that kept traces still lead to; with one word about each other trace that is of no use.
+    fn try_regressions(&self, plan: &Plan) -> Result<Vec<FoundBug>> {
+        let Some(directory) = &self.regressions else { return Ok(Vec::new()) };
+        let kept = directory.read(self.module, plan.test)?;
+        if kept.is_empty() {
+            return Ok(Vec::new());
+        }
+        let interrupted = &*self.interrupted;
+        let tried = on_engine_thread(|| try_all(plan, &kept, interrupted))?;
+        regressions::say(&kept, &tried);
+        Ok(tried
+            .into_iter()
+            .filter_map(|tried| if let Tried::Fails(found) = tried { Some(*found) } else { None })
+            .collect())
+    }
+
+    /// Keeps the traces of all bugs that were found.
+    pub fn keep(&self, test: &Test, result: &TestResult) -> Result<()> {
+        let Some(directory) = &self.regressions else { return Ok(()) };
+        result.bugs.iter().try_for_each(|found| directory.keep(self.module, test, found))
+    }
+
+    /// How it was executed: exploration may have raised the bounds on steps.
+    fn settings_of(&self, test: &Test, result: &TestResult) -> Settings {
+        let mut settings = self.options_of(test).settings.clone();
+        if result.search.is_none() {
+            let StepsMax { unfair, fair } = result.statistics.steps_max;
+            (settings.limits.unfair_steps_max, settings.limits.fair_steps_max) = (unfair, fair);
+        }
+        settings
     }
 
     /// Shrinks and explains every bug that was found.
     pub fn explain(&self, test: &Test, result: &mut TestResult) -> Result<()> {
         let explored = result.iterations();
+        let settings = self.settings_of(test, result);
         for found in &mut result.bugs {
-            let rate = Some(Rate { bugs: found.count, of: explored });
-            let TestOptions { settings, how, .. } = self.options_of(test);
-            let (artifact, how) = (&self.artifact, *how);
+            let is_regression = found.by.as_ref().is_some_and(|by| by.starts_with(REGRESSION));
+            let rate = (!is_regression).then_some(Rate { bugs: found.count, of: explored });
+            let (artifact, how) = (&self.artifact, self.options_of(test).how);
             let interrupted = &*self.interrupted;
-            on_engine_thread(|| explain(artifact, test, settings, found, rate, how, interrupted))?;
+            on_engine_thread(|| explain(artifact, test, &settings, found, rate, how, interrupted))?;
         }
         Ok(())
     }
 
     /// Replays every bug that was found, and tells its story. What does not replay is our bug, not the guest's.
     pub fn confirm(&self, test: &Test, result: &mut TestResult) -> Result<Option<String>> {
+        let settings = &self.settings_of(test, result);
+        let mut teller = self.teller.borrow_mut();
         for found in &mut result.bugs {
-            let settings = &self.options_of(test).settings;
             let (artifact, module) = (&self.artifact, self.module);
             let with_history = self.files.any();
+            let teller =
+                teller.get_or_insert_with(|| Teller::new(artifact, module).with_history(with_history));
             let replayed = on_engine_thread(|| -> Result<_, MachineError> {
                 let mut execution = Execution::new(artifact, test, settings)?;
                 let replayed = replay(&mut execution, &found.trace, false)?;
                 if replayed.reproduces(&found.trace) {
                     let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
-                    let mut teller = Teller::new(artifact, module).with_history(with_history);
                     teller.tell(&mut execution, found, decisive)?;
                 }
                 Ok(replayed)

@@ -1,6 +1,7 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
 use super::bug_files::BesideTraces;
+use super::bundle::Draft;
 use super::config::{self, Config};
 use super::configured::Configured;
 use super::confirm::{self, Given};
@@ -8,17 +9,18 @@ use super::detect::DetectArgs;
 use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::output::{self, Stdout};
+use super::regressions::Regressions;
 use super::run::{self, Rules};
 use super::select::Selection;
 use super::session::{Session, TestOptions};
 use crate::execution::Execution;
 use crate::exit::Exit;
-use crate::explain::How;
+use crate::explain::{How, SHRINK_TIME};
 use crate::explore::frontier::Frontier;
 use crate::explore::memory::default_bound_bytes;
-use crate::explore::{self, Budget};
+use crate::explore::{self, Budget, sweep};
 use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
-use crate::runtime::{FAULTS, FaultRow};
+use crate::runtime::{FAULTS, FaultRow, Faults};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -33,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// What is used if nobody says how.
+/// What is used if the user says nothing.
 pub const DEFAULT_STRATEGY: &str = "portfolio";
 
 #[derive(clap::Args)]
@@ -86,6 +88,14 @@ pub struct Args {
     /// most likely (95 %) meet it. Test, strategy and options are those of the trace
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["strategy", "test", "resume", "iteration", "explore"])]
     confirm: Option<PathBuf>,
+    /// Try every fault of these classes in turn: at each opportunity of the default schedule, once and from there on, at
+    /// most N times [default of N: 100; classes: --faults list]
+    #[arg(long, value_name = "CLASS[=N]", value_delimiter = ',',
+          conflicts_with_all = ["faults", "spurious_wakeups", "failing_try_locks", "resume", "confirm"])]
+    fault_sweep: Vec<String>,
+    /// Schedules of the strategy after each fault of a sweep, beside the default one [default: 4]
+    #[arg(long, value_name = "S", requires = "fault_sweep")]
+    sweep_samples: Option<u64>,
     /// Go on after a bug, group equal bugs and keep the trace of each with the fewest switches
     #[arg(long)]
     explore: bool,
@@ -101,7 +111,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "shrink_time")]
     no_shrink: bool,
     /// Seconds in which the trace of a bug is made shorter to read; the one that was found is kept beside it
-    #[arg(long, value_name = "SECONDS", default_value_t = SHRINK_SECONDS)]
+    #[arg(long, value_name = "SECONDS", default_value_t = SHRINK_TIME.as_secs_f64())]
     shrink_time: f64,
     /// Do not find out by experiment which choice made a bug likely, nor how often it is met
     #[arg(long)]
@@ -109,6 +119,13 @@ pub struct Args {
     /// Where traces and logs are written
     #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
     outdir: PathBuf,
+    /// Keep the traces of found bugs in this directory, and try them first on each later run of their tests; `off` for none
+    /// [default: coyote-regressions, if there is such a directory]
+    #[arg(long, value_name = "DIR|off")]
+    regressions: Option<PathBuf>,
+    /// Pack the module, the traces of found bugs, the report and versions into this file, which replays anywhere
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
     /// What is printed
     #[arg(long, value_parser = formats(), default_value = "text", value_name = "FORMAT")]
     format: &'static RendererEntry,
@@ -137,9 +154,6 @@ pub struct Args {
     #[arg(skip)]
     pub line: Vec<OsString>,
 }
-
-/// Default of `--shrink-time`.
-const SHRINK_SECONDS: f64 = 2.0;
 
 /// The formats of the table, as `--format` takes them.
 fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
@@ -182,7 +196,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     for args in configured.of_some_tests()?.iter().chain([args]) {
         options.footprints |= strategies::search::rests_on_footprints(&args.strategy);
         args.detect.prepare(&mut options);
-        args.execute.budgets()?.prepare(&mut options);
+        budgets(args)?.prepare(&mut options);
     }
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let harness = artifact.table.libtest;
@@ -201,6 +215,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         return Ok(Exit::NoBug);
     }
     let resume = args.resume.as_deref().map(Frontier::read).transpose()?;
+    let resume_given = resume.is_some();
     let mut selected = selection.tests()?;
     if let Some(frontier) = &resume
         && args.test.is_empty()
@@ -235,6 +250,13 @@ pub fn run(args: &Args) -> Result<Exit> {
         artifact: artifact.clone(),
         options,
         own,
+        // What speaks of single iterations has nothing to do with others.
+        regressions: match args.iteration.is_some() || resume_given {
+            true => None,
+            false => Regressions::of(args.regressions.as_deref())?,
+        },
+        bundle: args.bundle.as_deref().map(Draft::new).transpose()?,
+        teller: None.into(),
     };
     // That tests, or all, have nothing to explore is as good as any other success where cargo asks.
     let rules = Rules { fail_fast: args.harness.fail_fast, needs_no_choice: args.runner || harness };
@@ -247,15 +269,34 @@ fn test_options(args: &Args, module: &Path, harness: bool) -> Result<TestOptions
     arguments.extend(args.arguments.iter().cloned());
     let mut settings = args.execute.settings(arguments, args.runner || harness)?;
     args.detect.apply(&mut settings.detectors)?;
+    settings.faults = budgets(args)?;
     let searching = searches(args)?;
+    settings.check_search(&args.strategy).map_err(anyhow::Error::msg)?;
     Ok(TestOptions {
         strategy: args.strategy.clone(),
-        context: args.execute.strategy_context(),
         searching,
         settings,
         budget: budget(args, searching)?,
         how: how(args)?,
+        sweep: sweeping(args).then(|| args.sweep_samples.unwrap_or(sweep::SAMPLES)),
     })
+}
+
+fn sweeping(args: &Args) -> bool {
+    !args.fault_sweep.is_empty()
+}
+
+/// How often which fault may happen in an execution.
+fn budgets(args: &Args) -> Result<Faults> {
+    let mut faults = args.execute.budgets()?;
+    for text in &args.fault_sweep {
+        let given = if text.contains('=') { text.clone() } else { format!("{text}={}", sweep::LASTING) };
+        faults.read(&given).context("--fault-sweep")?;
+    }
+    if sweeping(args) && !faults.any() {
+        bail!("--fault-sweep: with 0 faults there is nothing to sweep");
+    }
+    Ok(faults)
 }
 
 /// Says what `coyote.toml` adds: a verdict speaks of options, and these are not on the command line.
@@ -354,6 +395,13 @@ fn searches(args: &Args) -> Result<bool> {
         if args.iteration.is_some() {
             bail!("--iteration is for strategies that choose at random; a search has no numbered iterations");
         }
+        if sweeping(args) {
+            bail!(
+                "--fault-sweep follows the default schedule; {} tries all faults with all schedules by itself: give \
+                 --faults instead",
+                args.strategy
+            );
+        }
         if args.check_determinism {
             bail!(
                 "--check-determinism is for strategies that choose at random, such as --strategy random; a \
@@ -373,14 +421,15 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
     let total = args.total_timeout;
     let timeout = match (args.timeout, args.iterations.or(args.iteration)) {
         (Some(given), _) => Some(seconds("--timeout", given)?),
-        (None, None) if total.is_none() => Some(explore::TIMEOUT),
+        // A sweep has an end.
+        (None, None) if total.is_none() && !sweeping(args) => Some(explore::TIMEOUT),
         (None, _) => None,
     };
     let iterations_max = match (args.iterations, args.iteration, args.timeout.or(total)) {
         (Some(n), _, _) => n,
         (None, Some(_), _) => 1,
         (None, None, Some(_)) => u64::MAX,
-        (None, None, None) if searching => u64::MAX,
+        (None, None, None) if searching || sweeping(args) => u64::MAX,
         (None, None, None) => explore::ITERATIONS,
     };
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -389,7 +438,8 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
         first: args.iteration.unwrap_or(0),
         timeout,
         search_memory_bytes: args.search_memory.map_or_else(default_bound_bytes, |mib| mib << 20),
-        explore: args.explore,
+        bounds_follow: args.execute.max_steps.is_empty(),
+        explore: args.explore || sweeping(args),
         check_determinism: args.check_determinism,
         // Jobs would meet each other's files.
         jobs: match args.execute.dir.is_empty() {
@@ -402,7 +452,8 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
 /// What is done with a found bug.
 fn how(args: &Args) -> Result<How> {
     let shrink = if args.no_shrink { None } else { Some(seconds("--shrink-time", args.shrink_time)?) };
-    Ok(How { shrink, experiments: !args.no_experiments })
+    // A continuation at random would draw many of the faults that a sweep allows.
+    Ok(How { shrink, experiments: !args.no_experiments && !sweeping(args) })
 }
 
 fn seconds(option: &str, given: f64) -> Result<Duration> {

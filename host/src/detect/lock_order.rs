@@ -15,9 +15,10 @@
 //!
 //! Cost: an event for each acquisition and release. Accesses of memory are not asked about.
 
+use super::clock::Clock;
 use crate::evidence::{Inversion, Side};
 use crate::observe::{
-    Detector, Ending, Event, Finding, GuestState, HbObject, Interest, SavedState, SyncEvent, SyncKind,
+    Detector, Ending, Event, Finding, GuestState, HbObject, Interest, Join, SavedState, SyncEvent, SyncKind,
 };
 use crate::runtime::ObjectId;
 use coyote_instrumenter::Location;
@@ -33,9 +34,6 @@ const STEPS_MAX: usize = 100_000;
 
 /// Inversions that are kept.
 const INVERSIONS_MAX: usize = 64;
-
-/// What a worker knows of the others: by worker, up to which of its spawns and joins.
-type Clock = Vec<u32>;
 
 /// A lock that a worker has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +53,7 @@ struct Edge {
     site: u32,
     /// All that it holds.
     gates: Vec<Held>,
+    /// Up to which of its spawns and joins it knows each worker.
     clock: Clock,
 }
 
@@ -78,8 +77,8 @@ pub struct LockOrder {
 impl Known {
     fn worker(&mut self, id: WorkerId) {
         while self.held.len() <= id.index() {
-            let mut clock = vec![0; self.clocks.len() + 1];
-            clock[self.clocks.len()] = 1;
+            let mut clock = Clock::default();
+            clock.advance(WorkerId(self.clocks.len() as u32));
             self.held.push(Vec::new());
             self.clocks.push(clock);
         }
@@ -105,10 +104,9 @@ impl Known {
         let clock = &mut self.clocks[worker.index()];
         if kind.releases() {
             self.released.insert(object, clock.clone());
-            clock[worker.index()] += 1;
+            clock.advance(worker);
         } else if let Some(released) = self.released.get(&object) {
-            clock.resize(clock.len().max(released.len()), 0);
-            clock.iter_mut().zip(released).for_each(|(own, other)| *own = (*own).max(*other));
+            clock.join(released);
         }
     }
 
@@ -118,7 +116,7 @@ impl Known {
             at.map(|at| held.remove(at))
         };
         if drop(&mut self.held[worker.index()]).is_none() {
-            // Somebody else's.
+            // Another worker's.
             self.held.iter_mut().for_each(|held| _ = drop(held));
         }
     }
@@ -181,11 +179,7 @@ fn keeps(wanted: &Held, held: &Held) -> bool {
 /// Whether two workers may stand where these edges are at the same time.
 fn may_meet(a: &Edge, b: &Edge) -> bool {
     // What the one did, the other one knew of.
-    let before = |a: &Edge, b: &Edge| {
-        a.clock
-            .get(a.worker.index())
-            .is_some_and(|own| b.clock.get(a.worker.index()).is_some_and(|known| known >= own))
-    };
+    let before = |a: &Edge, b: &Edge| b.clock.of(a.worker) >= a.clock.of(a.worker);
     a.worker != b.worker
         && !before(a, b)
         && !before(b, a)

@@ -6,6 +6,9 @@
 //! - `races`: accesses of several workers that nothing orders.
 //! - `lock_order`: locks that workers take in opposite orders.
 //! - `leaks`: blocks that are lost at the end.
+//! - `liveness`: monitors that do not become cold.
+//! - `rounds`: rounds of steps that can be repeated for ever.
+//! - `clock`: vector clocks, for those that ask what happened before what.
 //!
 //! A detector reads events ([`crate::observe`]) and never the engine. One of the user's own is added with
 //! [`Detectors::add`]: `host/examples/custom_detector.rs`.
@@ -15,17 +18,24 @@ pub mod deadlock;
 #[doc(hidden)]
 pub mod leaks;
 #[doc(hidden)]
+pub mod liveness;
+#[doc(hidden)]
 pub mod lock_order;
 #[doc(hidden)]
 pub mod memory_errors;
 #[doc(hidden)]
 pub mod races;
+#[doc(hidden)]
+pub mod rounds;
+
+mod clock;
 
 pub use races::{Rules, Suppression};
 
 use crate::artifact::Artifact;
 use crate::observe::{Detector, Observers};
 use coyote_instrumenter::Options;
+use rounds::Wanted;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -100,6 +110,38 @@ pub static DETECTORS: &[DetectorEntry] = &[
         check: |_| Ok(()),
         make: |_| Box::new(leaks::Leaks),
     },
+    DetectorEntry {
+        name: "liveness",
+        doc: "monitors of the program that are hot at the end, or for too long in a fair execution",
+        switch: Switch::Always,
+        needs_told_accesses: false,
+        check: |_| Ok(()),
+        make: |_| Box::new(liveness::Liveness),
+    },
+    DetectorEntry {
+        name: "lassos",
+        doc: "fair rounds of steps that workers can repeat for ever, such as to try a lock, fail and retry",
+        switch: Switch::Set { default: false },
+        needs_told_accesses: false,
+        check: rounds::check,
+        make: |_| Box::new(rounds::Rounds),
+    },
+    DetectorEntry {
+        name: "starvation",
+        doc: "workers that can be overtaken for ever, though they are enabled again and again",
+        switch: Switch::Set { default: false },
+        needs_told_accesses: false,
+        check: rounds::check,
+        make: |_| Box::new(rounds::Rounds),
+    },
+    DetectorEntry {
+        name: "good-samaritan",
+        doc: "workers that can run for ever for nothing, without giving way to others that could go on",
+        switch: Switch::Set { default: false },
+        needs_told_accesses: false,
+        check: rounds::check,
+        make: |_| Box::new(rounds::Rounds),
+    },
 ];
 
 /// The row of a name.
@@ -116,6 +158,9 @@ pub struct Detectors {
     on: BTreeSet<&'static str>,
     /// What becomes of data races.
     pub races: races::Rules,
+    /// Steps that a monitor may be hot in a fair execution; 0 for any number, `None` for half of the bound on steps of
+    /// fair strategies.
+    pub hot_steps_max: Option<u64>,
     own: Vec<MakeDetector>,
 }
 
@@ -126,6 +171,7 @@ impl Default for Detectors {
         Detectors {
             on: on.map(|entry| entry.name).collect(),
             races: races::Rules::default(),
+            hot_steps_max: None,
             own: Vec::new(),
         }
     }
@@ -134,7 +180,12 @@ impl Default for Detectors {
 impl Detectors {
     /// None but those that are always there.
     pub fn none() -> Detectors {
-        Detectors { on: BTreeSet::new(), races: races::Rules::default(), own: Vec::new() }
+        Detectors {
+            on: BTreeSet::new(),
+            races: races::Rules::default(),
+            hot_steps_max: None,
+            own: Vec::new(),
+        }
     }
 
     /// Whether a detector with [`Switch::Set`] is on.
@@ -156,6 +207,15 @@ impl Detectors {
     /// Adds a detector of the user's own. No trace names it: a replay needs it, too.
     pub fn add(&mut self, make: impl Fn() -> Box<dyn Detector> + Send + Sync + 'static) {
         self.own.push(Arc::new(make));
+    }
+
+    /// Which rounds of steps are bugs.
+    pub fn lassos(&self) -> Wanted {
+        Wanted {
+            together: self.has("lassos"),
+            without: self.has("starvation"),
+            alone: self.has("good-samaritan"),
+        }
     }
 
     /// What else the module has to be instrumented with for those that are on.
@@ -192,6 +252,7 @@ impl PartialEq for Detectors {
         let same = |(a, b): (&MakeDetector, &MakeDetector)| Arc::ptr_eq(a, b);
         self.on == other.on
             && self.races == other.races
+            && self.hot_steps_max == other.hot_steps_max
             && self.own.len() == other.own.len()
             && self.own.iter().zip(&other.own).all(same)
     }

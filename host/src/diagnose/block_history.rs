@@ -1,6 +1,6 @@
 //! What happened to the block that a memory error is about.
 //!
-//! Nobody records where blocks are allocated and freed: an error names the events, and the same schedule,
+//! It is not recorded where blocks are allocated and freed: an error names the events, and the same schedule,
 //! executed once more, shows where they were.
 
 use crate::execution::Execution;

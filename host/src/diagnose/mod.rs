@@ -130,7 +130,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
         title: runtime.title(id),
         doing: match livelock.and_then(|l| l.spinning.iter().find(|s| s.worker == id)) {
             Some(spin) => spin.doing(),
-            None => doing(runtime, id, bug, &ObjectId::title),
+            None => doing(runtime, id, bug.worker, &ObjectId::title),
         },
         stack: execution.machine().stack(id),
     });
@@ -142,6 +142,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
         race: None,
         notes: notes::of(execution, bug),
         livelock: livelock.cloned(),
+        round: execution.lasso().map_or(Vec::new(), |lasso| lasso.round.clone()),
         output: lines(runtime),
     }
 }
@@ -185,9 +186,15 @@ fn held(runtime: &Runtime, id: WorkerId, place: ObjectId) -> String {
     }
 }
 
-/// What a worker is about to do, in words. `name`: what to call a sync object.
-fn doing(runtime: &Runtime, id: WorkerId, bug: &Bug, name: &dyn Fn(ObjectId) -> String) -> String {
-    if bug.worker == Some(id) {
+/// What a worker that has not ended is about to do, in words. `culprit`: who caused the bug with which it all has ended;
+/// `name`: what to call a sync object.
+pub(crate) fn doing(
+    runtime: &Runtime,
+    id: WorkerId,
+    culprit: Option<WorkerId>,
+    name: &dyn Fn(ObjectId) -> String,
+) -> String {
+    if culprit == Some(id) {
         return "is where it happened".into();
     }
     let worker = runtime.worker(id);

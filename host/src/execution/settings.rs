@@ -24,6 +24,8 @@ pub struct Settings {
     pub detectors: Detectors,
     /// Whether searches that rest on footprints also try orders of allocations that only lead to other addresses.
     pub exact_addresses: bool,
+    /// What the bytes that the guest gets from `random_get` follow from: the same in every iteration.
+    pub random: u64,
     /// Memory that the guest may have.
     pub memory_bytes_max: usize,
     /// Arguments, environment and files of the test.
@@ -46,6 +48,7 @@ impl Default for Settings {
             foreign_unlocks: false,
             detectors: Detectors::default(),
             exact_addresses: false,
+            random: 0,
             memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
             world: Arc::new(world),
         }

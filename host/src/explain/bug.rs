@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// How long a trace is shrunk if nothing else is said.
+pub const SHRINK_TIME: Duration = Duration::from_secs(2);
+
 /// What is done with a found bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct How {
@@ -26,7 +29,7 @@ pub struct How {
 /// What `coyote-wasm test` uses if it is told nothing.
 impl Default for How {
     fn default() -> How {
-        How { shrink: Some(Duration::from_secs(2)), experiments: true }
+        How { shrink: Some(SHRINK_TIME), experiments: true }
     }
 }
 

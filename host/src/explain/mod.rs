@@ -32,7 +32,7 @@ use coyote_strategies::Decision;
 use states::States;
 use std::sync::{Mutex, PoisonError};
 
-pub use bug::{How, explain};
+pub use bug::{How, SHRINK_TIME, explain};
 pub use findability::measure as findability;
 
 /// A bug and the schedule that shows it.

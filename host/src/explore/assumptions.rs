@@ -1,17 +1,33 @@
 //! What the verdict of a search takes for granted.
 
 use super::Plan;
+use crate::detect::{DETECTORS, DetectorEntry, Switch};
 use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
-use crate::results::{Resumed, TestResult};
+use crate::results::{Resumed, TestResult, Watch};
 use crate::runtime::Timers;
 use coyote_instrumenter::Points;
 
-/// What the verdict of a search takes for granted.
-pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Resumed>) -> Vec<String> {
+/// Who watches iterations of a sampler, and what their verdict takes for granted.
+pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
+    let detectors = &plan.settings.detectors;
+    let is_on = |entry: &&DetectorEntry| match entry.switch {
+        Switch::Always => true,
+        Switch::MemoryErrors => plan.artifact.options.memory_errors && plan.artifact.options.atomic_defaults,
+        Switch::Set { .. } => detectors.has(entry.name),
+    };
+    let (on, off): (Vec<&DetectorEntry>, Vec<&DetectorEntry>) = DETECTORS.iter().partition(is_on);
+    let names = |entries: Vec<&DetectorEntry>| entries.iter().map(|entry| entry.name.to_string()).collect();
+    let mut assumptions = of_points(plan);
+    assumptions.extend(detectors.assumptions().into_iter().map(String::from));
+    Watch { detectors: names(on), others: names(off), assumptions, independent }
+}
+
+/// What both searches and samplers cannot see.
+fn of_points(plan: &Plan) -> Vec<String> {
     let options = &plan.artifact.options;
-    let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
+    let mut assumptions = Vec::new();
     if plan.settings.timers == Timers::Ordered {
         assumptions.push("timeouts in their order".into());
     }
@@ -22,14 +38,23 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
             assumptions.push("no races on memory, nor on atomics, of which std's locks are made".into());
         }
     }
-    if options.atomic_defaults && !plan.settings.exact_addresses {
-        assumptions.push("up to the addresses that malloc returns".into());
-    }
     if !options.atomic_fns.is_empty()
         || !options.no_points_in.is_empty()
         || !options.points_only_in.is_empty()
     {
         assumptions.push("no races in the functions left out".into());
+    }
+    assumptions
+}
+
+/// What the verdict of a search takes for granted.
+pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Resumed>) -> Vec<String> {
+    let options = &plan.artifact.options;
+    let weak = plan.settings.weak_memory();
+    let mut assumptions = vec![plan.settings.faults.memory_model(), "virtual time".into()];
+    assumptions.extend(of_points(plan));
+    if options.atomic_defaults && !plan.settings.exact_addresses {
+        assumptions.push("up to the addresses that malloc returns".into());
     }
     let table = &plan.artifact.table;
     if table.shared_globals > table.segment_flags {
@@ -45,7 +70,7 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
         assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
     }
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
-    if plan.settings.detectors.has("races") {
+    if weak || plan.settings.detectors.has("races") {
         let Counts { without_ordering, unknown, .. } = plan.artifact.orderings().counts();
         let count = (without_ordering + unknown) as u64;
         if count > 0 {

@@ -1,10 +1,13 @@
 //! Exploration of one test: by samplers, iteration after iteration, or by a search, until nothing is left.
 //!
 //! - `sample`: iterations under a strategy on all cores, with results that do not depend on how many
-//!   there are; `profiling_run`: the one that tells strategies what to expect.
+//!   there are; `profiling_run`: the one that tells strategies what to expect; `bounds`: how many steps are enough, after it.
 //! - `search`: all executions that a search visits; `frontier`: what is left of it, on disk; `memory`: how
 //!   much of that it may have.
 //! - `steer`: schedules towards deadlocks that others have shown to be possible.
+//! - `sweep`: every fault of the default schedule; `attempts`: which ones these are.
+//! - `comparison`: what is new in an iteration; `assumptions`: what a verdict takes for granted.
+//! - [`regressions`]: traces of bugs that were found before, tried first.
 //! - `alarm`: the end of the time, for executions that are on their way.
 //!
 //! What comes of it is [`results`](crate::results). A bug's trace is on disk before its job goes on.
@@ -12,6 +15,9 @@
 #[doc(hidden)]
 pub mod alarm;
 mod assumptions;
+mod attempts;
+mod bounds;
+mod comparison;
 #[doc(hidden)]
 pub mod frontier;
 #[doc(hidden)]
@@ -19,15 +25,20 @@ pub mod memory;
 #[doc(hidden)]
 pub mod profiling_run;
 #[doc(hidden)]
+pub mod regressions;
+#[doc(hidden)]
 pub mod sample;
 #[doc(hidden)]
 pub mod search;
 mod steer;
+#[doc(hidden)]
+pub mod sweep;
 
 use crate::artifact::Artifact;
 use crate::determinism;
 use crate::diagnose::{Discovery, SourceLines, found_bug};
 use crate::execution::{Execution, Settings, Test};
+use crate::lasso;
 use crate::livelock;
 use crate::machine::MachineError;
 use crate::options;
@@ -36,7 +47,7 @@ use crate::record::{self, Origin};
 use crate::results::{FirstOutput, FoundBug, IterationNotes, Stop, Subject, TestResult};
 use crate::runtime::Stream;
 use crate::trace::TraceError;
-use coyote_strategies::{Iteration, Strategy};
+use coyote_strategies::{Context, Iteration, Strategy};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -52,6 +63,9 @@ pub struct Budget {
     pub timeout: Option<Duration>,
     /// Memory of the process at which a search stops.
     pub search_memory_bytes: u64,
+    /// Whether a sampler raises the bounds on steps for a test whose profiling run shows that they are too low. They are as
+    /// the settings have them for strategies without a profiling run, and for searches.
+    pub bounds_follow: bool,
     /// Go on after a bug, group equal ones and keep the simplest trace of each.
     pub explore: bool,
     /// Execute every iteration of a sampler twice more and compare: see [`crate::determinism`].
@@ -73,6 +87,7 @@ impl Default for Budget {
             first: 0,
             timeout: Some(TIMEOUT),
             search_memory_bytes: memory::default_bound_bytes(),
+            bounds_follow: true,
             explore: false,
             check_determinism: false,
             jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
@@ -80,8 +95,8 @@ impl Default for Budget {
     }
 }
 
-/// Makes a strategy for each job.
-pub type MakeStrategy<'a> = &'a (dyn Fn() -> Box<dyn Strategy> + Sync);
+/// Makes a strategy for each job, which is told the bounds on steps.
+pub type MakeStrategy<'a> = &'a (dyn Fn(&Context) -> Box<dyn Strategy> + Sync);
 
 /// Everything one exploration needs.
 #[doc(hidden)]
@@ -106,7 +121,8 @@ impl Plan<'_> {
         options::write(&self.artifact.options, self.settings)
     }
 
-    fn subject(&self, strategy: String) -> Subject {
+    /// What is explored.
+    pub fn subject(&self, strategy: String) -> Subject {
         Subject {
             module: self.artifact.identity.clone(),
             test: self.test.name.clone(),
@@ -147,7 +163,7 @@ pub enum ExploreError {
     Thread(std::io::Error),
 }
 
-/// Nobody looks on.
+/// Progress that is shown nowhere.
 #[doc(hidden)]
 pub struct Unwatched;
 
@@ -184,6 +200,7 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
     let scheduler = execution.machine().scheduler();
     IterationNotes {
         memory_refused: execution.machine().memory_refused(),
+        asked_random: execution.machine().asked_random(),
         limit: match outcome {
             Outcome::Bound(Bound::Steps(_)) => None,
             Outcome::Bound(bound) => Some(bound.advice()),
@@ -191,6 +208,10 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
         },
         refused_calls: execution.machine().refused_calls().map(String::from).collect(),
         left_blocked: scheduler.left_blocked.iter().map(|w| scheduler.runtime.title(*w)).collect(),
+        never_joined: match outcome {
+            Outcome::Passed => scheduler.runtime.never_joined().map(|w| scheduler.runtime.title(w)).collect(),
+            _ => Vec::new(),
+        },
         first_output: None,
         faults: scheduler.runtime.fault_counts.clone(),
         races: execution.machine().remarks(),
@@ -224,6 +245,7 @@ fn found(
 ) -> Result<FoundBug, ExploreError> {
     let bug = &match bug.kind {
         BugKind::Livelock => livelock::shorten(execution)?,
+        _ if execution.lasso().is_some() => lasso::shorten(execution)?,
         _ => bug.clone(),
     };
     let Finder { strategy, iteration, index, by } = finder;

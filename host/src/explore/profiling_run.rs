@@ -1,10 +1,11 @@
 //! The profiling run: the first iteration of the random walk, which tells strategies how long executions are
 //! and who does what. It is an iteration like any other: a bug that it finds is found.
 
-use super::{Cut, ExploreError, Finder, Plan, compared, first_output, found, notes};
+use super::{Cut, ExploreError, Finder, Plan, bounds, compared, first_output, found, notes};
 use crate::diagnose::SourceLines;
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
+use crate::machine::scheduler::Limits;
 use crate::outcome::Outcome;
 use crate::results::{IterationNotes, IterationResult};
 use coyote_strategies::Profiler;
@@ -19,11 +20,13 @@ pub const LABEL: &str = "the profiling run";
 pub struct ProfilingRun {
     pub profile: Profile,
     pub result: IterationResult,
+    /// The bounds on steps of the iterations that follow.
+    pub limits: Limits,
 }
 
 /// Executes the profiling run, before all iterations: they begin with what it finds out. `first_of` names the
 /// strategy whose first iteration it is to count as, if any; `is_iteration`: whether it stands for
-/// iteration 0 in any case. It is given up when somebody raises `cancel`: nothing came of it then.
+/// iteration 0 in any case. It is given up when `cancel` is raised: nothing came of it then.
 pub fn profiling_run(
     plan: &Plan,
     first_of: Option<&str>,
@@ -37,6 +40,12 @@ pub fn profiling_run(
     let profile = profiler.result();
     let iteration = Iteration { seed: plan.seed, index: 0 };
     let known = epochs.known();
+    let limits = plan.settings.limits;
+    let steps_max = bounds::profiling_steps_max(&plan.budget, &limits);
+    execution.set_bound(steps_max);
+    if steps_max.is_some() && plan.settings.detectors.hot_steps_max.is_none() {
+        execution.set_any_heat();
+    }
     execution.cancel_by(Some(cancel.clone()));
     let ran = epochs::run(&mut execution, Box::new(profiler), iteration, &known)?;
     execution.cancel_by(None);
@@ -50,6 +59,10 @@ pub fn profiling_run(
     let Ran { outcome, grown, repeats, .. } = ran;
     let index = first_of.map(|_| iteration.index);
     let record = execution.record(true);
+    let limits = match steps_max {
+        Some(steps_max) if !record.hit_max_steps => bounds::raised(limits, record.steps, steps_max),
+        _ => limits,
+    };
     let notes =
         IterationNotes { first_output: Some(first_output(&execution, index)), ..notes(&execution, &outcome) };
     let bug = match &outcome {
@@ -63,6 +76,15 @@ pub fn profiling_run(
     };
     let profile = profile.lock().expect("the run is over").clone();
     let states_compared = compared(plan, &mut execution, &outcome, true, iteration)?;
-    let result = IterationResult { index, record, bug, notes, shared: grown, repeats, states_compared };
-    Ok(Ok(ProfilingRun { profile, result }))
+    let result = IterationResult {
+        index,
+        record,
+        bug,
+        notes,
+        shared: grown,
+        repeats,
+        states_compared,
+        progress: None,
+    };
+    Ok(Ok(ProfilingRun { profile, result, limits }))
 }

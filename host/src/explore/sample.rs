@@ -5,10 +5,12 @@
 //! (unless exploration goes on after bugs) is dropped. A strategy whose iterations build on each other
 //! has one job.
 
+use super::attempts::SweepPlan;
+use super::comparison::Comparison;
 use super::profiling_run::profiling_run;
 use super::{
-    Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, compared, first_output, found, notes,
-    remove, steer,
+    Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, assumptions, compared, first_output, found,
+    notes, remove, steer,
 };
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::diagnose::SourceLines;
@@ -16,9 +18,9 @@ use crate::engine_thread::on_engine_thread;
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
 use crate::outcome::Outcome;
-use crate::results::{IterationResult, Stop, TestResult};
+use crate::results::{IterationResult, Stop, TestResult, is_compared};
 use crate::statistics::StepsMax;
-use coyote_strategies::{Iteration, Profile, Strategy};
+use coyote_strategies::{Context, Iteration, Profile, Strategy, Sweep};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -70,23 +72,38 @@ pub fn explore(
     interrupted: &AtomicBool,
     watch: &dyn Watch,
 ) -> Result<TestResult, ExploreError> {
+    let strategy: MakeStrategy = &|context| plan.settings.faults.sampled(strategy(context));
     alarm::with(plan.budget.timeout, interrupted, |cancel| {
-        explore_until(plan, strategy, interrupted, cancel, watch)
+        explore_until(plan, strategy, None, interrupted, cancel, watch)
+    })
+}
+
+/// Makes the attempts of a sweep of faults. `strategy` chooses what follows a fault, where one is asked.
+pub fn explore_sweep(
+    plan: &Plan,
+    strategy: MakeStrategy,
+    swept: &SweepPlan,
+    interrupted: &AtomicBool,
+    watch: &dyn Watch,
+) -> Result<TestResult, ExploreError> {
+    let strategy: MakeStrategy = &|context| Box::new(Sweep::new(swept.attempts.clone(), strategy(context)));
+    alarm::with(plan.budget.timeout, interrupted, |cancel| {
+        explore_until(plan, strategy, Some(swept), interrupted, cancel, watch)
     })
 }
 
 fn explore_until(
     plan: &Plan,
     strategy: MakeStrategy,
+    swept: Option<&SweepPlan>,
     interrupted: &AtomicBool,
     cancel: &Arc<AtomicBool>,
     watch: &dyn Watch,
 ) -> Result<TestResult, ExploreError> {
-    let strategy: MakeStrategy = &|| plan.settings.faults.sampled(strategy());
     let started = Instant::now();
     let first = plan.budget.first;
     let end = first.saturating_add(plan.budget.iterations_max);
-    let sample = strategy();
+    let sample = strategy(&context(plan));
     let epochs = Epochs::new(&plan.artifact.options);
     let dispatch = Dispatch {
         needed_before: if sample.independent() { epochs.needed_before(first, end) } else { first },
@@ -98,18 +115,20 @@ fn explore_until(
         cut: Mutex::new(Vec::new()),
         lines: Mutex::new(SourceLines::new(plan.artifact)),
     };
-    let limits = plan.settings.limits;
-    let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max };
     let mut collected = Collected {
-        result: TestResult::new(plan.subject(sample.name()), steps_max, plan.budget.explore),
+        result: TestResult::new(plan.subject(sample.name()), steps_max(plan), plan.budget.explore),
         waiting: BTreeMap::new(),
         next: first,
+        swept,
         rules: StopRules {
             with_bug: !plan.budget.explore,
             without_choice: plan.test.harness.is_some() && !plan.budget.check_determinism,
         },
     };
+    collected.result.sweep = swept.map(|swept| swept.sweep.clone());
+    collected.result.watch = assumptions::watch(plan, sample.independent());
     let mut profile = None;
+    let mut settings = plan.settings.clone();
     if sample.needs_profile() {
         let is_iteration = sample.begins_with_profiling_run();
         let is_first = first == 0 && is_iteration;
@@ -132,11 +151,21 @@ fn explore_until(
             collected.next = 1;
         }
         profile = Some(profiling_run.profile);
+        settings.limits = profiling_run.limits;
         // Whoever wants one iteration alone has no use for this one's bug.
         if plan.budget.first == 0 && collected.count(profiling_run.result) {
             dispatch.stop.store(true, Ordering::Relaxed);
         }
     }
+    let raised = Plan {
+        settings: &settings,
+        budget: plan.budget.clone(),
+        trace_stem: plan.trace_stem.clone(),
+        ..*plan
+    };
+    let plan = &raised;
+    collected.result.subject = plan.subject(sample.name());
+    collected.result.statistics.steps_max = steps_max(plan);
     let jobs = if sample.independent() { plan.budget.jobs.max(1) } else { 1 };
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
@@ -146,7 +175,7 @@ fn explore_until(
                 .name(format!("job-{job}"))
                 .stack_size(THREAD_STACK_BYTES)
                 .spawn_scoped(scope, move || {
-                    if let Err(error) = run_job(plan, strategy(), profile, dispatch, &sender) {
+                    if let Err(error) = run_job(plan, strategy(&context(plan)), profile, dispatch, &sender) {
                         dispatch.stop.store(true, Ordering::Relaxed);
                         let _ = sender.send(Err(error));
                     }
@@ -162,9 +191,20 @@ fn explore_until(
         cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
     }
     let mut result = collected.finish(started);
-    on_engine_thread(|| steer::confirm(plan, &mut result, cancel))?;
+    if swept.is_none() {
+        on_engine_thread(|| steer::confirm(plan, &mut result, cancel))?;
+    }
     result.elapsed = started.elapsed();
     Ok(result)
+}
+
+fn context(plan: &Plan) -> Context {
+    Context { unfair_steps_max: plan.settings.limits.unfair_steps_max }
+}
+
+fn steps_max(plan: &Plan) -> StepsMax {
+    let limits = plan.settings.limits;
+    StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max }
 }
 
 /// Receives reports until all jobs are done.
@@ -211,15 +251,17 @@ fn collect(
 }
 
 /// Iterations in the order of their numbers.
-struct Collected {
+struct Collected<'a> {
     result: TestResult,
     /// Iterations that came early.
     waiting: BTreeMap<u64, IterationResult>,
     next: u64,
+    /// What is swept, if that is asked for.
+    swept: Option<&'a SweepPlan>,
     rules: StopRules,
 }
 
-impl Collected {
+impl Collected<'_> {
     /// Counts what is complete.
     fn advance(&mut self) {
         while !matches!(self.result.stop, Stop::Bug | Stop::Exhausted)
@@ -235,6 +277,9 @@ impl Collected {
         let last = self.rules.end_with(&iteration);
         if last {
             self.result.stop = if iteration.bug.is_some() { Stop::Bug } else { Stop::Exhausted };
+        }
+        if let (Some(swept), Some(sweep)) = (self.swept, &mut self.result.sweep) {
+            swept.count(sweep, &iteration);
         }
         if let Some(other) = self.result.absorb(iteration) {
             remove(&other, &self.result);
@@ -272,8 +317,9 @@ fn run_job(
         strategy.prepare(profile);
     }
     let mut batch = Vec::with_capacity(BATCH);
+    let mut comparison = Comparison::default();
     loop {
-        // A number that was taken is also executed, unless nobody needs it any more: what is reported up
+        // A number that was taken is also executed, unless it is not needed any more: what is reported up
         // to the end has no gaps.
         if dispatch.stop.load(Ordering::Relaxed) {
             break;
@@ -288,7 +334,10 @@ fn run_job(
         let Some(known) = dispatch.epochs.enter(index, needed).filter(|_| needed()) else { break };
         let iteration = Iteration { seed: plan.seed, index };
         execution.cancel_by(Some(dispatch.cancel.clone()));
+        let is_one = taken >= dispatch.needed_before && is_compared(index);
+        comparison.begin(&mut execution, is_one);
         let ran = epochs::run(&mut execution, strategy, iteration, &known)?;
+        let progress = comparison.end(&mut execution, is_one);
         execution.cancel_by(None);
         if execution.cancelled() {
             // Nor can any begin that waits for it.
@@ -325,6 +374,7 @@ fn run_job(
             shared: grown,
             repeats,
             states_compared,
+            progress,
         };
         batch.push((index, result));
         if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {

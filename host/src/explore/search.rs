@@ -166,6 +166,7 @@ pub fn explore(
     let limits = plan.settings.limits;
     let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.unfair_steps_max };
     let fresh = search::by_name::<Execution>(name, plan.seed, None).map_err(ExploreError::Strategy)?;
+    plan.settings.check_search(name).map_err(ExploreError::Strategy)?;
     if search::rests_on_footprints(name) && !plan.artifact.options.footprints {
         return Err(ExploreError::Strategy(format!(
             "{name} rests on what steps touch, which this module does not tell: instrument it with \

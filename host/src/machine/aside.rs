@@ -74,6 +74,7 @@ impl Machine {
         host.memory_refused = memory_refused;
         host.refused_calls = refused_calls;
         host.scheduler.runtime.footprint.recording = recording;
+        host.scheduler.runtime.footprint.clear();
         host.scheduler.strategy = strategy;
         host.scheduler.closing = false;
         host.scheduler.give_course(course);

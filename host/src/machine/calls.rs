@@ -19,7 +19,7 @@ pub fn with_memory<R>(
 ) -> R {
     let (bytes, host) = split(caller);
     let footprint = host.scheduler.runtime.footprint.recording;
-    // There may be more than the guest sees; before the start function ends, nobody has told the size.
+    // There may be more than the guest sees; before the start function ends, the size has not been told.
     let seen = match host.scheduler.bounds.memory_bytes as usize {
         0 => bytes.len(),
         seen => seen.min(bytes.len()),

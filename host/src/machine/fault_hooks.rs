@@ -5,7 +5,7 @@ use super::host::Host;
 use super::observed::accessed;
 use super::wasi::failures;
 use crate::runtime::files::Errno;
-use crate::runtime::{BudgetId, FaultClass, Jumps, Request};
+use crate::runtime::{BudgetId, FaultClass, Jumps, Request, of_site};
 use coyote_abi::file;
 use coyote_abi::rt::{self, FaultHook};
 use wasmtime::{Caller, Linker, Result};
@@ -22,7 +22,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
             if let Some((class, ways)) = opportunity {
                 let object = match hook {
                     FaultHook::File => object as u32 as u64,
-                    _ => 1 << 32 | class as u64,
+                    _ => of_site(class as u32),
                 };
                 let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
                 return announce(&mut guest, site, object, request);
@@ -41,7 +41,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::ALLOCATION_FAILED, |mut guest: Guest| {
         with_memory(&mut guest, |memory, scheduler, _| {
             if let Some(address) = scheduler.runtime.worker_local_word() {
-                // The errno of a C library without threads; one with threads keeps it where nobody else knows.
+                // The errno of a C library without threads; one with threads keeps it at a place of its own.
                 let _ = memory.write(address, &u32::from(Errno::NOMEM.0).to_le_bytes());
             }
         });

@@ -34,12 +34,19 @@ pub struct SavedWorker {
 #[derive(Clone, Copy)]
 pub struct HotSite {
     kind: OpKind,
-    size: u32,
+    size: u8,
     offset: u64,
     /// The first site of the same instruction.
     first: u32,
     /// Whether the instruction has several, one for each memory order.
     ordered: bool,
+}
+
+impl HotSite {
+    #[inline]
+    fn operation(&self, object: u64) -> Operation {
+        Operation { kind: self.kind, site: self.first, object: object + self.offset, size: self.size.into() }
+    }
 }
 
 pub struct Host {
@@ -52,9 +59,9 @@ pub struct Host {
     pub world: Arc<World>,
     /// Directories of the host that the guest works in.
     pub directories: Directories,
-    /// What identifies functions of the instance, with their indices in [`rt::FUNCTIONS`]; empty until somebody asks.
+    /// What identifies functions of the instance, with their indices in [`rt::FUNCTIONS`]; empty until they are asked for.
     pub functions: BTreeMap<usize, i32>,
-    /// Functions that the guest called in this iteration though nobody can serve them.
+    /// Functions that the guest called in this iteration though this tool does not have them.
     pub refused_calls: BTreeSet<&'static str>,
     pub memory: Option<Memory>,
     pub frames: Option<Memory>,
@@ -102,7 +109,7 @@ impl Host {
         let (engine, table) = (artifact.engine(), artifact.table.clone());
         let hot = table.sites.iter().enumerate().map(|(i, s)| HotSite {
             kind: s.kind(),
-            size: s.size.into(),
+            size: s.size,
             offset: s.memory_offset,
             first: i as u32 - u32::from(s.alternative),
             ordered: s.alternative > 0 || table.sites.get(i + 1).is_some_and(|next| next.alternative > 0),
@@ -138,30 +145,35 @@ impl Host {
     /// The operation announced at a site. An unknown site cannot come from our instrumenter.
     #[inline]
     pub fn operation(&self, site: u32, object: u64) -> Operation {
-        let hot = &self.hot[site as usize];
-        Operation { kind: hot.kind, site: hot.first, object: object + hot.offset, size: hot.size }
+        self.hot[site as usize].operation(object)
     }
 
     #[inline]
     pub fn point(&mut self, site: u32, address: u32) -> AccessResult {
         let operation = self.operation(site, u64::from(address));
-        if self.hot[site as usize].ordered
-            && let Some(worker) = self.scheduler.running
-        {
-            self.scheduler.runtime.set_ordered_site(worker, operation.site, site);
-        }
+        self.order_site(site);
         self.scheduler.access(operation)
+    }
+
+    /// Takes down which of the sites of an instruction the running worker announces.
+    #[inline]
+    pub fn order_site(&mut self, site: u32) {
+        let HotSite { first, ordered, .. } = self.hot[site as usize];
+        if ordered && let Some(worker) = self.scheduler.running {
+            self.scheduler.runtime.set_ordered_site(worker, first, site);
+        }
     }
 
     /// The scheduler, and what it needs of the guest. `running`: a worker that is not suspended.
     pub fn context<'a>(
         &'a mut self,
-        memory: &'a [u8],
+        memory: &'a mut [u8],
         running: Option<WorkerId>,
     ) -> (&'a mut Scheduler, Context<'a>) {
-        let Host { scheduler, observers, table, orderings, saved_workers, .. } = self;
+        let Host { scheduler, observers, table, orderings, saved_workers, dirty_memory, .. } = self;
+        let written = &mut dirty_memory.host_written;
         let suspended = Suspended { table, saved_workers, running };
-        (scheduler, Context { memory, observers, orderings, suspended })
+        (scheduler, Context { memory, written, observers, orderings, suspended })
     }
 
     /// Changes who looks on, and has what they want produced.
@@ -173,7 +185,7 @@ impl Host {
 
     /// The running worker accesses memory that may not be its own. Whether that is a scheduling point.
     pub fn touch(&mut self, table: &mut [u8], touch: Touch) -> bool {
-        // Before the first worker runs, nobody shares anything.
+        // Before the first worker runs, nothing is shared.
         let Some(worker) = self.scheduler.running else { return false };
         // What cannot be accessed is a bug, and the point reports it.
         let within = u64::from(touch.address) + u64::from(touch.bytes) <= self.scheduler.bounds.memory_bytes
@@ -236,11 +248,17 @@ impl Host {
         let known = self.scheduler.runtime.heap.is_known();
         let footprint = &mut self.scheduler.runtime.footprint;
         if failed || before != known {
-            // Somebody else took what it needed. And what nobody knows may be anything.
+            // Another worker took what it needed. And what is not known may be anything.
             footprint.touch(Class::Heap, Effect::Write, 0);
         }
         let Some(change) = change else { return };
         self.scheduler.runtime.stream.push(Event::Heap { worker, change });
+        if self.scheduler.runtime.weak.on {
+            let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
+            for (address, bytes) in [old, change.new].into_iter().flatten() {
+                self.scheduler.runtime.weak.forget(address, bytes);
+            }
+        }
         let sizes = [change.old.and_then(|old| old.1), change.new.map(|new| new.1)];
         let large = sizes.into_iter().flatten().any(|bytes| bytes as usize >= self.memory_bytes_max / LARGE);
         let ordered = large || footprint.exact_addresses;

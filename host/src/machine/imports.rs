@@ -1,5 +1,6 @@
 //! What the guest calls, translated into operations of the runtime.
 
+use super::atomics;
 use super::calls::{announce, next, with_memory};
 use super::fault_hooks;
 use super::host::{Host, Stopped, split};
@@ -11,6 +12,7 @@ use super::thread_names::name_at;
 use crate::evidence::{Evidence, Misuse};
 use crate::observe::SyncKind;
 use crate::outcome::{BugKind, Outcome};
+use crate::runtime::monitors::Heat;
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
 use coyote_strategies::WorkerId;
@@ -25,6 +27,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     workers(linker)?;
     operations::define(linker)?;
     fault_hooks::define(linker)?;
+    atomics::define(linker)?;
     reports(linker)
 }
 
@@ -196,6 +199,20 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "fault_stop", |mut guest: Guest| {
         guest.data_mut().scheduler.runtime.stop_faults();
     })?;
+    linker.func_wrap(
+        guest::MODULE,
+        "monitor",
+        |mut guest: Guest, name: i32, length: i32, number: i32, heat: i32| -> Result<()> {
+            let length = if length == -1 { zero_after(&mut guest, name) } else { length };
+            let name = text_at(&mut guest, name, length)?;
+            let Some(heat) = Heat::of(heat as u32) else {
+                let wrong = Evidence::Misuse(Misuse::Heat { heat: heat as u32 });
+                return Err(split(&mut guest).1.stop(BugKind::Misuse, wrong).into());
+            };
+            guest.data_mut().scheduler.set_monitor(name, number as u32, heat);
+            Ok(())
+        },
+    )?;
     linker.func_wrap(rt::MODULE, rt::TEST_UNWOUND, |mut guest: Guest, site: i32| {
         match crosses(&mut guest, Runtime::leave_test) {
             true => announce(&mut guest, site, 0, Request::TestEnd { unwound: true }).1,

@@ -1,6 +1,6 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
-//! In the order of the data: the guest's calls arrive at `imports`, `operations`, [`wasi`] and
+//! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`] and
 //! `assemblyscript`, which work on the [`host`]; its [`scheduler`] chooses who goes on; [`guest_memory`] is
 //! the door to memory, [`dirty_memory`] knows what changed there, and [`owners`] whose it is; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
 //! said before it aborted, and `limits` whether that is our limit. Of the whole there are
@@ -9,6 +9,7 @@
 
 mod aside;
 mod assemblyscript;
+mod atomics;
 mod calls;
 pub mod dirty_memory;
 mod fault_hooks;
@@ -63,7 +64,7 @@ pub struct Machine {
     start: Snapshot,
     /// Whether table state has to be assumed changed: the next start takes a fresh instance.
     tables_changed: bool,
-    /// Once somebody wanted to know a function's name.
+    /// Once a function's name was asked for.
     symbols: Option<Symbols>,
 }
 
@@ -87,6 +88,9 @@ pub enum MachineError {
     /// A detector could see nothing in the module: why, and what to do.
     #[error("{0}")]
     Detectors(String),
+    /// Weak memory cannot be had for this module, or with these options: why, and what to do.
+    #[error("{0}")]
+    WeakMemory(String),
     /// Something is wrong with this tool: what.
     #[error("this is a bug in coyote-wasm: {0}")]
     Internal(String),
@@ -159,6 +163,11 @@ impl Machine {
         self.store.data().memory_refused
     }
 
+    /// Whether a worker asked for random bytes in this iteration.
+    pub fn asked_random(&self) -> bool {
+        self.scheduler().runtime.asked_random(&self.start.runtime)
+    }
+
     /// Whether the last run changed a table or a reference-typed global.
     pub fn tables_changed(&self) -> bool {
         self.tables_changed
@@ -173,7 +182,7 @@ impl Machine {
         &mut self.store.data_mut().directories
     }
 
-    /// Functions that the guest called in this iteration though nobody can serve them.
+    /// Functions that the guest called in this iteration though this tool does not have them.
     pub fn refused_calls(&self) -> impl Iterator<Item = &'static str> {
         self.store.data().refused_calls.iter().copied()
     }

@@ -9,7 +9,7 @@
 //! # Why that is enough
 //! Let S be the set of granules known to be shared when an iteration begins. If no schedule of the points
 //! at S makes another granule shared, then every access outside of S is to memory that one worker has to
-//! itself, or that nobody writes. Such accesses commute with everything that other workers do, so every
+//! itself, or that is never written. Such accesses commute with everything that other workers do, so every
 //! execution with points everywhere is equivalent to one with points at S. If one were not, take the
 //! shortest that touches a granule outside of S by two workers: up to that touch it is equivalent to one
 //! with points at S, which touches the granule in the same way and is noticed. What is noticed does not
@@ -20,7 +20,7 @@
 //! worker did comes before what is done by a worker that joined it. So the owner of memory is a segment of a
 //! worker (`super::thread_segments`), and whoever comes after all of that segment gets the memory: the two
 //! accesses have one order in every schedule. If the owner comes back to it in a later segment, that
-//! segment is the owner, or finds out that somebody else is. Who wrote is remembered as long as the
+//! segment is the owner, or finds out that another one is. Who wrote is remembered as long as the
 //! memory is only read: others may read it too if they also come after that.
 //!
 //! # Blocks of the heap
@@ -112,7 +112,7 @@ pub enum Mutant {
     NoStraddleCheck,
     /// Accesses by the host do not count.
     HostUnchecked,
-    /// Freed memory belongs to nobody at once.
+    /// Freed memory belongs to no worker at once.
     NothingFreed,
     /// To free is no access.
     FreeIsNoWrite,
@@ -394,7 +394,7 @@ impl OwnerTable {
         bytes.into_iter().filter(|(_, byte)| *byte != UNTOUCHED)
     }
 
-    /// What becomes of the granules of a block that the worker frees. One that nobody has touched stays
+    /// What becomes of the granules of a block that the worker frees. One that was never touched stays
     /// so: there is nothing to forget.
     fn freed(
         &self,

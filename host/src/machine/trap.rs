@@ -1,4 +1,4 @@
-//! What it means that wasm code trapped, or threw what nobody catches.
+//! What it means that wasm code trapped, or threw what is not caught.
 
 use super::{Machine, limits};
 use crate::evidence::{self, Evidence};

@@ -7,8 +7,10 @@
 //! - `state`: what both may read; `filter`: what they need not be asked.
 //! - `observers`: all of them together, as the machine has them.
 //! - `heap_probe`: where events of the heap happen; `race_probe`: what is to be said of
-//!   a data race.
+//!   a data race; `class_probe`: what an execution is the same as.
 
+#[doc(hidden)]
+pub mod class_probe;
 mod detector;
 mod filter;
 #[doc(hidden)]
@@ -19,6 +21,7 @@ pub mod race_probe;
 mod state;
 
 pub use crate::runtime::heap::BlockRef;
+pub use crate::runtime::released::{Join, Released};
 pub use crate::runtime::stream::{
     AccessSource, Event, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
 };

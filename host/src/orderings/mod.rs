@@ -181,7 +181,7 @@ impl Orderings {
     }
 }
 
-/// The orderings of a module, and the names of its places, looked up when somebody asks.
+/// The orderings of a module, and the names of its places, looked up when they are asked for.
 pub struct OnDemand {
     original: Arc<[u8]>,
     table: Arc<SiteTable>,

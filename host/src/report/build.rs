@@ -3,17 +3,22 @@
 use super::frames;
 use super::model::{
     AccessReport, BlockReport, BugReport, ExplanationReport, FindabilityReport, LivelockReport, OutputReport,
-    PassingReport, PastEventReport, RaceReport, SpinReport, TestReport, Timeline, WorkerReport,
+    PassingReport, PastEventReport, RaceReport, RoundStepReport, SpinReport, SweepReport, SweptSiteReport,
+    TestReport, Timeline, WorkerReport,
 };
-use super::note;
+use super::note::{self, Note};
+use super::progress::ProgressReport;
 use crate::evidence::{RacingAccess, Side};
 use crate::livelock::{Livelock, Spin};
 use crate::plural::amount;
-use crate::results::{AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, TestResult};
+use crate::results::{
+    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, Sweep, TestResult,
+};
 use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
+use crate::verdict::Verdict;
 use coyote_instrumenter::Location;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What a report has to know beside the results.
@@ -27,24 +32,28 @@ pub struct Builder<'a> {
 
 impl Builder<'_> {
     pub fn test(&self, name: &str, result: &TestResult) -> TestReport {
+        let verdict = result.verdict();
+        let progress = (verdict == Verdict::NotFound && result.search.is_none())
+            .then(|| ProgressReport::of(name, result));
+        let mut notes =
+            note::of(result, self.host_directories, |access| self.racing(access), |side| self.side(side));
+        notes.extend(progress.clone().map(|progress| Note::Progress(progress.into())));
         TestReport {
             name: name.into(),
-            verdict: result.verdict(),
+            verdict,
+            progress,
             unfinished: result.unfinished(),
             stopped_by: result.stop.name(),
             statistics: result.statistics,
             search: result.search.clone(),
+            sweep: result.sweep.as_ref().map(|sweep| self.sweep(sweep)),
             faults: result.faults.clone(),
-            notes: note::of(
-                result,
-                self.host_directories,
-                |access| self.racing(access),
-                |side| self.side(side),
-            ),
+            notes,
             elapsed: result.elapsed,
             bugs: result.bugs.iter().map(|bug| self.bug(bug)).collect(),
             any_choice: result.any_choice,
             workers_max: result.workers_max,
+            memory: note::budgets(result).memory_model(),
             extent: result.extent(),
             first_output: result.first_output.as_ref().map_or(String::new(), |output| output.text.clone()),
         }
@@ -89,6 +98,7 @@ impl Builder<'_> {
             race: post_mortem.race.as_ref().map(|race| self.race(race)),
             notes: post_mortem.notes.clone(),
             livelock: post_mortem.livelock.as_ref().map(livelock),
+            round: post_mortem.round.iter().map(|step| self.round_step(step)).collect(),
             output: output.collect(),
             explanation: ExplanationReport {
                 decisive_place: self.decisive_place(found),
@@ -97,6 +107,42 @@ impl Builder<'_> {
             timeline: self.timeline(&found.trace.decisions),
             history: found.history.clone(),
             lacks_lines: self.symbols.lacks_lines(),
+        }
+    }
+
+    /// Sites that look the same to a reader are one.
+    fn sweep(&self, sweep: &Sweep) -> SweepReport {
+        let mut sites: Vec<SweptSiteReport> = Vec::new();
+        for swept in &sweep.sites {
+            let place = frames::path(&frames::of(&swept.stack, self.symbols));
+            let known = sites.iter().position(|site| site.fault == swept.fault && site.place == place);
+            let at = known.unwrap_or_else(|| {
+                let (fault, bugs) = (swept.fault.clone(), BTreeSet::new());
+                let (opportunities, planned, tried, failed, unfinished) = Default::default();
+                let none =
+                    SweptSiteReport { fault, place, opportunities, planned, tried, failed, unfinished, bugs };
+                sites.push(none);
+                sites.len() - 1
+            });
+            let site = &mut sites[at];
+            site.opportunities += swept.opportunities;
+            site.planned += swept.planned;
+            site.tried += swept.tried;
+            site.failed += swept.failed;
+            site.unfinished += swept.unfinished;
+            site.bugs.extend(swept.bugs.iter().cloned());
+        }
+        SweepReport {
+            faults: sweep.faults.clone(),
+            opportunities: sweep.opportunities(),
+            samples: sweep.samples,
+            planned: sweep.planned(),
+            tried: sweep.tried(),
+            unfinished: sweep.unfinished(),
+            left_out: sweep.left_out,
+            complete: sweep.is_complete(),
+            baseline_passes: sweep.baseline_passes,
+            sites,
         }
     }
 
@@ -168,6 +214,15 @@ impl Builder<'_> {
             suggestion(release.as_deref(), acquire.as_deref())
         });
         RaceReport { first: access(&race.first), second: access(&race.second), edge }
+    }
+
+    fn round_step(&self, step: &RoundStep) -> RoundStepReport {
+        let frames = step.location.map_or(Vec::new(), |location| self.symbols.frames(location));
+        RoundStepReport {
+            worker: step.title.clone(),
+            what: step.what.clone(),
+            place: frames.into_iter().next(),
+        }
     }
 
     fn call(&self, event: &PastEvent) -> PastEventReport {

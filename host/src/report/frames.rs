@@ -40,6 +40,15 @@ pub fn one_line(frames: &[SourceFrame]) -> String {
     frame.map_or_else(String::new, line)
 }
 
+/// Callers that a path names.
+const CALLERS_MAX: usize = 2;
+
+/// A place in one line with who called it, as far as they are the guest's own: `read (store.c:12) < load < main`.
+pub fn path(frames: &[SourceFrame]) -> String {
+    let callers = own(frames).skip(1).take(CALLERS_MAX).map(|frame| short(&frame.function));
+    std::iter::once(one_line(frames)).chain(callers).collect::<Vec<_>>().join(" < ")
+}
+
 fn line(frame: &SourceFrame) -> String {
     let function = without_generics(&frame.function);
     let file = frame.file.as_deref().map(|file| library_file(file).unwrap_or(file));

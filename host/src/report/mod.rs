@@ -2,7 +2,8 @@
 //!
 //! - [`model`]: a run as its readers get it: plain data, also for programs.
 //! - [`build`]: from results to that model.
-//! - [`note`]: what a verdict does not say by itself; [`coverage`]: what a search visited.
+//! - [`note`]: what a verdict does not say by itself; [`coverage`]: what a search visited;
+//!   [`progress`]: what an exploration that is none has seen.
 //! - `frames`: stacks and places in lines.
 //! - [`render`]: the model in several formats.
 
@@ -11,6 +12,7 @@ pub mod coverage;
 mod frames;
 pub mod model;
 pub mod note;
+pub mod progress;
 pub mod render;
 
 pub use frames::stack;

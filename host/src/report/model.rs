@@ -2,6 +2,7 @@
 //! `--format json` prints as it is. Field names are part of the interface; what is skipped is not.
 
 use super::note::Note;
+use super::progress::ProgressReport;
 use crate::exit::Exit;
 use crate::livelock::Look;
 use crate::outcome::BugKind;
@@ -13,7 +14,7 @@ use crate::trace::Decision;
 use crate::verdict::{Unfinished, Verdict};
 use coyote_instrumenter::Location;
 use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What is known before the first test.
@@ -84,9 +85,15 @@ pub struct TestReport {
     /// Only for searches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSummary>,
+    /// Only for sweeps of faults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepReport>,
     /// How often faults could happen, and did, by class and fault point.
     #[serde(skip_serializing_if = "FaultCounts::is_empty")]
     pub faults: FaultCounts,
+    /// How much was new, and who watched; only of samplers that found nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressReport>,
     /// What the verdict does not say by itself, a sentence each.
     pub notes: Vec<Note>,
     #[serde(rename = "elapsed_seconds", serialize_with = "seconds")]
@@ -98,12 +105,55 @@ pub struct TestReport {
     /// Most workers of an iteration.
     #[serde(skip)]
     pub workers_max: u32,
+    /// What loads were taken to read.
+    #[serde(skip)]
+    pub memory: String,
     /// How far it was explored, as a fragment.
     #[serde(skip)]
     pub extent: String,
     /// What its first iteration wrote.
     #[serde(skip)]
     pub first_output: String,
+}
+
+/// What a sweep of faults tried, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SweepReport {
+    /// Classes and fault points.
+    pub faults: Vec<String>,
+    /// Places for faults that the default schedule comes to.
+    pub opportunities: u64,
+    /// Schedules after each fault, beside the default one.
+    pub samples: u64,
+    /// Executions with a fault: all, and those in which the fault struck.
+    pub planned: u64,
+    pub tried: u64,
+    /// Of those that were tried, how many the bound on steps cut off.
+    pub unfinished: u64,
+    /// Ways in which faults can happen that were not tried.
+    pub left_out: u64,
+    /// Whether all was tried and came to an end.
+    pub complete: bool,
+    /// Whether the default schedule itself ends without a bug. If not, no fault was tried.
+    pub baseline_passes: bool,
+    /// By places in the guest's own source.
+    pub sites: Vec<SweptSiteReport>,
+}
+
+/// What a sweep tried at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SweptSiteReport {
+    /// The class or fault point.
+    pub fault: String,
+    /// The innermost place of the guest's own source, and who called it.
+    pub place: String,
+    pub opportunities: u64,
+    pub planned: u64,
+    pub tried: u64,
+    pub failed: u64,
+    pub unfinished: u64,
+    /// The bugs, by [`BugReport::identity`].
+    pub bugs: BTreeSet<String>,
 }
 
 /// A bug that was found, or a limit of this tool that was met.
@@ -153,6 +203,9 @@ pub struct BugReport {
     /// Only for livelocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub livelock: Option<LivelockReport>,
+    /// Only for lassos: the steps of a round, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub round: Vec<RoundStepReport>,
     pub output: Vec<OutputReport>,
     /// What experiments said.
     #[serde(skip_serializing_if = "ExplanationReport::is_empty")]
@@ -218,6 +271,17 @@ pub struct WorkerReport {
     pub doing: String,
     /// Innermost first.
     pub stack: Vec<SourceFrame>,
+}
+
+/// A step of a round that can be repeated for ever.
+#[derive(Clone, Debug, Serialize)]
+pub struct RoundStepReport {
+    pub worker: String,
+    /// The operation, and what it is about.
+    pub what: String,
+    /// Where it is, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<SourceFrame>,
 }
 
 /// The block of the heap that a memory error is about.

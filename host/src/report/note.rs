@@ -1,10 +1,11 @@
 //! What the verdict on a test does not say by itself.
 
 use super::coverage::Coverage;
+use super::progress::ProgressReport;
 use crate::evidence::{RacingAccess, Side};
 use crate::plural::counted;
 use crate::results::{SeenInversion, SeenRace, TestResult};
-use crate::runtime::{FAULTS, FaultCount, FaultCounts, Faults};
+use crate::runtime::{FAULTS, FaultClass, FaultCount, FaultCounts, Faults};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,8 +20,20 @@ pub enum Note {
     Limit(String),
     /// What a search visited.
     Coverage(Box<Coverage>),
-    /// Nothing was to be chosen among this number of workers.
-    NoChoice { workers: u32 },
+    /// Nothing was to be chosen among this number of workers, with these options that leave points out.
+    NoChoice { workers: u32, filters: Vec<String> },
+    /// Values were chosen, and no iteration had a second worker.
+    OneWorker,
+    /// There were several workers, and never two of them that could run.
+    NeverConcurrent { workers: u32 },
+    /// Options that leave scheduling points out.
+    PointsLeftOut(Vec<String>),
+    /// So many of all schedules were cut off, and what to do.
+    ManyCut { cut: u64, all: u64, advice: String },
+    /// The guest asked for random bytes, which follow from this number in every iteration.
+    SameRandom { seed: u64 },
+    /// How much was new, and who watched.
+    Progress(Box<ProgressReport>),
     /// Memory that workers share, with `--heap-points shared`.
     Shared { granules: u64, repeats: u64 },
     /// `--check-determinism` compared this number of states.
@@ -31,6 +44,8 @@ pub enum Note {
     RefusedCalls(BTreeSet<String>),
     /// Workers that were blocked when a test had passed.
     LeftBlocked(BTreeSet<String>),
+    /// Workers that a program has neither joined nor detached.
+    NeverJoined(BTreeSet<String>),
     /// A data race that is no bug, and where its accesses are.
     Race { first: String, second: String, iteration: Option<u64> },
     /// Locks taken in opposite orders: what each worker does, and how many schedules that were steered towards a
@@ -65,7 +80,10 @@ pub fn of(
     }
     notes.extend(result.search.as_ref().map(|search| Note::Coverage(Coverage::of(result, search).into())));
     if verdict == Verdict::NothingTested {
-        notes.push(Note::NoChoice { workers: result.workers_max });
+        notes.push(Note::NoChoice { workers: result.workers_max, filters: filters(result) });
+    }
+    if matches!(verdict, Verdict::NotFound | Verdict::Proved { .. }) {
+        notes.extend(silent(result, &verdict));
     }
     if !result.shared.0.is_empty() {
         let granules = result.shared.0.len() as u64;
@@ -82,6 +100,9 @@ pub fn of(
     }
     if !result.left_blocked.is_empty() {
         notes.push(Note::LeftBlocked(result.left_blocked.clone()));
+    }
+    if !result.never_joined.is_empty() {
+        notes.push(Note::NeverJoined(result.never_joined.clone()));
     }
     let mut suppressed = BTreeMap::new();
     for SeenRace { iteration, race } in &result.races {
@@ -118,18 +139,64 @@ pub fn of(
     notes
 }
 
-/// Classes and points with a budget that met no opportunity.
-fn never_met(result: &TestResult) -> Vec<String> {
+/// Why that there is no bug may mean little.
+fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let statistics = &result.statistics;
+    let not_found = *verdict == Verdict::NotFound;
+    let concurrency = statistics.concurrency.map(|spread| spread.max);
+    match result.workers_max {
+        0 => {}
+        1 => notes.push(Note::OneWorker),
+        workers if concurrency == Some(1) => notes.push(Note::NeverConcurrent { workers }),
+        _ => {}
+    }
+    let filters = filters(result);
+    if not_found && !filters.is_empty() {
+        notes.push(Note::PointsLeftOut(filters));
+    }
+    let cut = result.unfinished();
+    let all = result.iterations();
+    if not_found && result.search.is_none() && 10 * (cut.fair + cut.unfair) >= all.max(1) {
+        let advice = statistics.raised_for(cut.fair > 0);
+        notes.push(Note::ManyCut { cut: cut.fair + cut.unfair, all, advice });
+    }
+    if result.asked_random {
+        let given = result.subject.options.iter().find(|(name, _)| name == "random");
+        notes.push(Note::SameRandom { seed: given.and_then(|(_, seed)| seed.parse().ok()).unwrap_or(0) });
+    }
+    notes
+}
+
+/// The options of a run that leave scheduling points out, as a user gives them.
+fn filters(result: &TestResult) -> Vec<String> {
+    let leaves_out = |(name, value): &&(String, String)| match name.as_str() {
+        "points" => value != "heap",
+        "atomic-fn" | "no-points-in" | "points-only-in" => true,
+        _ => false,
+    };
+    let options = result.subject.options.iter().filter(leaves_out);
+    options.map(|(name, value)| format!("--{name} {value}")).collect()
+}
+
+/// The budgets that the test was given.
+pub fn budgets(result: &TestResult) -> Faults {
     let mut budgets = Faults::default();
     for (name, value) in &result.subject.options {
-        let own = FAULTS.iter().find(|row| row.option == Some(name));
-        if let Some(row) = own {
-            budgets.set(row.class, value.parse().unwrap_or(0));
-        } else if name == "faults" {
-            // It was read before.
-            let _ = budgets.read(value);
+        // All of it was read before.
+        match FAULTS.iter().find(|row| row.option == Some(name)) {
+            Some(row) if row.class == FaultClass::Stale => _ = budgets.read_memory(value),
+            Some(row) => budgets.set(row.class, value.parse().unwrap_or(0)),
+            None if name == "faults" => _ = budgets.read(value),
+            None => {}
         }
     }
+    budgets
+}
+
+/// Classes and points with a budget that met no opportunity.
+fn never_met(result: &TestResult) -> Vec<String> {
+    let budgets = budgets(result);
     // What was given to `point` or `point.disk` is met at `point.disk.write`, too.
     let met = |given: &String| {
         result.faults.iter().any(|(name, count)| {
@@ -152,6 +219,17 @@ fn fault_count((name, count): (&str, FaultCount)) -> String {
 
 fn counted_opportunities(count: u64) -> String {
     if count == 1 { "1 opportunity".into() } else { format!("{count} opportunities") }
+}
+
+impl Note {
+    /// Whether it says that a test without a bug may say little.
+    pub fn doubts(&self) -> bool {
+        use Note::{ManyCut, NeverConcurrent, OneWorker, PointsLeftOut, SameRandom};
+        matches!(
+            self,
+            OneWorker | NeverConcurrent { .. } | PointsLeftOut(_) | ManyCut { .. } | SameRandom { .. }
+        )
+    }
 }
 
 impl fmt::Display for Note {
@@ -189,12 +267,43 @@ impl fmt::Display for Note {
             Note::Inconclusive { what, advice: None } => write!(f, "Inconclusive: {what}."),
             Note::Limit(limit) => write!(f, "No verdict: {limit}."),
             Note::Coverage(coverage) => coverage.fmt(f),
-            Note::NoChoice { workers: 0 | 1 } => {
+            Note::NoChoice { workers: 0 | 1, .. } => {
                 f.write_str("This test met no choice: it has one worker and asks for no value.")
             }
-            Note::NoChoice { workers } => {
+            Note::NoChoice { workers, filters } if filters.is_empty() => {
                 write!(f, "This test met no choice, though it has {workers} workers.")
             }
+            Note::NoChoice { workers, filters } => write!(
+                f,
+                "This test met no choice, though it has {workers} workers: run it without {}.",
+                filters.join(" ")
+            ),
+            Note::OneWorker => f.write_str(
+                "No iteration had a second worker: only values were chosen. Does the test start its threads?",
+            ),
+            Note::NeverConcurrent { workers } => write!(
+                f,
+                "Of {workers} workers no two could ever run at once: every schedule is the same but for values. \
+                 Does one wait for each other as soon as it has started it?"
+            ),
+            Note::PointsLeftOut(filters) => write!(
+                f,
+                "Accesses of memory were left out as scheduling points, and bugs that need them are not found: run \
+                 it without {}.",
+                filters.join(" ")
+            ),
+            Note::ManyCut { cut, all, advice } => write!(
+                f,
+                "{cut} of {} did not end, so that what follows was not seen: try {advice}.",
+                counted(*all, "schedule")
+            ),
+            Note::SameRandom { seed } => write!(
+                f,
+                "The guest asked for random bytes and got the same in every iteration, so that what follows from \
+                 them (the order of a HashMap, of a select!) never varied: try --random {}.",
+                seed.saturating_add(1)
+            ),
+            Note::Progress(progress) => progress.fmt(f),
             Note::Shared { granules, repeats } => write!(
                 f,
                 "Workers share {} of {} bytes; found in {} of iterations.",
@@ -216,6 +325,11 @@ impl fmt::Display for Note {
             Note::LeftBlocked(workers) => write!(
                 f,
                 "Blocked for ever when a test had ended: {}. This is no bug for detached workers.",
+                joined(workers)
+            ),
+            Note::NeverJoined(workers) => write!(
+                f,
+                "Neither joined nor detached when the program had ended: {}. What such a thread holds is never freed.",
                 joined(workers)
             ),
             Note::HostDirectory => f.write_str(

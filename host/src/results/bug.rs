@@ -3,6 +3,7 @@
 use super::explanation::Explanation;
 use super::history::History;
 use super::story::Story;
+pub use crate::lasso::RoundStep;
 pub use crate::livelock::{Livelock, Look, Spin};
 use crate::outcome::{Bug, BugKind};
 pub use crate::runtime::Stream;
@@ -11,6 +12,9 @@ use coyote_instrumenter::Location;
 use coyote_strategies::WorkerId;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// What [`FoundBug::by`] begins with where a kept trace of an earlier run showed the bug; its path follows.
+pub const REGRESSION: &str = "regression ";
 
 /// A bug and how often it was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,6 +118,9 @@ pub struct PostMortem {
     pub notes: Vec<String>,
     /// What never ends, if it is a livelock.
     pub livelock: Option<Livelock>,
+    /// The steps that can be repeated for ever, if that is the bug.
+    #[serde(default)]
+    pub round: Vec<RoundStep>,
     /// What the guest wrote.
     pub output: Vec<OutputLine>,
 }

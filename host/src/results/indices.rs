@@ -12,6 +12,17 @@ impl Indices {
         self.0.iter().map(|(first, last)| last - first + 1).sum()
     }
 
+    /// The one with so many before it.
+    pub fn nth(&self, mut nth: u64) -> Option<u64> {
+        for (first, last) in &self.0 {
+            match nth.checked_sub(last - first + 1) {
+                None => return Some(first + nth),
+                Some(rest) => nth = rest,
+            }
+        }
+        None
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -81,6 +92,8 @@ mod tests {
                 set.unite(&second);
                 assert_eq!(set, one.union(&other).copied().collect());
                 assert_eq!(set.len(), one.union(&other).count() as u64);
+                let all: Vec<u64> = one.union(&other).copied().collect();
+                (0..9).for_each(|n| assert_eq!(set.nth(n), all.get(n as usize).copied()));
                 assert!(set.0.windows(2).all(|w| w[0].1 + 1 < w[1].0), "{set:?}");
             }
         }

@@ -10,26 +10,32 @@
 //! - `explanation`: what was found out about a bug by experiment.
 //! - `story`: what happened in a failing iteration.
 //! - `history`: the same step by step, with what happened before what.
+//! - `sweep`: what came of a sweep of faults.
+//! - `progress`: how much was new.
 //! - `indices`: which iterations a result speaks of.
 
 mod bug;
 mod explanation;
 mod history;
 mod indices;
+mod progress;
 mod story;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
 pub use bug::{
     AccessHistory, BlockHistory, BugIdentity, FoundBug, Livelock, Look, MissingEdge, OutputLine, PastEvent,
-    PostMortem, RaceHistory, Spin, Stream, WorkerAt,
+    PostMortem, REGRESSION, RaceHistory, RoundStep, Spin, Stream, WorkerAt,
 };
 pub use explanation::{CONFIDENCE, Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
 pub use history::{
     History, HistoryFrame, HistoryStep, HistoryWorker, Link, LinkKind, SourceText, Span, SpanKind, Thing,
 };
 pub use indices::Indices;
+pub use progress::{ClassSeen, Classes, IterationProgress, Novelty, Progress, is_compared};
 pub use story::{Story, StoryRow, StoryWorker};
+pub use sweep::{Sweep, SweptExecution, SweptSite, WAYS_MAX};
 
 use crate::evidence::{Inversion, RaceRemark};
 use crate::granules::Granules;
@@ -105,6 +111,9 @@ pub struct IterationResult {
     pub repeats: u32,
     /// States that were compared with those of another execution of it.
     pub states_compared: u64,
+    /// Of iterations that [`is_compared`] selects: what was new in it.
+    #[serde(default)]
+    pub progress: Option<IterationProgress>,
 }
 
 /// What an iteration says beside its record.
@@ -112,12 +121,18 @@ pub struct IterationResult {
 pub struct IterationNotes {
     /// Whether the guest was refused memory.
     pub memory_refused: bool,
+    /// See [`TestResult::asked_random`].
+    #[serde(default)]
+    pub asked_random: bool,
     /// See [`TestResult::limits`].
     pub limit: Option<String>,
     /// See [`TestResult::refused_calls`].
     pub refused_calls: Vec<String>,
     /// See [`TestResult::left_blocked`].
     pub left_blocked: Vec<String>,
+    /// See [`TestResult::never_joined`].
+    #[serde(default)]
+    pub never_joined: Vec<String>,
     /// Opportunities for faults and faults, by class and name.
     pub faults: FaultCounts,
     /// Data races that are no bugs, met up to its end by who executed it.
@@ -181,6 +196,9 @@ pub struct TestResult {
     pub workers_max: u32,
     /// Whether the guest was refused memory in some iteration.
     pub memory_refused: bool,
+    /// Whether some iteration asked for random bytes, of which all get the same.
+    #[serde(default)]
+    pub asked_random: bool,
     /// What some iteration needed and this tool lacks, as sentences with what to do: no verdict on the test.
     pub limits: BTreeSet<String>,
     /// Functions that the guest called in some iteration and that are not implemented.
@@ -189,6 +207,9 @@ pub struct TestResult {
     pub first_output: Option<FirstOutput>,
     /// Workers that a passing iteration left blocked for ever.
     pub left_blocked: BTreeSet<String>,
+    /// Workers that a passing iteration of a program has neither joined nor detached.
+    #[serde(default)]
+    pub never_joined: BTreeSet<String>,
     /// How often faults could happen, and did.
     #[serde(default, skip_serializing_if = "FaultCounts::is_empty")]
     pub faults: FaultCounts,
@@ -204,8 +225,30 @@ pub struct TestResult {
     pub repeats: u64,
     /// States that were compared with those of another execution of the same iteration.
     pub states_compared: u64,
+    /// How much was new, iteration by iteration.
+    #[serde(default)]
+    pub progress: Progress,
+    /// Who watched, and what is taken for granted.
+    #[serde(default)]
+    pub watch: Watch,
     /// What a search says of itself.
     pub search: Option<SearchSummary>,
+    /// What a sweep of faults tried, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Sweep>,
+}
+
+/// Who watched, and what is taken for granted: it follows from what was explored, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    /// Detectors that watched.
+    pub detectors: Vec<String>,
+    /// Detectors that could have, and did not.
+    pub others: Vec<String>,
+    /// What a verdict of a sampler takes for granted beside the memory model and virtual time.
+    pub assumptions: Vec<String>,
+    /// Whether iterations are independent of each other, so that what was seen says something of what was not.
+    pub independent: bool,
 }
 
 /// What a search says of itself.
@@ -313,17 +356,22 @@ impl TestResult {
             any_choice: false,
             workers_max: 0,
             memory_refused: false,
+            asked_random: false,
             limits: BTreeSet::new(),
             refused_calls: BTreeSet::new(),
             first_output: None,
             left_blocked: BTreeSet::new(),
+            never_joined: BTreeSet::new(),
             faults: FaultCounts::default(),
             races: Vec::new(),
             inversions: Vec::new(),
             shared: Granules::default(),
             repeats: 0,
             states_compared: 0,
+            progress: Progress::default(),
+            watch: Watch::default(),
             search: None,
+            sweep: None,
         }
     }
 
@@ -342,7 +390,8 @@ impl TestResult {
     /// Takes over an iteration that it does not speak of yet. Returns a bug that is not kept, see
     /// [`TestResult::add_bug`].
     pub fn absorb(&mut self, iteration: IterationResult) -> Option<FoundBug> {
-        let IterationResult { index, record, bug, notes, shared, repeats, states_compared } = iteration;
+        let IterationResult { index, record, bug, notes, shared, repeats, states_compared, progress } =
+            iteration;
         self.indices.extend(index);
         self.statistics.add(&record);
         self.any_choice |= record.decisions > 0;
@@ -351,15 +400,20 @@ impl TestResult {
         self.shared.0.extend(shared.0);
         self.repeats += u64::from(repeats);
         self.states_compared += states_compared;
+        if let (Some(index), Some(progress)) = (index, progress) {
+            self.progress.absorb(index, progress);
+        }
         bug.and_then(|bug| self.add_bug(*bug))
     }
 
     /// Takes over what an iteration says beside its record. `index` as [`IterationResult::index`].
     pub fn note(&mut self, index: Option<u64>, notes: IterationNotes) {
         self.memory_refused |= notes.memory_refused;
+        self.asked_random |= notes.asked_random;
         self.limits.extend(notes.limit);
         self.refused_calls.extend(notes.refused_calls);
         self.left_blocked.extend(notes.left_blocked);
+        self.never_joined.extend(notes.never_joined);
         self.faults.merge(&notes.faults);
         notes.races.into_iter().for_each(|race| self.add_race(SeenRace { iteration: index, race }));
         for inversion in notes.inversions {
@@ -437,16 +491,22 @@ impl TestResult {
         self.any_choice |= other.any_choice;
         self.workers_max = self.workers_max.max(other.workers_max);
         self.memory_refused |= other.memory_refused;
+        self.asked_random |= other.asked_random;
         self.limits.extend(other.limits);
         self.refused_calls.extend(other.refused_calls);
         self.offer_first_output(other.first_output);
         self.left_blocked.extend(other.left_blocked);
+        self.never_joined.extend(other.never_joined);
         self.faults.merge(&other.faults);
         other.races.into_iter().for_each(|seen| self.add_race(seen));
         other.inversions.into_iter().for_each(|seen| self.add_inversion(seen));
         self.shared.0.extend(other.shared.0);
         self.repeats += other.repeats;
         self.states_compared += other.states_compared;
+        if let (Some(sweep), Some(other)) = (&mut self.sweep, &other.sweep) {
+            sweep.merge(other);
+        }
+        self.progress.merge(other.progress);
         Ok(())
     }
 }

@@ -56,6 +56,7 @@ impl Numbers {
                 race: None,
                 notes: self.names(),
                 livelock: None,
+                round: Vec::new(),
                 output: Vec::new(),
             },
             story: None,
@@ -109,9 +110,11 @@ impl Numbers {
         };
         let notes = IterationNotes {
             memory_refused: self.below(20) == 0,
+            asked_random: self.below(20) == 0,
             limit: self.names().pop(),
             refused_calls: self.names(),
             left_blocked: self.names(),
+            never_joined: self.names(),
             faults: self.faults(),
             races: self.races(),
             inversions: self.inversions(),
@@ -119,7 +122,12 @@ impl Numbers {
         };
         let shared = (0..self.below(3)).map(|_| self.below(20) as u32).collect();
         let (repeats, states_compared) = (self.below(3) as u32, self.below(100));
-        IterationResult { index, record, bug, notes, shared, repeats, states_compared }
+        let progress = (self.below(3) == 0).then(|| IterationProgress {
+            class: self.flag().then(|| self.below(20)),
+            pairs: (0..self.below(3)).map(|_| self.below(30)).collect(),
+            points: (0..self.below(3)).map(|_| self.below(30) as u32).collect(),
+        });
+        IterationResult { index, record, bug, notes, shared, repeats, states_compared, progress }
     }
 }
 

@@ -28,16 +28,19 @@ impl Runtime {
             sync,
             clock,
             faults,
+            monitors,
             // For reports.
             fault_counts: _,
             worker_local_word,
             files,
             heap,
+            weak,
             // The same in all executions of a test.
             at_exit: _,
             joins_visible: _,
             timers: _,
             foreign_unlocks: _,
+            random_seed: _,
             program: _,
             tells_time,
             over,
@@ -58,9 +61,10 @@ impl Runtime {
                 path: _,
                 key: _,
                 handle: _,
-                // Their keys say whose they are, and nobody leaves the list.
+                // Their keys say whose they are, and none leaves the list.
                 children: _,
                 // For reports.
+                joined: _,
                 name: _,
                 next_name: _,
                 start,
@@ -98,8 +102,12 @@ impl Runtime {
         sum = sum.wrapping_add(term(12, &|h| {
             (faults, over, assumed_away, alone, worker_local_word, harness).hash(h);
         }));
+        sum = sum.wrapping_add(monitors.digest());
         sum = sum.wrapping_add(files.digest());
         sum = sum.wrapping_add(u128::from(heap.digest()));
+        if weak.on {
+            sum = sum.wrapping_add(term(13, &|h| weak.hash(h)));
+        }
         if *tells_time {
             let (now_ns, reads, reader) = clock.read_state();
             sum = sum.wrapping_add(term(6, &|h| (now_ns, clock.jumps, reads, reader.map(key)).hash(h)));

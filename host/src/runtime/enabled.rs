@@ -41,7 +41,7 @@ impl Runtime {
         self.workers[id.index()].request = request;
         self.assumed_away |= request == Request::Assume;
         if let Some(place) = request.wants() {
-            // Who destroys the object finds somebody there.
+            // The worker that destroys the object finds a user there.
             self.touch_own(place);
         }
         if self.worker(id).atomic_depth > 0 {
@@ -80,14 +80,18 @@ impl Runtime {
 
     pub(super) fn refresh_state(&mut self, id: WorkerId) {
         let state = if self.is_enabled(id) { WorkerState::Enabled } else { WorkerState::Blocked };
-        self.may_circle |= state == WorkerState::Blocked;
+        // Of a circle one worker comes last: it waits for one that is blocked already.
+        self.may_circle |= state == WorkerState::Blocked && self.awaits_blocked(id);
         self.stand(id, state);
     }
 
     #[inline]
     pub(super) fn stand(&mut self, id: WorkerId, state: WorkerState) {
         let old = std::mem::replace(&mut self.pending[id.index()].state, state);
-        self.changes += u64::from(old != state);
+        if old == state {
+            return;
+        }
+        self.changes += 1;
         match (old == WorkerState::Enabled, state == WorkerState::Enabled) {
             (false, true) => {
                 let at = self.enabled.partition_point(|w| *w < id);

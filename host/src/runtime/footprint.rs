@@ -24,6 +24,8 @@ pub struct Footprint {
     /// Whether requests for memory depend on each other, as an allocator's answers do.
     pub exact_addresses: bool,
     accesses: Vec<Access>,
+    /// Those of the step before, of an execution that a strategy drives.
+    before: Vec<Access>,
 }
 
 impl Default for Footprint {
@@ -34,6 +36,7 @@ impl Default for Footprint {
             start_bytes: u64::MAX,
             exact_addresses: false,
             accesses: Vec::new(),
+            before: Vec::new(),
         }
     }
 }
@@ -57,8 +60,22 @@ impl Footprint {
         &self.accesses
     }
 
+    /// All of the step before the present one, with what the guest's code did after it.
+    pub fn before(&self) -> &[Access] {
+        &self.before
+    }
+
     pub fn clear(&mut self) {
         self.accesses.clear();
+    }
+
+    /// The next step begins, of an execution that is not stopped at every step.
+    #[inline]
+    pub fn begin_step(&mut self) {
+        if self.recording {
+            std::mem::swap(&mut self.accesses, &mut self.before);
+            self.accesses.clear();
+        }
     }
 
     /// What a call of the host touched of guest memory.
@@ -202,7 +219,7 @@ impl Runtime {
     #[inline]
     pub(super) fn touch_plainly(&mut self, id: WorkerId) {
         let told = Interest::ACCESSES | Interest::SYNC | Interest::WORKERS;
-        if self.footprint.recording || self.stream.wants(told) {
+        if self.footprint.recording || self.stream.wants(told) || self.weak.on {
             self.touch_pending(id);
         }
     }
@@ -236,7 +253,7 @@ impl Runtime {
         let worker = self.worker(id);
         if pick == Pick::Step(id) && worker.request == Request::Step {
             let operation = self.pending(id).operation;
-            // Nobody knows yet whether a compare-exchange writes. Who exists has been created: its first step is in no
+            // It is not known yet whether a compare-exchange writes. Who exists has been created: its first step is in no
             // race.
             return into.extend(self.of_memory(id, operation, false).into_iter().flatten());
         }

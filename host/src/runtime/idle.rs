@@ -1,7 +1,7 @@
-//! Time in order: with [`Timers::Ordered`], a timeout fires when nobody else has anything to do.
+//! Time in order: with [`Timers::Ordered`], a timeout fires when no worker has anything else to do.
 //!
 //! As in other simulations of time (Rust's tokio with a paused clock, Go's synctest), time stands still while
-//! somebody runs and passes, up to the next timeout, when everybody waits. So threads that are put in order by
+//! a worker runs and passes, up to the next timeout, when all wait. So threads that are put in order by
 //! sleeps of different lengths run in that order, and no wait with a timeout ends early.
 //!
 //! Those simulations hang on a worker that waits by looking (`while !flag {}`) for one that sleeps: it
@@ -11,7 +11,7 @@
 //! storing or exchanging (`while lock.swap(true) {}`) is never idle, and one that only computes for so long is taken
 //! for idle: the first can keep time from passing, the second lets it pass too soon, which reports say.
 //!
-//! A timeout whose time has come since somebody reads the clock in a loop may fire as well.
+//! A timeout whose time has come since a worker reads the clock in a loop may fire as well.
 //!
 //! **In the relation** each worker is an object. Its steps on the way to being idle enable a timeout that waits
 //! for all, a step that ends its idleness competes with such a timeout, and steps of an idle worker do neither.
@@ -66,7 +66,7 @@ impl Runtime {
         self.touch_idleness(id, effect);
     }
 
-    /// Whether nobody else can see a difference after the worker's step.
+    /// Whether no other worker can see a difference after the worker's step.
     fn changes_nothing(&self, id: WorkerId) -> bool {
         let pending = self.pending(id).operation;
         match pending.kind {

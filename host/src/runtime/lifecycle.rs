@@ -1,8 +1,8 @@
 //! From a worker's creation to its end, and the program's.
 
+use super::Runtime;
 use super::worker::{Request, Start, Worker};
-use super::{Runtime, mix};
-use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState};
+use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
 
 /// When the test ends after its first worker has ended.
 #[derive(
@@ -20,11 +20,11 @@ pub enum AtExit {
 /// Where the test stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Somebody can be picked.
+    /// A worker can be picked.
     Ready,
     /// Everybody that matters has ended. Names workers that are blocked for ever, if any.
     Over { left_blocked: Vec<WorkerId> },
-    /// Nobody can go on, and somebody should.
+    /// No worker can go on, and one should.
     Deadlock,
     /// An assumption failed: there is no verdict.
     AssumedAway,
@@ -60,13 +60,14 @@ impl Runtime {
             waiting: false,
             wake: None,
             detached: false,
+            joined: false,
             children: 0,
             atomic_depth: 0,
             atomic_ticks: 0,
             stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
             worker_local_word: 0,
             idle_steps: 0,
-            random: key,
+            random: self.first_random(key),
             failure: 0,
             copy_source: 0,
             ordered_site: (Operation::NO_SITE, Operation::NO_SITE),
@@ -100,7 +101,15 @@ impl Runtime {
         self.files.clone_from(&initialised.files);
         self.sync.clone_from(&initialised.sync);
         self.clock.clone_from(&initialised.clock);
+        self.monitors.take_over(&initialised.monitors);
         self.worker_local_word = initialised.worker_local_word;
+    }
+
+    /// Of a program whose joins are seen: the workers that others have neither joined nor detached.
+    pub fn never_joined(&self) -> impl Iterator<Item = WorkerId> {
+        let sees = self.program && self.joins_visible;
+        let never = |id: &WorkerId| !self.worker(*id).detached && !self.worker(*id).joined;
+        self.ids().skip(1).filter(move |id| sees && never(id))
     }
 
     /// What keeps a test from beginning where this program has ended, if anything does: workers that are gone hold
@@ -116,7 +125,7 @@ impl Runtime {
         }
     }
 
-    /// The worker's entry returned. Where that ends the process, it is nobody's mistake if others wait then.
+    /// The worker's entry returned. Where that ends the process, it is no mistake if others wait then.
     pub fn returned(&mut self, id: WorkerId) {
         self.stream.begin_step(Some(id));
         self.over |= self.program && id.0 == 0;
@@ -146,7 +155,7 @@ impl Runtime {
         }
     }
 
-    /// Whether somebody can be picked, and if not, what that means.
+    /// Whether a worker can be picked, and if not, what that means.
     #[inline]
     pub fn progress(&self) -> Progress {
         let main_ended = self.pending[0].state == WorkerState::Ended;

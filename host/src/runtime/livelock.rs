@@ -4,7 +4,7 @@ use super::Runtime;
 use coyote_strategies::{OpKind, WorkerId, WorkerState};
 
 impl Runtime {
-    /// Whether nothing keeps this state from being part of a livelock: no assumption failed, nobody loops
+    /// Whether nothing keeps this state from being part of a livelock: no assumption failed, no worker loops
     /// inside of an atomic function, where scheduling points are rare, and those who are left are not just what a
     /// program leaves behind when it has ended.
     pub fn may_livelock(&self) -> bool {
@@ -14,7 +14,7 @@ impl Runtime {
         !self.assumed_away && !self.ids().any(loops_inside) && !self.only_leftovers()
     }
 
-    /// Whether the first worker has ended and nobody has to wait for those that have not.
+    /// Whether the first worker has ended and nothing has to wait for those that have not.
     fn only_leftovers(&self) -> bool {
         let has_ended = |id: WorkerId| self.pending(id).state == WorkerState::Ended;
         let expected = |id: WorkerId| {
@@ -28,6 +28,11 @@ impl Runtime {
         self.clock.now_ns()
     }
 
+    /// Whether anything is to happen at a point in time.
+    pub fn awaits_time(&self) -> bool {
+        self.clock.relative().next().is_some()
+    }
+
     /// Whether both go on alike: compared field by field, files and blocks of the heap by their hashes.
     pub fn is_same_state(&self, other: &Runtime) -> bool {
         let worker = |w: &super::Worker| {
@@ -38,6 +43,7 @@ impl Runtime {
             && self.workers.iter().map(worker).eq(other.workers.iter().map(worker))
             && self.sync == other.sync
             && self.clock == other.clock
+            && self.monitors.are_same(&other.monitors)
             && self.digest() == other.digest()
     }
 }

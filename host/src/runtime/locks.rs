@@ -16,9 +16,14 @@ impl Runtime {
         }
     }
 
-    /// Who has an object. A semaphore is nobody's.
+    /// Who has an object. A semaphore is held by none.
     pub fn holders(&self, place: ObjectId) -> Vec<WorkerId> {
         self.sync.holders(place)
+    }
+
+    /// All mutexes and rwlocks that a worker has.
+    pub fn held(&self) -> impl Iterator<Item = ObjectId> {
+        self.sync.held()
     }
 
     /// Whether a worker has a lock.
@@ -56,7 +61,7 @@ impl Runtime {
         }
     }
 
-    /// A call by who has the object, or one about having it: nobody else can tell, and nobody else matters
+    /// A call by who has the object, or one about having it: no other worker can tell, and none matters
     /// but who makes the object anew.
     pub(super) fn touch_own(&mut self, place: ObjectId) {
         let access = identity(Effect::Read, place);
@@ -173,7 +178,7 @@ impl Runtime {
         titles.join(" and ")
     }
 
-    /// What a mutex is that nobody has used, whatever there was in its memory before. Commutes with
+    /// What a mutex is that was never used, whatever there was in its memory before. Commutes with
     /// everything: it is the same whenever it is said.
     pub fn mutex_kind(&mut self, mutex: u32, kind: u32) {
         let place = ObjectId { class: Class::Mutex, address: mutex };

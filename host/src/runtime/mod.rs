@@ -10,18 +10,19 @@
 //! - `worker`: a worker and its announced operation; `lifecycle`: from its creation to its end; `enabled`: who can
 //!   be picked.
 //! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
-//!   what ends a wait, and `faults` that the user allowed, at `opportunities`.
+//!   what ends a wait, `atomics` for atomic accesses with weak memory, and `faults` that the user allowed, at `opportunities`.
 //! - `sync`: the sync objects; `clock`: virtual time.
-//! - [`idle`]: when nobody has anything to do, so that time may pass.
+//! - [`idle`]: when no worker has anything to do, so that time may pass.
 //! - [`worker_local_word`]: a word of memory that each worker has for itself.
 //! - [`files`]: the guest's files.
 //! - `output`: what the guest prints.
 //! - `harness`: where a test begins and ends within a test harness.
-//! - `footprint`: what a step touches; [`stream`]: what happens, for observers.
-//! - `livelock`: whether a state may be part of one.
-//! - [`heap`]: the blocks of the guest's allocator.
+//! - `footprint`: what a step touches; [`stream`]: what happens, for observers; [`released`]: what sync objects pass on.
+//! - `livelock`: whether a state may be part of one; `monitors`: what the guest says must come about.
+//! - [`heap`]: the blocks of the guest's allocator. [`weak`]: what atomic accesses may read.
 //! - `digest`: the hash of all this, of which `term` makes the parts.
 
+mod atomics;
 mod clock;
 mod digest;
 mod enabled;
@@ -34,34 +35,41 @@ pub mod idle;
 mod lifecycle;
 mod livelock;
 mod locks;
+pub mod monitors;
 mod opportunities;
 mod output;
 pub mod panic;
 mod perform;
+pub mod released;
 pub mod stream;
 mod sync;
 mod term;
 mod waits;
 mod waits_for;
+pub mod weak;
 mod worker;
 pub mod worker_local_word;
 
 use crate::outcome::Bug;
 use clock::Clock;
 pub use clock::{Jumps, REALTIME_NS, Timers};
-use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState};
+use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState, mix};
 pub use faults::{
-    BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant,
+    BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant, POINT,
+    hash as fault_hash,
 };
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use harness::Harness;
 use heap::Heap;
 pub use lifecycle::{AtExit, Progress};
+use monitors::Monitors;
+pub use opportunities::of_site;
 pub use output::{Output, Stream};
 use stream::EventStream;
 use sync::{Availability, SyncObjects};
 pub use sync::{Lock, ObjectId};
+use weak::Weak;
 pub use worker::{Request, Start, Wake, Worker};
 
 /// What happened when an operation was performed.
@@ -69,7 +77,7 @@ pub use worker::{Request, Start, Wake, Worker};
 pub enum Performed {
     /// The worker goes on; the guest's call returns this.
     Continue(i64),
-    /// The worker is not done with the operation: somebody must be picked again.
+    /// The worker is not done with the operation: a worker must be picked again.
     Blocked,
     /// The operation needs one more data value below this bound. Nothing has changed yet.
     NeedsValue(u64),
@@ -77,7 +85,8 @@ pub enum Performed {
     Ended,
     /// The whole program has ended by itself.
     Exited,
-    Bug(Bug),
+    /// The guest is wrong. Rare, and large.
+    Bug(Box<Bug>),
 }
 
 /// See the module's documentation.
@@ -100,6 +109,8 @@ pub struct Runtime {
     sync: SyncObjects,
     clock: Clock,
     faults: Faults,
+    /// What the guest says must come about.
+    pub monitors: Monitors,
     /// Opportunities and faults so far, for reports.
     pub fault_counts: FaultCounts,
     /// When a pending timeout may fire.
@@ -112,10 +123,14 @@ pub struct Runtime {
     pub files: Files,
     /// The blocks of the guest's allocator.
     pub heap: Heap,
+    /// What atomic accesses may read, with weak memory.
+    pub weak: Weak,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
-    /// ended is then somebody's mistake. With wasi-threads, joins happen inside of the guest.
+    /// ended is then a mistake of the program. With wasi-threads, joins happen inside of the guest.
     joins_visible: bool,
+    /// What the random bytes of all workers follow from, beside who they are.
+    random_seed: u64,
     /// Whether the first worker runs a program: its return ends the process.
     pub program: bool,
     /// Whether the program can know the time: if not, states that differ in it alone are equal.
@@ -138,8 +153,10 @@ pub struct Runtime {
 impl Runtime {
     /// A program whose first worker begins with `start`.
     pub fn new(start: Start, at_exit: AtExit, joins_visible: bool, faults: Faults) -> Runtime {
-        let mut runtime = Runtime { at_exit, joins_visible, faults, ..Runtime::default() };
+        let weak = Weak::new(faults.has(FaultClass::Stale));
+        let mut runtime = Runtime { at_exit, joins_visible, faults, weak, ..Runtime::default() };
         runtime.create(None, start);
+        runtime.look_for_quiet();
         runtime
     }
 
@@ -158,14 +175,17 @@ impl Runtime {
             sync,
             clock,
             faults,
+            monitors,
             fault_counts,
             timers,
             foreign_unlocks,
             worker_local_word,
             files,
             heap,
+            weak,
             at_exit,
             joins_visible,
+            random_seed,
             program,
             tells_time,
             over,
@@ -189,14 +209,17 @@ impl Runtime {
         sync.clone_from(&other.sync);
         clock.clone_from(&other.clock);
         faults.clone_from(&other.faults);
+        monitors.clone_from(&other.monitors);
         fault_counts.clone_from(&other.fault_counts);
         *timers = other.timers;
         *foreign_unlocks = other.foreign_unlocks;
         *worker_local_word = other.worker_local_word;
         files.clone_from(&other.files);
         heap.clone_from(&other.heap);
+        weak.clone_from(&other.weak);
         *at_exit = other.at_exit;
         *joins_visible = other.joins_visible;
+        *random_seed = other.random_seed;
         *program = other.program;
         *tells_time = other.tells_time;
         *over = other.over;
@@ -284,7 +307,7 @@ impl Runtime {
         self.heap.block_around(address).map(|block| block.allocated)
     }
 
-    /// The bounds of a worker's stack, if they are known and the memory was not given to somebody else since.
+    /// The bounds of a worker's stack, if they are known and the memory was not given to another one since.
     pub fn stack_of(&self, id: WorkerId) -> Option<(u32, u32)> {
         let worker = self.worker(id);
         worker.start.stack.filter(|(low, _)| self.block_at(*low) == worker.stack_block)
@@ -336,6 +359,27 @@ impl Runtime {
         number
     }
 
+    /// Which of all streams of random numbers workers have from their beginning on. To be said before any asks.
+    pub fn set_random_seed(&mut self, seed: u64) {
+        self.random_seed = seed;
+        for index in 0..self.workers.len() {
+            self.workers[index].random = self.first_random(self.workers[index].key);
+        }
+    }
+
+    /// The state in which the random stream of the worker of this key begins.
+    fn first_random(&self, key: u64) -> u64 {
+        if self.random_seed == 0 { key } else { key ^ mix(self.random_seed) }
+    }
+
+    /// Whether a worker asked for random bytes since the state `start`.
+    pub fn asked_random(&self, start: &Runtime) -> bool {
+        self.workers.iter().enumerate().any(|(index, worker)| {
+            let begun = start.workers.get(index).map(|worker| worker.random);
+            worker.random != begun.unwrap_or_else(|| self.first_random(worker.key))
+        })
+    }
+
     pub fn detach(&mut self, handle: u32) {
         if let Some(worker) = self.worker_of(handle) {
             self.workers[worker.index()].detached = true;
@@ -352,12 +396,4 @@ impl Runtime {
     pub fn set_next_name(&mut self, id: WorkerId, name: Option<String>) {
         self.workers[id.index()].next_name = name;
     }
-}
-
-/// The finalizer of splitmix64: a bijection whose every output bit depends on every input bit.
-fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

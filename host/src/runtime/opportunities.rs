@@ -8,6 +8,11 @@ use coyote_strategies::{Class, Effect, WorkerId};
 /// Fault points of our SDK begin with this: what follows names the class.
 const OF_SDK: &str = "!";
 
+/// What an operation that may fail is about, by the number of its class or fault point: apart from all addresses.
+pub fn of_site(number: u32) -> u64 {
+    1 << 32 | u64::from(number)
+}
+
 impl Runtime {
     /// What was given to faults, whatever is left of it.
     pub fn faults(&self) -> &Faults {
@@ -28,19 +33,21 @@ impl Runtime {
     pub fn fault_point(&mut self, name: &str, ways: u32) -> Option<(Request, u64)> {
         if let Some(class) = name.strip_prefix(OF_SDK).and_then(FaultClass::by_name) {
             let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
-            return self.may_fail(class).then_some((request, 1 << 32 | class as u64));
+            return self.may_fail(class).then_some((request, of_site(class as u32)));
         }
         let budget = self.faults.of_point(name).filter(|_| ways > 0);
         self.fault_counts.see(&format!("{POINT}{name}"));
         let point = hash(&format!("{POINT}{name}"));
-        let object = 1 << 32 | u64::from(point);
-        budget.map(|budget| (Request::Fault { budget, ways, point }, object))
+        budget.map(|budget| (Request::Fault { budget, ways, point }, of_site(point)))
     }
 
     /// An opportunity for a fault: which of so many ways it happens in, 0 for none. The error is the bound of the
     /// value that says so, if it is missing: nothing has changed yet.
     pub(super) fn fault(&mut self, class: FaultClass, ways: u64, values: &[u64]) -> Result<u64, u64> {
-        self.fault_of(BudgetId::Class(class), 0, ways, values)
+        match self.faults.has(class) {
+            true => self.fault_of(BudgetId::Class(class), 0, ways, values),
+            false => Ok(0),
+        }
     }
 
     /// The same of any budget. `point`: the hash of the name of a fault point, or 0.
@@ -51,7 +58,7 @@ impl Runtime {
         ways: u64,
         values: &[u64],
     ) -> Result<u64, u64> {
-        let (given, open) = self.faults.state(id);
+        let (_, open) = self.faults.state(id);
         let chosen = match values.first() {
             _ if !open => 0,
             None => return Err(ways + 1),
@@ -59,14 +66,15 @@ impl Runtime {
         };
         match id {
             BudgetId::Class(class) if point == 0 => {
-                if given {
-                    self.fault_counts.see(class.row().name);
-                    self.fault_counts.add(hash(class.row().name), open, chosen > 0);
-                }
+                self.fault_counts.see(class.row().name);
+                self.fault_counts.add(hash(class.row().name), open, chosen > 0);
             }
             _ => self.fault_counts.add(point, open, chosen > 0),
         }
         self.faults.take(id, u32::from(chosen > 0));
+        if chosen > 0 {
+            self.look_for_quiet();
+        }
         let effect = if chosen > 0 { Effect::Write } else { Effect::Read };
         self.footprint.touch(Class::Other, effect, object(id));
         if chosen > 0 {
@@ -86,5 +94,6 @@ impl Runtime {
                 self.footprint.touch(Class::Other, Effect::Write, object(id));
             }
         }
+        self.look_for_quiet();
     }
 }

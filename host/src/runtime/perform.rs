@@ -48,7 +48,7 @@ impl Runtime {
         values: &[u64],
         read: &mut dyn FnMut(u32, u8) -> Option<u64>,
     ) -> Performed {
-        let bug = |kind, evidence| Performed::Bug(Bug { kind, evidence, worker: Some(id) });
+        let bug = |kind, evidence| Performed::Bug(Box::new(Bug { kind, evidence, worker: Some(id) }));
         let misuse = |misuse: Misuse| bug(BugKind::Misuse, Evidence::Misuse(misuse));
         let misused =
             |act: Act, place: ObjectId, state: ObjectState| misuse(Misuse::Object { act, place, state });
@@ -66,7 +66,7 @@ impl Runtime {
                         let child = self.create(Some(id), start);
                         Performed::Continue(self.worker(child).handle.into())
                     }
-                    // Nobody is called by the name that was meant for it.
+                    // No worker is called by the name that was meant for it.
                     Ok(_) => {
                         self.workers[id.index()].next_name = None;
                         Performed::Continue(-i64::from(errno::EAGAIN))
@@ -80,6 +80,7 @@ impl Runtime {
             Request::Join { handle } => match self.worker_of(handle) {
                 None => misuse(Misuse::JoinOfNobody { handle }),
                 Some(ended) => {
+                    self.workers[ended.index()].joined = true;
                     self.touch_worker(Class::End, Effect::Await, ended);
                     Performed::Continue(0)
                 }
@@ -136,9 +137,13 @@ impl Runtime {
             Request::FutexWait { address, expected, bytes, span_ns } => {
                 match self.read(id, (address, bytes), read) {
                     Some(value) if value == expected || self.mutant(Mutant::FutexValueUnseen) => {
+                        self.weak.host_read(id, address);
                         self.futex_wait(id, address, span_ns, values)
                     }
-                    Some(_) => Performed::Continue(1),
+                    Some(_) => {
+                        self.weak.host_read(id, address);
+                        Performed::Continue(1)
+                    }
                     None => bug(BugKind::Trap, Evidence::Trap(Trap::WaitOutside { address })),
                 }
             }
@@ -159,6 +164,7 @@ impl Runtime {
                 }
                 Err(bound) => Performed::NeedsValue(bound),
             },
+            Request::Atomic { expected, orders } => self.atomic(id, expected, orders, values, read),
             Request::Assume => unreachable!("this is a bug in coyote-wasm: a failed assumption goes on"),
         }
     }

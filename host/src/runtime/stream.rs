@@ -28,7 +28,7 @@ use super::{FaultClass, ObjectId, Runtime};
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 bitflags::bitflags! {
-    /// Which events somebody wants.
+    /// Which events are wanted.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Interest: u16 {
         const STEPS = 1;
@@ -52,6 +52,8 @@ bitflags::bitflags! {
         const STACKS = 1 << 12;
         /// Of all steps those that are fences.
         const FENCES = 1 << 13;
+        /// A monitor has been hot for too long.
+        const OVERHEATED = 1 << 14;
 
         /// What keeps an access from being executed without a question.
         const ASKS = Self::STEPS.bits() | Self::FENCES.bits() | Self::ACCESSES.bits() | Self::VETOES.bits() | Self::STACKS.bits();
@@ -98,6 +100,8 @@ pub enum Event<'a> {
     },
     /// No worker can go on, and one should; or some wait in a circle, so that they never can.
     Stuck,
+    /// A monitor has been hot for too long: [`crate::runtime::monitors::Monitors::overheated`] says which.
+    Overheated,
 }
 
 impl Event<'_> {
@@ -118,6 +122,7 @@ impl Event<'_> {
             Event::Fault { .. } => Interest::FAULTS,
             Event::Hint { .. } => Interest::HINTS,
             Event::Stuck => Interest::STUCK,
+            Event::Overheated => Interest::OVERHEATED,
         }
     }
 }
@@ -328,7 +333,7 @@ impl Runtime {
     #[inline]
     pub(super) fn touch_place(&mut self, place: ObjectId, effect: Effect) {
         self.footprint.touch(place.class, effect, place.address.into());
-        if self.stream.wants(Interest::SYNC)
+        if self.orders()
             && let Some(kind) = SyncKind::of(effect)
         {
             self.synchronise(HbObject::Object(place), kind);
@@ -339,7 +344,7 @@ impl Runtime {
     #[inline]
     pub(super) fn touch_worker(&mut self, class: Class, effect: Effect, id: WorkerId) {
         self.footprint.touch(class, effect, self.worker(id).key);
-        if self.stream.wants(Interest::SYNC)
+        if self.orders()
             && let Some(kind) = SyncKind::of(effect)
         {
             let object = match class {
@@ -354,15 +359,25 @@ impl Runtime {
     /// The worker whose step it is acquires or releases an object. A timeout does neither.
     #[inline]
     pub(super) fn synchronise(&mut self, object: HbObject, kind: SyncKind) {
-        if self.stream.wants(Interest::SYNC) {
+        if self.orders() {
             self.push_sync(object, kind);
         }
+    }
+
+    /// Whether it matters what acquires and releases what.
+    #[inline]
+    fn orders(&self) -> bool {
+        self.stream.wants(Interest::SYNC) || self.weak.on
     }
 
     #[cold]
     fn push_sync(&mut self, object: HbObject, kind: SyncKind) {
         if let Some(worker) = self.stream.by {
-            self.stream.push(Event::Sync(SyncEvent { worker, object, kind }));
+            let event = SyncEvent { worker, object, kind };
+            if self.weak.on {
+                self.weak.synchronise(&event);
+            }
+            self.stream.push(Event::Sync(event));
         }
     }
 

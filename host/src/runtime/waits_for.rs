@@ -5,7 +5,7 @@
 //!
 //! | wait | for | why |
 //! |---|---|---|
-//! | to lock a mutex, also after a notification | its holder | nobody else can unlock it: that is an error, or a bug that ends the execution |
+//! | to lock a mutex, also after a notification | its holder | no other worker can unlock it: that is an error, or a bug that ends the execution |
 //! | to lock an rwlock, to read or to write | each holder | the same |
 //! | to join | the worker | nothing ends a worker but itself |
 //!
@@ -22,14 +22,10 @@ impl Runtime {
     /// Workers that wait for each other and can never go on, whatever others do; not those that only wait for them.
     /// Ascending.
     pub fn circle(&self) -> Vec<WorkerId> {
-        // Mostly whoever holds something can go on.
-        if !self.ids().any(|id| self.is(id, WorkerState::Blocked) && self.awaits_blocked(id)) {
-            return Vec::new();
-        }
         let all = self.ids().map(|id| (id, self.waits_surely_for(id)));
         let mut never: Vec<(WorkerId, Vec<WorkerId>)> =
             all.filter(|(_, others)| !others.is_empty()).collect();
-        // Who waits for somebody that can go on may go on as well.
+        // A worker that waits for one that can go on may go on as well.
         loop {
             let ids: Vec<WorkerId> = never.iter().map(|(id, _)| *id).collect();
             never.iter_mut().for_each(|(_, others)| others.retain(|other| ids.contains(other)));
@@ -61,13 +57,13 @@ impl Runtime {
         members.map(|(id, _)| *id).collect()
     }
 
-    /// Whether a worker came to wait since this was last asked, so that there may be a circle.
+    /// Whether a worker came to wait for a blocked one since this was last asked, so that there may be a circle.
     #[inline]
     pub fn take_may_circle(&mut self) -> bool {
         std::mem::take(&mut self.may_circle)
     }
 
-    /// The workers each of which has to do something before a blocked one can go on, where nobody else can help it.
+    /// The workers each of which has to do something before a blocked one can go on, where no other one can help it.
     fn waits_surely_for(&self, id: WorkerId) -> Vec<WorkerId> {
         if !self.is(id, WorkerState::Blocked) {
             return Vec::new();
@@ -85,9 +81,10 @@ impl Runtime {
         if surely { self.waits_for(id) } else { Vec::new() }
     }
 
-    /// Whether one of those for whom a worker waits is blocked, without asking whether they are sure.
-    fn awaits_blocked(&self, id: WorkerId) -> bool {
-        let blocked = |other: WorkerId| self.is(other, WorkerState::Blocked);
+    /// Whether one of those for whom a worker comes to wait is blocked, without asking whether they are sure.
+    pub(super) fn awaits_blocked(&self, id: WorkerId) -> bool {
+        // Of the worker itself it is not known yet.
+        let blocked = |other: WorkerId| other == id || self.is(other, WorkerState::Blocked);
         let request = self.worker(id).request;
         match (request, request.wants()) {
             (Request::Join { handle }, _) => self.worker_of(handle).is_some_and(blocked),
@@ -107,7 +104,7 @@ impl Runtime {
         }
     }
 
-    /// Whether nobody but who has an object can give it back.
+    /// Whether an object can be given back by its holders alone.
     fn only_holders_release(&self, place: ObjectId) -> bool {
         let kind = || self.sync.mutexes.get(place.address).map(|mutex| mutex.kind);
         match place.class {

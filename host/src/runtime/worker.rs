@@ -2,6 +2,7 @@
 
 use super::BudgetId;
 use super::sync::{Lock, ObjectId};
+use super::weak::Orders;
 use coyote_strategies::{Class, WorkerPath};
 
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.
@@ -84,6 +85,12 @@ pub enum Request {
         /// Of a fault point: see [`super::FaultCounts`].
         point: u32,
     },
+    /// An atomic access or a fence, with weak memory.
+    Atomic {
+        /// What a compare-exchange compares with.
+        expected: u64,
+        orders: Orders,
+    },
     /// An assumption that does not hold.
     Assume,
 }
@@ -126,7 +133,7 @@ pub struct Start {
 pub enum Wake {
     Notified,
     TimedOut,
-    /// By nobody.
+    /// By no worker.
     Spurious,
 }
 
@@ -147,6 +154,8 @@ pub struct Worker {
     /// How its wait ended.
     pub wake: Option<Wake>,
     pub detached: bool,
+    /// Whether some worker waited for its end.
+    pub joined: bool,
     /// Workers it has created.
     pub children: u32,
     /// Depth of functions without scheduling points that it is in.

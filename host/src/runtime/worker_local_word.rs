@@ -1,7 +1,7 @@
 //! A word of memory in which each worker has a value of its own: errno of a C library that knows no threads.
 //!
 //! While a worker runs, its value is in memory; before another one does, it moves to the [`Worker`] and memory
-//! is 0 again. So nobody sees another's, and states that differ in who ran last are equal.
+//! is 0 again. So no worker sees another's, and states that differ in who ran last are equal.
 //!
 //! [`Worker`]: super::worker::Worker
 

@@ -73,6 +73,12 @@ pub struct Shrunk {
 
 /// Why a trace is not shrunk, as a fragment; `None` if it can be.
 pub fn refused(execution: &Execution, trace: &Trace) -> Option<&'static str> {
+    if record::number(trace, record::FAIR_FROM).is_some() {
+        return Some("a monitor is too hot only in a long and fair execution");
+    }
+    if record::number(trace, record::ROUND).is_some() {
+        return Some("the trace ends where a round of steps begins that can be repeated for ever");
+    }
     match BugKind::ALL.into_iter().find(|kind| kind.name() == trace.header.outcome) {
         None => Some("it ends without a bug"),
         Some(BugKind::Livelock) => Some("a livelock's trace ends where it can be proved first"),

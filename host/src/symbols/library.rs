@@ -51,7 +51,7 @@ pub fn is_library(frame: &SourceFrame) -> bool {
 }
 
 /// The function of the Rust distribution that calls what a thread runs, which compilers put into it: without lines,
-/// nobody knows better.
+/// its name is all that is known.
 const CARRIER: &str = "std::sys::backtrace::__rust_begin_short_backtrace";
 
 /// Whether a function belongs to one of these by its name. What C and C++ keep for their implementation begins with two

@@ -35,7 +35,8 @@ pub(crate) use library::{is_atomic_wrapper, is_library, library_file};
 pub use lines::{Lines, Row, Unit};
 #[doc(hidden)]
 pub use sources::Sources;
-pub use variables::{Encoding, MemoryName, Variables};
+pub use variables::{Encoding, MemoryName, Place, Variables};
+pub(crate) use variables::{number_text, slice};
 
 /// A function that was executing at a place, and where in its source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

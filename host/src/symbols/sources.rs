@@ -55,11 +55,20 @@ impl Sources {
         self.files.get(file)?.as_ref()
     }
 
-    fn read(&self, file: &str) -> Option<Source> {
+    /// Where a file is.
+    pub fn path(&self, file: &str) -> Option<PathBuf> {
+        self.locate(file).map(|(path, _)| path)
+    }
+
+    fn locate(&self, file: &str) -> Option<(PathBuf, Metadata)> {
         let paths = self.roots.iter().map(|root| root.join(file));
-        let (path, about) = paths
+        paths
             .filter_map(|path| std::fs::metadata(&path).ok().map(|about| (path, about)))
-            .find(|(_, about)| about.is_file() && about.len() <= FILE_BYTES_MAX)?;
+            .find(|(_, about)| about.is_file() && about.len() <= FILE_BYTES_MAX)
+    }
+
+    fn read(&self, file: &str) -> Option<Source> {
+        let (path, about) = self.locate(file)?;
         let text = std::fs::read_to_string(path).ok()?;
         let lines = text.lines().map(str::to_owned).collect();
         let built = self.module.as_ref().and_then(|module| module.modified().ok());

@@ -6,16 +6,39 @@
 //!
 //! Fields of wrappers in libraries that hold nothing but a value (`UnsafeCell`, `AtomicU32`, `Mutex`) are left out:
 //! programmers write `COUNTER` for `COUNTER.v.value`.
+//!
+//! - `values`: the other way: from a name to what lies there.
 
+mod values;
+
+use super::library::library_file;
 use gimli::constants as dw;
 use gimli::{AttributeValue, DebuggingInformationEntry, EndianArcSlice, LittleEndian, Operation, UnitRef};
 use std::collections::{BTreeMap, BTreeSet};
+pub use values::Place;
+pub(crate) use values::{number_text, slice};
 
 type Section = EndianArcSlice<LittleEndian>;
 type Entry = DebuggingInformationEntry<Section>;
 
 /// Roots of namespaces whose types are a library's.
 const LIBRARIES: [&str; 6] = ["core", "std", "alloc", "coyote", "__gnu_cxx", "crossbeam_utils"];
+
+/// Roots of namespaces whose variables are of no interest to who wrote the program.
+const RUNTIMES: [&str; 12] = [
+    "core",
+    "std",
+    "alloc",
+    "coyote",
+    "__gnu_cxx",
+    "crossbeam_utils",
+    "dlmalloc",
+    "std_detect",
+    "panic_unwind",
+    "gimli",
+    "test",
+    "getopts",
+];
 
 /// Fields of libraries' types that stand for the whole.
 const TRANSPARENT: [&str; 6] = ["value", "v", "data", "__0", "__a_", "__a_value"];
@@ -73,6 +96,8 @@ struct Variable {
     bytes: u64,
     name: String,
     ty: TypeId,
+    /// Whether it is one of a library's own.
+    is_library: bool,
 }
 
 /// Offset in `.debug_info`.
@@ -83,6 +108,8 @@ enum Type {
     Number {
         bytes: u64,
         encoding: Encoding,
+        /// Of a pointer, if it is known.
+        target: Option<TypeId>,
     },
     Record {
         bytes: u64,
@@ -176,7 +203,7 @@ impl Variables {
                 }
                 self.descend(*of, offset, bytes, walk, depth + 1);
             }
-            Type::Number { bytes: size, encoding } => {
+            Type::Number { bytes: size, encoding, .. } => {
                 if offset == 0 && bytes == *size {
                     walk.encoding = *encoding;
                 }
@@ -259,8 +286,9 @@ struct Parent {
 impl Reading {
     fn unit(&mut self, unit: UnitRef<'_, Section>) -> gimli::Result<()> {
         let start = unit.header.debug_info_offset().map_or(0, |offset| offset.0);
-        let file = unit.name.as_ref().map(text).unwrap_or_default();
-        let file = file.rsplit('/').next().unwrap_or_default().to_string();
+        let path = unit.name.as_ref().map(text).unwrap_or_default();
+        let is_library_unit = library_file(&path).is_some();
+        let file = path.rsplit('/').next().unwrap_or_default().to_string();
         let mut parents: Vec<Parent> = Vec::new();
         let mut opaque: BTreeSet<TypeId> = BTreeSet::new();
         let mut entries = unit.entries();
@@ -280,7 +308,9 @@ impl Reading {
                     if let (Some(address), Some(ty), Some(name)) = (address(unit, entry), target, &name) {
                         let qualifier =
                             if namespaces.is_empty() { file.clone() } else { namespaces.join("::") };
-                        let variable = Variable { address, bytes: 0, name: name.clone(), ty };
+                        let root = namespaces.first().copied().unwrap_or_default();
+                        let is_library = is_library_unit || RUNTIMES.contains(&root);
+                        let variable = Variable { address, bytes: 0, name: name.clone(), ty, is_library };
                         self.variables.push((variable, qualifier));
                     }
                 }
@@ -296,11 +326,12 @@ impl Reading {
                         Some(AttributeValue::Encoding(dw::DW_ATE_boolean)) => Encoding::Bool,
                         _ => Encoding::Other,
                     };
-                    self.types.insert(id, Type::Number { bytes: bytes.unwrap_or_default(), encoding });
+                    let bytes = bytes.unwrap_or_default();
+                    self.types.insert(id, Type::Number { bytes, encoding, target: None });
                 }
                 dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
                     let bytes = bytes.unwrap_or(4);
-                    self.types.insert(id, Type::Number { bytes, encoding: Encoding::Pointer });
+                    self.types.insert(id, Type::Number { bytes, encoding: Encoding::Pointer, target });
                 }
                 dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type => {
                     let root = namespaces.first().copied().unwrap_or_default();

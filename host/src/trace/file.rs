@@ -23,12 +23,13 @@ impl Trace {
     /// [`TraceError::Write`].
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), TraceError> {
         let path = path.as_ref();
-        replace(path, self.to_text().as_bytes())
+        replace_file(path, self.to_text().as_bytes())
             .map_err(|source| TraceError::Write { path: path.to_owned(), source })
     }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Puts a file in the place of what is there, whole or not at all.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // In the same directory, since a rename does not cross file systems.
     let directory = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

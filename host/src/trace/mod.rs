@@ -22,6 +22,7 @@ mod version;
 
 pub use coyote_strategies::WorkerPath;
 pub use error::{Problem, TraceError};
+pub(crate) use file::replace_file;
 
 use crate::granules::Granules;
 use crate::identity::Identity;

@@ -59,7 +59,7 @@ const AGAIN: [&str; 3] = ["atomic_begin", "_until(", "key_create("];
 const STEPS_MAX: u64 = 1_000;
 
 /// How programs are executed.
-fn settings(faults: Faults, exact_addresses: bool) -> Settings {
+pub fn settings(faults: Faults, exact_addresses: bool) -> Settings {
     // So that two blocks of 3 MiB are one too many.
     let memory_bytes_max = 5 << 20;
     let defaults = Settings::default();
@@ -74,6 +74,7 @@ fn settings(faults: Faults, exact_addresses: bool) -> Settings {
         faults,
         memory_bytes_max,
         exact_addresses,
+        random: 0,
         world: Arc::new(world),
         ..defaults
     }

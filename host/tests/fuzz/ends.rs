@@ -103,7 +103,7 @@ pub fn place(execution: &Execution) -> usize {
 }
 
 /// The end of an execution that has a verdict.
-fn end(execution: &Execution, place: usize) -> Option<End> {
+pub fn end(execution: &Execution, place: usize) -> Option<End> {
     let runtime = execution.runtime();
     let path = |worker: usize| runtime.workers()[worker].path.to_string();
     let bytes = || execution.machine().memory()[place..place + BUFFER - NAME.len() + 96].to_vec();

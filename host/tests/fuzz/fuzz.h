@@ -232,6 +232,7 @@ static NOINLINE void *allocate(int size) {
 
 /* At the beginning of each test: what is no memory does not outlast a setup. */
 static NOINLINE void prepare(void) {
+  sem_init(&sem[0], 0, 0);
   sem_init(&sem[1], 0, 1);
   sem_init(&sem[2], 0, SEM_VALUE_MAX - 1);
   pthread_barrier_init(&barrier, NULL, 2);

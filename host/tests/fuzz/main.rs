@@ -9,6 +9,7 @@
 //! - [`classes`], [`actions`]: statements by class; [`program`]: programs, and as C; `fuzz.h`: what they share.
 //! - [`generate`]: programs from a seed; [`compile`]: many of them as one module.
 //! - [`ends`]: what an execution, a search and a sampler come to; [`model`]: the same, naively.
+//! - [`sweep`]: sweeps of faults against brute force.
 //! - [`found`]: programs on which searches differed once.
 //! - [`compare`]: all of them; [`shrink`]: the smallest program with a mismatch; [`report`]: how to see it.
 //!
@@ -29,6 +30,7 @@ mod model;
 mod program;
 mod report;
 mod shrink;
+mod sweep;
 
 use classes::{CLASSES, Class};
 use compare::{Effort, compare};

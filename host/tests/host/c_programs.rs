@@ -318,7 +318,7 @@ fn a_call_is_one_step() {
             "#include <pthread.h>\n#include <semaphore.h>\n\
              static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, r = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;\n\
              static pthread_cond_t c; static pthread_rwlock_t w; static sem_t s;\n\
-             int main(void) {{ pthread_self(); {calls} return 0; }}\n"
+             int main(void) {{ pthread_self(); sem_init(&s, 0, 0); {calls} return 0; }}\n"
         );
         let ended = explore(Language::C, &program, &[level, "-w"], &["-i", "1", "--strategy", "random"])?;
         let line = ended.line("..... Steps in fair terminating schedules: ");

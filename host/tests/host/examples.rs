@@ -126,13 +126,14 @@ fn run(
             first: 0,
             timeout: None,
             search_memory_bytes: u64::MAX,
+            bounds_follow: false,
             explore: false,
             check_determinism: false,
             jobs,
         },
         trace_stem: directory.path().join("trace"),
     };
-    let strategy = || by_name(strategy, &Context { unfair_steps_max: 10_000 }).unwrap();
+    let strategy = |context: &Context| by_name(strategy, context).unwrap();
     sample::explore(&plan, &strategy, &AtomicBool::new(false), &Unwatched).unwrap()
 }
 

@@ -111,3 +111,61 @@ fn faults_on_the_command_line() {
         assert!(wrong.stderr.contains(said), "{wrong:?}");
     }
 }
+
+/// What contradicts a sweep is refused; a bug of a sweep has one fault, or the fewest that last, and replays without options;
+/// and the report says of each place what was tried, in every format.
+#[test]
+fn a_sweep_on_the_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    std::fs::copy(guest::wat_file("faults.wat"), at.join("faults.wat")).unwrap();
+    let run = |arguments: &[&str]| process::run(at, &[&["test", "faults.wat"], arguments].concat());
+    for (given, said) in [
+        (&["--fault-sweep", "try-lock", "--faults", "io"][..], "cannot be used with"),
+        (&["--fault-sweep", "try-lock", "-s", "dpor"], "dpor tries all faults with all schedules by itself"),
+        (&["--fault-sweep", "colour"], "there is no class of faults colour"),
+        (&["--fault-sweep", "io=0"], "there is nothing to sweep"),
+        (&["--sweep-samples", "3"], "--fault-sweep"),
+    ] {
+        let wrong = run(given);
+        assert_eq!(wrong.code, Some(1), "{wrong:?}");
+        assert!(wrong.stderr.contains(said), "{wrong:?}");
+    }
+    for (test, option, message) in FAULTS {
+        let class = if *option == "failing-try-locks" { "try-lock" } else { "spurious" };
+        let base = ["--test", test, "--seed", "3", "--fault-sweep", class];
+        let found = run(&base);
+        assert_eq!(found.code, Some(2), "{found:?}");
+        assert_eq!(
+            found.line("bug in test "),
+            format!("bug in test {test}: assertion: {message} (worker 0)")
+        );
+        let trace = found.line("  trace:  ").trim_start_matches("  trace:  ");
+        let text = std::fs::read_to_string(at.join(trace)).unwrap();
+        let struck = text.lines().filter(|l| l.starts_with("value ") && !l.starts_with("value 0 ")).count();
+        assert_eq!(struck, 1, "{text}");
+        let replayed = process::run(at, &["replay", "faults.wat", trace]);
+        assert_eq!(replayed.line(". Reproduced"), ". Reproduced: assertion");
+
+        let markdown = run(&[&base[..], &["--format", "markdown"]].concat());
+        assert!(
+            markdown.stdout.contains("| fault | at | opportunities | tried | failed | bugs |"),
+            "{markdown:?}"
+        );
+        let json = run(&[&base[..], &["--format", "json", "--jobs", "2"]].concat());
+        let one = run(&[&base[..], &["--format", "json", "--jobs", "1"]].concat());
+        let sweep = |output: &str| {
+            let report: serde_json::Value = serde_json::from_str(output).unwrap();
+            report["tests"][0]["sweep"].clone()
+        };
+        assert_eq!(sweep(&json.stdout), sweep(&one.stdout));
+        let swept = sweep(&json.stdout);
+        assert_eq!((&swept["complete"], &swept["faults"][0]), (&true.into(), &(*class).into()), "{swept}");
+        assert_eq!(swept["planned"], swept["tried"]);
+        let sites = swept["sites"].as_array().unwrap();
+        assert!(
+            sites.iter().any(|site| site["failed"].as_u64() > Some(0) && site["fault"] == *class),
+            "{swept}"
+        );
+    }
+}

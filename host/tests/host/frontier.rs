@@ -19,6 +19,7 @@ fn budget(iterations_max: u64, jobs: usize) -> Budget {
         first: 0,
         timeout: None,
         search_memory_bytes: u64::MAX,
+        bounds_follow: false,
         explore: true,
         check_determinism: false,
         jobs,

@@ -27,7 +27,7 @@ struct Step {
 }
 
 #[derive(Clone, Default)]
-struct Trace {
+pub struct Trace {
     steps: Vec<Step>,
     /// The step that still needs values, and those it has.
     open: Option<(Pick, Vec<u64>)>,
@@ -40,7 +40,7 @@ fn hash(value: &impl Hash) -> u64 {
 }
 
 impl Trace {
-    fn make(&mut self, execution: &mut Execution, decision: Decision) {
+    pub fn make(&mut self, execution: &mut Execution, decision: Decision) {
         match decision {
             Decision::Pick(pick) => self.open = Some((pick, Vec::new())),
             Decision::Value(value) => self.open.as_mut().expect("a step is open").1.push(value),
@@ -61,7 +61,7 @@ impl Trace {
     }
 
     /// The class of an execution that has ended.
-    fn class(&self, execution: &Execution) -> u64 {
+    pub fn class(&self, execution: &Execution) -> u64 {
         let events: BTreeSet<u64> = self.steps.iter().map(|s| s.hash).collect();
         assert_eq!(events.len(), self.steps.len(), "two steps look alike");
         hash(&(events, format!("{:?}", execution.status())))

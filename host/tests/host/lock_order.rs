@@ -186,7 +186,7 @@ fn explore(tester: &Tester, name: &str) -> TestResult {
     tester.settings.detectors.set("lock-order", true);
     tester.budget.timeout = None;
     tester.budget.iterations_max = 1;
-    tester.explore_with(name, &|| Box::new(OneAfterTheOther)).unwrap()
+    tester.explore_with(name, &|_| Box::new(OneAfterTheOther)).unwrap()
 }
 
 /// One schedule in which nobody is interrupted shows all inversions, and none that gates, creation or joins keep from

@@ -14,6 +14,8 @@
 //! - [`stories`]: what happened, in few rows; [`names`]: what memory is called.
 //! - [`results`]: parts of an exploration, put together.
 //! - [`lenient`]: traces of programs that were edited since.
+//! - [`debugger`]: replays looked into, forwards and backwards; [`dap`]: by editors.
+//! - [`regressions`]: traces that are kept and tried first; bundles.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: what is wrong is said in one message, word for word.
 //! - [`hangs`]: what does not end is never well.
@@ -42,6 +44,7 @@
 //! - [`published`]: means that others published.
 //! - [`cargo`]: test binaries of cargo, and cargo itself.
 //! - [`thread_names`]: names of threads.
+//! - [`weak`]: litmus tests with weak memory, against RC11 by its axioms.
 //! - [`doctor`]: what keeps crates and modules from being explored.
 //! - [`readme`]: the first example of the README.
 //!
@@ -55,10 +58,13 @@ mod c_programs;
 mod c_races;
 mod cargo;
 mod cases;
+mod classes;
 mod config;
 mod corrupted;
 mod crates;
 mod damage;
+mod dap;
+mod debugger;
 mod determinism;
 mod doctor;
 mod effects;
@@ -75,6 +81,7 @@ mod grouping;
 mod guest;
 mod hangs;
 mod lenient;
+mod liveness;
 mod lock_order;
 mod manual;
 mod memory_errors;
@@ -89,6 +96,7 @@ mod process;
 mod published;
 mod races;
 mod readme;
+mod regressions;
 mod relation;
 mod reports;
 mod results;
@@ -108,3 +116,4 @@ mod toy_as_wasm;
 mod traces;
 mod views;
 mod wasi;
+mod weak;

@@ -42,6 +42,7 @@ fn budget(jobs: usize) -> Budget {
         first: 0,
         timeout: None,
         search_memory_bytes: u64::MAX,
+        bounds_follow: false,
         explore: false,
         check_determinism: false,
         jobs,

@@ -7,6 +7,7 @@
 
 mod figures;
 mod oracle;
+mod sweep;
 
 use coyote_wasm::artifact::{Artifact, engine};
 use coyote_wasm::detect::Detectors;
@@ -99,6 +100,7 @@ fn settings(arguments: &[&str]) -> Settings {
         faults: Default::default(),
         detectors: Detectors::default(),
         exact_addresses: false,
+        random: 0,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World {
             arguments: arguments.iter().map(|a| a.to_string()).collect(),

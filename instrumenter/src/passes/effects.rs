@@ -93,7 +93,7 @@ pub fn tell_bulk(draft: &mut Draft, code: &mut Code, bulk: Bulk, operands: &[Ins
     code.i32(Seen::MemoryWrite.of(0)).add(operands[0].clone()).add(operands[2].clone()).call(import);
 }
 
-/// What can change while the guest runs, by number. Nobody minds who reads the rest.
+/// What can change while the guest runs, by number. Reads of the rest do not matter.
 #[derive(Default)]
 struct Changing {
     memory: bool,

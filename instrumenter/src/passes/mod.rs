@@ -21,6 +21,7 @@ mod thread_names;
 mod threads;
 mod throws;
 mod virtual_size;
+mod weak;
 
 use crate::analysis::Analyses;
 use crate::pass::Pass;

@@ -28,7 +28,7 @@ use crate::analysis::{Analyses, calls};
 use crate::code::{Code, sequences};
 use crate::draft::Draft;
 use crate::marked::Marked;
-use coyote_abi::guest;
+use coyote_abi::{OpKind, guest};
 use walrus::ir::*;
 use walrus::{FunctionId, ImportKind, LocalFunction, LocalId, MemoryId, ValType};
 
@@ -176,8 +176,17 @@ fn known(argument: i32) -> u8 {
     }
 }
 
+/// Pushes a site's number, that of the order if it has one for each.
+pub fn push_site(draft: &Draft, code: &mut Code, site: u32) {
+    code.i32(site as i32);
+    let registered = draft.sites[site as usize];
+    if let Some(Marked::Local(local)) = draft.orders_at(registered.location, registered.kind()) {
+        add_order(code, local, registered.kind() == OpKind::CompareExchange);
+    }
+}
+
 /// Adds to a site's number on the stack that of the order in a local, in the order of [`orders_of_sites`].
-pub fn add_order(code: &mut Code, local: LocalId, compares: bool) {
+fn add_order(code: &mut Code, local: LocalId, compares: bool) {
     let clamped = |code: &mut Code, shift: i32| {
         let part = |code: &mut Code| {
             code.get(local).i32(shift).binary(BinaryOp::I32ShrU);

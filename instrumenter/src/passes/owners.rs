@@ -108,7 +108,7 @@ fn push_address(code: &mut Code, address: &Instr, offset: u64) {
 }
 
 /// `touched(address, bytes, write) -> i32`: answers for shared granules and for reads of granules that
-/// nobody writes, and asks the host about all others.
+/// is never written, and asks the host about all others.
 fn add_touched(draft: &mut Draft, table: MemoryId, touch: FunctionId) -> FunctionId {
     let parameters: Vec<LocalId> = (0..3).map(|_| draft.module.locals.add(ValType::I32)).collect();
     let state = draft.module.locals.add(ValType::I32);

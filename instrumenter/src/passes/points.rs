@@ -24,19 +24,21 @@
 //!
 //! Where points are left out unless memory is shared, a question precedes this: see `owners`.
 //!
+//! With weak memory, atomic accesses and fences are announced otherwise, all of them: see `weak`.
+//!
 //! Left out are: accesses below the level that the user chose, functions outside of the user's
 //! scope, atomic functions and what only they call, and accesses to the function's own stack frame
 //! as long as its address stays in the function (see `escape`).
 
 use super::effects;
 use super::orders;
+use super::weak;
 use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::access::{access, bulk};
 use crate::analysis::escape;
 use crate::code::{Code, sequences};
 use crate::draft::{Draft, Owners, PointPolicy, site_location};
-use crate::marked::Marked;
 use crate::operands::Aside;
 use crate::options::Points;
 use coyote_abi::{OpKind, rt};
@@ -44,7 +46,8 @@ use walrus::ir::*;
 use walrus::{LocalFunction, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
-    if draft.options.points == Points::Sync && !draft.options.footprints {
+    let weak = draft.options.weak_memory();
+    if draft.options.points == Points::Sync && !draft.options.footprints && !weak {
         return Ok(());
     }
     if draft.options.follows_owners() {
@@ -54,7 +57,7 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         let origin = draft.origin(id).expect("it is the guest's");
         let points = *draft.policy(id) == PointPolicy::Points;
         let told = draft.tells_footprint(origin);
-        if points || told || draft.owners.is_some() && !draft.allocating.contains(&origin) {
+        if points || told || weak || draft.owners.is_some() && !draft.allocating.contains(&origin) {
             draft.edit(id, |draft, function| announce_in(draft, origin, function, points, told));
         }
     }
@@ -68,8 +71,9 @@ const RESULT: usize = usize::MAX;
 /// them if the host wants to know.
 fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool, told: bool) {
     let level = draft.options.points;
+    let weak = draft.options.weak_memory();
     let private = match draft.stack_pointer {
-        Some(sp) if level == Points::Heap || told => {
+        Some(sp) if level == Points::Heap || told || weak => {
             escape::private_accesses(&draft.module, function, sp, draft.memory)
         }
         _ => Default::default(),
@@ -88,10 +92,12 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
         for (index, (instr, at)) in instrs.into_iter().enumerate() {
             let location = draft.location(origin, at);
             if let Some(access) = access(&instr, memory) {
+                let private_access = private.contains(&(sequence, index));
+                let is_weak = weak && access.kind.is_atomic() && !private_access;
                 let counts = level == Points::Heap || access.kind.is_atomic() && level == Points::Atomic;
-                if level == Points::Heap && private.contains(&(sequence, index)) {
+                if level == Points::Heap && private_access {
                     *draft.private_accesses.entry(origin).or_default() += u32::from(points);
-                } else if counts || told && !private.contains(&(sequence, index)) {
+                } else if counts || is_weak || told && !private_access {
                     let mut types = vec![ValType::I32];
                     types.extend(&access.values);
                     let (operands, again) = aside.operands(draft, &mut code, &types);
@@ -101,15 +107,31 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                     }
                     let call = (points && counts).then(|| {
                         let site = draft.site(location, access.kind, access.size, access.offset);
-                        announcement(draft, rt::POINT, site, &operands[..1])
+                        match is_weak {
+                            true => weak::announcement(draft, rt::ATOMIC_POINT, site, &access, &operands),
+                            false => announcement(draft, rt::POINT, site, &operands[..1]),
+                        }
                     });
                     if told && call.is_none() {
                         effects::tell_access(draft, &mut code, &access, &operands[0]);
+                    }
+                    if is_weak && call.is_none() {
+                        let site = draft.site(location, access.kind, access.size, access.offset);
+                        code.append(weak::announcement(draft, rt::ATOMIC_INSIDE, site, &access, &operands));
                     }
                     if counts {
                         conclude(draft, function, &mut code, call);
                     }
                     code.append(again);
+                    if is_weak {
+                        code.push(instr, at);
+                        weak::done(draft, &mut code);
+                        if told && access.kind == OpKind::CompareExchange {
+                            let result = aside.local(draft, access.values[0], RESULT);
+                            effects::tell_exchange(draft, function, &mut code, &access, &operands, result);
+                        }
+                        continue;
+                    }
                     if told && access.kind == OpKind::CompareExchange {
                         code.push(instr, at);
                         let result = aside.local(draft, access.values[0], RESULT);
@@ -147,6 +169,11 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                 });
                 conclude(draft, function, &mut code, call);
                 code.append(again);
+            } else if matches!(instr, Instr::AtomicFence(_)) && weak {
+                let site = draft.site(location, OpKind::Fence, 0, 0);
+                let import =
+                    if points && level != Points::Sync { rt::ATOMIC_POINT } else { rt::ATOMIC_INSIDE };
+                code.append(weak::fence(draft, import, site));
             } else if matches!(instr, Instr::AtomicFence(_)) && points && level != Points::Sync {
                 let site = draft.site(location, OpKind::Fence, 0, 0);
                 let zero = Const { value: Value::I32(0) }.into();
@@ -181,11 +208,8 @@ fn conclude(draft: &Draft, function: &mut LocalFunction, code: &mut Code, call: 
 fn announcement(draft: &mut Draft, import: &'static str, site: u32, arguments: &[Instr]) -> Code {
     let point = draft.suspending(import, &vec![ValType::I32; arguments.len() + 1], &[]);
     let mut code = Code::default();
-    code.i32(rt::COUNTDOWN).global_set(draft.budget).i32(site as i32);
-    let registered = draft.sites[site as usize];
-    if let Some(Marked::Local(local)) = draft.orders_at(registered.location, registered.kind()) {
-        orders::add_order(&mut code, local, registered.kind() == OpKind::CompareExchange);
-    }
+    code.i32(rt::COUNTDOWN).global_set(draft.budget);
+    orders::push_site(draft, &mut code, site);
     for argument in arguments {
         code.add(argument.clone());
     }

@@ -2,7 +2,7 @@
 //!
 //! A worker that is suspended in a callee goes back there by making the calls on its stack again. By then another worker
 //! may have put another function into the table. So the call is made through a table of all functions that can be
-//! in one, which nobody changes; the host says at which index a function is there. Only where the module changes
+//! in one, which is never changed; the host says at which index a function is there. Only where the module changes
 //! tables at all.
 //!
 //! ```wat

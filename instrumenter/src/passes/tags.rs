@@ -1,7 +1,7 @@
 //! The tags that toolchains import become the module's own.
 //!
 //! LLVM lets every object file of C++ and Rust import its tag, so that modules that are linked at run time share
-//! one. There is nobody here to share it with.
+//! one. There is no other module here to share it with.
 //!
 //! ```wat
 //! ;; before

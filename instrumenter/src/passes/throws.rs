@@ -1,4 +1,4 @@
-//! Tells the host where exceptions begin: when nobody has caught one, the stack is gone.
+//! Tells the host where exceptions begin: when one was not caught, the stack is gone.
 //!
 //! ```wat
 //! ;; before

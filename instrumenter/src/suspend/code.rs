@@ -68,7 +68,7 @@ impl Code {
     }
 }
 
-/// Pushes some value of a type; nobody looks at it. `false` for a reference that cannot be null.
+/// Pushes some value of a type; it is never read. `false` for a reference that cannot be null.
 pub(super) fn write_default(ty: ValType, out: &mut InstructionSink) -> bool {
     match ty {
         ValType::I32 => out.i32_const(0),

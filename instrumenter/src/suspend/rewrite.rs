@@ -491,7 +491,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         })
     }
 
-    /// Takes operands off the stack so that they survive a suspension. `dead`: nobody wants them back.
+    /// Takes operands off the stack so that they survive a suspension. `dead`: they are not needed again.
     fn put_away(&mut self, operands: Range<usize>, dead: bool, at: u32) -> Result<Vec<Back>, Error> {
         let mut back = vec![];
         for index in operands.rev() {
@@ -512,7 +512,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         Ok(back)
     }
 
-    /// Takes operands off the stack that nobody looks at when the function resumes.
+    /// Takes operands off the stack that are not read when the function resumes.
     fn put_arguments_away(&mut self, operands: Range<usize>, at: u32) -> Result<Vec<Back>, Error> {
         let mut back = vec![];
         for index in operands.clone().rev() {

@@ -117,7 +117,7 @@ impl ChessFair {
             return;
         }
         own.steps = 0;
-        // Before its first yield nobody is taken to have waited for it.
+        // Before its first yield no worker is taken to have waited for it.
         let Some(since) = own.yielded_at.replace(self.now) else { return };
         for (u, other) in self.workers.iter().enumerate() {
             let wait = (worker, WorkerId(u as u32));

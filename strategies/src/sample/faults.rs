@@ -134,6 +134,10 @@ impl Strategy for Faults {
         self.schedules.fair()
     }
 
+    fn fair_from(&self) -> Option<u64> {
+        self.schedules.fair_from()
+    }
+
     fn independent(&self) -> bool {
         self.schedules.independent()
     }

@@ -32,6 +32,10 @@ impl Strategy for Follow {
         self.fair
     }
 
+    fn fair_from(&self) -> Option<u64> {
+        None
+    }
+
     fn begin(&mut self, _iteration: Iteration) {
         self.at = 0;
     }

@@ -5,10 +5,10 @@
 //! random. States are those of [`super::q_learning`]. Data values are greedy, too, if there are at most
 //! 16, and uniform else. Not fair, and not independent: an iteration depends on all before it.
 
-use super::learned::{ByAction, Numbers, States, mix};
+use super::learned::{ByAction, Numbers, States};
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Event, Iteration, Pick, Strategy, View};
+use crate::{Event, Iteration, Pick, Strategy, View, mix};
 
 /// Choices among more values are not counted.
 const VALUES_MAX: u64 = 16;

@@ -3,7 +3,7 @@
 //! Any edit of such a schedule is a schedule again, however much less or more the program then does: a worker that
 //! cannot go on is passed over, a timeout that cannot fire is left out, a value that is too large is 0. What comes
 //! after the last segment is up to a default: the running worker goes on, else the lowest one by its creation path,
-//! and timeouts fire when nobody can go on. That makes it the form in which schedules are made smaller.
+//! and timeouts fire when no worker can go on. That makes it the form in which schedules are made smaller.
 
 use crate::paths::{Paths, WorkerPath};
 use crate::sample::replay::Recorded;
@@ -90,7 +90,7 @@ impl Preference {
 pub struct Weight {
     /// How often a worker was left that could have gone on.
     pub preemptions: u64,
-    /// How often somebody else went on or a timeout fired, preemptions included.
+    /// How often another worker went on or a timeout fired, preemptions included.
     pub switches: u64,
     /// The sum of the values chosen.
     pub values: u64,
@@ -166,7 +166,7 @@ impl Guided {
         self.result.clone()
     }
 
-    /// The worker of this path, also if nobody created it.
+    /// The worker of this path, also if no worker created it.
     fn find(&self, path: &WorkerPath, view: &View) -> Option<WorkerId> {
         let mut all = (0..view.workers.len() as u32).map(WorkerId);
         self.paths.find(path).or_else(|| all.find(|worker| self.paths.path(*worker) == *path))
@@ -224,6 +224,10 @@ impl Strategy for Guided {
     /// The bound on steps is given from outside.
     fn fair(&self) -> bool {
         true
+    }
+
+    fn fair_from(&self) -> Option<u64> {
+        None
     }
 
     fn begin(&mut self, iteration: Iteration) {

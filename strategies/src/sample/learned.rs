@@ -1,6 +1,6 @@
 //! What learning strategies know of where they are.
 
-use crate::{Event, Pending, View, WorkerId, WorkerState};
+use crate::{Event, Pending, View, WorkerId, WorkerState, mix};
 use std::collections::BTreeMap;
 
 /// Numbers for hashes, from 0 on in the order in which they come up.
@@ -80,7 +80,7 @@ impl States {
         }
     }
 
-    /// Workers that nobody created are numbered.
+    /// Workers that no worker created are numbered.
     fn cover(&mut self, count: usize) {
         while self.workers.len() < count {
             self.push(mix(self.workers.len() as u64));
@@ -130,12 +130,4 @@ fn place(pending: &Pending) -> u64 {
         WorkerState::Blocked => place | 1,
         WorkerState::Ended => u64::MAX,
     }
-}
-
-/// The finalizer of splitmix64: a bijection whose every output bit depends on every input bit.
-pub(super) fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

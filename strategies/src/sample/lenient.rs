@@ -2,7 +2,7 @@
 //!
 //! Operations that the program makes and the record lacks are run over, recorded ones that it makes no
 //! longer are left out, and the switches between workers stay where they were. Which operation is which
-//! nobody can tell while the program runs, so a schedule is followed more than once: what each worker did
+//! it cannot be told while the program runs, so a schedule is followed more than once: what each worker did
 //! in an attempt is aligned with what it did in the record, as two texts are compared line by line, and the
 //! next attempt goes by that ([`Lenient::realign`]).
 //!
@@ -74,7 +74,7 @@ enum Answer {
     Step(WorkerId),
     /// The worker makes a step that the record lacks.
     Add(WorkerId),
-    /// Somebody else goes on.
+    /// Another worker goes on.
     Wait,
     LeaveOut,
 }
@@ -271,6 +271,10 @@ impl Strategy for Lenient {
         true
     }
 
+    fn fair_from(&self) -> Option<u64> {
+        None
+    }
+
     fn begin(&mut self, iteration: Iteration) {
         self.at = 0;
         self.paths.reset();
@@ -381,7 +385,7 @@ mod tests {
     use super::*;
 
     /// Operations as letters, of one kind each, and the recorded ones that became steps as letters, others
-    /// as `-` if they are gone and `?` if nobody knows.
+    /// as `-` if they are gone and `?` if it is not known.
     fn check(recorded: &str, done: &str, expected: &str) {
         let keys = |text: &str| text.bytes().map(|b| (OpKind::Load, u32::from(b))).collect::<Vec<Key>>();
         let show = |fates: Vec<Fate>| {

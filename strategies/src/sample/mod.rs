@@ -13,6 +13,7 @@
 //! - [`sequence`]: one strategy after another within an iteration.
 //! - [`chess_fair`]: any strategy, made fair.
 //! - [`faults`]: any strategy, with a rule of its own for when faults strike.
+//! - [`sweep`]: every fault of the default schedule, one an iteration.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
 //! - [`profiler`]: the random walk, recording the profile of the program.
 //! - [`replay`]: a recorded schedule; [`lenient`]: of a program that was edited since; [`follow`]: a path of
@@ -44,6 +45,7 @@ pub mod sequence;
 mod spins;
 pub mod steered;
 pub mod surw;
+pub mod sweep;
 mod timeout;
 pub mod urw;
 mod weights;

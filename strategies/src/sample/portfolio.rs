@@ -67,6 +67,10 @@ impl Strategy for Portfolio {
         self.members[self.at].strategy.fair()
     }
 
+    fn fair_from(&self) -> Option<u64> {
+        self.members[self.at].strategy.fair_from()
+    }
+
     fn independent(&self) -> bool {
         self.members.iter().all(|m| m.strategy.independent())
     }

@@ -19,10 +19,10 @@
 //!
 //! Not fair, and not independent: an iteration depends on all before it.
 
-use super::learned::{ByAction, Numbers, States, mix};
+use super::learned::{ByAction, Numbers, States};
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Event, Iteration, OpKind, Pick, Strategy, Summary, View};
+use crate::{Event, Iteration, OpKind, Pick, Strategy, Summary, View, mix};
 
 const RATE: f64 = 0.3;
 const DISCOUNT: f64 = 0.7;

@@ -121,6 +121,10 @@ impl Strategy for Replay {
         true
     }
 
+    fn fair_from(&self) -> Option<u64> {
+        None
+    }
+
     fn begin(&mut self, _iteration: Iteration) {
         self.at = 0;
         self.paths.reset();

@@ -64,6 +64,11 @@ impl Strategy for Sequence {
         self.last.fair()
     }
 
+    fn fair_from(&self) -> Option<u64> {
+        let prefixes = self.prefixes.iter().map(|prefix| prefix.1).fold(0, u64::saturating_add);
+        self.last.fair_from().map(|from| from.max(prefixes))
+    }
+
     fn independent(&self) -> bool {
         self.all().all(|s| s.independent())
     }

@@ -2,7 +2,7 @@
 //! comes to one of some places with a lock waits there, as long as others can go on, so that these come to theirs.
 //!
 //! A random walk otherwise. Deviations from the paper: places stand for workers and locks too, since both may be
-//! others in another execution; one time in eight nobody waits, so that a place in a loop can be passed.
+//! others in another execution; one time in eight no worker waits, so that a place in a loop can be passed.
 
 use super::random::uniform;
 use super::timeout;

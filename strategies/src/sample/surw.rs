@@ -6,9 +6,9 @@
 //! run, and others wait before their access until it has. The rest is scheduled as by `basic-pos`.
 //!
 //! Deviations from the authors' program: the object is drawn in proportion to its accesses among those
-//! only that several workers access and somebody changes, by [`crate::Operation::target`]: memory by
+//! only that several workers access and one changes, by [`crate::Operation::target`]: memory by
 //! address, locks, condvars. When a worker that was drawn creates another, that one takes its place
-//! with its share of the weight. Nobody waits when nobody else can run, nor longer than the profiling run
+//! with its share of the weight. No worker waits when no other can run, nor longer than the profiling run
 //! took. Without a profiling run, or if nothing is shared, it is `basic-pos`.
 
 use super::priorities::Priorities;
@@ -38,11 +38,11 @@ pub struct Surw {
     /// The object of this iteration.
     at: usize,
     weights: Weights,
-    /// Who shall access the object next, once somebody is about to.
+    /// Who shall access the object next, once a worker is about to.
     intended: Option<WorkerId>,
     /// Who waits for that, by worker.
     held: Vec<bool>,
-    /// Steps since somebody began to wait.
+    /// Steps since a worker began to wait.
     waited: u64,
 }
 

@@ -7,7 +7,7 @@ use crate::{Pick, View};
 /// to be the exception, yet a race against it should come up within some tens of iterations.
 const ONE_IN: u64 = 16;
 
-/// The pending timeout, if it shall fire now: always if nobody else can go on, else rarely.
+/// The pending timeout, if it shall fire now: always if no worker can go on, else rarely.
 #[inline]
 pub(super) fn fires(view: &View, rng: &mut ChoiceRng) -> Option<Pick> {
     let worker = view.timeout?;

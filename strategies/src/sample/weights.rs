@@ -19,7 +19,7 @@ impl Weights {
         self.left.push(with_descendants(counts, &WorkerPath::default()));
     }
 
-    /// Workers that nobody created are counted with the first one, which they are no part of.
+    /// Workers that no worker created are counted with the first one, which they are no part of.
     pub fn cover(&mut self, count: usize, counts: &BTreeMap<WorkerPath, u64>) {
         while self.left.len() < count {
             let path = self.paths.path(WorkerId(self.left.len() as u32));

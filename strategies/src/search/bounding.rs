@@ -13,7 +13,7 @@ pub enum Cost {
     /// One for leaving a worker that could go on. Others are free then and there.
     Preemptions,
     /// One for each worker that could go on and is passed over, in the order of creation from the last
-    /// worker on. Timeouts come after all workers, as they fire by themselves when nobody goes on.
+    /// worker on. Timeouts come after all workers, as they fire by themselves when no worker goes on.
     Delays,
 }
 
@@ -36,7 +36,7 @@ impl Last {
         Last { pick: Some(pick), running }
     }
 
-    /// Whether somebody else goes on with this pick, or a timeout fires or has fired.
+    /// Whether another worker goes on with this pick, or a timeout fires or has fired.
     pub fn switches_to(self, pick: Pick) -> bool {
         self.pick.is_some_and(|last| last != pick)
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Price {
     /// How often a worker was left that could have gone on.
     pub preemptions: u64,
-    /// How often somebody else went on or a timeout fired, preemptions included.
+    /// How often another worker went on or a timeout fired, preemptions included.
     pub switches: u64,
     /// The sum of the values chosen.
     pub values: u64,

@@ -221,7 +221,7 @@ impl<S: System> Dfs<S> {
                 graph.add(node.state, state);
             }
             if status.is_final() {
-                // Of one that was cut off nobody knows how it would go on.
+                // Of one that was cut off it is not known how it would go on.
                 graph.ends(state);
             }
         }

@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub struct Graph {
     edges: Vec<(u32, u32)>,
-    /// States in which an execution ends, or was cut off: nobody knows how it would go on.
+    /// States in which an execution ends, or was cut off: it is not known how it would go on.
     ends: Vec<u32>,
-    /// Paths to livelocks that were not told yet, the next one last; `None` as long as nobody asked.
+    /// Paths to livelocks that were not told yet, the next one last; `None` as long as they were not asked for.
     livelocks: Option<Vec<Vec<u32>>>,
 }
 

@@ -68,7 +68,7 @@ pub enum Advance {
 pub struct Counts {
     /// Executions that ended by passing or with a bug.
     pub executions: u64,
-    /// Of these, with a bug. Livelocks, too, and bugs of executions in which somebody spun, though those do
+    /// Of these, with a bug. Livelocks, too, and bugs of executions in which a worker spun, though those do
     /// not count as executions.
     pub bugs: u64,
     /// Executions that ended in [`Status::Abandoned`], such as by a failed assumption.

@@ -99,7 +99,7 @@ impl Locks {
         if shared { Effect::Unshare } else { Effect::Release }
     }
 
-    /// Gives an object back. Returns whether the worker had it; a semaphore is nobody's.
+    /// Gives an object back. Returns whether the worker had it; a semaphore is held by none.
     pub fn release(&mut self, id: WorkerId, (class, number): (Class, u8)) -> bool {
         let number = number as usize;
         match class {

@@ -44,7 +44,7 @@ struct Worker {
     woken: Option<bool>,
     /// When its timeout fires.
     deadline: Option<u32>,
-    /// Whether somebody spawned it and it has not run yet.
+    /// Whether it was spawned and it has not run yet.
     newborn: bool,
     /// Instructions before this one belong to an atomic section.
     section_end: usize,

@@ -26,7 +26,7 @@ pub enum Instruction {
     LockTimeout(u8, u8),
     /// Gives a lock back.
     Unlock(u8),
-    /// Takes an rwlock together with other readers, waiting until nobody has it for writing.
+    /// Takes an rwlock together with other readers, waiting until no worker has it for writing.
     ReadLock(u8),
     /// As `TryLock`; so are the next two.
     TryReadLock(u8),

@@ -121,6 +121,13 @@ impl Clang {
         command
     }
 
+    /// coyote-cc with this compiler: the SDK's headers and library, in a module as a user builds it.
+    pub fn coyote_cc(&self, arguments: &[String]) -> Result<Command> {
+        let clang = self.program.clone();
+        let toolchain = Toolchain { clang, version: self.version.clone(), sysroot: None };
+        Ok(Compiler::new(toolchain, &scratch())?.command(coyote_cc::Language::C, arguments)?)
+    }
+
     pub fn compile(&self, guest: &Guest) -> Result<Vec<u8>> {
         let root = files::root();
         let source = &guest.sources[0];
@@ -134,11 +141,7 @@ impl Clang {
         let named = |path: &Path| path.to_string_lossy().into_owned();
         arguments.extend(["-o".into(), named(&wasm), named(source.strip_prefix(&root)?)]);
         let mut command = match guest.language {
-            Language::Program => {
-                let clang = self.program.clone();
-                let toolchain = Toolchain { clang, version: self.version.clone(), sysroot: None };
-                Compiler::new(toolchain, &scratch())?.command(coyote_cc::Language::C, &arguments)?
-            }
+            Language::Program => self.coyote_cc(&arguments)?,
             _ => {
                 let mut command = self.command();
                 command.args(TARGET).args(["-I", INCLUDE]).args(arguments);

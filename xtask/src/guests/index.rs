@@ -66,6 +66,7 @@ const VERDICTS: &[&str] = &[
     "invalid-free",
     "heap-overflow",
     "leak",
+    "liveness",
 ];
 
 /// Every test of every committed module has one expectation, and every expectation has its test.

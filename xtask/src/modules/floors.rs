@@ -55,6 +55,7 @@ pub const CRATES: &[Crate] = &[
             ("artifact", "machine"),
             ("evidence", "outcome"),
             ("evidence", "runtime"),
+            ("lasso", "execution"),
             ("livelock", "execution"),
             ("machine::host", "machine::wasi"),
             ("machine::scheduler", "machine::host"),

@@ -8,8 +8,6 @@ mod dependencies;
 mod module;
 mod package;
 
-pub use package::toolchain_has;
-
 use crate::exit::Exit;
 use anyhow::Result;
 use clap::ValueEnum;

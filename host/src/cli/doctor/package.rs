@@ -1,18 +1,11 @@
 //! What keeps a crate from building, or from being run by `cargo test`.
 
 use super::{Finding, Severity, dependencies, module};
+use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-const TARGET: &str = "wasm32-wasip1-threads";
-/// The environment variable that stands for the lines of the configuration.
-const RUNNER: &str = "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER";
-/// The same for the compiler's flags.
-const RUSTFLAGS: &str = "CARGO_TARGET_WASM32_WASIP1_THREADS_RUSTFLAGS";
-/// What the configuration needs.
-const LINES: &str = "run `cargo coyote init`, or put into .cargo/config.toml:\n[target.wasm32-wasip1-threads]\nrunner = \"coyote-wasm test --runner\"";
+use std::process::Output;
 
 /// Everything that is worth saying of the crate in this directory.
 pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
@@ -51,8 +44,7 @@ pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
 }
 
 fn cargo(directory: &Path, arguments: &[&str]) -> Result<Output> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(program).args(arguments).current_dir(directory).output();
+    let output = toolchain::cargo().args(arguments).current_dir(directory).output();
     output.context("cargo cannot be started: install Rust, see https://rustup.rs")
 }
 
@@ -69,22 +61,7 @@ fn target(directory: &Path) -> Result<Option<Finding>> {
         let why = "the toolchain has no standard library for this target";
         Finding::new(Severity::Error, TARGET, why, format!("rustup target add {TARGET}"))
     };
-    Ok((!toolchain_has(TARGET, directory)?).then(finding))
-}
-
-/// Whether the toolchain that is used in a directory has the standard library of a target.
-///
-/// # Errors
-/// rustc cannot be started.
-pub fn toolchain_has(target: &str, directory: &Path) -> Result<bool> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .args(["--print", "target-libdir", "--target", target])
-        .current_dir(directory)
-        .output()
-        .context("rustc cannot be started: install Rust, see https://rustup.rs")?;
-    let libraries = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    Ok(output.status.success() && libraries.is_dir())
+    Ok((!toolchain::has(TARGET, directory)?).then(finding))
 }
 
 /// Cargo's configuration files for a directory, with their texts.
@@ -98,7 +75,8 @@ fn configurations(directory: &Path) -> Vec<(PathBuf, String)> {
 
 /// All that may say what the compiler is given.
 fn flags(directory: &Path) -> String {
-    let variables = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", RUSTFLAGS];
+    let own = variable(TARGET, "RUSTFLAGS");
+    let variables = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", &own];
     let given = variables.iter().filter_map(|name| std::env::var(name).ok());
     let written = configurations(directory).into_iter().map(|(_, text)| text);
     given.chain(written).collect::<Vec<_>>().join("\n")
@@ -145,7 +123,7 @@ fn sources(directory: &Path, into: &mut Vec<PathBuf>) {
 
 /// Whether cargo knows how to run what it builds.
 fn runner(directory: &Path) -> Option<Finding> {
-    if std::env::var(RUNNER).is_ok_and(|runner| runner.contains("coyote-wasm")) {
+    if std::env::var(variable(TARGET, "RUNNER")).is_ok_and(|runner| runner.contains("coyote-wasm")) {
         return None;
     }
     let mut other = None;
@@ -160,24 +138,17 @@ fn runner(directory: &Path) -> Option<Finding> {
         Some((file, line)) => format!("{} has another runner: {line}", file.display()),
         None => format!("cargo does not know how to run what it builds for {TARGET}"),
     };
-    Some(Finding::new(Severity::Warning, ".cargo/config.toml", why, LINES))
+    let help = format!(
+        "run `cargo coyote init`, or put into .cargo/config.toml:\n[target.{TARGET}]\nrunner = \"{RUNNER}\""
+    );
+    Some(Finding::new(Severity::Warning, ".cargo/config.toml", why, help))
 }
 
-/// The line that sets the target's runner.
+/// The setting of the target's runner.
 fn runner_in(config: &str) -> Option<String> {
-    let mut section = String::new();
-    for line in config.lines().map(str::trim) {
-        if line.starts_with('[') {
-            section = line.replace(['"', '\'', ' '], "");
-        }
-        let dotted = format!("target.{TARGET}.runner");
-        let inside = section == format!("[target.{TARGET}]") && line.starts_with("runner");
-        let key = line.replace(['"', '\''], "");
-        if inside || key.starts_with(&dotted) {
-            return Some(line.to_string());
-        }
-    }
-    None
+    let table: toml::Table = config.parse().ok()?;
+    let runner = table.get("target")?.get(TARGET)?.get("runner")?;
+    Some(format!("runner = {runner}"))
 }
 
 /// Builds the tests: what the first error means, or what the modules lack.

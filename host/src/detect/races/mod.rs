@@ -4,7 +4,7 @@
 //! Found by happens-before, after FastTrack (Flanagan, Freund, PLDI 2009): in every execution in which two accesses are
 //! in a race, whichever came first, at the second one. The iteration ends there.
 //!
-//! - `clock`: vector clocks; `order`: what orders accesses, with the memory orderings of atomics as the program's source
+//! - `order`: what orders accesses, with the memory orderings of atomics as the program's source
 //!   has them ([`crate::orderings`]); `shadow`: the accesses that a later one may be in a race with.
 //!
 //! # What is not found
@@ -21,7 +21,6 @@
 //!
 //! Cost: docs/races.md; all accesses become events.
 
-mod clock;
 mod order;
 mod rules;
 mod shadow;

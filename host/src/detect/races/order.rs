@@ -5,8 +5,8 @@
 //! the store before them passed on (the release sequence); every other store begins anew. Sequentially consistent
 //! accesses are acquires and releases: the order of all of them makes no edge.
 
-use super::clock::Clock;
-use crate::observe::{HbObject, SyncEvent, SyncKind};
+use crate::detect::clock::Clock;
+use crate::observe::{HbObject, Join, Released, SyncEvent};
 use coyote_abi::Ordering;
 use coyote_strategies::{Class, WorkerId};
 use smallvec::SmallVec;
@@ -21,15 +21,6 @@ struct Knowledge {
     read: Clock,
     /// What it knew at its last release fence, which its relaxed stores pass on.
     fenced: Clock,
-}
-
-/// What was released at an object.
-#[derive(Clone, Debug, Default, Hash)]
-struct Released {
-    /// By all.
-    all: Clock,
-    /// Without readers.
-    exclusive: Clock,
 }
 
 /// An atomic access.
@@ -53,7 +44,7 @@ struct Location {
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Order {
     workers: Vec<Knowledge>,
-    objects: BTreeMap<HbObject, Released>,
+    objects: BTreeMap<HbObject, Released<Clock>>,
     locations: BTreeMap<u64, Location>,
     near: Near,
 }
@@ -117,7 +108,7 @@ impl Order {
     fn worker(&mut self, worker: WorkerId) -> &mut Knowledge {
         while self.workers.len() <= worker.index() {
             let mut first = Knowledge::default();
-            // Epochs count from 1: nobody knows of a worker's first one at first.
+            // Epochs count from 1: a worker's first one is known to none at first.
             first.now.advance(WorkerId(self.workers.len() as u32));
             self.workers.push(first);
         }
@@ -137,15 +128,8 @@ impl Order {
         }
         self.worker(worker);
         let own = &mut self.workers[worker.index()].now;
-        let released = self.objects.entry(object).or_default();
-        if kind.acquires() {
-            own.join(if kind == SyncKind::AcquireShared { &released.exclusive } else { &released.all });
-        }
+        self.objects.entry(object).or_default().exchange(own, kind);
         if kind.releases() {
-            released.all.join(own);
-            if kind != SyncKind::ReleaseShared {
-                released.exclusive.join(own);
-            }
             own.advance(worker);
         }
     }

@@ -5,7 +5,7 @@
 //! mostly has one access. Different from there, bytes are kept in groups of eight, an access with the mask of the
 //! bytes that it concerns, and atomic accesses are kept beside plain ones: they are in no race with each other.
 
-use super::clock::Clock;
+use crate::detect::clock::Clock;
 use coyote_abi::Ordering;
 use coyote_strategies::WorkerId;
 use smallvec::SmallVec;

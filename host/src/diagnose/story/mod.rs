@@ -29,6 +29,7 @@ use crate::replay::replay;
 use crate::results::{FoundBug, Story, StoryRow, StoryWorker};
 use crate::runtime::{Request, Runtime};
 use crate::symbols::{self, SourceFrame, Sources, Symbols, Variables, is_library, without_generics};
+use crate::trace::Trace;
 use coyote_strategies::{WorkerId, WorkerState};
 use history::Material;
 use moment::{Places, Subject};
@@ -36,6 +37,7 @@ use objects::Objects;
 use recorder::Recorder;
 use rows::Group;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use why::Facts;
 use words::Names;
@@ -146,7 +148,8 @@ impl Teller {
         let spins =
             |id| execution.livelock().is_some_and(|l| l.spinning.iter().any(|spin| spin.worker == id));
         for worker in found.post_mortem.workers.iter_mut().filter(|worker| !spins(worker.id)) {
-            worker.doing = super::doing(runtime, worker.id, bug, &|object| objects.title(runtime, object));
+            worker.doing =
+                super::doing(runtime, worker.id, bug.worker, &|object| objects.title(runtime, object));
         }
         Ok(())
     }
@@ -169,6 +172,30 @@ fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
         decisive: false,
         gap: group.gap,
     }
+}
+
+/// What the program's source calls its sync objects, by address, as far as a replay that reproduces the trace's bug shows
+/// it.
+///
+/// # Errors
+/// The machine's: of ours or of the environment.
+pub(crate) fn object_names(
+    execution: &mut Execution,
+    trace: &Trace,
+    symbols: &Symbols,
+    variables: &Variables,
+    sources: &mut Sources,
+) -> Result<BTreeMap<u64, String>, MachineError> {
+    let (recorder, recorded) = Recorder::new(false);
+    let replayed = super::watched(execution, Box::new(recorder), |e| replay(e, trace, false))?;
+    let recording = recorded.take();
+    let Outcome::Bug(bug) = &replayed.outcome else { return Ok(BTreeMap::new()) };
+    if !replayed.reproduces(trace) || recording.too_long {
+        return Ok(BTreeMap::new());
+    }
+    let mut places = Places::new(symbols);
+    let moments = moment::moments(&recording, &mut places, &subject(execution, bug));
+    Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
 }
 
 /// Whether a function does nothing but wait for a futex.

@@ -2,6 +2,7 @@
 
 use super::recorder::{RawAccess, RawStep, Recording};
 use crate::runtime::ObjectId;
+use crate::runtime::weak::Stale;
 use crate::symbols::{SourceFrame, Symbols, is_atomic_wrapper, is_library};
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
@@ -62,6 +63,8 @@ pub enum Act {
     Timeout,
     /// A fault happens, by its name.
     Fault(String),
+    /// It reads or stores something that is not the newest.
+    Stale(Stale),
     Allocates,
     Frees,
     Other(OpKind),
@@ -244,7 +247,7 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
                 weight: Weight::Subject,
                 line: line.clone(),
                 site,
-                act: Act::Fault(name.clone()),
+                act: step.stale.map_or_else(|| Act::Fault(name.clone()), Act::Stale),
                 accesses: Vec::new(),
                 took: Vec::new(),
                 wakes: Vec::new(),

@@ -5,6 +5,7 @@ use crate::observe::{
 };
 use crate::orderings::{Atomicity, Order};
 use crate::runtime::heap::Change;
+use crate::runtime::weak::Stale;
 use crate::runtime::{FaultCounts, ObjectId, Request, Runtime};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, OpKind, Operation, Pick, WorkerId, WorkerState};
@@ -30,6 +31,8 @@ pub struct RawStep {
     pub values: Vec<u64>,
     /// The fault that happened in it, by its name.
     pub fault: Option<String>,
+    /// What it read or stored that is not the newest, with weak memory.
+    pub stale: Option<Stale>,
     /// Where it was announced, innermost first.
     pub stack: Vec<Location>,
     pub accesses: Vec<RawAccess>,
@@ -135,7 +138,8 @@ impl Recorder {
         let Some(step) = recording.steps.last_mut() else { return };
         for index in self.open.drain(..) {
             let access = &mut step.accesses[index];
-            access.after = number(state, access.address, access.bytes);
+            let hidden = state.runtime.weak.hidden(step.number, access.address);
+            access.after = hidden.or_else(|| number(state, access.address, access.bytes));
             access.pointers |= access.after.is_some_and(|value| is_pointer(state, value, access.bytes));
         }
     }
@@ -164,6 +168,7 @@ impl Recorder {
             operation: step.operation,
             values: step.values.to_vec(),
             fault: self.fault(state.runtime),
+            stale: state.runtime.weak.stale(step.number + 1),
             stack: state.stack(worker).unwrap_or_default(),
             accesses: Vec::new(),
             took: Vec::new(),

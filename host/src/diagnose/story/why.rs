@@ -35,7 +35,10 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
         }
         _ => None,
     };
-    sentence.or_else(|| faults(facts))
+    // What does not happen where memory is sequentially consistent, is what is not expected.
+    let stale = facts.moments.iter().any(|moment| matches!(moment.act, Act::Stale(_)));
+    let stale = if stale { faults(facts) } else { None };
+    stale.or(sentence).or_else(|| faults(facts))
 }
 
 /// The faults that happen, where they are few.
@@ -44,6 +47,10 @@ fn faults(facts: &Facts<'_>) -> Option<String> {
         Act::Fault(name) => {
             let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
             Some(format!("the fault `{name}` happens in step {}{at}", moment.step))
+        }
+        Act::Stale(stale) => {
+            let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
+            Some(format!("step {}{at} {stale}", moment.step))
         }
         _ => None,
     });

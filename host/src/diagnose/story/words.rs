@@ -76,6 +76,7 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
         }
         Act::Timeout => plain("its time is up".into()),
         Act::Fault(name) => plain(format!("fault `{name}`")),
+        Act::Stale(stale) => plain(stale.to_string()),
         Act::End => plain("ends".into()),
         Act::Allocates => plain("allocates the block".into()),
         Act::Frees => plain("frees the block".into()),

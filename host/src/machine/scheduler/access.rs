@@ -114,6 +114,7 @@ impl Scheduler {
                 self.picked = None;
                 let number = self.runtime.steps();
                 self.values.clear();
+                self.runtime.footprint.begin_step();
                 self.runtime.step_plainly(worker);
                 self.tell_step(Pick::Step(worker), operation, number, context);
             }

@@ -6,13 +6,16 @@ use super::Scheduler;
 use crate::observe::{Event, GuestState, Interest, MemoryBounds, Observers, Program, Stacks, Step};
 use crate::orderings::OnDemand;
 use crate::runtime::Runtime;
+use coyote_abi::rt::CHUNK;
 use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::{OpKind, Operation, Pick, WorkerId};
 
 /// The guest beside the scheduler.
 pub struct Context<'a> {
     /// All of it; the guest may see less.
-    pub memory: &'a [u8],
+    pub memory: &'a mut [u8],
+    /// Chunks of it that the host wrote.
+    pub written: &'a mut Vec<u32>,
     pub observers: &'a mut Observers,
     pub orderings: &'a OnDemand,
     pub suspended: Suspended<'a>,
@@ -40,9 +43,18 @@ impl Context<'_> {
         runtime: &'b Runtime,
         bounds: MemoryBounds,
     ) -> (&'b mut Observers, GuestState<'b>) {
-        let Context { memory, observers, orderings, suspended } = self;
+        let Context { memory, written: _, observers, orderings, suspended } = self;
         let program = Program { sites: suspended.table, orderings };
         (observers, GuestState::new(runtime, memory, bounds, program, suspended))
+    }
+}
+
+/// Writes a number into guest memory, if it is there: what memory holds, whoever stored it, which is no access.
+pub fn put(memory: &mut [u8], written: &mut Vec<u32>, (address, bytes, value): (u32, u32, u64)) {
+    let (start, bytes) = (address as usize, bytes as usize);
+    if let Some(place) = memory.get_mut(start..start + bytes) {
+        place.copy_from_slice(&value.to_le_bytes()[..bytes]);
+        written.extend((start / CHUNK) as u32..=((start + bytes - 1) / CHUNK) as u32);
     }
 }
 

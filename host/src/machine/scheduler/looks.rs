@@ -1,7 +1,8 @@
 //! When an iteration is left to be looked at, and when it has reached its bound.
 
-use super::{Choice, LOOK_STEPS, Looks, SUSPICIOUS_FROM, Scheduler};
+use super::{Choice, Context, LOOK_STEPS, Looks, SUSPICIOUS_FROM, Scheduler};
 use crate::evidence::Evidence;
+use crate::observe::Event;
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use coyote_strategies::OpKind;
 
@@ -11,21 +12,24 @@ impl Scheduler {
         self.looking = false;
         self.suspicious_at = self.next_look();
         self.look_up_at = 0;
-        self.looks = if let Looks::After(_) = self.looks { Looks::Never } else { self.looks };
+        let once = matches!(self.looks, Looks::After(_) | Looks::AfterRound(_));
+        self.looks = if once { Looks::Never } else { self.looks };
         if self.runtime.steps() >= self.steps_max {
             self.reach_bound();
         }
     }
 
-    /// Whether the bound on steps is reached, or somebody wants to look at the state.
+    /// Whether the bound on steps is reached, or the state is to be looked at.
     #[cold]
     pub(super) fn look_up(&mut self) {
         let steps = self.runtime.steps();
         self.looking = match self.looks {
             Looks::Never => false,
-            Looks::After(choices) => self.choices.len() == choices,
+            Looks::After(choices) | Looks::AfterRound(choices) => self.choices.len() == choices,
             Looks::WhenSuspicious => {
-                steps >= self.steps_max || steps >= self.suspicious_at && self.only_looked()
+                steps >= self.steps_max
+                    || self.lasso_at.is_some_and(|step| steps >= step)
+                    || steps >= self.suspicious_at && self.only_looked()
             }
         };
         if self.looking {
@@ -37,12 +41,12 @@ impl Scheduler {
         let next = self.steps_max.min(steps.saturating_add(LOOK_STEPS));
         self.look_up_at = match self.looks {
             Looks::Never => next,
-            Looks::After(_) => 0,
+            Looks::After(_) | Looks::AfterRound(_) => 0,
             Looks::WhenSuspicious => {
                 if steps >= self.suspicious_at {
                     self.suspicious_at = self.next_look();
                 }
-                next.min(self.suspicious_at)
+                next.min(self.suspicious_at).min(self.lasso_at.unwrap_or(u64::MAX))
             }
         };
     }
@@ -62,6 +66,21 @@ impl Scheduler {
             Choice::Timeout { .. } | Choice::Value { .. } => false,
         };
         self.choices[self.choices.len() / 2..].iter().all(looks)
+    }
+
+    /// A monitor is hot, and will have been so for too long at this step.
+    #[cold]
+    pub(super) fn overheat(&mut self, deadline: u64, context: Option<&mut Context>) {
+        if self.runtime.steps() < deadline {
+            // Plain accesses ask no more than this.
+            self.look_up_at = self.look_up_at.min(deadline);
+        } else if self.outcome.is_none() {
+            self.runtime.stream.push(Event::Overheated);
+            match context {
+                Some(context) => self.deliver(context),
+                None => self.overheating = true,
+            }
+        }
     }
 
     pub(super) fn reach_bound(&mut self) {

@@ -10,14 +10,16 @@ mod access;
 mod circle;
 mod context;
 mod driven;
+mod end;
 mod looks;
 
-use crate::observe::{Event, Finding, Interest, MemoryBounds};
+use crate::observe::{Finding, Interest, MemoryBounds};
 use crate::outcome::Outcome;
 use crate::runtime::heap::BlockRef;
-use crate::runtime::{Performed, Progress, Request, Runtime};
+use crate::runtime::monitors::Heat;
+use crate::runtime::{Performed, Request, Runtime};
 pub use access::{AccessResult, Asked};
-pub use context::{Context, Suspended};
+pub use context::{Context, Suspended, number, put};
 use coyote_strategies::{Decision, OpKind, Operation, Pick, Strategy, WorkerId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,6 +105,8 @@ pub enum Looks {
     WhenSuspicious,
     /// After this number of choices.
     After(usize),
+    /// After this number of choices, for a lasso.
+    AfterRound(usize),
 }
 
 /// The first step at which an iteration may be suspicious.
@@ -123,6 +127,10 @@ pub struct Scheduler {
     pub limits: Limits,
     /// Which of the bounds on steps holds.
     pub fair: bool,
+    /// The step from which on it counts for how long monitors are hot, as it is fair from there; `None`: it does not.
+    pub fair_from: Option<u64>,
+    /// Steps that a monitor may be hot in a fair execution; 0 for any number.
+    pub hot_steps_max: u64,
     /// Another bound, for an iteration that is executed again: the one that held then.
     pub bound: Option<u64>,
     /// Whether workers that wait in a circle let the others run on, to an end that is then called a deadlock. What a search
@@ -134,6 +142,10 @@ pub struct Scheduler {
     pub looks: Looks,
     /// The iteration was left to be looked at.
     pub looking: bool,
+    /// The step from which on it is left to look for a lasso, which then says at which step next.
+    pub lasso_at: Option<u64>,
+    /// A monitor has been hot for too long, which can be told once the running worker is suspended.
+    overheating: bool,
     /// How the iteration ended, once it has.
     pub outcome: Option<Outcome>,
     /// How the iteration would have ended but for workers that wait in a circle: see [`Scheduler::defers`].
@@ -166,11 +178,11 @@ pub struct Scheduler {
     end_checked: bool,
     /// Bound on steps of this iteration.
     steps_max: u64,
-    /// Somebody raises this when there is no more time for the iteration.
+    /// Raised when there is no more time for the iteration.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Whether the iteration was given up for that: it says nothing about the test.
     pub cancelled: bool,
-    /// The step from which on it is asked whether the bound is reached or somebody wants to look.
+    /// The step from which on it is asked whether the bound is reached or the state is to be looked at.
     look_up_at: u64,
     /// The step from which on the iteration may be suspicious: see [`Looks::WhenSuspicious`].
     suspicious_at: u64,
@@ -190,11 +202,15 @@ impl Scheduler {
             strategy: None,
             limits,
             fair: true,
+            fair_from: None,
+            hot_steps_max: 0,
             bound: None,
             defers: false,
             closing: false,
             looks: Looks::Never,
             looking: false,
+            lasso_at: None,
+            overheating: false,
             outcome: None,
             masked: None,
             exited: false,
@@ -227,11 +243,15 @@ impl Scheduler {
             strategy: _,
             limits: _,
             fair: _,
+            fair_from: _,
+            hot_steps_max: _,
             bound: _,
             defers: _,
             closing: _,
             looks: _,
             looking,
+            lasso_at: _,
+            overheating,
             outcome,
             masked,
             exited,
@@ -258,6 +278,7 @@ impl Scheduler {
             cancelled,
         } = self;
         runtime.reset_to(start);
+        runtime.monitors.judge(self.fair_from, self.hot_steps_max);
         runtime.footprint.clear();
         *outcome = None;
         *masked = None;
@@ -276,6 +297,7 @@ impl Scheduler {
         *end_checked = false;
         *cancelled = false;
         *looking = false;
+        *overheating = false;
         self.set_bounds();
     }
 
@@ -322,6 +344,14 @@ impl Scheduler {
         }
     }
 
+    /// The running worker says what a monitor is from now on.
+    pub fn set_monitor(&mut self, name: String, number: u32, heat: Heat) {
+        self.end_checked = false;
+        if let Some(worker) = self.running {
+            self.runtime.set_monitor(worker, name, number, heat);
+        }
+    }
+
     pub fn atomic_enter(&mut self) {
         self.end_checked = false;
         if let Some(worker) = self.running {
@@ -360,9 +390,10 @@ impl Scheduler {
         }
     }
 
-    /// Nobody runs: who goes on, and what does its call return? `None` leaves the guest.
+    /// No worker runs: which one goes on, and what does its call return? `None` leaves the guest.
     pub fn next(&mut self, context: &mut Context) -> Option<(WorkerId, i64)> {
         self.deliver(context);
+        self.overheating = false;
         let next = match self.planned.take() {
             Some(planned) => Some(planned),
             None if self.strategy.is_some() => self.advance(context),
@@ -391,7 +422,7 @@ impl Scheduler {
     fn pick(&mut self, context: Option<&mut Context>) -> Option<Pick> {
         if !self.end_checked || self.runtime.steps() >= self.look_up_at {
             self.check_end(context);
-            if self.outcome.is_some() || self.looking {
+            if self.outcome.is_some() || self.looking || self.overheating {
                 return None;
             }
             self.end_checked = true;
@@ -432,48 +463,6 @@ impl Scheduler {
         Choice::Timeout { worker }
     }
 
-    /// Finds out whether the iteration has ended by now. The context can be left out while a worker runs: then one can
-    /// go on, and whether others wait in a circle was asked after the last step.
-    pub fn check_end(&mut self, mut context: Option<&mut Context>) {
-        if let Some(context) = context.as_deref_mut() {
-            self.find_circle(context);
-        }
-        self.find_end(context.as_deref_mut());
-        if let Some(context) = context {
-            self.call_deadlock(context);
-        }
-    }
-
-    fn find_end(&mut self, context: Option<&mut Context>) {
-        if !self.runtime.events.is_empty() && self.strategy.is_some() {
-            self.tell();
-        }
-        if self.outcome.is_none() && self.runtime.steps() >= self.look_up_at && self.is_cancelled() {
-            self.cancelled = true;
-            self.outcome = Some(Outcome::Abandoned);
-        }
-        if self.outcome.is_some() {
-            return;
-        }
-        match self.runtime.progress() {
-            Progress::Ready => {}
-            Progress::Over { left_blocked } => {
-                self.left_blocked = left_blocked;
-                self.outcome = Some(Outcome::Passed);
-            }
-            Progress::AssumedAway => self.outcome = Some(Outcome::Abandoned),
-            Progress::Deadlock => {
-                self.runtime.stream.push(Event::Stuck);
-                self.deliver(context.expect("the running worker can go on"));
-                // A detector of deadlocks is always there; without one, nothing more can be said.
-                self.outcome.get_or_insert(Outcome::Abandoned);
-            }
-        }
-        if self.runtime.steps() >= self.look_up_at && self.outcome.is_none() {
-            self.look_up();
-        }
-    }
-
     fn tell(&mut self) {
         for event in self.runtime.events.drain(..) {
             if let Some(strategy) = &mut self.strategy {
@@ -485,6 +474,7 @@ impl Scheduler {
     /// Executes a pick. `Some` if a worker can go on; what its call returns.
     fn execute(&mut self, pick: Pick, context: &mut Context) -> Option<(WorkerId, i64)> {
         self.end_checked = false;
+        self.runtime.footprint.begin_step();
         let next = self.execute_pick(pick, context);
         self.find_circle(context);
         if self.outcome.is_some() { None } else { next }
@@ -513,9 +503,9 @@ impl Scheduler {
             return None;
         }
         let number = self.runtime.steps();
-        let memory = context.memory;
+        let memory = &*context.memory;
         let read = &mut |address, bytes| context::number(memory, address, bytes);
-        let mut outcome = None;
+        let (mut exited, mut bug) = (false, None);
         let result = loop {
             match self.runtime.perform(worker, &self.values, read) {
                 Performed::Continue(result) => break Some(result),
@@ -525,11 +515,11 @@ impl Scheduler {
                     break None;
                 }
                 Performed::Exited => {
-                    outcome = Some(Outcome::Passed);
+                    exited = true;
                     break None;
                 }
-                Performed::Bug(bug) => {
-                    outcome = Some(Outcome::Bug(bug));
+                Performed::Bug(found) => {
+                    bug = Some(found);
                     break None;
                 }
                 Performed::NeedsValue(bound) => {
@@ -545,13 +535,19 @@ impl Scheduler {
                 }
             }
         };
+        if let Some(value) = self.runtime.weak.take_put() {
+            context::put(context.memory, context.written, value);
+        }
         self.tell_step(Pick::Step(worker), operation, number, context);
         if self.outcome.is_some() {
             return None;
         }
-        if outcome.is_some() {
-            self.exited = outcome == Some(Outcome::Passed);
-            self.outcome = outcome;
+        if exited {
+            self.exited = true;
+            self.outcome = Some(Outcome::Passed);
+        }
+        if let Some(bug) = bug {
+            self.outcome = Some(Outcome::Bug(*bug));
         }
         result
     }

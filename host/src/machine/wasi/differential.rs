@@ -67,7 +67,7 @@ fn random(rng: &mut ChoiceRng) -> Call {
             Param::Descriptor => call.numbers.push(rng.below(12)),
             Param::I32 | Param::I64 => call.numbers.push(flags(function, call.numbers.len(), rng)),
             Param::Text => {
-                // With two paths, which of two errors is told first is nobody's business.
+                // With two paths, which of two errors is told first is left open.
                 let two = function.params.iter().filter(|p| **p == Param::Text).count() == 2;
                 // wasmtime has rules of its own for such names of files and links.
                 let as_directory = |p: &str| p.ends_with('/') || p.ends_with("/.");

@@ -1,7 +1,7 @@
 //! A bug for reading: verdict, parties with their stacks, last switches, output, trace and how to replay it.
 
 use super::style::Styles;
-use crate::plural::amount;
+use crate::plural::{amount, counted};
 use crate::report::frames;
 use crate::report::model::{AccessReport, BugReport, PastEventReport};
 use crate::runtime::Stream;
@@ -50,6 +50,7 @@ pub fn details(bug: &BugReport, width: Option<usize>, styles: Styles) -> String 
     if let Some(first) = &bug.first_access {
         call(&mut text, "the first access was made", first);
     }
+    round(&mut text, bug);
     race(&mut text, bug);
     block(&mut text, bug);
     if bug.story.as_ref().is_none_or(|story| story.rows.is_empty()) {
@@ -69,6 +70,26 @@ pub fn details(bug: &BugReport, width: Option<usize>, styles: Styles) -> String 
 fn stack(text: &mut String, stack: &[crate::symbols::SourceFrame]) {
     for line in frames::lines(stack) {
         let _ = writeln!(text, "    {line}");
+    }
+}
+
+/// Steps of a round that are printed.
+const ROUND_MAX: usize = 24;
+
+/// The steps that can be repeated for ever.
+fn round(text: &mut String, bug: &BugReport) {
+    if bug.round.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "  from here on, again and again:");
+    for step in bug.round.iter().take(ROUND_MAX) {
+        let place = step.place.as_ref().map_or(String::new(), |frame| {
+            format!(" {}", frames::lines(std::slice::from_ref(frame)).concat().trim_start())
+        });
+        let _ = writeln!(text, "    {}: {}{place}", step.worker, step.what);
+    }
+    if let Some(more) = bug.round.len().checked_sub(ROUND_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(text, "    and {} more", counted(more as u64, "step"));
     }
 }
 

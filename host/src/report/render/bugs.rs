@@ -3,6 +3,7 @@
 use super::bug::{details, headline};
 use super::{RenderOptions, explanation, log};
 use crate::report::model::TestReport;
+use crate::results::REGRESSION;
 use std::fmt::Write;
 
 /// All bugs of a test. `explore`: exploration goes on after bugs; with the whole logs if these are wanted.
@@ -12,9 +13,13 @@ pub fn descriptions(test: &TestReport, explore: bool, options: &RenderOptions) -
         let _ = writeln!(text, "{}", headline(&test.name, bug, options.styles));
         text += &details(bug, options.width, options.styles);
         text += &explanation::lines(bug);
+        let regression = bug.found_by.as_ref().filter(|by| by.starts_with(REGRESSION));
         let by = bug.found_by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
         let what = if test.search.is_some() { "execution" } else { "iteration" };
-        let _ = writeln!(text, "  found in {what} {}{by}, {} choices", bug.iteration, bug.steps);
+        let _ = match regression {
+            Some(regression) => writeln!(text, "  found by {regression}, {} choices", bug.steps),
+            None => writeln!(text, "  found in {what} {}{by}, {} choices", bug.iteration, bug.steps),
+        };
         if explore {
             let _ = writeln!(text, "  in {} of all iterations", bug.count);
         }

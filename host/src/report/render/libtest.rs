@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::plural::counted;
 use crate::report::model::{IgnoredTest, RunHeader, RunReport, TestReport};
 use crate::verdict::Verdict;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// See the module's documentation.
@@ -16,11 +17,13 @@ pub struct Libtest {
     explore: bool,
     /// Names of the tests that failed, each with what is to be said of it.
     failures: Vec<(String, String)>,
+    /// Why tests that passed may say little, each with their names.
+    doubts: BTreeMap<String, Vec<String>>,
 }
 
 impl Libtest {
     pub fn lines(options: RenderOptions) -> Libtest {
-        Libtest { options, terse: false, explore: false, failures: Vec::new() }
+        Libtest { options, terse: false, explore: false, failures: Vec::new(), doubts: BTreeMap::new() }
     }
 
     pub fn letters(options: RenderOptions) -> Libtest {
@@ -60,6 +63,9 @@ impl Renderer for Libtest {
             false => writeln!(out, "{}", result(test))?,
         }
         let output = test.first_output.trim_end();
+        for note in test.notes.iter().filter(|note| test.verdict.is_good() && note.doubts()) {
+            self.doubts.entry(note.to_string()).or_default().push(test.name.clone());
+        }
         if !test.verdict.is_good() {
             let notes: String = test.notes.iter().map(|note| format!("  note: {note}\n")).collect();
             let bugs = bugs::descriptions(test, self.explore, &self.options);
@@ -79,6 +85,9 @@ impl Renderer for Libtest {
             self.failures.iter().try_for_each(|(name, bugs)| write!(out, "\n---- {name} ----\n{bugs}"))?;
             writeln!(out, "\nfailures:")?;
             self.failures.iter().try_for_each(|(name, _)| writeln!(out, "    {name}"))?;
+        }
+        for (note, tests) in &self.doubts {
+            writeln!(out, "\nnote: {note} ({})", tests.join(", "))?;
         }
         if let Some(tests) = run.not_run {
             writeln!(out, "\n{}", not_run(tests))?;

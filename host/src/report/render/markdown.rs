@@ -5,7 +5,7 @@
 //! escaped.
 
 use super::style::Styles;
-use super::{Renderer, explanation, story};
+use super::{Renderer, explanation, story, sweep};
 use crate::report::model::{BugReport, RunReport, TestReport};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -36,6 +36,16 @@ fn document(run: &RunReport) -> String {
         let _ = writeln!(text, "\n{}", super::not_run(tests));
     }
     for test in &run.tests {
+        if let Some(swept) = &test.sweep {
+            let _ = write!(text, "\n{}: {}", escaped(&test.name), escaped(&sweep::summary(swept)));
+            text += "\n\n| fault | at | opportunities | tried | failed | bugs |\n|---|---|---|---|---|---|\n";
+            for site in &swept.sites {
+                let cells = [&site.fault, &site.place, &site.opportunities.to_string()].map(|c| escaped(c));
+                let bugs = escaped(&sweep::bugs_of(site, &test.bugs));
+                let cells = cells.join(" | ");
+                let _ = writeln!(text, "| {cells} | {} | {} | {bugs} |", sweep::tried(site), site.failed);
+            }
+        }
         test.bugs.iter().for_each(|bug| text += &of_bug(test, bug));
         for note in &test.notes {
             let _ = writeln!(text, "\n{}: {}", escaped(&test.name), escaped(&note.to_string()));

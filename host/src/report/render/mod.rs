@@ -6,6 +6,7 @@
 //! - [`json`], [`junit`], [`sarif`]: for programs, at the end of the run; [`markdown`]: for summaries.
 //! - [`github`]: another report, and annotations of GitHub Actions.
 //! - [`page`], [`perfetto`]: a bug as a file, see [`BUG_FILES`]; `step_index`: its steps by their numbers.
+//! - `sweep`: a sweep of faults, as a table.
 //! - [`style`]: colours and links on terminals.
 //! - [`bug`], [`explanation`], [`log`]: what the first two say of a bug; `story`: what happened.
 
@@ -24,6 +25,7 @@ pub mod sarif;
 mod step_index;
 mod story;
 pub mod style;
+mod sweep;
 pub mod text;
 
 use super::model::{BugReport, IgnoredTest, RunHeader, RunReport, TestReport};
@@ -202,13 +204,14 @@ fn headline(run: &RunHeader) -> String {
     let total = run.total_timeout.map(|t| format!("{} s for all", t.as_secs_f64()));
     let each = (!bounds.is_empty()).then(|| bounds.join(" or ") + " each");
     let bounds: Vec<String> = each.into_iter().chain(total).collect();
+    // A sweep of faults ends by itself.
+    let bounds = if bounds.is_empty() { String::new() } else { format!(", at most {}", bounds.join(", ")) };
     format!(
-        ". Testing {}: {}, strategy {}, seed {}, at most {}",
+        ". Testing {}: {}, strategy {}, seed {}{bounds}",
         run.module,
         counted(run.tests as u64, "test"),
         run.strategy,
         run.seed,
-        bounds.join(", "),
     )
 }
 

@@ -1,7 +1,7 @@
 //! The report for a terminal: of each test its bugs, what its iterations were like, and what its verdict does not
 //! say by itself.
 
-use super::{RenderOptions, Renderer, bugs, headline, not_run};
+use super::{RenderOptions, Renderer, bugs, headline, not_run, sweep};
 use crate::exit::Exit;
 use crate::plural::counted;
 use crate::report::model::{RunHeader, RunReport, TestReport};
@@ -40,6 +40,9 @@ impl Renderer for Text {
             None => write!(out, "{}", test.statistics)?,
         }
         writeln!(out, "{}", Statistics::elapsed(test.schedules(), test.elapsed))?;
+        if let Some(swept) = &test.sweep {
+            write!(out, "{}", sweep::text(swept, &test.bugs))?;
+        }
         test.notes.iter().try_for_each(|note| writeln!(out, "... {note}"))
     }
 
@@ -85,8 +88,16 @@ fn no_bug(run: &RunReport) -> String {
     let sum = |number: fn(&TestReport) -> u64| run.tests.iter().map(number).sum::<u64>();
     let schedules = counted(sum(TestReport::schedules), "schedule");
     let unfinished = sum(|t| t.unfinished.fair + t.unfinished.unfair);
-    let mut assumptions = vec!["sequential consistency".to_string(), "virtual time".into()];
-    for assumption in run.tests.iter().filter_map(|t| t.search.as_ref()).flat_map(|s| &s.assumptions) {
+    let mut assumptions: Vec<String> = Vec::new();
+    for test in &run.tests {
+        if !assumptions.contains(&test.memory) {
+            assumptions.push(test.memory.clone());
+        }
+    }
+    assumptions.push("virtual time".into());
+    let of_searches = run.tests.iter().filter_map(|t| t.search.as_ref()).flat_map(|s| &s.assumptions);
+    let of_samplers = run.tests.iter().filter_map(|t| t.progress.as_ref()).flat_map(|p| &p.assumptions);
+    for assumption in of_searches.chain(of_samplers) {
         if !assumptions.contains(assumption) {
             assumptions.push(assumption.clone());
         }

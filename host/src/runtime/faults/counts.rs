@@ -55,7 +55,7 @@ impl FaultCounts {
         self.0.iter().map(|(name, count)| (&**name, *count))
     }
 
-    /// Whether nobody came to any.
+    /// Whether no worker came to any.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

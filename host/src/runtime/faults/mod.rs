@@ -11,6 +11,7 @@ mod counts;
 mod mutant;
 mod registry;
 
+use crate::plural::counted;
 pub use counts::{FaultCount, FaultCounts, hash};
 use coyote_instrumenter::Options;
 use coyote_strategies::Strategy;
@@ -89,6 +90,35 @@ impl Faults {
         self.classes[class as usize].given > 0
     }
 
+    /// Reads `sc`, `weak` or `weak:N`: how many choices of an execution may be stale.
+    pub fn read_memory(&mut self, text: &str) -> Option<()> {
+        let budget = match text.split_once(':') {
+            None if text == "sc" => 0,
+            None if text == "weak" => FaultClass::Stale.row().usual,
+            Some(("weak", budget)) => budget.parse().ok().filter(|budget| *budget > 0)?,
+            _ => return None,
+        };
+        self.set(FaultClass::Stale, budget);
+        Some(())
+    }
+
+    /// The inverse of [`Faults::read_memory`], unless that is `sc`.
+    pub fn write_memory(&self) -> Option<String> {
+        let given = self.classes[FaultClass::Stale as usize].given;
+        (given > 0).then(|| format!("weak:{given}"))
+    }
+
+    /// What loads may read, as verdicts say it.
+    pub fn memory_model(&self) -> String {
+        match self.classes[FaultClass::Stale as usize].given {
+            0 => "sequential consistency".into(),
+            given => format!(
+                "RC11 without load buffering, {} an execution at most",
+                counted(given.into(), "stale choice")
+            ),
+        }
+    }
+
     /// The budget of a fault point, if it was given one: that of its name, or of the longest beginning of it that ends
     /// before a dot, or that of all points.
     pub fn of_point(&self, name: &str) -> Option<BudgetId> {
@@ -157,6 +187,11 @@ impl Faults {
             None | Some(0) => schedules,
             Some(budget) => Box::new(coyote_strategies::Faults::new(schedules, budget)),
         }
+    }
+
+    /// Whether nothing is left of any budget.
+    pub fn are_used_up(&self) -> bool {
+        self.ids().all(|id| !self.state(id).1)
     }
 
     /// Whether any fault may happen.

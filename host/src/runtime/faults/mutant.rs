@@ -14,7 +14,7 @@ pub enum Mutant {
     PostWakesNobody,
     /// All that pass a barrier are told that they were the last.
     SerialTwice,
-    /// A signal wakes nobody if several wait.
+    /// A signal wakes no worker if several wait.
     SignalIsLost,
     NeverSpurious,
     /// What is destroyed may be in use.

@@ -38,7 +38,7 @@ pub struct FaultRow {
 }
 
 classes! {
-    /// A try-lock fails though nobody has the lock.
+    /// A try-lock fails though no worker has the lock.
     TryLock {
         name: "try-lock",
         does: "a try-lock fails though the lock is free",
@@ -118,6 +118,15 @@ classes! {
         usual: 1,
         option: None,
         hook: Some("random"),
+    }
+    /// An atomic access does not take the newest store: weak memory.
+    Stale {
+        name: "stale",
+        does: "a load reads an older value, or a store comes before newer ones, as RC11 allows: weak-memory.md",
+        at: "atomic accesses, by their memory orderings",
+        usual: 4,
+        option: Some("memory"),
+        hook: Some("weak"),
     }
 }
 

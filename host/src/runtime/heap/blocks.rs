@@ -10,6 +10,7 @@
 //! - [`GAP`]: right behind a block, and of no other one.
 //! - [`FREED`]: some of it was freed and not handed out again; which bytes, the page's list says.
 
+use coyote_strategies::mix;
 use std::sync::{Arc, LazyLock};
 
 /// A block in use.
@@ -219,7 +220,7 @@ impl Blocks {
         self.pages.iter().flatten().flat_map(|page| page.freed.iter().copied())
     }
 
-    /// A block is handed out. What it covers is nobody else's any more, whatever was known of it.
+    /// A block is handed out. What it covers belongs to no other block any more, whatever was known of it.
     pub fn allocate(&mut self, block: LiveBlock) {
         let (address, end) = (block.address, block.end());
         for page in self.pages_of(address, end) {
@@ -422,6 +423,6 @@ impl Blocks {
 }
 
 fn hash(a: u32, b: u32, c: u32) -> u64 {
-    let mixed = super::super::mix(u64::from(a) | u64::from(b) << 32);
-    super::super::mix(mixed.wrapping_add(u64::from(c)))
+    let mixed = mix(u64::from(a) | u64::from(b) << 32);
+    mix(mixed.wrapping_add(u64::from(c)))
 }

@@ -1,4 +1,4 @@
-//! Blocks that nobody can free any more.
+//! Blocks that cannot be freed any more.
 //!
 //! Conservative, as a collector for C is (Boehm and Weiser, Software: Practice and Experience 18(9), 1988):
 //! every aligned word that has a value within a block counts as a pointer to it. So what is reported is lost,

@@ -48,7 +48,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The block that is nobody's any more: not one that stays where it is with another size.
+    /// The block that is given back: not one that stays where it is with another size.
     pub fn freed(&self) -> Option<(u32, Option<u32>)> {
         self.old.filter(|(old, _)| self.new.is_none_or(|(new, _)| new != *old))
     }

@@ -20,12 +20,12 @@ pub enum Arrival {
     Waits,
     /// All are there: these others go on. Who came last is the serial one: POSIX does not say who is.
     Completes(Vec<WorkerId>),
-    /// Nobody said for how many it is.
+    /// It was never said for how many it is.
     Misuse,
 }
 
 impl Barrier {
-    /// `None` for nobody.
+    /// `None` for no worker.
     pub fn new(count: u32) -> Option<Barrier> {
         (count > 0).then_some(Barrier { count, arrived: Vec::new() })
     }

@@ -10,7 +10,7 @@ use coyote_strategies::WorkerId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
     Free,
-    /// The worker has it already and can take it once more, which nobody else notices.
+    /// The worker has it already and can take it once more, which no other worker notices.
     Again,
     /// Others have to give it back first.
     Busy,
@@ -25,7 +25,7 @@ pub enum Released {
     Free,
     /// A reader is gone, others may be left.
     Shared,
-    /// The worker still has it, which nobody else notices.
+    /// The worker still has it, which no other worker notices.
     Still,
     /// Nothing: the call returns this error number.
     Refused(i32),

@@ -149,7 +149,7 @@ impl SyncObjects {
         }
     }
 
-    /// Who has an object. A semaphore is nobody's.
+    /// Who has an object. A semaphore is held by none.
     pub fn holders(&self, place: ObjectId) -> Vec<WorkerId> {
         match place.class {
             Class::Mutex => {
@@ -164,6 +164,14 @@ impl SyncObjects {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// All mutexes and rwlocks that a worker has.
+    pub fn held(&self) -> impl Iterator<Item = ObjectId> {
+        let place = |class| move |address| ObjectId { class, address };
+        let mutexes = self.mutexes.iter().filter(|(_, m)| m.holder.is_some()).map(|(address, _)| address);
+        let locks = self.rwlocks.iter().filter(|(_, l)| l.writer.is_some() || !l.readers.is_empty());
+        mutexes.map(place(Class::Mutex)).chain(locks.map(|(address, _)| address).map(place(Class::Rwlock)))
     }
 
     /// Whether a worker has any object.

@@ -5,7 +5,7 @@ use super::objects::Object;
 use coyote_abi::errno;
 use coyote_strategies::WorkerId;
 
-/// What happens when the holder locks once more, and when somebody else unlocks.
+/// What happens when the holder locks once more, and when another worker unlocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// It blocks itself; a misuse.

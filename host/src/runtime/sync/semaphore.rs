@@ -1,4 +1,4 @@
-//! A counter that nobody takes below zero.
+//! A counter that never falls below zero.
 
 use super::lock::{Availability, Released};
 use super::objects::Object;

@@ -8,6 +8,7 @@ static void *waits(void *unused) {
 }
 
 COYOTE_TEST(destroy_semaphore) {
+  sem_init(&sem[0], 0, 0);
   pthread_create(&thread[1], NULL, waits, NULL);
   sem_destroy(&sem[0]);
   pthread_join(thread[1], NULL);

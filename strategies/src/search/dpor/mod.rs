@@ -213,7 +213,7 @@ impl<S: System> Dpor<S> {
         counted.then_some(Advance::Ended(status))
     }
 
-    /// An execution ended. Whether it is to be told: one in which somebody spun equals one in which nobody
+    /// An execution ended. Whether it is to be told: one in which a worker spun equals one in which none
     /// did, so that only a bug is worth it.
     fn count(&mut self, status: Status) -> bool {
         let spun = self.nodes.last().is_some_and(|node| {
@@ -467,7 +467,7 @@ impl<S: System> Dpor<S> {
         self.here = true;
     }
 
-    /// Leaves nodes that have nothing left. One where nobody was awake from the first is redundant.
+    /// Leaves nodes that have nothing left. One where no worker was awake from the first is redundant.
     fn settle(&mut self) {
         while !self.nodes.is_empty() && self.next().is_none() {
             self.counts.redundant += u64::from(self.nodes.last().is_some_and(|node| node.fresh));

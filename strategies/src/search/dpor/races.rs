@@ -45,7 +45,7 @@ impl<S: System> Dpor<S> {
         self.note_change(pick, depth);
     }
 
-    /// Nobody goes on, or only who sleeps or spins. A worker that is still blocked has not executed what it
+    /// No worker goes on, or only one that sleeps or spins. A worker that is still blocked has not executed what it
     /// waits for, but could have in another order. `cut_off`: the same is true of all that could still be
     /// picked, or that the last step made possible when it ended the execution.
     pub(super) fn find_races_of_blocked(&mut self, system: &S, cut_off: bool) {

@@ -33,8 +33,8 @@ pub struct ByRank {
 }
 
 impl ByRank {
-    /// Puts the worker before all others of its rank. One that was delayed has lost its place; nobody
-    /// looks for his own behind it.
+    /// Puts the worker before all others of its rank. One that was delayed has lost its place; no worker
+    /// looks for its own behind it.
     fn insert(&mut self, worker: WorkerId) {
         let rank = self.ranks[worker.index()];
         let ahead = |other: &WorkerId| *other != worker && self.ranks[other.index()] < rank;

@@ -7,7 +7,7 @@ use crate::{Event, Pick, View, WorkerId};
 /// whoever was before it goes on; a delay puts it last. Reaches deep states with few delays
 /// in programs that pass messages.
 ///
-/// A message to a worker that is not blocked wakes nobody and does not move it.
+/// A message to a worker that is not blocked wakes no worker and does not move it.
 #[derive(Clone, Debug, Default)]
 pub struct RunToCompletion {
     turns: Turns,

@@ -5,7 +5,7 @@
 //! release store, or of read-modify-writes behind that. What follows from other arrows is left out: vector clocks tell.
 //!
 //! An edge may be missing: where orderings are not known, through fences, and of an exchange that leaves the value as
-//! it was. None is drawn where memory holds another value than the one that was written, since then somebody wrote
+//! it was. None is drawn where memory holds another value than the one that was written, since then a step wrote
 //! who was not seen.
 
 use super::super::recorder::{RawAccess, RawStep};

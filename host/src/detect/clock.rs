@@ -1,5 +1,6 @@
 //! Vector clocks: how much of each worker happened before something.
 
+use crate::observe::Join;
 use coyote_strategies::WorkerId;
 use smallvec::SmallVec;
 
@@ -13,21 +14,22 @@ impl Clock {
         self.0.get(worker.index()).copied().unwrap_or(0)
     }
 
-    /// Knows what both know.
-    pub fn join(&mut self, other: &Clock) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (own, other) in self.0.iter_mut().zip(&other.0) {
-            *own = (*own).max(*other);
-        }
-    }
-
     /// The worker begins its next epoch.
     pub fn advance(&mut self, worker: WorkerId) {
         if self.0.len() <= worker.index() {
             self.0.resize(worker.index() + 1, 0);
         }
         self.0[worker.index()] += 1;
+    }
+}
+
+impl Join for Clock {
+    fn join(&mut self, other: &Clock) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            *own = (*own).max(*other);
+        }
     }
 }

@@ -1,4 +1,7 @@
-//! `cargo xtask bench`: what the engine costs, beside Shuttle on the same machine in the same run.
+//! `cargo xtask bench`: what the engine costs, beside Shuttle on the same machine in the same run; or, with `--against`,
+//! beside another version of itself.
+
+mod against;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -13,9 +16,18 @@ pub struct Arguments {
     /// Print the measurements as JSON lines too
     #[arg(long)]
     json: bool,
+    /// Measure searches and samplers of this version and of a revision, or of a binary, in turns, and nothing else
+    #[arg(long, value_name = "REVISION")]
+    against: Option<String>,
+    /// Turns of --against
+    #[arg(long, default_value_t = 7, requires = "against")]
+    turns: usize,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(revision) = &arguments.against {
+        return against::run(revision, arguments.turns.max(1));
+    }
     let mut lines = measure(&[
         "bench",
         "-p",

@@ -1,0 +1,131 @@
+//! `coyote-regressions/`: traces of found bugs, tried first on every later run of their tests.
+//!
+//! They are kept where the user wants them: in the directory that `--regressions` names, which is made, or in
+//! `coyote-regressions` if that is there. A tool that is run in many places, as cargo's runner is, must not leave files
+//! in a source tree without having been asked for; `mkdir coyote-regressions` asks for them, once for a project.
+//!
+//! Files are called `MODULE-TEST-IDENTITY.trace`, by the module without cargo's hash and the bug's identity, so that a bug
+//! has one file. They are never deleted; one whose bug was found again, in a module that was changed, is written anew.
+
+use crate::execution::Test;
+use crate::explore::regressions::{Regression, Tried, without_hash};
+use crate::plural::counted;
+use crate::results::FoundBug;
+use crate::trace::Trace;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// The usual directory.
+const NAME: &str = "coyote-regressions";
+
+/// Where traces are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Regressions(PathBuf);
+
+impl Regressions {
+    /// What `--regressions` says: a directory, which is made, or `off`; without it the usual one, if that is there.
+    ///
+    /// # Errors
+    /// The directory cannot be made.
+    pub fn of(option: Option<&Path>) -> Result<Option<Regressions>> {
+        match option {
+            Some(path) if path.as_os_str() == "off" => Ok(None),
+            Some(path) => {
+                std::fs::create_dir_all(path).with_context(|| {
+                    format!("--regressions: cannot create the directory {}", path.display())
+                })?;
+                Ok(Some(Regressions(path.to_owned())))
+            }
+            None => Ok(Path::new(NAME).is_dir().then(|| Regressions(NAME.into()))),
+        }
+    }
+
+    /// The traces of a test, by their names. What cannot be read is said.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn read(&self, module: &Path, test: &Test) -> Result<Vec<Regression>> {
+        let cannot = || format!("cannot read the directory {}", self.0.display());
+        let prefix = prefix(module, test);
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(&self.0).with_context(cannot)? {
+            let path = entry.with_context(cannot)?.path();
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if name.starts_with(&prefix) && name.ends_with(".trace") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let mut regressions = Vec::new();
+        for path in paths {
+            match Trace::read(&path) {
+                // The name of another test may begin in the same way.
+                Ok(trace) if trace.header.test != test.name => {}
+                Ok(trace) => regressions.push(Regression { path, trace }),
+                Err(error) => {
+                    eprintln!("note: regression {} cannot be read: {}", path.display(), chain(&error));
+                }
+            }
+        }
+        Ok(regressions)
+    }
+
+    /// Keeps the trace of a bug.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&self, module: &Path, test: &Test, found: &FoundBug) -> Result<()> {
+        let name = format!("{}{}.trace", prefix(module, test), found.identity.short());
+        let path = self.0.join(name);
+        let known = Trace::read(&path).is_ok_and(|known| known.header.module == found.trace.header.module);
+        if known || found.is_limit() {
+            return Ok(());
+        }
+        found.trace.write(&path)?;
+        eprintln!("note: the trace is kept as regression {}", path.display());
+        Ok(())
+    }
+}
+
+/// Says what came of all that do not fail: one line for each that is of no use any more, and one for the rest.
+pub fn say(regressions: &[Regression], tried: &[Tried]) {
+    let mut passed = 0;
+    for (regression, tried) in regressions.iter().zip(tried) {
+        let path = regression.path.display();
+        match tried {
+            Tried::Fails(found) => {
+                let same = found.bug.kind.name() == regression.trace.header.outcome;
+                let what = if same { "fails" } else { "fails with another kind of bug" };
+                eprintln!("note: regression {path} {what}: {}", found.bug.kind.name());
+            }
+            Tried::Passes => passed += 1,
+            Tried::Obsolete(why) => {
+                eprintln!(
+                    "note: regression {path} is obsolete: its schedule is not followed any more ({why})"
+                );
+            }
+            Tried::NotTried(why) => eprintln!("note: regression {path} was not tried: {why}"),
+        }
+    }
+    if passed > 0 {
+        eprintln!(
+            "note: {} followed without a bug, which is no evidence of a fix (--confirm TRACE is)",
+            counted(passed, "regression")
+        );
+    }
+}
+
+fn prefix(module: &Path, test: &Test) -> String {
+    let stem = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
+    format!("{}-{}-", without_hash(&stem), super::bug_files::file_name(&test.name))
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text += &format!(": {error}");
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,112 @@
+//! What is shown of variables, by the numbers under which a client asks for their parts.
+
+use crate::debug::Debugger;
+use crate::symbols::Place;
+use coyote_strategies::{WorkerId, WorkerState};
+use serde_json::{Value, json};
+
+/// What has parts.
+#[derive(Clone)]
+enum Whole {
+    Globals,
+    Worker(WorkerId),
+    Place(Place),
+}
+
+/// Numbers that hold until the next motion.
+#[derive(Default)]
+pub struct Values {
+    wholes: Vec<Whole>,
+}
+
+impl Values {
+    /// What a frame of a worker has to show.
+    pub fn scopes(&mut self, worker: WorkerId) -> Value {
+        let globals = self.number(Whole::Globals);
+        let own = self.number(Whole::Worker(worker));
+        json!({ "scopes": [
+            { "name": "Worker", "presentationHint": "registers", "variablesReference": own, "expensive": false },
+            { "name": "Globals", "presentationHint": "globals", "variablesReference": globals, "expensive": false },
+        ] })
+    }
+
+    fn number(&mut self, whole: Whole) -> usize {
+        self.wholes.push(whole);
+        self.wholes.len()
+    }
+
+    /// The parts of what has a number.
+    pub fn parts(&mut self, debugger: &Debugger, number: u64) -> Result<Value, String> {
+        let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let whole = index.and_then(|index| self.wholes.get(index)).cloned();
+        let variables: Vec<Value> = match whole {
+            None => return Err(format!("there is nothing of the number {number} at this position")),
+            Some(Whole::Worker(worker)) => worker_variables(debugger, worker),
+            Some(Whole::Globals) => {
+                let places = debugger.globals().into_iter();
+                places.map(|place| self.variable(debugger, place.name.clone(), place)).collect()
+            }
+            Some(Whole::Place(place)) => {
+                let parts = debugger.children(&place).into_iter();
+                parts.map(|(name, part)| self.variable(debugger, name, part)).collect()
+            }
+        };
+        Ok(json!({ "variables": variables }))
+    }
+
+    /// What an expression means.
+    pub fn evaluated(&mut self, debugger: &Debugger, place: Place) -> Value {
+        let variable = self.variable(debugger, String::new(), place);
+        json!({
+            "result": variable["value"],
+            "variablesReference": variable["variablesReference"],
+            "memoryReference": variable["memoryReference"],
+        })
+    }
+
+    fn variable(&mut self, debugger: &Debugger, name: String, place: Place) -> Value {
+        let value = debugger.show(&place);
+        let memory = format!("{:#x}", place.address);
+        // A name that means something else where it stands alone is none.
+        let is_known = debugger.find(&place.name).is_ok_and(|found| found == place);
+        let expression = is_known.then(|| place.name.clone());
+        let number = match debugger.children(&place).is_empty() {
+            true => 0,
+            false => self.number(Whole::Place(place)),
+        };
+        json!({
+            "name": name,
+            "value": value,
+            "evaluateName": expression,
+            "memoryReference": memory,
+            "variablesReference": number,
+        })
+    }
+
+    /// The memory that is called so within what has a number.
+    pub fn part(&self, debugger: &Debugger, number: u64, name: &str) -> Option<Place> {
+        match self.wholes.get(usize::try_from(number).ok()?.checked_sub(1)?)? {
+            Whole::Globals => debugger.find(name).ok(),
+            Whole::Worker(_) => None,
+            Whole::Place(place) => {
+                debugger.children(place).into_iter().find(|(part, _)| part == name).map(|(_, part)| part)
+            }
+        }
+    }
+}
+
+/// What a worker is and has.
+fn worker_variables(debugger: &Debugger, worker: WorkerId) -> Vec<Value> {
+    let Some(view) = debugger.workers().into_iter().find(|view| view.id == worker) else { return Vec::new() };
+    let state = match view.state {
+        WorkerState::Enabled => "can go on",
+        WorkerState::Blocked => "blocked",
+        WorkerState::Ended => "has ended",
+    };
+    let held = debugger.held_by(worker);
+    let held = if held.is_empty() { "nothing".to_string() } else { held.join(", ") };
+    let rows = [("worker", view.title), ("state", state.to_string()), ("doing", view.doing), ("holds", held)];
+    rows.into_iter()
+        .map(|(name, value)| json!({ "name": name, "value": value, "variablesReference": 0 }))
+        .collect()
+}

@@ -1,0 +1,278 @@
+//! Breakpoints at lines and functions, watchpoints on memory.
+//!
+//! A worker can be stopped at scheduling points alone, so a breakpoint at a line stops it
+//!
+//! - at each operation of the line itself;
+//! - in what the line calls, at the first operation after the worker came to the line: a library's function, or one
+//!   of the program. It came there if it was not on that line, in the same call, at its step before.
+//!
+//! So a line that calls, in a loop, what has the only operations of the loop stops its worker once.
+//!
+//! A watchpoint compares memory before and after each step, so it sees whatever changed it, also what is no operation
+//! of its own. An operation that writes the value that was there already is seen, too: that is how updates are lost.
+
+use super::Debugger;
+use super::schedule::{Frame, Schedule, own};
+use crate::symbols::Place;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The breakpoints and watchpoints.
+#[derive(Default)]
+pub struct Stops {
+    /// In the order in which they were set.
+    pub breakpoints: Vec<Breakpoint>,
+    /// In the order in which they were set.
+    pub watchpoints: Vec<Watchpoint>,
+    last: u32,
+}
+
+/// Where to stop workers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breakpoint {
+    /// Of this and watchpoints.
+    pub number: u32,
+    /// See there.
+    pub at: At,
+    /// Positions at which it stops, ascending.
+    pub positions: Vec<usize>,
+}
+
+/// The place of a breakpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// A line of a file, by the name that debug information leads to.
+    Line {
+        /// The file.
+        file: String,
+        /// From 1.
+        line: u32,
+    },
+    /// The beginning of a function.
+    Function(String),
+}
+
+/// Which memory to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watchpoint {
+    /// Of this and breakpoints.
+    pub number: u32,
+    /// What is watched.
+    pub place: Place,
+}
+
+impl Stops {
+    /// Takes one out, by its number.
+    pub fn remove(&mut self, number: u32) -> bool {
+        let count = self.breakpoints.len() + self.watchpoints.len();
+        self.breakpoints.retain(|b| b.number != number);
+        self.watchpoints.retain(|w| w.number != number);
+        count != self.breakpoints.len() + self.watchpoints.len()
+    }
+
+    fn next(&mut self) -> u32 {
+        self.last += 1;
+        self.last
+    }
+}
+
+impl Debugger {
+    /// Sets a breakpoint at a line of a file, which is named by the end of its path.
+    ///
+    /// # Errors
+    /// No worker stops there in this execution, or several files are called so: what there is instead.
+    pub fn break_at_line(&mut self, file: &str, line: u32) -> Result<&Breakpoint, String> {
+        let mut files = BTreeSet::new();
+        let all = self.schedule.all_frames().filter_map(|frame| frame.source.file.as_deref());
+        files.extend(all.filter(|known| is_file(known, file)).map(str::to_string));
+        if let Some(exact) = files.get(file).cloned() {
+            files = BTreeSet::from([exact]);
+        }
+        let names: Vec<String> = files.into_iter().collect();
+        let [file] = names.as_slice() else {
+            return Err(match names.is_empty() {
+                true => format!("no worker is in the file {file} at any step of this execution"),
+                false => format!("several files are called so: {}", names.join(", ")),
+            });
+        };
+        let at = At::Line { file: file.clone(), line };
+        let positions = positions(&self.schedule, &at);
+        if positions.is_empty() {
+            let lines: BTreeSet<u32> = lines(&self.schedule, file);
+            let below = lines.range(..line).next_back().map(|line| format!("{line} before it"));
+            let above = lines.range(line..).next().map(|line| format!("{line} behind it"));
+            let near: Vec<String> = below.into_iter().chain(above).collect();
+            return Err(format!(
+                "no worker stops at line {line} of {file} in this execution; it does at line {}",
+                near.join(" and at ")
+            ));
+        }
+        Ok(self.add(at, positions))
+    }
+
+    /// Sets a breakpoint where workers come into a function, which is named by its whole path or the end of it.
+    ///
+    /// # Errors
+    /// No worker is in such a function at any step of this execution.
+    pub fn break_at_function(&mut self, function: &str) -> Result<&Breakpoint, String> {
+        let at = At::Function(function.to_string());
+        let positions = positions(&self.schedule, &at);
+        if positions.is_empty() {
+            return Err(format!("no worker is in a function {function} at any step of this execution"));
+        }
+        Ok(self.add(at, positions))
+    }
+
+    fn add(&mut self, at: At, positions: Vec<usize>) -> &Breakpoint {
+        let number = self.stops.next();
+        self.stops.breakpoints.push(Breakpoint { number, at, positions });
+        self.stops.breakpoints.last().expect("it was just added")
+    }
+
+    /// Watches what an expression means at the present position: pointers are followed once, now.
+    ///
+    /// # Errors
+    /// The expression means nothing here: why.
+    pub fn watch(&mut self, expression: &str) -> Result<&Watchpoint, String> {
+        let place = self.find(expression)?;
+        if self.memory_at(place.address, place.bytes).is_none() {
+            return Err(format!("{} lies beyond the end of memory", place.name));
+        }
+        let number = self.stops.next();
+        self.stops.watchpoints.push(Watchpoint { number, place });
+        Ok(self.stops.watchpoints.last().expect("it was just added"))
+    }
+}
+
+/// Whether a file that debug information names is the one that the user names, by the end of a path.
+fn is_file(known: &str, named: &str) -> bool {
+    let (known, named) = (Path::new(known), Path::new(named));
+    known.ends_with(named) || (named.is_absolute() && named.ends_with(known))
+}
+
+/// The lines of a file at which a breakpoint would stop.
+fn lines(schedule: &Schedule, file: &str) -> BTreeSet<u32> {
+    let frames = schedule.all_frames().filter(|frame| frame.source.file.as_deref() == Some(file));
+    frames.filter_map(|frame| frame.source.line).collect()
+}
+
+fn positions(schedule: &Schedule, at: &At) -> Vec<usize> {
+    let mut before: Vec<Option<usize>> = Vec::new();
+    let mut found = Vec::new();
+    for (position, step) in schedule.steps.iter().enumerate() {
+        let worker = step.worker.index();
+        before.resize(before.len().max(worker + 1), None);
+        let previous = before[worker].replace(position);
+        if step.timeout {
+            continue;
+        }
+        let frames = schedule.frames(position);
+        let last = previous.map_or(&[][..], |previous| schedule.frames(previous));
+        if stops(at, frames, last) {
+            found.push(position);
+        }
+    }
+    found
+}
+
+/// Whether a worker is to be stopped that is in these functions and was in those at its step before.
+fn stops(at: &At, frames: &[Frame], last: &[Frame]) -> bool {
+    let depth = |frames: &[Frame], index: usize| frames.len() - index;
+    let was = |index: usize| {
+        let same = last.len().checked_sub(depth(frames, index))?;
+        last.get(same)
+    };
+    frames.iter().enumerate().any(|(index, frame)| match at {
+        At::Line { file, line } => {
+            let is_there = |frame: &Frame| {
+                frame.source.line == Some(*line) && frame.source.file.as_deref() == Some(file.as_str())
+            };
+            let came = || {
+                !was(index).is_some_and(|was| is_there(was) && was.source.function == frame.source.function)
+            };
+            is_there(frame) && (index == 0 || came())
+        }
+        At::Function(name) => {
+            let is_called = |frame: &Frame| is_function(&frame.source.function, name);
+            is_called(frame) && !was(index).is_some_and(is_called)
+        }
+    })
+}
+
+fn is_function(known: &str, named: &str) -> bool {
+    let known = crate::symbols::without_generics(known);
+    known == named || known.strip_suffix(named).is_some_and(|rest| rest.ends_with("::"))
+}
+
+/// Where a breakpoint is, as users write it.
+impl std::fmt::Display for At {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            At::Line { file, line } => write!(f, "{file}:{line}"),
+            At::Function(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Where a worker is in the program's own source, with how many of the program's own functions it is in.
+pub(super) fn own_place(frames: &[Frame]) -> Option<(usize, &Frame)> {
+    let count = frames.iter().filter(|frame| !frame.is_library).count();
+    own(frames).map(|frame| (count, frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::SourceFrame;
+
+    fn frame(function: &str, line: u32) -> Frame {
+        let source = SourceFrame {
+            function: function.into(),
+            file: Some("a.rs".into()),
+            line: Some(line),
+            column: None,
+        };
+        Frame { source, is_library: false }
+    }
+
+    #[test]
+    fn a_line_stops_at_its_operations_and_where_it_is_come_to() {
+        let at = At::Line { file: "a.rs".into(), line: 5 };
+        let (here, inner) = (frame("f", 5), frame("g", 9));
+        let alone = std::slice::from_ref(&here);
+        // The operation is of the line: each time.
+        assert!(stops(&at, alone, &[]));
+        assert!(stops(&at, alone, alone));
+        // It is of what the line calls: when the worker comes there.
+        let called = [inner.clone(), here.clone()];
+        assert!(stops(&at, &called, &[frame("f", 4)]));
+        assert!(!stops(&at, &called, &called));
+        assert!(!stops(&at, &called, alone));
+        // Another call of the same function.
+        assert!(stops(&at, &[inner, here.clone(), frame("f", 5)], &[frame("h", 1), frame("f", 5)]));
+        assert!(!stops(&at, &[frame("f", 4)], alone));
+    }
+
+    #[test]
+    fn a_function_stops_when_it_is_entered() {
+        let at = At::Function("take".into());
+        let (outer, inner) = (frame("main", 1), frame("buffer::take<u32>", 3));
+        let alone = std::slice::from_ref(&outer);
+        assert!(stops(&at, &[inner.clone(), outer.clone()], alone));
+        assert!(!stops(&at, &[inner.clone(), outer.clone()], &[inner.clone(), outer.clone()]));
+        assert!(!stops(&at, &[frame("mistake", 1), outer.clone()], alone));
+    }
+
+    #[test]
+    fn files_are_named_by_the_ends_of_their_paths() {
+        for (known, named, is) in [
+            ("examples/rust/a/src/lib.rs", "lib.rs", true),
+            ("examples/rust/a/src/lib.rs", "src/lib.rs", true),
+            ("src/lib.rs", "/home/me/a/src/lib.rs", true),
+            ("src/mylib.rs", "lib.rs", false),
+            ("src/lib.rs", "other/src/lib.rs", false),
+        ] {
+            assert_eq!(is_file(known, named), is, "{known} {named}");
+        }
+    }
+}

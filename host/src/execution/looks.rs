@@ -1,0 +1,94 @@
+//! Iterations that are left before their end, to be looked at for livelocks and lassos.
+
+use super::{Execution, MachineError};
+use crate::lasso;
+use crate::livelock::{self, Effort};
+use crate::machine::scheduler::Looks;
+use crate::outcome::Outcome;
+use coyote_strategies::sample::follow::Follow;
+use coyote_strategies::{Decision, Iteration};
+
+impl Execution {
+    /// Lets the guest run to the end of the iteration. Where the scheduler leaves it to be looked at, a livelock
+    /// is such an end.
+    pub(super) fn run_and_look(&mut self) -> Result<(), MachineError> {
+        loop {
+            self.machine.run()?;
+            let scheduler = self.machine.scheduler();
+            if !scheduler.looking || scheduler.outcome.is_some() {
+                return Ok(());
+            }
+            let steps = scheduler.runtime.steps();
+            let for_lasso = match self.looks {
+                Looks::AfterRound(_) => true,
+                Looks::WhenSuspicious => scheduler.lasso_at.is_some_and(|step| steps >= step),
+                _ => false,
+            };
+            if for_lasso {
+                self.look_for_lasso(steps)?;
+            }
+            // At the bound, a livelock is asked for, too.
+            let scheduler = self.machine.scheduler();
+            let round = matches!(self.looks, Looks::AfterRound(_));
+            if scheduler.outcome.is_none() && !(for_lasso && (round || steps < scheduler.steps_max())) {
+                self.look_for_livelock(steps)?;
+            }
+            let scheduler = self.machine.scheduler_mut();
+            if scheduler.outcome.is_none() {
+                scheduler.go_on();
+            }
+            if scheduler.outcome.is_some() {
+                self.machine.end_iteration();
+                return Ok(());
+            }
+        }
+    }
+
+    fn look_for_lasso(&mut self, steps: u64) -> Result<(), MachineError> {
+        self.lasso = lasso::prove(self, self.lassos)?;
+        let next = self.lasso_looks.iter().find(|step| **step > steps).copied();
+        let scheduler = self.machine.scheduler_mut();
+        scheduler.lasso_at = next;
+        scheduler.outcome = self.lasso.as_ref().map(|lasso| Outcome::Bug(lasso.bug()));
+        Ok(())
+    }
+
+    fn look_for_livelock(&mut self, steps: u64) -> Result<(), MachineError> {
+        // What is just suspicious is not worth much: it is suspicious again at twice as many steps.
+        let walk_max = match self.looks {
+            Looks::After(_) => self.livelock_states_max,
+            _ => usize::try_from(steps / 16).unwrap_or(usize::MAX).clamp(64, 2_048),
+        };
+        let effort = Effort { states_max: self.livelock_states_max, walk_max };
+        self.livelock = livelock::prove(self, effort)?;
+        let outcome = self.livelock.as_ref().map(|livelock| Outcome::Bug(livelock.bug()));
+        self.machine.scheduler_mut().outcome = outcome;
+        Ok(())
+    }
+
+    /// Executes these choices, and nothing more: they have led into a livelock, or else the outcome is another.
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
+    pub(crate) fn run_into_livelock(
+        &mut self,
+        path: &[Decision],
+        fair: bool,
+    ) -> Result<Outcome, MachineError> {
+        self.run_to_look(path, fair, Looks::After(path.len()))
+    }
+
+    /// The same of choices that have led to a lasso.
+    ///
+    /// # Errors
+    /// As [`Execution::run`].
+    pub(crate) fn run_into_round(&mut self, path: &[Decision], fair: bool) -> Result<Outcome, MachineError> {
+        self.run_to_look(path, fair, Looks::AfterRound(path.len()))
+    }
+
+    fn run_to_look(&mut self, path: &[Decision], fair: bool, looks: Looks) -> Result<Outcome, MachineError> {
+        let follow = Box::new(Follow::new(path.to_vec(), fair));
+        let iteration = Iteration { seed: 0, index: 0 };
+        Ok(self.looking(looks, |execution| execution.run(follow, iteration))?.0)
+    }
+}

@@ -1,0 +1,71 @@
+//! What weak memory (`--memory weak`) cannot be had together with.
+
+use super::Settings;
+use crate::artifact::Artifact;
+use crate::runtime::FaultClass;
+use coyote_instrumenter::Points;
+use coyote_strategies::{OpKind, search};
+
+fn has_atomics(artifact: &Artifact) -> bool {
+    use OpKind::{AtomicLoad, AtomicStore, CompareExchange, Fence, Rmw};
+    let is_one = |kind| matches!(kind, AtomicLoad | AtomicStore | Rmw | CompareExchange | Fence);
+    artifact.table.sites.iter().any(|site| is_one(site.kind()))
+}
+
+impl Settings {
+    /// Whether loads may read older stores.
+    pub fn weak_memory(&self) -> bool {
+        self.faults.has(FaultClass::Stale)
+    }
+
+    /// Why this module cannot be executed with weak memory, if it is to be.
+    ///
+    /// # Errors
+    /// What to do.
+    pub fn check_memory(&self, artifact: &Artifact) -> Result<(), String> {
+        let options = &artifact.options;
+        let wrong = match () {
+            () if !self.weak_memory() => return Ok(()),
+            () if options.points == Points::Sync => {
+                "needs scheduling points at atomic accesses: leave --points sync out"
+            }
+            () if options.follows_owners() => {
+                "needs to be told of every atomic access: leave --heap-points shared out"
+            }
+            () if !options.memory_errors => {
+                "needs what is known of blocks of the heap: leave --no-memory-errors out"
+            }
+            () if !options.weak_memory() => {
+                "needs a module that is instrumented with Options::faults = [\"weak\"]"
+            }
+            () if !has_atomics(artifact) => {
+                "changes nothing in this module, which has no atomic instructions: build it with the feature atomics (Rust: \
+                 --target wasm32-wasip1-threads)"
+            }
+            () if self.detectors.has("races") => {
+                "cannot be had with the detector races, which takes it that loads read the newest store: look for races \
+                 without it"
+            }
+            () => return Ok(()),
+        };
+        Err(format!("--memory weak {wrong}"))
+    }
+
+    /// Why this search cannot explore with weak memory, if it is to. Those that enumerate schedules and values plainly
+    /// can. Others leave executions out for what steps touch or because states are equal, and know nothing of stores that are
+    /// no longer in memory.
+    ///
+    /// # Errors
+    /// What to do.
+    pub fn check_search(&self, name: &str) -> Result<(), String> {
+        let plain = ["dfs", "preemption-bounding", "delay-bounding"];
+        let family = name.split(':').next().unwrap_or(name);
+        if !self.weak_memory() || !search::is_search(name) || plain.contains(&family) && !name.contains('+') {
+            return Ok(());
+        }
+        Err(format!(
+            "the search {name} cannot explore --memory weak: take dfs, preemption-bounding or delay-bounding, or a strategy \
+             that samples"
+        ))
+    }
+}

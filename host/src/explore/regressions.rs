@@ -1,0 +1,157 @@
+//! Traces of bugs that were found before, tried first.
+//!
+//! Each is followed leniently, under the options of this run. A bug that comes up is one of this run: it gets a trace of
+//! its own, which is replayed strictly as any other. If none comes up, that says nothing: one schedule was executed, and
+//! perhaps another one than that of the trace.
+
+use super::{ExploreError, Finder, Plan, alarm, found};
+use crate::diagnose::SourceLines;
+use crate::execution::Execution;
+use crate::options;
+use crate::outcome::{BugKind, Outcome};
+use crate::record;
+use crate::replay::replay;
+use crate::results::{FoundBug, REGRESSION};
+use crate::trace::Trace;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+/// A trace that is kept.
+pub struct Regression {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says.
+    pub trace: Trace,
+}
+
+/// What came of one.
+pub enum Tried {
+    /// A bug, perhaps another one than the trace's.
+    Fails(Box<FoundBug>),
+    /// Its schedule has no bug.
+    Passes,
+    /// The program does not follow its schedule any more, and no bug came up: why, as half a sentence.
+    Obsolete(String),
+    /// It was not tried: why, as half a sentence.
+    NotTried(String),
+}
+
+/// Tries all of them, one after the other; up to the first that fails, unless the budget says to go on after bugs.
+///
+/// # Errors
+/// The machine's, and a trace that cannot be written.
+pub fn try_all(
+    plan: &Plan,
+    regressions: &[Regression],
+    interrupted: &AtomicBool,
+) -> Result<Vec<Tried>, ExploreError> {
+    alarm::with(plan.budget.timeout, interrupted, |cancel| {
+        let lines = Mutex::new(SourceLines::new(plan.artifact));
+        let mut tried = Vec::new();
+        for (number, regression) in regressions.iter().enumerate() {
+            if let Some(why) = cannot_be_tried(plan, &regression.trace) {
+                tried.push(Tried::NotTried(why));
+                continue;
+            }
+            // A livelock's bound and the shared memory of one are not those of the next.
+            let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
+            execution.cancel_by(Some(cancel.clone()));
+            let replayed = replay(&mut execution, &regression.trace, true)?;
+            execution.cancel_by(None);
+            tried.push(match &replayed.outcome {
+                _ if execution.cancelled() => Tried::NotTried("there was no time left".into()),
+                Outcome::Bug(bug) if replayed.outcome.is_bug() && bug.kind != BugKind::Limit => {
+                    let plan = plan_of(plan, &regression.trace, number);
+                    let finder = finder(regression);
+                    Tried::Fails(Box::new(found(&plan, &mut execution, bug, finder, &lines)?))
+                }
+                _ => match &replayed.divergence {
+                    Some(left) => Tried::Obsolete(format!("left at choice {}: {}", left.at + 1, left.reason)),
+                    None => Tried::Passes,
+                },
+            });
+            if matches!(tried.last(), Some(Tried::Fails(_))) && !plan.budget.explore {
+                break;
+            }
+        }
+        Ok(tried)
+    })
+}
+
+/// The bug's trace says of which run its schedule is, and lies beside those of this one.
+fn plan_of<'a>(plan: &'a Plan, trace: &Trace, number: usize) -> Plan<'a> {
+    let mut stem = plan.trace_stem.clone().into_os_string();
+    stem.push(format!("-regression-{}", number + 1));
+    Plan {
+        seed: trace.header.seed,
+        budget: plan.budget.clone(),
+        trace_stem: stem.into(),
+        artifact: plan.artifact,
+        test: plan.test,
+        settings: plan.settings,
+    }
+}
+
+fn finder(regression: &Regression) -> Finder {
+    let header = &regression.trace.header;
+    Finder {
+        strategy: header.strategy.clone(),
+        iteration: header.iteration,
+        index: None,
+        by: Some(label(&regression.path)),
+    }
+}
+
+fn label(path: &Path) -> String {
+    format!("{REGRESSION}{}", path.display())
+}
+
+/// What is no bug under the options of this run is none of it.
+fn cannot_be_tried(plan: &Plan, trace: &Trace) -> Option<String> {
+    if !plan.settings.world.directories.is_empty() {
+        return Some("the run works in directories of the host".into());
+    }
+    let read = options::read(&trace.header.options);
+    let of_trace = match read {
+        Ok((instrument, settings)) => options::write(&instrument, &settings),
+        Err(error) => return Some(error.to_string()),
+    };
+    let own = |options: Vec<(String, String)>| -> BTreeSet<(String, String)> {
+        let options = options.into_iter().filter(|(name, _)| !record::OF_TRACE.contains(&name.as_str()));
+        // The first argument is the module's name.
+        options
+            .map(|(name, value)| match name.as_str() {
+                "argument" => (name, without_hash(&value).to_string()),
+                _ => (name, value),
+            })
+            .collect()
+    };
+    let (of_trace, of_run) = (own(of_trace), own(plan.options()));
+    let differ: Vec<String> = of_trace
+        .symmetric_difference(&of_run)
+        .map(|(name, _)| name.clone())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    (!differ.is_empty()).then(|| format!("it is of a run with another {}", differ.join(", ")))
+}
+
+/// The name of a test binary of cargo without the hash, which other flags and versions change.
+pub fn without_hash(stem: &str) -> &str {
+    let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    stem.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(stem, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_hash;
+
+    #[test]
+    fn the_hash_of_cargo_is_no_part_of_a_name() {
+        assert_eq!(without_hash("queue-0123456789abcdef"), "queue");
+        assert_eq!(without_hash("lock-free-queue"), "lock-free-queue");
+        assert_eq!(without_hash("queue-0123456789abcdeg"), "queue-0123456789abcdeg");
+    }
+}

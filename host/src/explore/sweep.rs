@@ -1,0 +1,42 @@
+//! A sweep of faults: what there is to try (`attempts`) is tried, an iteration each, as of any sampler. See
+//! [`coyote_strategies::sample::sweep`].
+//!
+//! Every attempt is executed from the start. A snapshot at its opportunity would save what comes before it, and no more.
+
+pub use super::attempts::prepare;
+use super::{ExploreError, MakeStrategy, Plan, Watch, sample};
+use crate::engine_thread::on_engine_thread;
+use crate::results::{Stop, Sweep, TestResult};
+use std::sync::atomic::AtomicBool;
+
+/// How many faults of a class an execution may have in which they last.
+pub const LASTING: u32 = 100;
+/// Schedules after each fault, beside the default one.
+pub const SAMPLES: u64 = 4;
+
+/// Sweeps the faults that the plan's settings have budgets for. `samples`: schedules of the strategy after each fault.
+///
+/// # Errors
+/// As [`sample::explore`].
+pub fn explore(
+    plan: &Plan,
+    samples: u64,
+    strategy: MakeStrategy,
+    interrupted: &AtomicBool,
+    watch: &dyn Watch,
+) -> Result<TestResult, ExploreError> {
+    let swept = on_engine_thread(|| prepare(plan, samples))?;
+    let mut budget = plan.budget.clone();
+    let all = swept.attempts.len() as u64 + 1;
+    budget.iterations_max = budget.iterations_max.min(all.saturating_sub(budget.first));
+    // One bug says nothing of the other faults.
+    budget.explore = true;
+    let trace_stem = plan.trace_stem.clone();
+    let &Plan { artifact, test, settings, seed, .. } = plan;
+    let plan = Plan { artifact, test, settings, seed, budget, trace_stem };
+    let mut result = sample::explore_sweep(&plan, strategy, &swept, interrupted, watch)?;
+    if result.stop == Stop::Iterations && result.sweep.as_ref().is_some_and(Sweep::is_complete) {
+        result.stop = Stop::Exhausted;
+    }
+    Ok(result)
+}

@@ -1,0 +1,53 @@
+//! Whether an iteration has ended, and how.
+
+use super::{Context, Scheduler};
+use crate::observe::Event;
+use crate::outcome::Outcome;
+use crate::runtime::Progress;
+
+impl Scheduler {
+    /// Finds out whether the iteration has ended by now. The context can be left out while a worker runs: then one can
+    /// go on, and whether others wait in a circle was asked after the last step.
+    pub fn check_end(&mut self, mut context: Option<&mut Context>) {
+        if let Some(context) = context.as_deref_mut() {
+            self.find_circle(context);
+        }
+        self.find_end(context.as_deref_mut());
+        if let Some(context) = context {
+            self.call_deadlock(context);
+        }
+    }
+
+    fn find_end(&mut self, mut context: Option<&mut Context>) {
+        if !self.runtime.events.is_empty() && self.strategy.is_some() {
+            self.tell();
+        }
+        if self.outcome.is_none() && self.runtime.steps() >= self.look_up_at && self.is_cancelled() {
+            self.cancelled = true;
+            self.outcome = Some(Outcome::Abandoned);
+        }
+        if self.outcome.is_some() {
+            return;
+        }
+        match self.runtime.progress() {
+            Progress::Ready => {}
+            Progress::Over { left_blocked } => {
+                self.left_blocked = left_blocked;
+                self.outcome = Some(Outcome::Passed);
+            }
+            Progress::AssumedAway => self.outcome = Some(Outcome::Abandoned),
+            Progress::Deadlock => {
+                self.runtime.stream.push(Event::Stuck);
+                self.deliver(context.as_deref_mut().expect("the running worker can go on"));
+                // A detector of deadlocks is always there; without one, nothing more can be said.
+                self.outcome.get_or_insert(Outcome::Abandoned);
+            }
+        }
+        if self.runtime.steps() >= self.look_up_at && self.outcome.is_none() {
+            self.look_up();
+        }
+        if let Some(deadline) = self.runtime.monitors.deadline().filter(|_| !self.closing && !self.looking) {
+            self.overheat(deadline, context);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What an exploration without a bug says of itself: who watched, how much was new at its end, how much is left, and what
+//! to do next.
+
+use crate::plural::counted;
+use crate::results::{Novelty, Stop, TestResult, Watch};
+use serde::Serialize;
+use std::fmt;
+
+/// See the module's documentation. Only of samplers: a search says what is left of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProgressReport {
+    /// Iterations that came to their ends and were compared.
+    pub compared: u64,
+    /// Classes of executions: those of one class have the same steps, and dependent ones in the same order.
+    pub classes: Novelty,
+    /// Pairs of places of dependent steps of two workers, one after the other.
+    pub pairs: Novelty,
+    /// Scheduling points that compared iterations reached.
+    pub points: u64,
+    /// The share of further executions whose class no compared one was of, as far as can be told; absent where iterations
+    /// are not independent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<f64>,
+    /// Detectors that watched.
+    pub detectors: Vec<String>,
+    /// Detectors that did not.
+    pub others: Vec<String>,
+    /// What the verdict takes for granted beside sequential consistency and virtual time.
+    pub assumptions: Vec<String>,
+    /// The options to try next, after `coyote-wasm test MODULE`.
+    pub next: String,
+}
+
+/// Fewer compared executions say too little.
+const ENOUGH: u64 = 20;
+/// From this share of unseen classes on, more iterations are worth more than anything else.
+const MUCH: f64 = 0.05;
+
+impl ProgressReport {
+    /// Of a test by its name.
+    pub fn of(name: &str, result: &TestResult) -> ProgressReport {
+        let progress = &result.progress;
+        let Watch { detectors, others, assumptions, independent } = result.watch.clone();
+        let unseen = progress.unseen().filter(|_| independent && progress.compared >= ENOUGH);
+        ProgressReport {
+            compared: progress.compared,
+            classes: progress.of_classes(&result.indices),
+            pairs: progress.of_pairs(&result.indices),
+            points: progress.points.len() as u64,
+            unseen,
+            next: next(name, result, unseen, &others),
+            detectors,
+            others,
+            assumptions,
+        }
+    }
+}
+
+/// Many iterations are worth little where hardly anything is new; a search may come to an end then, and detectors see what
+/// no assertion says.
+fn next(name: &str, result: &TestResult, unseen: Option<f64>, others: &[String]) -> String {
+    let test = format!("--test {name}");
+    // Neither is there under weak memory.
+    if !result.subject.options.iter().any(|(option, _)| option == "memory") {
+        if others.iter().any(|other| other == "races") {
+            return format!("{test} --detect races,lock-order");
+        }
+        if unseen.is_none_or(|share| share < MUCH) {
+            return format!("{test} --strategy dpor");
+        }
+    }
+    match result.stop {
+        Stop::Timeout => {
+            format!("{test} --timeout {}", (10.0 * result.elapsed.as_secs_f64()).ceil().max(10.0))
+        }
+        _ => format!("{test} --iterations {}", result.iterations().saturating_mul(10)),
+    }
+}
+
+impl fmt::Display for ProgressReport {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "Watched: {}", self.detectors.join(", "))?;
+        if !self.others.is_empty() {
+            write!(f, "; not: {}", self.others.join(", "))?;
+        }
+        let (classes, pairs) = (&self.classes, &self.pairs);
+        if self.compared > 0 {
+            write!(
+                f,
+                ". New in the last tenth: {} of {} of executions and {} of {} of places ({} compared)",
+                classes.in_last_tenth,
+                several(classes.seen, "class", "classes"),
+                pairs.in_last_tenth,
+                several(pairs.seen, "dependent pair", "dependent pairs"),
+                counted(self.compared, "iteration"),
+            )?;
+        }
+        if let Some(unseen) = self.unseen {
+            write!(f, "; about {} of further ones would be of a class not seen yet", percent(unseen))?;
+        }
+        write!(f, ". Next: {}.", self.next)
+    }
+}
+
+fn several(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".into(),
+        percent if percent < 1.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}

@@ -1,0 +1,266 @@
+//! How much was new, iteration by iteration: classes of executions, pairs of places, scheduling points.
+//!
+//! Some iterations are compared, which ones follows from their numbers ([`is_compared`]). Two executions are of one class
+//! if they order the same steps that depend on each other in the same way (`observe::class_probe` computes its hash).
+//! What is kept are sets, each member with the first iteration that had it, so that the results of parts add up to those of
+//! the whole.
+
+use super::Indices;
+use coyote_strategies::mix;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Iterations with numbers below this are all compared.
+const ALL_BELOW: u64 = 64;
+/// Of the later ones, one in so many.
+const ONE_IN: u64 = 64;
+/// Most classes that are kept: more than these, and only those are whose hash ends in a zero, then in two, and so on.
+const KEPT: usize = 1 << 16;
+
+/// Whether the iteration of this number is compared. A strategy that does different things in turn does each of them in
+/// some of those that are.
+pub fn is_compared(index: u64) -> bool {
+    index < ALL_BELOW || mix(index).is_multiple_of(ONE_IN)
+}
+
+/// What a compared iteration says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IterationProgress {
+    /// The hash of its class; `None` if it did not come to its end.
+    pub class: Option<u64>,
+    /// Pairs of sites, the first above the second in 32 bits each, of dependent steps of two workers. Some that others
+    /// have told may be missing, if these have smaller numbers.
+    pub pairs: Vec<u64>,
+    /// Sites that were reached. Some may be missing in the same way.
+    pub points: Vec<u32>,
+}
+
+/// What compared iterations say together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// How many came to their ends.
+    pub compared: u64,
+    /// Their classes.
+    pub classes: Classes,
+    /// Pairs of sites, as in [`IterationProgress::pairs`], with the first iteration of each.
+    pub pairs: BTreeMap<u64, u64>,
+    /// Sites, with the first iteration that reached each.
+    pub points: BTreeMap<u32, u64>,
+}
+
+/// Classes, or a part of them that depends on nothing but their hashes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Classes {
+    /// Hashes that are kept end in so many zeros.
+    pub level: u32,
+    /// By hash.
+    pub kept: BTreeMap<u64, ClassSeen>,
+}
+
+/// A class of executions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassSeen {
+    /// The first iteration.
+    pub first: u64,
+    /// How many compared ones.
+    pub count: u64,
+}
+
+/// Something that can be new: how many there were, and since when there was none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Novelty {
+    /// How many different ones.
+    pub seen: u64,
+    /// How many came first in the last tenth of the iterations.
+    pub in_last_tenth: u64,
+    /// The iteration with the last that was new; `None` without any.
+    pub last_new: Option<u64>,
+}
+
+impl Progress {
+    /// Takes over what an iteration says.
+    pub fn absorb(&mut self, index: u64, iteration: IterationProgress) {
+        let IterationProgress { class, pairs, points } = iteration;
+        if let Some(class) = class {
+            self.compared += 1;
+            self.classes.add(class, ClassSeen { first: index, count: 1 });
+            self.classes.thin();
+        }
+        pairs.into_iter().for_each(|pair| earliest(&mut self.pairs, pair, index));
+        points.into_iter().for_each(|point| earliest(&mut self.points, point, index));
+    }
+
+    /// Takes over what other iterations say together.
+    pub fn merge(&mut self, other: Progress) {
+        let Progress { compared, classes, pairs, points } = other;
+        self.compared += compared;
+        self.classes.level = self.classes.level.max(classes.level);
+        classes.kept.into_iter().for_each(|(hash, seen)| self.classes.add(hash, seen));
+        self.classes.drop_others();
+        self.classes.thin();
+        pairs.into_iter().for_each(|(pair, first)| earliest(&mut self.pairs, pair, first));
+        points.into_iter().for_each(|(point, first)| earliest(&mut self.points, point, first));
+    }
+
+    /// Of classes; an estimate if not all are kept.
+    pub fn of_classes(&self, indices: &Indices) -> Novelty {
+        let novelty = novelty(self.classes.kept.values().map(|seen| seen.first), indices);
+        Novelty {
+            seen: novelty.seen << self.classes.level,
+            in_last_tenth: novelty.in_last_tenth << self.classes.level,
+            ..novelty
+        }
+    }
+
+    /// Of pairs of sites.
+    pub fn of_pairs(&self, indices: &Indices) -> Novelty {
+        novelty(self.pairs.values().copied(), indices)
+    }
+
+    /// How likely an execution by the same strategy is of a class that no compared one is of: the share of compared
+    /// executions whose class was seen once (I. J. Good, The population frequencies of species, Biometrika 40, 1953;
+    /// the estimate is Turing's). That holds for independent executions alone. `None` without any.
+    pub fn unseen(&self) -> Option<f64> {
+        let all: u64 = self.classes.kept.values().map(|seen| seen.count).sum();
+        let once = self.classes.kept.values().filter(|seen| seen.count == 1).count();
+        (all > 0).then(|| once as f64 / all as f64)
+    }
+}
+
+impl Classes {
+    fn keeps(&self, hash: u64) -> bool {
+        hash.trailing_zeros() >= self.level
+    }
+
+    fn add(&mut self, hash: u64, seen: ClassSeen) {
+        if self.keeps(hash) {
+            let known = self.kept.entry(hash).or_insert(ClassSeen { first: seen.first, count: 0 });
+            known.first = known.first.min(seen.first);
+            known.count += seen.count;
+        }
+    }
+
+    /// Keeps fewer as long as there are too many. What is kept in the end depends on the whole set alone, since parts of
+    /// it never keep less.
+    fn thin(&mut self) {
+        while self.kept.len() > KEPT {
+            self.level += 1;
+            self.drop_others();
+        }
+    }
+
+    fn drop_others(&mut self) {
+        let level = self.level;
+        self.kept.retain(|hash, _| hash.trailing_zeros() >= level);
+    }
+}
+
+fn earliest<K: Ord>(known: &mut BTreeMap<K, u64>, key: K, index: u64) {
+    let first = known.entry(key).or_insert(index);
+    *first = index.min(*first);
+}
+
+/// `firsts`: of each member the first iteration; `indices`: all iterations.
+fn novelty(firsts: impl Iterator<Item = u64> + Clone, indices: &Indices) -> Novelty {
+    let last_tenth = indices.nth(indices.len() - indices.len() / 10);
+    Novelty {
+        seen: firsts.clone().count() as u64,
+        in_last_tenth: firsts.clone().filter(|first| last_tenth.is_some_and(|begin| *first >= begin)).count()
+            as u64,
+        last_new: firsts.max(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Iterations with a class each, some with pairs and points.
+    fn iterations(count: u64, classes: u64) -> Vec<(u64, IterationProgress)> {
+        let iteration = |index: u64| IterationProgress {
+            class: (!index.is_multiple_of(17)).then(|| mix(mix(index) % classes)),
+            pairs: (0..index % 3).map(|n| mix(index + n) % 40).collect(),
+            points: vec![(mix(index) % 30) as u32],
+        };
+        (0..count).map(|index| (index, iteration(index))).collect()
+    }
+
+    /// The same in one go and in parts that are put together in any order, also where not all classes are kept.
+    #[test]
+    fn parts_are_as_the_whole() {
+        for (count, classes) in [(500, 40), (300_000, 250_000)] {
+            let mut whole = Progress::default();
+            let mut parts = vec![Progress::default(); 5];
+            for (index, iteration) in iterations(count, classes) {
+                whole.absorb(index, iteration.clone());
+                parts[(mix(index) % 5) as usize].absorb(index, iteration);
+            }
+            assert_eq!(whole.classes.level > 0, classes > KEPT as u64);
+            for rotation in 0..5 {
+                parts.rotate_left(rotation);
+                let mut sum = Progress::default();
+                let (front, back) = parts.split_at(2);
+                let mut second = Progress::default();
+                back.iter().for_each(|part| second.merge(part.clone()));
+                front.iter().for_each(|part| sum.merge(part.clone()));
+                sum.merge(second);
+                assert_eq!(sum, whole, "{count} {rotation}");
+            }
+        }
+    }
+
+    /// Of equally likely classes, against the chance that is known: 1 - seen / all.
+    #[test]
+    fn the_estimate_is_near_the_truth() {
+        for classes in [200, 1_000, 20_000] {
+            let mut progress = Progress::default();
+            for (index, iteration) in iterations(2_000, classes) {
+                progress.absorb(index, iteration);
+            }
+            let truth = 1.0 - progress.classes.kept.len() as f64 / classes as f64;
+            let estimate = progress.unseen().unwrap();
+            // Its standard deviation is below 0.02 here.
+            assert!((estimate - truth).abs() < 0.06, "{classes}: {estimate}, in truth {truth}");
+        }
+        assert_eq!(Progress::default().unseen(), None);
+    }
+
+    /// The estimate from a part of the classes, chosen by their hashes, is near that from all.
+    #[test]
+    fn a_part_of_the_classes_says_the_same() {
+        let (mut some, mut all) = (Progress::default(), BTreeMap::<u64, u64>::new());
+        for (index, iteration) in iterations(300_000, 250_000) {
+            iteration.class.iter().for_each(|class| *all.entry(*class).or_default() += 1);
+            some.absorb(index, iteration);
+        }
+        let once = all.values().filter(|count| **count == 1).count() as f64;
+        let truth = once / all.values().sum::<u64>() as f64;
+        assert!((some.unseen().unwrap() - truth).abs() < 0.01);
+        let seen = some.of_classes(&Indices::default()).seen as f64;
+        assert!((seen / all.len() as f64 - 1.0).abs() < 0.02, "{seen} of {}", all.len());
+    }
+
+    #[test]
+    fn news_of_the_last_tenth() {
+        let indices: Indices = (10..40).collect();
+        // The last three.
+        let count = |firsts: &[u64]| novelty(firsts.iter().copied(), &indices);
+        assert_eq!(count(&[10, 36, 37, 39]), Novelty { seen: 4, in_last_tenth: 2, last_new: Some(39) });
+        assert_eq!(count(&[]), Novelty::default());
+        let few: Indices = (0..5).collect();
+        assert_eq!(novelty([4].into_iter(), &few).in_last_tenth, 0);
+    }
+
+    #[test]
+    fn which_are_compared() {
+        let count = |range: std::ops::Range<u64>| range.filter(|index| is_compared(*index)).count();
+        assert_eq!(count(0..64), 64);
+        let later = count(64..100_064);
+        assert!((1_400..1_730).contains(&later), "{later}");
+        // Also of those that are executed in turn.
+        for turn in 0..4 {
+            let of_turn = (64..100_064).filter(|index| index % 4 == turn && is_compared(*index)).count();
+            assert!((310..480).contains(&of_turn), "{turn}: {of_turn}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Atomic accesses with weak memory: which of the stores that it may read, an access reads. See [`super::weak`].
+
+use super::weak::{AtomicAccess, Orders};
+use super::{FaultClass, Performed, Runtime};
+use coyote_strategies::{OpKind, Operation, WorkerId};
+
+impl Runtime {
+    /// The worker executes the atomic access, or the fence, that it announced.
+    pub(super) fn atomic(
+        &mut self,
+        id: WorkerId,
+        expected: u64,
+        orders: Orders,
+        values: &[u64],
+        read: &mut dyn FnMut(u32, u8) -> Option<u64>,
+    ) -> Performed {
+        let operation = self.pending[id.index()].operation;
+        let access = self.atomic_access(id, operation, expected, orders);
+        if operation.kind == OpKind::Fence {
+            self.weak.fence(id, orders.success);
+        } else if let Some((access, value)) =
+            access.and_then(|access| Some((access, read(access.address, access.bytes as u8)?)))
+        {
+            let ways = self.weak.ways(&access, value);
+            let mut chosen = 0;
+            // Where the allocator is not known, memory may have become other memory unseen.
+            if ways > 1 && self.may_fail(FaultClass::Stale) && self.heap.is_known() {
+                match self.fault(FaultClass::Stale, ways - 1, values) {
+                    Ok(value) => chosen = value,
+                    Err(bound) => return Performed::NeedsValue(bound),
+                }
+            }
+            self.weak.begin(access, chosen);
+        }
+        self.touch_plainly(id);
+        Performed::Continue(0)
+    }
+
+    /// The running worker is about to make an atomic access, or a fence, that is no scheduling point: it takes the newest.
+    pub fn atomic_newest(
+        &mut self,
+        id: WorkerId,
+        operation: Operation,
+        (expected, orders): (u64, Orders),
+        read: &mut dyn FnMut(u32, u8) -> Option<u64>,
+    ) {
+        if operation.kind == OpKind::Fence {
+            return self.weak.fence(id, orders.success);
+        }
+        let Some(access) = self.atomic_access(id, operation, expected, orders) else { return };
+        let Some(value) = read(access.address, access.bytes as u8) else { return };
+        self.weak.ways(&access, value);
+        self.weak.begin(access, 0);
+    }
+
+    /// An operation as an access; `None` of one that traps.
+    fn atomic_access(
+        &self,
+        worker: WorkerId,
+        operation: Operation,
+        expected: u64,
+        orders: Orders,
+    ) -> Option<AtomicAccess> {
+        let (address, bytes) = (u32::try_from(operation.object).ok()?, operation.size);
+        let step = self.steps + 1;
+        // The instruction compares what its location has room for.
+        let expected = expected & u64::MAX.checked_shr(64 - 8 * bytes.min(8)).unwrap_or(0);
+        let access = AtomicAccess { worker, kind: operation.kind, address, bytes, expected, orders, step };
+        (bytes > 0 && address % bytes == 0).then_some(access)
+    }
+}

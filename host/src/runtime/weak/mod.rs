@@ -1,0 +1,366 @@
+//! Weak memory: which stores an atomic load may read, and which place in modification order a store may take.
+//!
+//! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017) without load buffering, made operational by views, after
+//! the promising semantics without promises (Kang, Hur, Lahav, Vafeiadis, Dreyer, POPL 2017), with C++20's release
+//! sequences: a release store is continued by read-modify-writes alone.
+//!
+//! For each location the last stores are kept in modification order, and for each worker how far it has come in that
+//! order. A load may read any store that is not behind that; a store may take any place after it; a read-modify-write
+//! may read any store that no other one has read, and takes the place right behind it. Which of these, is a *choice*
+//! (0: the newest), made before the access. Memory always holds the newest store. Where an older one is chosen, the
+//! access is executed on its value ([`Weak::take_put`]), and memory is put right behind it ([`Weak::done`]).
+//!
+//! # What exactly is allowed
+//! - *Coherence*: an access reads or stores nothing before the last store that its worker has read, made, or that
+//!   happens before it. Happens-before comes from releases and acquires, fences, and all sync objects.
+//! - *Atomicity*: see `Location::behind`.
+//! - *SC accesses* (`psc_base` of RC11): one reads no store before the last SC store to its location, nor before a store
+//!   that happened before an SC fence that was executed; an SC store takes a place behind both.
+//! - *SC fences* (`psc_F`): what was seen before one is seen after every later one, and so are SC stores before it.
+//!
+//! Together that is RC11 with one exception: the order of SC accesses and fences is the one in which they are executed. So
+//! `po ∪ rf ∪ psc` has no cycle, where RC11 demands that of `po ∪ rf` and of `psc` alone. The outcome of Z6.U (PLDI 2017,
+//! section 2), which RC11 allows for the sake of Power, is so never seen. `tests` compares both with the axioms (`naive`).
+//!
+//! What is not known to be weaker counts as sequentially consistent.
+
+mod location;
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use super::released::{Join, Released};
+use super::stream::{HbObject, SyncEvent};
+use coyote_abi::Ordering;
+use coyote_strategies::{OpKind, WorkerId};
+use location::{Location, Message};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::hash::Hash;
+use std::sync::Arc;
+use view::View;
+
+/// What a worker knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Knowledge {
+    now: View,
+    /// What an acquire fence would add: what relaxed loads have read.
+    read: View,
+    /// What it knew at its last release fence, which its relaxed stores pass on.
+    fenced: View,
+}
+
+/// The orderings of an access, or twice that of a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Orders {
+    /// Of a compare-exchange, where it stores.
+    pub success: Ordering,
+    /// Of a compare-exchange that does not store.
+    pub failure: Ordering,
+}
+
+impl Orders {
+    /// Of what cannot fail.
+    pub const fn always(ordering: Ordering) -> Orders {
+        Orders { success: ordering, failure: ordering }
+    }
+}
+
+/// An atomic access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AtomicAccess {
+    pub worker: WorkerId,
+    /// A load, store, read-modify-write or compare-exchange.
+    pub kind: OpKind,
+    pub address: u32,
+    /// At most 8, and the address is a multiple of it.
+    pub bytes: u32,
+    /// What a compare-exchange compares with.
+    pub expected: u64,
+    pub orders: Orders,
+    /// The number of its step, from 1 on.
+    pub step: u64,
+}
+
+/// An access between its choice and its end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Plan {
+    access: AtomicAccess,
+    /// The place of the store that it reads; of a plain atomic store, the one it comes right behind.
+    chosen: u32,
+    /// Whether that is the newest one.
+    newest: bool,
+    /// Whether it stores.
+    stores: bool,
+}
+
+/// A choice of something that is not the newest, for reports. Steps count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// The step that chose it.
+    pub step: u64,
+    /// Whether a store took a place before newer ones, without reading.
+    pub places: bool,
+    /// The step of the store that was read, or that it comes right behind; `None` if that was there before.
+    pub chosen: Option<u64>,
+    /// The step of the newest store.
+    pub newest: Option<u64>,
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let newest = self.newest.map_or("another one".into(), |step| format!("step {step}"));
+        match (self.places, self.chosen) {
+            (true, None) => write!(f, "stores before what {newest} stored"),
+            (true, Some(step)) => write!(f, "stores behind step {step}, though before what {newest} stored"),
+            (false, None) => write!(f, "reads the value of the beginning, though {newest} is newer"),
+            (false, Some(step)) => write!(f, "reads the value of step {step}, though {newest} is newer"),
+        }
+    }
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Weak {
+    /// Whether anything is recorded at all.
+    pub on: bool,
+    workers: Vec<Knowledge>,
+    objects: BTreeMap<HbObject, Released<View>>,
+    /// By address; no two overlap.
+    locations: BTreeMap<u32, Location>,
+    /// Numbers of locations so far.
+    numbers: u32,
+    /// What was seen, and happened, before SC fences.
+    fences: View,
+    /// SC stores.
+    stores: View,
+    plan: Option<Plan>,
+    /// What memory has to hold for the access: an address, a size and a value.
+    put: Option<(u32, u32, u64)>,
+    /// The last one.
+    stale: Option<Stale>,
+    /// The last store that is not in memory: its step, its address and its value. For reports.
+    hidden: Option<(u64, u32, u64)>,
+}
+
+impl Hash for Weak {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        let Weak { on, workers, objects, locations, numbers, fences, stores, plan, put, stale: _, hidden: _ } =
+            self;
+        (on, workers, objects, locations, numbers, fences, stores, plan, put).hash(hasher);
+    }
+}
+
+impl Weak {
+    /// Nothing was executed yet.
+    pub fn new(on: bool) -> Weak {
+        Weak { on, ..Weak::default() }
+    }
+
+    fn worker(&mut self, worker: WorkerId) -> &mut Knowledge {
+        while self.workers.len() <= worker.index() {
+            self.workers.push(Knowledge::default());
+        }
+        &mut self.workers[worker.index()]
+    }
+
+    /// A worker acquires or releases a sync object.
+    pub fn synchronise(&mut self, event: &SyncEvent) {
+        let SyncEvent { worker, object, kind } = *event;
+        self.worker(worker);
+        let own = &mut self.workers[worker.index()].now;
+        self.objects.entry(object).or_default().exchange(own, kind);
+    }
+
+    /// A worker makes a fence.
+    pub fn fence(&mut self, worker: WorkerId, ordering: Ordering) {
+        self.worker(worker);
+        let Weak { workers, fences, stores, .. } = self;
+        let Knowledge { now, read, fenced } = &mut workers[worker.index()];
+        if ordering.acquires() {
+            now.join(read);
+        }
+        if ordering == Ordering::SeqCst {
+            now.join_seen(fences);
+            now.join_seen(stores);
+            fences.join(now);
+        }
+        if ordering.releases() {
+            fenced.clone_from(now);
+        }
+    }
+
+    /// The host read the newest value of a location on the worker's behalf.
+    pub fn host_read(&mut self, worker: WorkerId, address: u32) {
+        self.worker(worker);
+        let Weak { workers, locations, .. } = self;
+        if let Some(location) = locations.get(&address)
+            && let Some(newest) = location.newest()
+        {
+            workers[worker.index()].now.see(location.number, newest.at);
+        }
+    }
+
+    /// These bytes have become other memory.
+    pub fn forget(&mut self, address: u32, bytes: u32) {
+        let end = u64::from(address) + u64::from(bytes);
+        for (at, location) in self.locations.range_mut(address.saturating_sub(7)..) {
+            if u64::from(*at) >= end {
+                break;
+            }
+            if u64::from(*at) + u64::from(location.bytes) > u64::from(address) {
+                location.messages.clear();
+            }
+        }
+    }
+
+    /// How many possibilities an access has, at least 1. `value`: what memory holds there.
+    pub fn ways(&mut self, access: &AtomicAccess, value: u64) -> u64 {
+        self.know(access, value);
+        self.options(access).len() as u64
+    }
+
+    /// Sees to it that the location of an access is known, and has in memory what it says.
+    fn know(&mut self, access: &AtomicAccess, value: u64) {
+        let AtomicAccess { address, bytes, .. } = *access;
+        self.worker(access.worker);
+        if self.locations.get(&address).is_none_or(|location| location.bytes != bytes) {
+            let overlaps = |(at, location): (&u32, &Location)| {
+                let end = u64::from(*at) + u64::from(location.bytes);
+                (end > u64::from(address)).then_some(*at)
+            };
+            let near = address.saturating_sub(7)..address.saturating_add(bytes);
+            let hidden: SmallVec<[u32; 4]> = self.locations.range(near).filter_map(overlaps).collect();
+            let mut location = Location::new(bytes, self.numbers);
+            self.numbers += 1;
+            let mut view = View::default();
+            for newest in hidden.iter().filter_map(|at| self.locations.remove(at)?.messages.pop()) {
+                view.join(&newest.view);
+            }
+            location.restart(value, view);
+            self.locations.insert(address, location);
+        }
+        let Weak { workers, locations, .. } = self;
+        let location = locations.get_mut(&address).expect("it was just put there");
+        match location.newest() {
+            None => location.restart(value, View::default()),
+            Some(newest) if newest.value == value => {}
+            // Something else has stored.
+            Some(_) => {
+                let mut view = View::default();
+                workers.iter().for_each(|worker| view.join(&worker.now));
+                location.restart(value, view);
+            }
+        }
+    }
+
+    /// The first store that an access of this ordering may read.
+    fn bound(&self, worker: WorkerId, location: &Location, ordering: Ordering) -> u32 {
+        let seen = self.workers[worker.index()].now.seen(location.number);
+        if ordering != Ordering::SeqCst {
+            return seen;
+        }
+        seen.max(self.stores.seen(location.number)).max(self.fences.done(location.number))
+    }
+
+    /// The indices of stores that an access may read, or come right behind, the newest first.
+    fn options(&self, access: &AtomicAccess) -> SmallVec<[usize; 8]> {
+        let location = &self.locations[&access.address];
+        let success = self.bound(access.worker, location, access.orders.success);
+        let failure = self.bound(access.worker, location, access.orders.failure);
+        let newest = location.messages.len() - 1;
+        let is_option = |index: &usize| {
+            let message = &location.messages[*index];
+            let has_place = || location.behind(*index).is_some();
+            match access.kind {
+                OpKind::AtomicLoad => message.at >= success,
+                OpKind::CompareExchange if message.value != access.expected => message.at >= failure,
+                _ => message.at >= success && has_place(),
+            }
+        };
+        std::iter::once(newest).chain((0..newest).rev().filter(is_option)).collect()
+    }
+
+    /// An access reads, or comes behind, the store of this number among its possibilities. [`Weak::ways`] was asked.
+    pub fn begin(&mut self, access: AtomicAccess, choice: u64) {
+        let chosen = self.options(&access)[choice as usize];
+        let Weak { workers, locations, .. } = self;
+        let location = &locations[&access.address];
+        let message = &location.messages[chosen];
+        let newest = location.newest().expect("there is the chosen one");
+        let reads = access.kind != OpKind::AtomicStore;
+        let fails = access.kind == OpKind::CompareExchange && message.value != access.expected;
+        let ordering = if fails { access.orders.failure } else { access.orders.success };
+        if reads {
+            let Knowledge { now, read, .. } = &mut workers[access.worker.index()];
+            now.see(location.number, message.at);
+            read.join(&message.view);
+            if ordering.acquires() {
+                now.join(&message.view);
+            }
+        }
+        let is_newest = message.at == newest.at;
+        let step = |message: &Message| message.origin.map(|(step, _)| step);
+        if !is_newest {
+            let (chosen, newest) = (step(message), step(newest));
+            self.stale = Some(Stale { step: access.step, places: !reads, chosen, newest });
+        }
+        self.put = (reads && !is_newest).then_some((access.address, access.bytes, message.value));
+        let stores_value = access.kind != OpKind::AtomicLoad && !fails;
+        self.plan = Some(Plan { access, chosen: message.at, newest: is_newest, stores: stores_value });
+    }
+
+    /// What memory has to hold while the access is executed: an address, a size and a value.
+    pub fn take_put(&mut self) -> Option<(u32, u32, u64)> {
+        self.put.take()
+    }
+
+    /// The address and size of the access that is being executed.
+    pub fn planned(&self) -> Option<(u32, u32)> {
+        self.plan.as_ref().map(|plan| (plan.access.address, plan.access.bytes))
+    }
+
+    /// The access was executed, and left this value in memory. What memory is to hold, if that is something else.
+    pub fn done(&mut self, value: u64) -> Option<u64> {
+        let Plan { access, chosen, newest, stores } = self.plan.take()?;
+        let location = self.locations.get_mut(&access.address)?;
+        let before = location.newest()?.value;
+        if !stores {
+            return (!newest).then_some(before);
+        }
+        let index = location.index(chosen)?;
+        let place = if newest { None } else { location.behind(index) };
+        let at = place.unwrap_or_else(|| location.next());
+        let modifies = access.kind != OpKind::AtomicStore;
+        let Knowledge { now, fenced, .. } = &mut self.workers[access.worker.index()];
+        now.store(location.number, at);
+        let mut view = if access.orders.success.releases() { now.clone() } else { fenced.clone() };
+        view.store(location.number, at);
+        if modifies {
+            view.join(&location.messages[index].view);
+        }
+        if access.orders.success == Ordering::SeqCst {
+            self.stores.see(location.number, at);
+        }
+        let origin = Some((access.step, access.worker));
+        if place.is_some() {
+            self.hidden = Some((access.step, access.address, value));
+        }
+        location.insert(Message { at, value, modifies, view: Arc::new(view), origin });
+        place.map(|_| before)
+    }
+
+    /// What the access of a step chose, if that is not the newest, as long as none does it after that.
+    pub fn stale(&self, step: u64) -> Option<Stale> {
+        self.stale.filter(|stale| stale.step == step)
+    }
+
+    /// What a step has stored at an address, if that came before newer stores, so that memory has something else; as long
+    /// as no other step does that.
+    pub fn hidden(&self, step: u64, address: u64) -> Option<u64> {
+        let hidden = self.hidden.filter(|(by, at, _)| (*by, u64::from(*at)) == (step, address));
+        hidden.map(|(.., value)| value)
+    }
+}

@@ -1,0 +1,53 @@
+//! The Rust toolchain that guests are built with, as `cargo coyote` and `doctor` meet it: its programs, the target, and what
+//! cargo's settings for that are called.
+
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The target for which guests are built unless the user names another.
+pub const TARGET: &str = "wasm32-wasip1-threads";
+
+/// The runner of that target, as cargo's configuration names it.
+pub const RUNNER: &str = "coyote-wasm test --runner";
+
+/// The cargo that called this process, or the one that the shell finds.
+pub fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The variable that tells cargo something of a target, such as its `RUNNER`.
+pub fn variable(target: &str, what: &str) -> String {
+    format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"))
+}
+
+/// What the compiler that is used in a directory prints of itself: a path. `None` if it refuses.
+///
+/// # Errors
+/// It cannot be started.
+pub fn printed(directory: &Path, what: &[&str]) -> Result<Option<PathBuf>> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--print").args(what).current_dir(directory).output();
+    let output = output.context("rustc cannot be started: install Rust, see https://rustup.rs")?;
+    let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    Ok(output.status.success().then_some(path))
+}
+
+/// Whether the toolchain that is used in a directory has the standard library of a target.
+///
+/// # Errors
+/// As [`printed`].
+pub fn has(target: &str, directory: &Path) -> Result<bool> {
+    let libraries = printed(directory, &["target-libdir", "--target", target])?;
+    Ok(libraries.is_some_and(|libraries| libraries.is_dir()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TARGET, variable};
+
+    #[test]
+    fn a_target_has_a_variable() {
+        assert_eq!(variable(TARGET, "RUNNER"), "CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER");
+    }
+}

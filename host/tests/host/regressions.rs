@@ -1,0 +1,262 @@
+//! Traces of found bugs that are kept and tried first, and bundles.
+
+use super::examples::module_path;
+use super::guest::root;
+use super::process::{self, Ended};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A module of the text format: `racy` is wrong, and in the other variants right, or changed in other ways.
+fn module(directory: &Path, name: &str, body: &str) -> PathBuf {
+    let text =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host/wat/regression.wat"));
+    let path = directory.join(name);
+    fs::write(&path, text.unwrap().replace("BODY", body)).unwrap();
+    path
+}
+
+/// Adds 1 to the counter, in two steps.
+const RACY: &str = "(i32.store (i32.const 1024) (i32.add (i32.load (i32.const 1024)) (i32.const 1)))";
+/// The same in one step.
+const FIXED: &str = "(drop (i32.atomic.rmw.add (i32.const 1024) (i32.const 1)))";
+/// Another bug.
+const TRAPS: &str = "(i32.store (i32.const 1024) (i32.add (i32.load (i32.const 1024)) (i32.const 1)))
+    (if (i32.eq (i32.load (i32.const 1024)) (i32.const 1)) (then unreachable))";
+
+fn test(directory: &Path, arguments: &[&str]) -> Ended {
+    let always = ["test", "m.wat", "--seed", "1", "-j", "1", "--no-experiments", "-i", "300"];
+    process::run(directory, &[&always[..], arguments].concat())
+}
+
+/// What is said beside the report.
+fn notes(ended: &Ended) -> String {
+    ended
+        .stderr
+        .lines()
+        .filter(|line| !line.starts_with("..... Iteration"))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+fn kept(directory: &Path) -> Vec<String> {
+    let Ok(files) = fs::read_dir(directory.join("coyote-regressions")) else { return Vec::new() };
+    let mut names: Vec<String> =
+        files.map(|file| file.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Nothing is kept that was not asked for: by an option, or by a directory that is there.
+#[test]
+fn traces_are_kept_where_that_is_wanted() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    module(here, "m.wat", RACY);
+    let ended = test(here, &[]);
+    assert_eq!((ended.code, notes(&ended)), (Some(2), String::new()), "{ended:?}");
+    assert!(!here.join("coyote-regressions").exists());
+    fs::create_dir(here.join("coyote-regressions")).unwrap();
+    assert_eq!(test(here, &["--regressions", "off"]).code, Some(2));
+    assert!(kept(here).is_empty());
+    let ended = test(here, &[]);
+    let name = kept(here).pop().expect("it is kept");
+    assert!(name.starts_with("m-racy-") && name.len() == "m-racy-.trace".len() + 16, "{name}");
+    assert_eq!(notes(&ended), format!("note: the trace is kept as regression coyote-regressions/{name}\n"));
+    // A directory that is named is made, and what is kept replays.
+    let ended = test(here, &["--regressions", "a/b"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let trace = format!("a/b/{name}");
+    assert_eq!(process::run(here, &["replay", "m.wat", &trace]).code, Some(2));
+    fs::write(here.join("file"), "").unwrap();
+    let refused = test(here, &["--regressions", "file/x"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.starts_with("error: --regressions: cannot create the directory file/x: "),
+        "{refused:?}"
+    );
+}
+
+/// What still fails is found by its trace, before any iteration; its own trace replays.
+#[test]
+fn a_bug_that_is_still_there_is_found_by_its_regression() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    module(here, "m.wat", RACY);
+    fs::create_dir(here.join("coyote-regressions")).unwrap();
+    assert_eq!(test(here, &[]).code, Some(2));
+    let name = kept(here).pop().unwrap();
+    // The code around it is another one: leniently, the schedule is followed all the same.
+    module(here, "m.wat", &format!("(drop (i32.load (i32.const 2048))) {RACY}"));
+    for extra in [&[][..], &["--explore"], &["-s", "dpor"]] {
+        let ended = test(here, extra);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        let failed = format!("note: regression coyote-regressions/{name} fails: assertion\n");
+        assert!(ended.stderr.starts_with(&failed), "{ended:?}");
+        if extra.is_empty() {
+            let by = format!("found by regression coyote-regressions/{name}, ");
+            assert!(ended.stdout.contains(&by), "{ended:?}");
+            assert!(ended.stdout.contains("Explored 0 schedules"), "{ended:?}");
+        }
+        let replay =
+            ended.line("  replay: coyote-wasm ").trim_start_matches("  replay: coyote-wasm ").to_string();
+        let replayed = process::run(here, &replay.split(' ').collect::<Vec<_>>());
+        assert_eq!(replayed.code, Some(2), "{replay}: {replayed:?}");
+        assert!(replayed.stdout.contains(". Reproduced: assertion"), "{replayed:?}");
+    }
+    assert!(kept(here).contains(&name), "never deleted");
+}
+
+/// A trace that does not fail any more is no evidence of anything, and is not called so.
+#[test]
+fn what_does_not_fail_any_more_is_said_and_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    module(here, "m.wat", RACY);
+    fs::create_dir(here.join("coyote-regressions")).unwrap();
+    assert_eq!(test(here, &[]).code, Some(2));
+    let before = kept(here);
+    let path = format!("coyote-regressions/{}", before[0]);
+    module(here, "m.wat", FIXED);
+    let ended = test(here, &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.stderr.starts_with(&format!(
+            "note: regression {path} is obsolete: its schedule is not followed any more (left at choice "
+        )),
+        "{ended:?}"
+    );
+    assert_eq!(notes(&ended).lines().count(), 1, "{ended:?}");
+    assert!(!ended.stdout.contains("fixed") && !ended.stderr.contains("fixed"), "{ended:?}");
+    assert_eq!(kept(here), before);
+    // The exploration is the one without regressions.
+    assert_eq!(ended.timeless(), test(here, &["--regressions", "off"]).timeless());
+    // Under other options it is no bug of this run.
+    module(here, "m.wat", RACY);
+    let other = test(here, &["--points", "sync"]);
+    assert!(other.stderr.contains("was not tried: it is of a run with another points"), "{other:?}");
+    // One iteration alone has nothing to do with it.
+    let alone = process::run(here, &["test", "m.wat", "--seed", "1", "--iteration", "0"]);
+    assert!(!alone.stderr.contains("regression"), "{alone:?}");
+    // What cannot be read is said.
+    let text = fs::read_to_string(here.join(&path)).unwrap();
+    fs::write(here.join(&path), &text[..text.len() / 2]).unwrap();
+    let damaged = test(here, &[]);
+    assert_eq!(damaged.code, Some(2), "{damaged:?}");
+    assert!(damaged.stderr.starts_with(&format!("note: regression {path} cannot be read: ")), "{damaged:?}");
+}
+
+/// The trace of one bug can lead to another one, which is reported as what it is.
+#[test]
+fn another_bug_is_called_another_bug() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    module(here, "m.wat", RACY);
+    fs::create_dir(here.join("coyote-regressions")).unwrap();
+    assert_eq!(test(here, &[]).code, Some(2));
+    let first = kept(here).pop().unwrap();
+    module(here, "m.wat", TRAPS);
+    let ended = test(here, &[]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let said = format!("note: regression coyote-regressions/{first} fails with another kind of bug: trap\n");
+    assert!(ended.stderr.starts_with(&said), "{ended:?}");
+    assert!(ended.stdout.contains("bug in test racy: trap: "), "{ended:?}");
+    assert_eq!(kept(here).len(), 2, "each bug has its file");
+}
+
+/// `coyote.toml` names a directory beside itself, or switches them off.
+#[test]
+fn the_configuration_says_where() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    module(here, "m.wat", RACY);
+    fs::create_dir(here.join("coyote-regressions")).unwrap();
+    fs::write(here.join("coyote.toml"), "regressions = \"off\"\n").unwrap();
+    assert_eq!(test(here, &[]).code, Some(2));
+    assert!(kept(here).is_empty() && !here.join("off").exists());
+    fs::write(here.join("coyote.toml"), "regressions = \"kept\"\n").unwrap();
+    assert_eq!(test(here, &[]).code, Some(2));
+    assert_eq!(fs::read_dir(here.join("kept")).unwrap().count(), 1);
+}
+
+/// A bundle replays where neither the module nor the trace is.
+#[test]
+fn a_bundle_replays_anywhere() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let module = module_path("bounded_buffer");
+    let always = ["test", module.to_str().unwrap(), "--seed", "1", "-j", "1", "--no-experiments"];
+    let run = |more: &[&str]| process::run(one.path(), &[&always[..], more].concat());
+    let ended = run(&["--test", "minimal", "--bundle", "bug.bundle"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(notes(&ended), "note: coyote-wasm replay bug.bundle replays it anywhere\n");
+    fs::rename(one.path().join("bug.bundle"), other.path().join("bug.bundle")).unwrap();
+    let replayed = process::run(other.path(), &["replay", "bug.bundle"]);
+    assert_eq!((replayed.code, replayed.stderr.as_str()), (Some(2), ""), "{replayed:?}");
+    assert!(replayed.stdout.starts_with(". Replaying traces/bounded_buffer-minimal-"), "{replayed:?}");
+    assert!(replayed.stdout.contains(". Reproduced: deadlock"), "{replayed:?}");
+    // What is debugged can come from it, too.
+    fs::write(other.path().join("commands"), "goto end\nlocks\n").unwrap();
+    let debugged = process::run(other.path(), &["replay", "bug.bundle", "--commands", "commands"]);
+    assert_eq!(debugged.code, Some(2), "{debugged:?}");
+    assert!(debugged.stdout.contains("waited for by"), "{debugged:?}");
+    // Several bugs: the first one, or the one that is named.
+    let ended = run(&["--test", "minimal", "--test", "random_config", "--bundle", "all.bundle"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let first = process::run(one.path(), &["replay", "all.bundle"]);
+    assert_eq!(first.code, Some(2), "{first:?}");
+    let (_, name) = first.stderr.trim_end().rsplit_once(' ').unwrap();
+    let second = process::run(one.path(), &["replay", "all.bundle", name]);
+    assert!(second.stdout.contains("bug in test random_config: deadlock"), "{second:?}");
+    let none = process::run(one.path(), &["replay", "all.bundle", "no.trace"]);
+    assert_eq!(none.code, Some(1));
+    assert!(
+        none.stderr.starts_with("error: all.bundle has no such trace; it has traces/bounded_buffer-minimal-"),
+        "{none:?}"
+    );
+    // What is in it is what was written beside it, and a report by its schema's version.
+    let bundle = coyote_wasm::bundle::Bundle::read(&one.path().join("all.bundle")).unwrap();
+    assert_eq!(bundle.files["module.wasm"], fs::read(&module).unwrap());
+    for bug in &bundle.manifest.bugs {
+        let trace = one.path().join("coyote-output").join(bug.trace.trim_start_matches("traces/"));
+        assert_eq!(bundle.files[&bug.trace], fs::read(trace).unwrap());
+    }
+    let report: serde_json::Value = serde_json::from_slice(&bundle.files["report.json"]).unwrap();
+    assert_eq!((&report["schema"], &report["tests"][1]["verdict"]), (&1.into(), &"bug".into()));
+    assert_eq!((bundle.manifest.seed, bundle.manifest.tool.as_str()), (1, env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn bundles_that_cannot_be_are_one_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    module(here, "m.wat", RACY);
+    let ended = test(here, &["--bundle", "no/such/bug.bundle"]);
+    assert_eq!(
+        (ended.code, ended.stderr.as_str()),
+        (Some(1), "error: --bundle: there is no directory no/such\n")
+    );
+    assert_eq!(test(here, &["--bundle", "bug.bundle"]).code, Some(2));
+    let whole = fs::read(here.join("bug.bundle")).unwrap();
+    for (bytes, from) in [
+        (whole[..whole.len() - 1].to_vec(), "damaged"),
+        (b"\x28\xb5\x2f\xfdno".to_vec(), "damaged"),
+        (b"text".to_vec(), "none"),
+    ] {
+        fs::write(here.join("x.bundle"), bytes).unwrap();
+        let refused = process::run(here, &["replay", "x.bundle"]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+        let said = match from {
+            "damaged" => "error: x.bundle is damaged, or is no bundle: ",
+            _ => "error: x.bundle is no bundle: give a module and a trace\n",
+        };
+        assert!(refused.stderr.starts_with(said) && refused.stderr.lines().count() == 1, "{refused:?}");
+    }
+    module(here, "m.wat", FIXED);
+    let none = test(here, &["--bundle", "none.bundle"]);
+    assert_eq!(
+        notes(&none),
+        "note: there is no bug to be bundled: none.bundle was not written\n",
+        "{none:?}"
+    );
+    assert!(!here.join("none.bundle").exists());
+    assert!(root().join("docs/regressions.md").is_file());
+}

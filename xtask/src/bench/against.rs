@@ -1,0 +1,171 @@
+//! Two versions of the tool, measured in one run: the one here, and the one of a revision.
+//!
+//! Each row is a command that executes the same work in both, in turns. Times are CPU seconds of the whole process, with
+//! modules from the cache; what is printed is the ratio of their medians, and of the middle half of the ratios turn by
+//! turn how far they spread. Where a version executes other steps than the other one, as after a repair of a search, the
+//! ratio is of the time per step.
+
+use super::number;
+use crate::command;
+use crate::files::{root, target};
+use anyhow::{Context, Result, ensure};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A row: the module and the test, and what is done with it.
+struct Row {
+    module: &'static str,
+    test: &'static str,
+    options: &'static str,
+}
+
+const fn row(module: &'static str, test: &'static str, options: &'static str) -> Row {
+    Row { module, test, options }
+}
+
+/// Tests without a bug, and searches that come to their end: the work does not depend on luck.
+const ROWS: &[Row] = &[
+    row("bounded_buffer", "minimal_notify_all", "-s random -i 40000"),
+    row("bounded_buffer", "minimal_notify_all", "-s pct -i 40000"),
+    row("bounded_buffer", "minimal_notify_all", "-s pos -i 40000"),
+    row("bounded_buffer", "minimal_notify_all", "-s surw -i 40000"),
+    row("bounded_buffer", "minimal_notify_all", "-i 40000"),
+    row("bounded_buffer", "minimal_notify_all", "-i 40000 --points sync"),
+    row("std_threads_fixed", "main", "-i 1500"),
+    row("crossbeam_channel_0_5_8", "main", "-i 300"),
+    row("flume_0_11_0", "main", "-i 300"),
+    row("counts", "rmw_2x8", "-s dpor"),
+    row("counts", "rmw_3x4", "-s dpor"),
+    row("counts", "rmw_2x8", "-s dfs"),
+    row("counts", "rmw_2x8", "-s dfs+hb"),
+    row("counts", "rmw_2x8", "-s ses"),
+    row("counts", "rmw_3x4", "-s stateful"),
+    row("bounded_buffer", "minimal_notify_all", "-s dpor"),
+    row("bounded_buffer", "minimal_notify_all", "-s stateful"),
+];
+
+/// CPU seconds and steps of a run.
+struct Run {
+    cpu_s: f64,
+    steps: f64,
+}
+
+/// Builds both versions and measures them.
+pub fn run(revision: &str, turns: usize) -> Result<()> {
+    let directory = std::path::absolute(target())?.join("against");
+    let before = match std::path::absolute(revision)? {
+        tool if tool.is_file() => tool,
+        _ => build_of(revision, &directory)?,
+    };
+    command::cargo(&["build", "--release", "-p", "coyote-wasm", "--bin", "coyote-wasm"], &[])?;
+    let here = std::path::absolute(target())?.join("release/coyote-wasm");
+    println!(
+        "{:<24} {:<42} {:>10} {:>10} {:>7}  spread",
+        "module", "options", "before us", "now us", "ratio"
+    );
+    for row in ROWS {
+        measure(row, [&before, &here], &directory, turns)?;
+    }
+    Ok(())
+}
+
+/// The tool as it is at a revision, built as this one is.
+fn build_of(revision: &str, directory: &Path) -> Result<PathBuf> {
+    let sources = directory.join("sources");
+    if !sources.exists() {
+        let sources = sources.to_str().context("the path of the workspace is text")?;
+        git(&["worktree", "add", "--detach", "--force", sources, revision])?;
+    }
+    let sources = sources.to_str().context("the path of the workspace is text")?;
+    git(&["-C", sources, "checkout", "--quiet", "--detach", revision])?;
+    let status = Command::new(command::program())
+        .args(["build", "--release", "-p", "coyote-wasm", "--bin", "coyote-wasm", "--target-dir"])
+        .arg(directory.join("target"))
+        .current_dir(sources)
+        .status()
+        .context("cargo cannot be started")?;
+    ensure!(status.success(), "revision {revision} does not build");
+    Ok(directory.join("target/release/coyote-wasm"))
+}
+
+fn git(arguments: &[&str]) -> Result<()> {
+    let status = Command::new("git").args(arguments).status().context("git cannot be started")?;
+    ensure!(status.success(), "git {} failed", arguments.join(" "));
+    Ok(())
+}
+
+fn measure(row: &Row, tools: [&Path; 2], directory: &Path, turns: usize) -> Result<()> {
+    let mut runs: [Vec<Run>; 2] = Default::default();
+    for turn in 0..=turns {
+        for (version, (tool, runs)) in tools.iter().zip(&mut runs).enumerate() {
+            let run = once(row, tool, &directory.join(version.to_string()))?;
+            // The first run fills the cache of modules.
+            if turn > 0 {
+                runs.push(run);
+            }
+        }
+    }
+    let per_step = |run: &Run| run.cpu_s * 1e6 / run.steps;
+    let [before, now] = &runs;
+    let mut ratios: Vec<f64> = before.iter().zip(now).map(|(b, n)| per_step(n) / per_step(b)).collect();
+    ratios.sort_by(f64::total_cmp);
+    let median = |runs: &[Run]| {
+        let mut times: Vec<f64> = runs.iter().map(per_step).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let (was, is) = (median(before), median(now));
+    let steps = if before[0].steps == now[0].steps { "" } else { "  other steps" };
+    println!(
+        "{:<24} {:<42} {was:>10.4} {is:>10.4} {:>7.3}  {:.3}..{:.3}{steps}",
+        row.module,
+        format!("{} {}", row.test, row.options).trim(),
+        is / was,
+        ratios[ratios.len() / 4],
+        ratios[ratios.len() * 3 / 4],
+    );
+    Ok(())
+}
+
+/// One run of one version.
+fn once(row: &Row, tool: &Path, directory: &Path) -> Result<Run> {
+    let module = root().join("examples/wasm").join(row.module).with_extension("wasm");
+    let mut command = Command::new(tool);
+    command.arg("test").arg(&module);
+    if !row.test.is_empty() {
+        command.args(["--test", row.test]);
+    }
+    command.args(["--seed", "1", "-j", "1", "--format", "json", "--outdir"]).arg(directory.join("output"));
+    command.args(row.options.split_whitespace()).env("COYOTE_CACHE_DIR", directory.join("cache"));
+    let start = cpu_s()?;
+    let output = command.stderr(Stdio::null()).output().context("a version cannot be started")?;
+    let cpu_s = cpu_s()? - start;
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("{} prints no report of {} {}", tool.display(), row.module, row.options))?;
+    ensure!(output.status.success(), "{} {} {} has a bug", row.module, row.test, row.options);
+    Ok(Run { cpu_s, steps: steps(&report) })
+}
+
+/// CPU seconds of all processes that ended.
+fn cpu_s() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    Ok((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6)
+}
+
+/// Steps of all executions.
+fn steps(report: &Value) -> f64 {
+    let tests = report["tests"].as_array().map(Vec::as_slice).unwrap_or_default();
+    tests.iter().map(steps_of).sum()
+}
+
+fn steps_of(test: &Value) -> f64 {
+    let counts = &test["search"]["counts"];
+    if counts.is_object() {
+        return number(counts, "steps");
+    }
+    let kinds = ["fair", "unfair"].map(|kind| number(&test["statistics"][kind]["steps"], "total"));
+    kinds.iter().filter(|total| total.is_finite()).sum()
+}
