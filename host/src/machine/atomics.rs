@@ -29,7 +29,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     )?;
     linker.func_wrap(rt::MODULE, rt::ATOMIC_DONE, |mut guest: Guest| {
         let (bytes, host) = split(&mut guest);
-        let weak = &mut host.scheduler.runtime.weak;
+        let Some(weak) = &mut host.scheduler.runtime.weak else { return };
         let Some((address, size)) = weak.planned() else { return };
         let Some(value) = number(bytes, address, size as u8) else { return };
         if let Some(before) = weak.done(value) {
@@ -48,7 +48,7 @@ fn point(guest: &mut Guest, site: u32, address: u32, expected: u64) -> i32 {
     let is_no_point = runtime.worker(worker).atomic_depth > 0
         || runtime.alone_in_harness()
         || runtime.is_worker_local(operation.object, operation.size);
-    if is_no_point || !runtime.weak.on {
+    if is_no_point || runtime.weak.is_none() {
         let result = host.point(site, address);
         let unwinds = accessed(guest, result, |_| operation);
         if unwinds == 0 {
@@ -64,7 +64,9 @@ fn point(guest: &mut Guest, site: u32, address: u32, expected: u64) -> i32 {
 /// An atomic access or a fence is executed that is no scheduling point.
 fn newest(guest: &mut Guest, site: u32, address: u32, expected: u64) {
     let (bytes, host) = split(guest);
-    let Some(worker) = host.scheduler.running.filter(|_| host.scheduler.runtime.weak.on) else { return };
+    let Some(worker) = host.scheduler.running.filter(|_| host.scheduler.runtime.weak.is_some()) else {
+        return;
+    };
     let orders = orders(host, site);
     let operation = host.operation(site, address.into());
     let read = &mut |address, size| number(bytes, address, size);

@@ -253,10 +253,10 @@ impl Host {
         }
         let Some(change) = change else { return };
         self.scheduler.runtime.stream.push(Event::Heap { worker, change });
-        if self.scheduler.runtime.weak.on {
+        if let Some(weak) = &mut self.scheduler.runtime.weak {
             let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
             for (address, bytes) in [old, change.new].into_iter().flatten() {
-                self.scheduler.runtime.weak.forget(address, bytes);
+                weak.forget(address, bytes);
             }
         }
         let sizes = [change.old.and_then(|old| old.1), change.new.map(|new| new.1)];

@@ -61,7 +61,7 @@ pub struct Machine {
     store: Store<Host>,
     exports: Exports,
     /// The state in which every iteration starts.
-    start: Snapshot,
+    start: snapshot::State,
     /// Whether table state has to be assumed changed: the next start takes a fresh instance.
     tables_changed: bool,
     /// Once a function's name was asked for.
@@ -119,7 +119,7 @@ impl Machine {
         if has > memory_bytes_max {
             return Err(MachineError::Memory { has: has >> 20, max: memory_bytes_max >> 20 });
         }
-        let start = Snapshot::default();
+        let start = snapshot::State::default();
         let mut machine = Machine { artifact, store, exports, start, tables_changed: false, symbols: None };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();

@@ -13,9 +13,13 @@ use coyote_abi::rt;
 use std::sync::Arc;
 use wasmtime::{Store, Val};
 
-/// The state of a guest at a moment when all of its workers are suspended.
+/// The state of a guest at a moment when all of its workers are suspended. Copies share it.
 #[derive(Clone, Default)]
-pub struct Snapshot {
+pub struct Snapshot(Arc<State>);
+
+/// What a snapshot holds.
+#[derive(Clone, Default)]
+pub(super) struct State {
     pub(super) chunks: Chunks,
     pub(super) memory_bytes: usize,
     pub(super) owners: OwnersSnapshot,
@@ -30,7 +34,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Steps executed before it.
     pub fn steps(&self) -> u64 {
-        self.runtime.steps()
+        self.0.runtime.steps()
     }
 }
 
@@ -51,7 +55,7 @@ impl Machine {
         self.store.data_mut().dirty_memory = DirtyMemory::new(base);
         let globals = self.save_globals();
         self.with_owners(|owners, table| owners.set_start(table));
-        self.start = Snapshot { memory_bytes, globals, runtime, ..Snapshot::default() };
+        self.start = State { memory_bytes, globals, runtime, ..State::default() };
     }
 
     /// Makes the present state, with workers suspended in mid-run, the one in which iterations start.
@@ -81,14 +85,22 @@ impl Machine {
         let host = self.store.data();
         let workers = host.scheduler.runtime.workers().len().min(host.saved_workers.len());
         let saved_workers = host.saved_workers[..workers].to_vec();
-        let runtime = host.scheduler.runtime.clone();
-        let unfinished = host.scheduler.unfinished();
-        let detectors = host.observers.save();
-        Snapshot { chunks, memory_bytes, owners, globals, saved_workers, runtime, unfinished, detectors }
+        // A runtime is large: it is copied to where it stays.
+        Snapshot(Arc::new(State {
+            chunks,
+            memory_bytes,
+            owners,
+            globals,
+            saved_workers,
+            runtime: host.scheduler.runtime.clone(),
+            unfinished: host.scheduler.unfinished(),
+            detectors: host.observers.save(),
+        }))
     }
 
     /// Returns to a saved state.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MachineError> {
+        let Snapshot(snapshot) = snapshot;
         self.store.data_mut().forget_stops();
         self.resize(snapshot.memory_bytes)?;
         self.restore_memory(&snapshot.chunks);

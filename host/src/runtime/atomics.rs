@@ -16,12 +16,13 @@ impl Runtime {
     ) -> Performed {
         let operation = self.pending[id.index()].operation;
         let access = self.atomic_access(id, operation, expected, orders);
+        let weak = self.weak.as_mut().expect("memory is weak");
         if operation.kind == OpKind::Fence {
-            self.weak.fence(id, orders.success);
+            weak.fence(id, orders.success);
         } else if let Some((access, value)) =
             access.and_then(|access| Some((access, read(access.address, access.bytes as u8)?)))
         {
-            let ways = self.weak.ways(&access, value);
+            let ways = weak.ways(&access, value);
             let mut chosen = 0;
             // Where the allocator is not known, memory may have become other memory unseen.
             if ways > 1 && self.may_fail(FaultClass::Stale) && self.heap.is_known() {
@@ -30,7 +31,7 @@ impl Runtime {
                     Err(bound) => return Performed::NeedsValue(bound),
                 }
             }
-            self.weak.begin(access, chosen);
+            self.weak.as_mut().expect("memory is weak").begin(access, chosen);
         }
         self.touch_plainly(id);
         Performed::Continue(0)
@@ -44,13 +45,15 @@ impl Runtime {
         (expected, orders): (u64, Orders),
         read: &mut dyn FnMut(u32, u8) -> Option<u64>,
     ) {
+        let access = self.atomic_access(id, operation, expected, orders);
+        let Some(weak) = &mut self.weak else { return };
         if operation.kind == OpKind::Fence {
-            return self.weak.fence(id, orders.success);
+            return weak.fence(id, orders.success);
         }
-        let Some(access) = self.atomic_access(id, operation, expected, orders) else { return };
+        let Some(access) = access else { return };
         let Some(value) = read(access.address, access.bytes as u8) else { return };
-        self.weak.ways(&access, value);
-        self.weak.begin(access, 0);
+        weak.ways(&access, value);
+        weak.begin(access, 0);
     }
 
     /// An operation as an access; `None` of one that traps.

@@ -105,7 +105,7 @@ impl Runtime {
         sum = sum.wrapping_add(monitors.digest());
         sum = sum.wrapping_add(files.digest());
         sum = sum.wrapping_add(u128::from(heap.digest()));
-        if weak.on {
+        if let Some(weak) = weak {
             sum = sum.wrapping_add(term(13, &|h| weak.hash(h)));
         }
         if *tells_time {

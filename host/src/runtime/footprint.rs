@@ -219,7 +219,7 @@ impl Runtime {
     #[inline]
     pub(super) fn touch_plainly(&mut self, id: WorkerId) {
         let told = Interest::ACCESSES | Interest::SYNC | Interest::WORKERS;
-        if self.footprint.recording || self.stream.wants(told) || self.weak.on {
+        if self.footprint.recording || self.stream.wants(told) || self.weak.is_some() {
             self.touch_pending(id);
         }
     }

@@ -123,8 +123,8 @@ pub struct Runtime {
     pub files: Files,
     /// The blocks of the guest's allocator.
     pub heap: Heap,
-    /// What atomic accesses may read, with weak memory.
-    pub weak: Weak,
+    /// What atomic accesses may read; `None` unless memory is weak.
+    pub weak: Option<Box<Weak>>,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
     /// ended is then a mistake of the program. With wasi-threads, joins happen inside of the guest.
@@ -153,7 +153,7 @@ pub struct Runtime {
 impl Runtime {
     /// A program whose first worker begins with `start`.
     pub fn new(start: Start, at_exit: AtExit, joins_visible: bool, faults: Faults) -> Runtime {
-        let weak = Weak::new(faults.has(FaultClass::Stale));
+        let weak = faults.has(FaultClass::Stale).then(Box::default);
         let mut runtime = Runtime { at_exit, joins_visible, faults, weak, ..Runtime::default() };
         runtime.create(None, start);
         runtime.look_for_quiet();

@@ -136,13 +136,15 @@ impl Runtime {
             }
             Request::FutexWait { address, expected, bytes, span_ns } => {
                 match self.read(id, (address, bytes), read) {
-                    Some(value) if value == expected || self.mutant(Mutant::FutexValueUnseen) => {
-                        self.weak.host_read(id, address);
-                        self.futex_wait(id, address, span_ns, values)
-                    }
-                    Some(_) => {
-                        self.weak.host_read(id, address);
-                        Performed::Continue(1)
+                    Some(value) => {
+                        if let Some(weak) = &mut self.weak {
+                            weak.host_read(id, address);
+                        }
+                        if value == expected || self.mutant(Mutant::FutexValueUnseen) {
+                            self.futex_wait(id, address, span_ns, values)
+                        } else {
+                            Performed::Continue(1)
+                        }
                     }
                     None => bug(BugKind::Trap, Evidence::Trap(Trap::WaitOutside { address })),
                 }

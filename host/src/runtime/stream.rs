@@ -367,15 +367,15 @@ impl Runtime {
     /// Whether it matters what acquires and releases what.
     #[inline]
     fn orders(&self) -> bool {
-        self.stream.wants(Interest::SYNC) || self.weak.on
+        self.stream.wants(Interest::SYNC) || self.weak.is_some()
     }
 
     #[cold]
     fn push_sync(&mut self, object: HbObject, kind: SyncKind) {
         if let Some(worker) = self.stream.by {
             let event = SyncEvent { worker, object, kind };
-            if self.weak.on {
-                self.weak.synchronise(&event);
+            if let Some(weak) = &mut self.weak {
+                weak.synchronise(&event);
             }
             self.stream.push(Event::Sync(event));
         }

@@ -138,7 +138,8 @@ impl Recorder {
         let Some(step) = recording.steps.last_mut() else { return };
         for index in self.open.drain(..) {
             let access = &mut step.accesses[index];
-            let hidden = state.runtime.weak.hidden(step.number, access.address);
+            let weak = state.runtime.weak.as_ref();
+            let hidden = weak.and_then(|weak| weak.hidden(step.number, access.address));
             access.after = hidden.or_else(|| number(state, access.address, access.bytes));
             access.pointers |= access.after.is_some_and(|value| is_pointer(state, value, access.bytes));
         }
@@ -168,7 +169,7 @@ impl Recorder {
             operation: step.operation,
             values: step.values.to_vec(),
             fault: self.fault(state.runtime),
-            stale: state.runtime.weak.stale(step.number + 1),
+            stale: state.runtime.weak.as_ref().and_then(|weak| weak.stale(step.number + 1)),
             stack: state.stack(worker).unwrap_or_default(),
             accesses: Vec::new(),
             took: Vec::new(),

@@ -535,7 +535,7 @@ impl Scheduler {
                 }
             }
         };
-        if let Some(value) = self.runtime.weak.take_put() {
+        if let Some(value) = self.runtime.weak.as_mut().and_then(|weak| weak.take_put()) {
             context::put(context.memory, context.written, value);
         }
         self.tell_step(Pick::Step(worker), operation, number, context);

@@ -124,8 +124,6 @@ impl std::fmt::Display for Stale {
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]
 pub struct Weak {
-    /// Whether anything is recorded at all.
-    pub on: bool,
     workers: Vec<Knowledge>,
     objects: BTreeMap<HbObject, Released<View>>,
     /// By address; no two overlap.
@@ -147,18 +145,13 @@ pub struct Weak {
 
 impl Hash for Weak {
     fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        let Weak { on, workers, objects, locations, numbers, fences, stores, plan, put, stale: _, hidden: _ } =
+        let Weak { workers, objects, locations, numbers, fences, stores, plan, put, stale: _, hidden: _ } =
             self;
-        (on, workers, objects, locations, numbers, fences, stores, plan, put).hash(hasher);
+        (workers, objects, locations, numbers, fences, stores, plan, put).hash(hasher);
     }
 }
 
 impl Weak {
-    /// Nothing was executed yet.
-    pub fn new(on: bool) -> Weak {
-        Weak { on, ..Weak::default() }
-    }
-
     fn worker(&mut self, worker: WorkerId) -> &mut Knowledge {
         while self.workers.len() <= worker.index() {
             self.workers.push(Knowledge::default());

@@ -22,7 +22,7 @@ const BYTES: u32 = 4;
 fn all(program: &Program) -> BTreeSet<Outcome> {
     let mut ends = BTreeSet::new();
     let machine = Machine {
-        weak: Weak::new(true),
+        weak: Weak::default(),
         memory: vec![0; 4],
         next: vec![0; program.len()],
         read: vec![Vec::new(); program.len()],
