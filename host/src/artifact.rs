@@ -1,16 +1,14 @@
 //! A guest that is ready to run: instrumented, compiled, with its site table.
 
 use crate::data_segments;
-use crate::evidence::{Evidence, Trap};
-use crate::machine::host::Host;
 use crate::orderings::{self, Orderings};
-use crate::outcome::BugKind;
+use crate::preview1;
 use crate::symbols;
 use anyhow::{Result, anyhow, bail};
 use coyote_abi::rt;
 use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable};
 use std::sync::{Arc, OnceLock};
-use wasmtime::{Config, Engine, ExternType, HeapType, Linker, Module, ValType};
+use wasmtime::{Config, Engine, ExternType, HeapType, Module, ValType};
 
 /// Native stack for guest code. The rest of the engine thread's stack is for the host.
 pub(crate) const WASM_STACK_BYTES: usize = 32 << 20;
@@ -75,9 +73,7 @@ impl Artifact {
     ) -> Result<Artifact> {
         let module = Module::new(engine, &instrumented.wasm)
             .map_err(|e| anyhow!("the instrumented module cannot be compiled: {e:#}"))?;
-        let unknown = module
-            .imports()
-            .find(|i| i.module() == crate::machine::wasi::MODULE && !crate::machine::wasi::knows(i.name()));
+        let unknown = module.imports().find(|i| i.module() == preview1::MODULE && !preview1::knows(i.name()));
         if let Some(import) = unknown {
             bail!("WASI preview 1 has no function {}: the module cannot be linked", import.name());
         }
@@ -147,24 +143,6 @@ impl Artifact {
         const TELLING: &[&str] =
             &["now", "clock_time_get", rt::WASI_POLL_ONEOFF, "fd_filestat_get", "path_filestat_get"];
         self.module.imports().any(|import| TELLING.contains(&import.name()))
-    }
-
-    /// Defines the imports that the user declared with `--stub` without an answer: a call is a bug.
-    pub(crate) fn define_stubs(&self, linker: &mut Linker<Host>) -> wasmtime::Result<()> {
-        linker.allow_shadowing(true);
-        for import in self.module.imports() {
-            let name = format!("{}.{}", import.module(), import.name());
-            if self.options.stub(import.module(), import.name()).is_none() {
-                continue;
-            }
-            if let Some(ty) = import.ty().func() {
-                linker.func_new(import.module(), import.name(), ty.clone(), move |mut guest, _, _| {
-                    let trap = Evidence::Trap(Trap::Stub(name.clone()));
-                    Err(guest.data_mut().stop(BugKind::Trap, trap).into())
-                })?;
-            }
-        }
-        Ok(())
     }
 }
 

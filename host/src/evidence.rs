@@ -1,13 +1,15 @@
 //! What a bug consists of, as data. The wording is made from it ([`Evidence::message`]) and never compared:
-//! what makes two bugs the same is their [`identity`](crate::identity). `liveness`: of what does not come about.
+//! what makes two bugs the same is their [`identity`](crate::identity). `kind`: its kind in one word.
+//! `liveness`: of what does not come about.
 
+mod kind;
 mod liveness;
 
-use crate::outcome::BugKind;
+use crate::object_id::ObjectId;
 use crate::plural::{amount, counted};
-use crate::runtime::ObjectId;
 use coyote_instrumenter::Location;
 use coyote_strategies::WorkerId;
+pub use kind::BugKind;
 pub use liveness::{HotMonitor, HotWhen, RoundEvidence, RoundKind};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

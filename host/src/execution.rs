@@ -6,15 +6,15 @@
 //! - `test`: what can be executed. `settings`: how. `looks`: iterations that seem not to end.
 
 mod looks;
-mod settings;
+mod prove_lasso;
+mod prove_livelock;
 mod test;
-mod weak_memory;
 
 use crate::artifact::Artifact;
 use crate::detect::Detectors;
 use crate::detect::rounds::Wanted;
 use crate::granules::{Granules, Sharing};
-use crate::lasso::{self, Lasso};
+use crate::lasso::Lasso;
 use crate::livelock::{self, Livelock};
 pub use crate::machine::MachineError;
 pub use crate::machine::scheduler::{Choice, Limits};
@@ -24,12 +24,12 @@ use crate::observe::{Detector, Observer, Observers};
 use crate::outcome::{Bound, BugKind, Outcome};
 pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
+pub use crate::settings::Settings;
 use crate::statistics::IterationRecord;
 use coyote_abi::guest;
 use coyote_strategies::{
     Access, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
 };
-pub use settings::Settings;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 pub use test::Test;
@@ -260,7 +260,7 @@ impl Execution {
         self.machine.scheduler_mut().fair = strategy.fair();
         self.machine.scheduler_mut().fair_from = strategy.fair_from().or(self.fair_from);
         self.machine.scheduler_mut().looks = self.looks;
-        self.lasso_looks = if self.lassos.any() { lasso::looks(iteration) } else { Vec::new() };
+        self.lasso_looks = if self.lassos.any() { prove_lasso::looks(iteration) } else { Vec::new() };
         self.machine.scheduler_mut().lasso_at = self.lasso_looks.first().copied();
         self.machine.scheduler_mut().defers = false;
         self.machine.scheduler_mut().runtime.footprint.recording = self.records_footprints;

@@ -9,48 +9,27 @@
 //!   on the way. It runs until its time slice ends, for nothing: a violation of CHESS' good-Samaritan property (Musuvathi and
 //!   Qadeer, PLDI 2008; OSDI 2008, section 5.4.2).
 //!
-//! From a state of a sampled execution, the workers concerned take turns until a state repeats. The round is then executed
-//! once more, and the bytes are compared. These are proofs of an execution and not of all: others may end.
-//!
-//! What would make it lie, and is left out: rounds with a value that is chosen (a guest that draws how long it backs off
-//! does so in every round, and leaves in the end) or a fault that might happen; pending timeouts; time that passes, which
-//! makes states different; whatever [`crate::livelock`] takes for an end. Files, the heap and random streams belong to the
-//! state. Output does not: who prints for ever does not end either.
-//!
-//! What is missed: rounds that a search through all states would find and taking turns does not; rounds in which a counter
-//! goes up.
+//! This is what is proved of one; `execution::prove_lasso` proves it.
 
-use crate::detect::rounds::Wanted;
-use crate::evidence::{Evidence, HotMonitor, HotWhen, RoundEvidence, RoundKind};
-use crate::execution::Execution;
-use crate::livelock;
-use crate::machine::MachineError;
-use crate::outcome::{Bug, BugKind, Outcome};
-use crate::runtime::monitors::{Heat, MonitorId};
+use crate::evidence::{Evidence, HotMonitor, RoundEvidence, RoundKind};
+use crate::outcome::{Bug, BugKind};
 use coyote_instrumenter::Location;
-use coyote_strategies::{Decision, Iteration, OpKind, Pick, Status, System, WorkerId, WorkerState};
+use coyote_strategies::{Decision, WorkerId};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Steps within which a state must repeat.
-const WALK_MAX: usize = 512;
-
-/// Looks at one iteration.
-const LOOKS: u64 = 4;
 
 /// A round of steps, and what leads to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lasso {
-    kind: RoundKind,
+    pub(crate) kind: RoundKind,
     /// The steps of one round.
     pub round: Vec<RoundStep>,
     /// Who steps in it, in the order of their creation.
     pub workers: Vec<WorkerId>,
     /// By the names that reports show.
-    titles: Vec<String>,
-    victim: Option<(WorkerId, String)>,
-    hot: Option<HotMonitor>,
-    tail: Vec<Decision>,
+    pub(crate) titles: Vec<String>,
+    pub(crate) victim: Option<(WorkerId, String)>,
+    pub(crate) hot: Option<HotMonitor>,
+    pub(crate) tail: Vec<Decision>,
 }
 
 /// A step of a round.
@@ -62,27 +41,6 @@ pub struct RoundStep {
     pub what: String,
     /// Where it stands in the guest's code.
     pub location: Option<Location>,
-}
-
-/// Iterations that are looked at from the first on; later one in 16 is.
-const ALL_BELOW: u64 = 256;
-
-/// The steps at which an iteration is looked at, ascending. The first one is drawn from a power of two up to 2,048 on, each of
-/// which is as often the one as any other; each other one up to twice as far as the one before.
-pub fn looks(iteration: Iteration) -> Vec<u64> {
-    let Iteration { seed, index } = iteration;
-    if index >= ALL_BELOW && index % 16 != 0 {
-        return Vec::new();
-    }
-    let nth = if index < ALL_BELOW { index } else { index / 16 };
-    let draw = |look: u64| xxhash_rust::xxh3::xxh3_64_with_seed(&(index << 3 | look).to_le_bytes(), seed);
-    let first = (1 << (nth % 12)) + draw(0) % (1 << (nth % 12));
-    let mut looks = vec![first];
-    for look in 1..LOOKS {
-        let last = looks[looks.len() - 1];
-        looks.push(last + 1 + draw(look) % last);
-    }
-    looks
 }
 
 impl Lasso {
@@ -109,203 +67,5 @@ impl Lasso {
     /// Who makes it the bug that it is: those who go round, and whom they overtake.
     pub fn parties(&self) -> Vec<WorkerId> {
         self.workers.iter().copied().chain(self.victim.as_ref().map(|(id, _)| *id)).collect()
-    }
-}
-
-/// Looks for a lasso from the present state of the execution, which stays there.
-///
-/// # Errors
-/// The machine's: of ours or of the environment.
-pub fn prove(execution: &mut Execution, wanted: Wanted) -> Result<Option<Lasso>, MachineError> {
-    let last = execution.choices().iter().rev().find_map(|choice| match Decision::from(*choice) {
-        Decision::Pick(pick) => Some(pick.worker()),
-        Decision::Value(_) => None,
-    });
-    livelock::aside(execution, |execution| {
-        let start = execution.snapshot();
-        for walk in walks(execution, wanted) {
-            execution.restore(&start);
-            if let Some(lasso) = walk.find(execution, last) {
-                return Some(lasso);
-            }
-        }
-        None
-    })
-}
-
-/// The ways to take turns.
-fn walks(execution: &Execution, wanted: Wanted) -> Vec<Walk> {
-    let workers = execution.view().workers;
-    let left = (0..workers.len() as u32).map(WorkerId);
-    let left: Vec<WorkerId> = left.filter(|id| workers[id.index()].state != WorkerState::Ended).collect();
-    let together = wanted.together.then_some(Walk { kind: RoundKind::Together, of: None });
-    let of = |kind, on: bool| left.iter().filter(move |_| on).map(move |id| Walk { kind, of: Some(*id) });
-    let rest = of(RoundKind::Without, wanted.without).chain(of(RoundKind::Alone, wanted.alone));
-    together.into_iter().chain(rest).collect()
-}
-
-/// Who takes turns: all, all but one, or one.
-#[derive(Clone, Copy)]
-struct Walk {
-    kind: RoundKind,
-    of: Option<WorkerId>,
-}
-
-/// A state on the way, before the decision behind it.
-struct Passed {
-    decision: Decision,
-    enabled: BTreeSet<WorkerId>,
-    /// Monitors that are not cold.
-    heats: BTreeMap<MonitorId, Heat>,
-    /// What makes a state the one with which the round is said to begin.
-    places: Vec<(OpKind, u32)>,
-    step: RoundStep,
-}
-
-impl Walk {
-    fn find(self, execution: &mut Execution, last: Option<WorkerId>) -> Option<Lasso> {
-        let mut seen: BTreeMap<(livelock::Key, Option<WorkerId>), usize> = BTreeMap::new();
-        let mut path: Vec<Decision> = Vec::new();
-        let mut last = last;
-        let at = loop {
-            if !livelock::goes_on(execution) || path.len() > WALK_MAX {
-                return None;
-            }
-            // No value may be chosen on the way round; on the way there it may.
-            if let Status::Choosing { .. } = execution.status() {
-                seen.clear();
-                coyote_strategies::system::decide(execution, Decision::Value(0));
-                path.push(Decision::Value(0));
-                continue;
-            }
-            if let Some(at) = seen.insert((livelock::key(execution), last), path.len()) {
-                break at;
-            }
-            let worker = self.next(execution, last)?;
-            last = Some(worker);
-            let decision = Decision::Pick(Pick::Step(worker));
-            coyote_strategies::system::decide(execution, decision);
-            path.push(decision);
-        };
-        let round = path.split_off(at);
-        let before = execution.machine_mut().bytes();
-        let mut passed = Vec::with_capacity(round.len());
-        for decision in round {
-            passed.push(self.pass(execution, decision)?);
-            coyote_strategies::system::decide(execution, decision);
-        }
-        if before != execution.machine_mut().bytes() {
-            return None;
-        }
-        self.lasso(execution, path, passed)
-    }
-
-    fn next(self, execution: &Execution, last: Option<WorkerId>) -> Option<WorkerId> {
-        let view = execution.view();
-        let takes_part = |id: &&WorkerId| match self.kind {
-            RoundKind::Together => true,
-            RoundKind::Without => Some(**id) != self.of,
-            RoundKind::Alone => Some(**id) == self.of,
-        };
-        let enabled: Vec<&WorkerId> = view.enabled.iter().filter(takes_part).collect();
-        let later = enabled.iter().find(|id| last.is_none_or(|last| ***id > last));
-        later.or(enabled.first()).map(|id| **id)
-    }
-
-    /// What is to be known of a state on the way round; `None` if there must be none such.
-    fn pass(self, execution: &Execution, decision: Decision) -> Option<Passed> {
-        let Decision::Pick(Pick::Step(worker)) = decision else { return None };
-        let (runtime, view) = (execution.runtime(), execution.view());
-        if view.timeout.is_some() || runtime.awaits_time() {
-            return None;
-        }
-        let enabled = (0..view.workers.len() as u32).map(WorkerId);
-        let enabled = enabled.filter(|id| view.workers[id.index()].state == WorkerState::Enabled).collect();
-        let operation = &view.workers[worker.index()].operation;
-        if self.kind == RoundKind::Alone && matches!(operation.kind, OpKind::Yield | OpKind::Sleep) {
-            return None;
-        }
-        let table = &execution.machine().artifact().table;
-        let object =
-            if operation.object == 0 { String::new() } else { format!(" at {:#x}", operation.object) };
-        let step = RoundStep {
-            title: runtime.title(worker),
-            what: format!("{}{object}", operation.kind.name()),
-            location: table.sites.get(operation.site as usize).map(|site| site.location),
-        };
-        let places = view.workers.iter().map(|worker| (worker.operation.kind, worker.operation.site));
-        let heats = runtime.monitors.known().map(|(id, monitor)| (id.clone(), monitor.heat));
-        Some(Passed { decision, enabled, heats: heats.collect(), places: places.collect(), step })
-    }
-
-    /// Whether the round is what it is looked for; the execution stands behind it.
-    fn lasso(self, execution: &Execution, path: Vec<Decision>, mut passed: Vec<Passed>) -> Option<Lasso> {
-        let runtime = execution.runtime();
-        let steps = |id: &WorkerId| passed.iter().any(|p| p.decision == Decision::Pick(Pick::Step(*id)));
-        let ever: BTreeSet<WorkerId> = passed.iter().flat_map(|p| p.enabled.iter().copied()).collect();
-        let always = |id: &WorkerId| passed.iter().all(|p| p.enabled.contains(id));
-        let idle: Vec<WorkerId> = ever.iter().filter(|id| !steps(id)).copied().collect();
-        let holds = match self.kind {
-            RoundKind::Together => idle.is_empty(),
-            RoundKind::Without => {
-                idle.iter().all(|id| Some(*id) == self.of && !always(id)) && !idle.is_empty()
-            }
-            RoundKind::Alone => !idle.is_empty(),
-        };
-        if !holds {
-            return None;
-        }
-        let workers: Vec<WorkerId> = ever.iter().filter(|id| steps(id)).copied().collect();
-        // The round is a circle: it is said to begin where that depends on the program alone.
-        let first = (0..passed.len()).min_by_key(|at| {
-            let rotated = passed[*at..].iter().chain(&passed[..*at]);
-            rotated.map(|p| (&p.places, p.decision)).collect::<Vec<_>>()
-        })?;
-        let hot = hot_for_ever(&passed).map(|(name, number)| {
-            let known = runtime.monitors.known().find(|(id, _)| **id == (name.clone(), number));
-            HotMonitor {
-                name,
-                number,
-                since: known.map_or(0, |(_, monitor)| monitor.since),
-                by: known.map_or(String::new(), |(_, monitor)| runtime.title(monitor.by)),
-                when: HotWhen::ForEver { steps: passed.len() },
-            }
-        });
-        let mut tail = path;
-        tail.extend(passed[..first].iter().map(|p| p.decision));
-        passed.rotate_left(first);
-        Some(Lasso {
-            kind: self.kind,
-            titles: workers.iter().map(|id| runtime.title(*id)).collect(),
-            workers,
-            round: passed.into_iter().map(|p| p.step).collect(),
-            victim: self.of.filter(|_| self.kind == RoundKind::Without).map(|id| (id, runtime.title(id))),
-            hot,
-            tail,
-        })
-    }
-}
-
-/// The first monitor that is hot somewhere on the way round and cold nowhere.
-fn hot_for_ever(passed: &[Passed]) -> Option<MonitorId> {
-    let hot = |id: &MonitorId| passed.iter().any(|p| p.heats[id] == Heat::Hot);
-    let never_cold = |id: &&MonitorId| passed.iter().all(|p| p.heats.contains_key(*id));
-    passed.first()?.heats.keys().filter(never_cold).find(|id| hot(id)).cloned()
-}
-
-/// Executes the iteration that has just ended in a lasso again, and ends it where the round begins. Returns the bug as it is
-/// there.
-///
-/// # Errors
-/// The machine's; also if there is no round when it is executed again, which is a bug of ours.
-pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
-    let mut path: Vec<Decision> = execution.choices().iter().map(|choice| Decision::from(*choice)).collect();
-    let fair = execution.machine().scheduler().fair;
-    path.extend(execution.lasso().iter().flat_map(|lasso| &lasso.tail));
-    match execution.run_into_round(&path, fair)? {
-        Outcome::Bug(bug) if execution.lasso().is_some() => Ok(bug),
-        outcome => {
-            Err(MachineError::Internal(format!("a lasso is none when it is executed again: {outcome:?}")))
-        }
     }
 }

@@ -21,7 +21,8 @@
 //! - `runtime`: what operations mean: blocking, waking, time.
 //! - `epochs`: from which iteration on memory is known to be shared.
 //! - `determinism`: an iteration executed again, compared after every step.
-//! - `lasso`: rounds of steps that can be repeated for ever; `livelock`: whether an iteration can end at all.
+//! - `lasso`: rounds of steps that can be repeated for ever; `livelock`: states from which no end can be reached.
+//! - `settings`: how tests are executed. `preview1`: the functions of WASI. `object_id`: what a sync object is called.
 //! - `record`: an iteration as a trace, a trace as a schedule.
 //! - `shrink`: a found bug's trace made as short to read as can be.
 //! - `debug`: a replayed execution, looked into step by step; `dap`: for editors.
@@ -84,6 +85,8 @@ pub mod livelock;
 #[doc(hidden)]
 pub mod machine;
 #[doc(hidden)]
+pub mod preview1;
+#[doc(hidden)]
 pub mod record;
 #[doc(hidden)]
 pub mod report;
@@ -93,7 +96,9 @@ pub mod runtime;
 pub mod shrink;
 
 mod data_segments;
+mod object_id;
 mod plural;
+mod settings;
 mod toolchain;
 
 pub use coyote_instrumenter as instrumenter;

@@ -7,21 +7,14 @@
 
 use crate::detect::races::Suppression;
 use crate::detect::{DETECTORS, Detectors, Switch};
-use crate::execution::Settings;
 use crate::record;
 use crate::runtime::{AtExit, FaultClass, Timers};
+use crate::settings::Settings;
 use crate::world::{Mapping, World};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Options, Points};
 use std::str::FromStr;
 use std::sync::Arc;
-
-/// The bound on steps for unfair strategies; that for fair ones is [`FAIR_FACTOR`] times as high.
-pub const STEPS_MAX: u64 = 10_000;
-/// See [`STEPS_MAX`].
-pub const FAIR_FACTOR: u64 = 10;
-/// Memory that a guest may have.
-pub const MEMORY_MIB_MAX: u64 = 512;
 
 /// One option.
 pub struct RunOption {

@@ -1,5 +1,6 @@
 //! How an iteration ended. A bug of the guest is a value, never a panic.
 
+pub use crate::evidence::BugKind;
 use crate::evidence::Evidence;
 use coyote_strategies::WorkerId;
 use serde::{Deserialize, Serialize};
@@ -30,109 +31,6 @@ impl Outcome {
             Outcome::Bug(bug) => (bug.kind.name().into(), bug.message()),
             Outcome::Bound(bound) => ("bound".into(), bound.advice()),
             Outcome::Abandoned => ("abandoned".into(), String::new()),
-        }
-    }
-}
-
-/// What kind of bug. The names are part of the trace format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BugKind {
-    /// No worker can go on, and one should.
-    Deadlock,
-    /// A worker can always go on, and no end can be reached: see [`crate::livelock`].
-    Livelock,
-    /// An assertion or failure that the guest reported.
-    Assertion,
-    /// A panic of a Rust program that ended it.
-    Panic,
-    /// An exception left the function that a worker began with.
-    UncaughtException,
-    /// A wasm trap: unreachable code, an access out of bounds, a division by zero.
-    Trap,
-    /// The program ended with an exit code that is not 0.
-    ExitCode,
-    /// A worker ran out of its stack.
-    StackOverflow,
-    /// A sync object was used against its rules.
-    Misuse,
-    /// A block of the heap was accessed after it was freed.
-    UseAfterFree,
-    /// A block was freed that was freed already.
-    DoubleFree,
-    /// What was freed is not the beginning of a block.
-    InvalidFree,
-    /// A block was accessed beyond its end.
-    HeapOverflow,
-    /// Two workers access the same memory, nothing orders the accesses, one writes and one is not atomic.
-    DataRace,
-    /// A block is never freed and nothing points to it, which the user declared to be a bug.
-    Leak,
-    /// A monitor of the guest did not become cold: see [`crate::detect::liveness`].
-    Liveness,
-    /// A fair round of steps can be repeated for ever: see [`crate::lasso`].
-    Lasso,
-    /// A worker can be overtaken for ever: see [`crate::lasso`].
-    Starvation,
-    /// A worker can run for ever without giving way, for nothing: see [`crate::lasso`].
-    GoodSamaritan,
-    /// The bound on steps was reached and the user declared that to be a bug.
-    MaxSteps,
-    /// The guest needs what there is not here. Found, traced and replayed as a bug is, and none: there is no
-    /// verdict on the guest.
-    Limit,
-}
-
-impl BugKind {
-    /// Every kind, in the order of their declaration.
-    pub const ALL: [BugKind; 21] = [
-        BugKind::Deadlock,
-        BugKind::Livelock,
-        BugKind::Assertion,
-        BugKind::Panic,
-        BugKind::UncaughtException,
-        BugKind::Trap,
-        BugKind::ExitCode,
-        BugKind::StackOverflow,
-        BugKind::Misuse,
-        BugKind::UseAfterFree,
-        BugKind::DoubleFree,
-        BugKind::InvalidFree,
-        BugKind::HeapOverflow,
-        BugKind::DataRace,
-        BugKind::Leak,
-        BugKind::Liveness,
-        BugKind::Lasso,
-        BugKind::Starvation,
-        BugKind::GoodSamaritan,
-        BugKind::MaxSteps,
-        BugKind::Limit,
-    ];
-
-    /// The kind in one word, as traces and JSON have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            BugKind::Deadlock => "deadlock",
-            BugKind::Livelock => "livelock",
-            BugKind::Assertion => "assertion",
-            BugKind::Panic => "panic",
-            BugKind::UncaughtException => "uncaught-exception",
-            BugKind::Trap => "trap",
-            BugKind::ExitCode => "exit-code",
-            BugKind::StackOverflow => "stack-overflow",
-            BugKind::Misuse => "misuse",
-            BugKind::UseAfterFree => "use-after-free",
-            BugKind::DoubleFree => "double-free",
-            BugKind::InvalidFree => "invalid-free",
-            BugKind::HeapOverflow => "heap-overflow",
-            BugKind::DataRace => "data-race",
-            BugKind::Leak => "leak",
-            BugKind::Liveness => "liveness",
-            BugKind::Lasso => "lasso",
-            BugKind::Starvation => "starvation",
-            BugKind::GoodSamaritan => "good-samaritan",
-            BugKind::MaxSteps => "max-steps",
-            BugKind::Limit => "limit",
         }
     }
 }

@@ -3,8 +3,7 @@
 //! Fixtures are copied into the guest's file system before anything runs ([`World::open`]), so they belong
 //! to the state in which every iteration starts. They are named in traces with a hash of what they were.
 
-use crate::machine::wasi::directories;
-use crate::runtime::files::{Errno, Files, Fixture};
+use crate::runtime::files::{Errno, FIRST_DESCRIPTOR, Files, Fixture};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -108,7 +107,7 @@ impl World {
         let hash = reader.hasher.finalize().to_hex().to_string();
         self.preload_hash = (!self.preloads.is_empty()).then_some(hash);
         for (number, Mapping { guest, .. }) in self.directories.iter().enumerate() {
-            let descriptor = directories::FIRST + number as u32;
+            let descriptor = FIRST_DESCRIPTOR + number as u32;
             self.files.preopen_host(descriptor, guest).map_err(|_| WorldError::Descriptors)?;
         }
         Ok(())

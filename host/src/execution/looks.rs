@@ -1,10 +1,9 @@
 //! Iterations that are left before their end, to be looked at for livelocks and lassos.
 
-use super::{Execution, MachineError};
-use crate::lasso;
-use crate::livelock::{self, Effort};
+use super::prove_livelock::{self, Effort};
+use super::{Execution, MachineError, prove_lasso};
 use crate::machine::scheduler::Looks;
-use crate::outcome::Outcome;
+use crate::outcome::{Bug, BugKind, Outcome};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{Decision, Iteration};
 
@@ -45,7 +44,7 @@ impl Execution {
     }
 
     fn look_for_lasso(&mut self, steps: u64) -> Result<(), MachineError> {
-        self.lasso = lasso::prove(self, self.lassos)?;
+        self.lasso = prove_lasso::prove(self, self.lassos)?;
         let next = self.lasso_looks.iter().find(|step| **step > steps).copied();
         let scheduler = self.machine.scheduler_mut();
         scheduler.lasso_at = next;
@@ -60,10 +59,23 @@ impl Execution {
             _ => usize::try_from(steps / 16).unwrap_or(usize::MAX).clamp(64, 2_048),
         };
         let effort = Effort { states_max: self.livelock_states_max, walk_max };
-        self.livelock = livelock::prove(self, effort)?;
+        self.livelock = prove_livelock::prove(self, effort)?;
         let outcome = self.livelock.as_ref().map(|livelock| Outcome::Bug(livelock.bug()));
         self.machine.scheduler_mut().outcome = outcome;
         Ok(())
+    }
+
+    /// Executes the iteration that has just ended with this bug again, if it is a livelock or a lasso, and ends it as early as
+    /// that can be proved. Returns the bug as it is there.
+    ///
+    /// # Errors
+    /// As [`Execution::run`]; also if it cannot be proved again, which is a bug of ours.
+    pub(crate) fn shorten(&mut self, bug: &Bug) -> Result<Bug, MachineError> {
+        match bug.kind {
+            BugKind::Livelock => prove_livelock::shorten(self),
+            _ if self.lasso.is_some() => prove_lasso::shorten(self),
+            _ => Ok(bug.clone()),
+        }
     }
 
     /// Executes these choices, and nothing more: they have led into a livelock, or else the outcome is another.

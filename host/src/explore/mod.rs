@@ -38,11 +38,9 @@ use crate::artifact::Artifact;
 use crate::determinism;
 use crate::diagnose::{Discovery, SourceLines, found_bug};
 use crate::execution::{Execution, Settings, Test};
-use crate::lasso;
-use crate::livelock;
 use crate::machine::MachineError;
 use crate::options;
-use crate::outcome::{Bound, Bug, BugKind, Outcome};
+use crate::outcome::{Bound, Bug, Outcome};
 use crate::record::{self, Origin};
 use crate::results::{FirstOutput, FoundBug, IterationNotes, Stop, Subject, TestResult};
 use crate::runtime::Stream;
@@ -243,11 +241,7 @@ fn found(
     finder: Finder,
     lines: &Mutex<SourceLines>,
 ) -> Result<FoundBug, ExploreError> {
-    let bug = &match bug.kind {
-        BugKind::Livelock => livelock::shorten(execution)?,
-        _ if execution.lasso().is_some() => lasso::shorten(execution)?,
-        _ => bug.clone(),
-    };
+    let bug = &execution.shorten(bug)?;
     let Finder { strategy, iteration, index, by } = finder;
     let mut options = plan.options();
     options.extend(record::bounds(execution));

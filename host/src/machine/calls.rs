@@ -1,9 +1,10 @@
 //! The guest's calls, from its side of the door to the scheduler and back.
 
 use super::guest_memory::GuestMemory;
-use super::host::{Host, SavedWorker, split};
+use super::host::{Host, split};
 use super::observed::{deliver, forbid_to_host};
 use super::scheduler::{PointResult, Scheduler};
+use super::stack::SavedWorker;
 use crate::observe::AccessSource;
 use crate::runtime::Request;
 use crate::world::World;

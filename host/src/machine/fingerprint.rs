@@ -81,7 +81,8 @@ impl Machine {
         self.collect_marks();
         let globals = self.save_globals();
         let references = self.references();
-        let dead = stack::dead_ranges(self.store.data(), red_zone);
+        let host = self.store.data();
+        let dead = stack::dead_ranges(&host.scheduler.runtime, &host.table, &host.saved_workers, red_zone);
         if let Some(memory) = self.exports.memory {
             let (bytes, host) = memory.data_and_store_mut(&mut self.store);
             let size = host.scheduler.bounds.memory_bytes as usize;

@@ -1,10 +1,11 @@
 //! What the guest's imports work on: the data of the wasmtime store.
 
+use super::directories::Directories;
 use super::dirty_memory::DirtyMemory;
 use super::guest_memory::GuestMemory;
 use super::owners::{OwnerTable, Touch};
 use super::scheduler::{AccessResult, Context, Scheduler, Suspended};
-use super::wasi::directories::Directories;
+use super::stack::SavedWorker;
 use crate::artifact::Artifact;
 use crate::evidence::Evidence;
 use crate::observe::{AccessSource, Event, Interest, Observers};
@@ -22,13 +23,6 @@ use wasmtime::{Caller, Global, Memory, ResourceLimiter, WasmBacktrace};
 /// A block of this part of all memory that there may be is large: where it fits depends on all others, and whether
 /// there is a place for it at all.
 const LARGE: usize = 64;
-
-/// A suspended worker: its globals and frames, and whether it has run at all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SavedWorker {
-    pub bytes: Vec<u8>,
-    pub started: bool,
-}
 
 /// What is known of a site on the hot path.
 #[derive(Clone, Copy)]
@@ -273,7 +267,7 @@ impl Host {
         let runtime = &self.scheduler.runtime;
         let (saved_workers, site_table) = (&self.saved_workers, &self.table);
         let done = |other: WorkerId, block: std::ops::RangeInclusive<u32>| {
-            let on_its_stack = || saved_workers.get(other.index()).and_then(|i| stack_pointer(site_table, i));
+            let on_its_stack = || saved_workers.get(other.index()).and_then(|i| i.stack_pointer(site_table));
             let ended = runtime.pending(other).state == WorkerState::Ended;
             site_table.wasi_threads && (ended || on_its_stack().is_some_and(|sp| block.contains(&sp)))
         };
@@ -387,11 +381,6 @@ impl Host {
         Some(block.map_or(0, |block| block.address))
     }
 
-    /// The value of a saved worker's stack pointer.
-    pub fn stack_pointer(&self, image: &SavedWorker) -> Option<u32> {
-        stack_pointer(&self.table, image)
-    }
-
     /// The workers' saved_workers as they are when an iteration starts: those in mid-run, and none of the others.
     pub fn start_saved_workers(&mut self, started: &[SavedWorker]) {
         for image in &mut self.saved_workers {
@@ -442,12 +431,6 @@ impl Host {
         }
         &mut self.saved_workers[worker.index()]
     }
-}
-
-fn stack_pointer(table: &SiteTable, image: &SavedWorker) -> Option<u32> {
-    let slot = table.worker_globals.iter().position(|g| g.stack_pointer)?;
-    let bytes = image.bytes.get(slot * GLOBAL_BYTES..)?.get(..4)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// A stack in terms of the original module, innermost first.

@@ -1,7 +1,7 @@
 //! An instance of the instrumented module, and what the host drives in it.
 
 use super::host::Host;
-use super::{MachineError, assemblyscript, imports, references, wasi};
+use super::{MachineError, assemblyscript, imports, references, stubs, wasi};
 use crate::artifact::Artifact;
 use coyote_abi::rt;
 use wasmtime::{Extern, Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val};
@@ -47,7 +47,7 @@ pub(super) fn instantiate(
     let mut linker = Linker::new(artifact.engine());
     imports::define(&mut linker).map_err(failed)?;
     wasi::define(&mut linker, artifact.module()).map_err(failed)?;
-    artifact.define_stubs(&mut linker).map_err(failed)?;
+    stubs::define(&mut linker, artifact).map_err(failed)?;
     assemblyscript::define(&mut linker, artifact.module(), &artifact.options.stubs).map_err(failed)?;
     let instance =
         linker.instantiate(&mut store, artifact.module()).map_err(|e| match e.downcast_ref::<Trap>() {

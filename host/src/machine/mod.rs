@@ -1,7 +1,7 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
-//! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`] and
-//! `assemblyscript`, which work on the [`host`]; its [`scheduler`] chooses who goes on; [`guest_memory`] is
+//! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`], `assemblyscript`
+//! and `stubs`, which work on the [`host`], [`directories`] of the real one among it; its [`scheduler`] chooses who goes on; [`guest_memory`] is
 //! the door to memory, [`dirty_memory`] knows what changed there, and [`owners`] whose it is; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
 //! said before it aborted, and `limits` whether that is our limit. Of the whole there are
 //! a `snapshot` and a `fingerprint`, and it can be set `aside`; `instance` is what wasmtime
@@ -11,6 +11,7 @@ mod aside;
 mod assemblyscript;
 mod atomics;
 mod calls;
+pub mod directories;
 pub mod dirty_memory;
 mod fault_hooks;
 mod fingerprint;
@@ -26,6 +27,7 @@ mod references;
 pub mod scheduler;
 mod snapshot;
 pub mod stack;
+mod stubs;
 mod thread_names;
 mod thread_segments;
 mod trap;
@@ -45,14 +47,15 @@ use crate::symbols::Symbols;
 use coyote_abi::rt;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Pick, WorkerId, WorkerState};
-use host::{Host, SavedWorker, Stopped, World, original_stack};
+use directories::Directories;
+use host::{Host, Stopped, World, original_stack};
 use instance::{Exports, instantiate};
 use observed::observe;
 use owners::OwnerTable;
 use scheduler::{Context, Scheduler};
+use stack::SavedWorker;
 use std::ops::Range;
 use std::sync::Arc;
-use wasi::directories::Directories;
 use wasmtime::{Store, Trap, Val, WasmBacktrace};
 
 /// See the module's documentation.
@@ -371,8 +374,9 @@ impl Machine {
     fn end_with_roots(&mut self, outcome: &Outcome) -> Option<Finding> {
         let globals = self.save_globals();
         let host = self.store.data();
-        let dead = stack::dead_at_end(host, stack::main_stack_alone(&self.artifact));
         let runtime = &host.scheduler.runtime;
+        let alone = stack::main_stack_alone(&self.artifact);
+        let dead = stack::dead_at_end(runtime, &host.table, &host.saved_workers, alone);
         let alive = |(i, _): &(usize, &SavedWorker)| {
             runtime.workers().len() > *i && runtime.pending(WorkerId(*i as u32)).state != WorkerState::Ended
         };

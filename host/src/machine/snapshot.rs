@@ -2,10 +2,11 @@
 //! workers, and the runtime.
 
 use super::dirty_memory::{Chunks, DirtyMemory};
-use super::host::{Host, SavedWorker};
+use super::host::Host;
 use super::instance::instantiate;
 use super::owners::OwnersSnapshot;
 use super::scheduler::{Scheduler, Unfinished};
+use super::stack::SavedWorker;
 use super::{Machine, MachineError};
 use crate::observe::Saved;
 use crate::runtime::Runtime;

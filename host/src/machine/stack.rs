@@ -1,17 +1,33 @@
-//! Suspended stacks: where a worker is, and which bytes of its state are dead.
+//! Suspended workers: what is saved of one, where it is, and which bytes of its state are dead.
 
-use super::host::Host;
 use super::indices;
 use crate::artifact::Artifact;
+use crate::runtime::Runtime;
 use coyote_abi::rt::GLOBAL_BYTES;
 use coyote_instrumenter::{Location, SiteTable};
-use coyote_strategies::WorkerState;
+use coyote_strategies::{WorkerId, WorkerState};
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// Leaf functions keep live data up to this many bytes below the stack pointer (LLVM's red zone on
 /// wasm), without moving it.
 pub const RED_ZONE: u32 = 128;
+
+/// A suspended worker: its globals and frames, and whether it has run at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedWorker {
+    pub bytes: Vec<u8>,
+    pub started: bool,
+}
+
+impl SavedWorker {
+    /// The value of its stack pointer, if the guest has one.
+    pub fn stack_pointer(&self, table: &SiteTable) -> Option<u32> {
+        let slot = table.worker_globals.iter().position(|g| g.stack_pointer)?;
+        let bytes = self.bytes.get(slot * GLOBAL_BYTES..)?.get(..4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+}
 
 /// The frames in saved bytes, outermost first: the site and the range of each.
 fn walk<'a>(table: &'a SiteTable, bytes: &'a [u8]) -> impl Iterator<Item = (u32, Range<usize>)> + 'a {
@@ -81,11 +97,15 @@ pub fn null_page(artifact: &Artifact) -> u64 {
 
 /// Ranges of guest memory that hold nothing any more when a test has ended: stacks of workers that ended,
 /// and of the others what lies below all that is live there.
-pub fn dead_at_end(host: &Host, main_stack: Option<(u32, u32)>) -> Vec<Range<usize>> {
-    let runtime = &host.scheduler.runtime;
-    let mut dead = dead_ranges(host, RED_ZONE);
+pub fn dead_at_end(
+    runtime: &Runtime,
+    table: &SiteTable,
+    saved_workers: &[SavedWorker],
+    main_stack: Option<(u32, u32)>,
+) -> Vec<Range<usize>> {
+    let mut dead = dead_ranges(runtime, table, saved_workers, RED_ZONE);
     for i in 0..runtime.workers().len() {
-        let id = coyote_strategies::WorkerId(i as u32);
+        let id = WorkerId(i as u32);
         let stack = runtime.stack_of(id).or(main_stack.filter(|_| i == 0));
         if let Some((low, high)) = stack
             && runtime.pending(id).state == WorkerState::Ended
@@ -98,20 +118,24 @@ pub fn dead_at_end(host: &Host, main_stack: Option<(u32, u32)>) -> Vec<Range<usi
 
 /// Ranges of guest memory that belong to a suspended worker's stack and lie below all that is live
 /// there. Only for stacks whose bounds are known.
-pub fn dead_ranges(host: &Host, red_zone: u32) -> Vec<Range<usize>> {
-    let runtime = &host.scheduler.runtime;
+pub fn dead_ranges(
+    runtime: &Runtime,
+    table: &SiteTable,
+    saved_workers: &[SavedWorker],
+    red_zone: u32,
+) -> Vec<Range<usize>> {
     let mut dead = Vec::new();
     for i in 0..runtime.workers().len() {
-        let id = coyote_strategies::WorkerId(i as u32);
+        let id = WorkerId(i as u32);
         let Some((low, high)) = runtime.stack_of(id) else {
             continue;
         };
         // A worker that has ended keeps nothing.
-        let Some(image) = host.saved_workers.get(i) else { continue };
-        if !image.started || runtime.pending(id).state == WorkerState::Ended {
+        let Some(saved) = saved_workers.get(i) else { continue };
+        if !saved.started || runtime.pending(id).state == WorkerState::Ended {
             continue;
         }
-        if let Some(sp) = host.stack_pointer(image)
+        if let Some(sp) = saved.stack_pointer(table)
             && (low..=high).contains(&sp)
             && sp - low > red_zone
         {

@@ -1,9 +1,10 @@
 //! What the runtime does with locks: looking, taking, giving back, making and forgetting them.
 
 use super::stream::{HbObject, SyncKind};
-use super::sync::{Availability, Kind, Lock, Mutex, ObjectId, Released, SyncObjects};
+use super::sync::{Availability, Kind, Lock, Mutex, Released, SyncObjects};
 use super::{FaultClass, Mutant, Performed, Request, Runtime, Wake, WorkerState};
 use crate::evidence::ObjectState;
+use crate::object_id::ObjectId;
 use coyote_abi::errno;
 use coyote_strategies::{Access, Class, Effect, WorkerId};
 

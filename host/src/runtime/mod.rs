@@ -50,6 +50,7 @@ pub mod weak;
 mod worker;
 pub mod worker_local_word;
 
+pub use crate::object_id::ObjectId;
 use crate::outcome::Bug;
 use clock::Clock;
 pub use clock::{Jumps, REALTIME_NS, Timers};
@@ -67,8 +68,8 @@ use monitors::Monitors;
 pub use opportunities::of_site;
 pub use output::{Output, Stream};
 use stream::EventStream;
+pub use sync::Lock;
 use sync::{Availability, SyncObjects};
-pub use sync::{Lock, ObjectId};
 use weak::Weak;
 pub use worker::{Request, Start, Wake, Worker};
 

@@ -1,9 +1,10 @@
 //! What the runtime does with workers that wait: for a notification, at a barrier, for a time.
 
 use super::stream::{HbObject, SyncKind};
-use super::sync::{Arrival, Lock, ObjectId, Selection};
+use super::sync::{Arrival, Lock, Selection};
 use super::{FaultClass, Mutant, Performed, Request, Runtime, Wake, WorkerState};
 use crate::evidence::ObjectState;
+use crate::object_id::ObjectId;
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, OpKind, WorkerId};
 

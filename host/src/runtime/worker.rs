@@ -1,8 +1,9 @@
 //! A worker and what it is about to do.
 
 use super::BudgetId;
-use super::sync::{Lock, ObjectId};
+use super::sync::Lock;
 use super::weak::Orders;
+use crate::object_id::ObjectId;
 use coyote_strategies::{Class, WorkerPath};
 
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.

@@ -26,7 +26,7 @@ pub(crate) use file::replace_file;
 
 use crate::granules::Granules;
 use crate::identity::Identity;
-pub use crate::machine::wasi::directories::HostAnswer;
+pub use crate::machine::directories::HostAnswer;
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

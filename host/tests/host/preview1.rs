@@ -5,8 +5,8 @@ use super::guest::{self, settings};
 use coyote_abi::Type;
 use coyote_abi::file::CALLS;
 use coyote_wasm::execution::Settings;
-use coyote_wasm::machine::wasi;
 use coyote_wasm::outcome::Outcome;
+use coyote_wasm::preview1;
 use coyote_wasm::strategies::{Iteration, RandomWalk};
 use coyote_wasm::world::World;
 use std::collections::BTreeSet;
@@ -84,7 +84,7 @@ fn the_page_lists_what_there_is() {
         .collect();
     let set: BTreeSet<&str> = listed.iter().copied().collect();
     assert_eq!(set.len(), listed.len(), "a function stands there twice");
-    assert_eq!(set, wasi::functions().collect());
+    assert_eq!(set, preview1::functions().collect());
     assert_eq!(set, CALLS.iter().map(|c| c.name).chain(OTHERS.iter().map(|(name, _)| *name)).collect());
     // They can all be imported.
     passes("", "nop");

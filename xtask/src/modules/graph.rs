@@ -128,8 +128,8 @@ impl Graph {
     }
 
     /// Circles among the children of each module, with all that is below them, a shortest one for each beginning.
-    /// Arrows between a module and what it is a part of are left out, and those that are known.
-    pub fn circles(&self, known: &BTreeSet<(String, String)>) -> Vec<Vec<String>> {
+    /// Arrows between a module and what it is a part of are left out.
+    pub fn circles(&self) -> Vec<Vec<String>> {
         let mut found: Vec<Vec<String>> = Vec::new();
         for parent in self.modules.keys() {
             let children: Vec<&String> = self.modules.keys().filter(|m| is_child(m, parent)).collect();
@@ -139,7 +139,6 @@ impl Graph {
                     |module: &str| children.iter().find(|child| below(module, child)).map(|c| c.as_str());
                 if let (Some(from), Some(to)) = (of(from), of(to))
                     && from != to
-                    && !known.contains(&(from.to_string(), to.to_string()))
                 {
                     next.entry(from).or_default().insert(to);
                 }

@@ -1,7 +1,7 @@
 //! `cargo xtask modules`: refuses circles of imports between modules, and imports that run up the floors.
 //!
 //! - [`graph`]: who imports whom, read from the sources.
-//! - [`floors`]: which modules may not know which, and circles that are known.
+//! - [`floors`]: which modules may not know which.
 
 mod floors;
 mod graph;
@@ -12,22 +12,11 @@ use floors::CRATES;
 use graph::Graph;
 use std::collections::BTreeSet;
 
-/// Refuse circles of imports between modules, and imports that run up the floors
-#[derive(clap::Args)]
-pub struct Arguments {
-    /// Print the circles that are known, too
-    #[arg(long)]
-    verbose: bool,
-}
-
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run() -> Result<()> {
     let mut wrong = Vec::new();
     for krate in CRATES {
         let graph = Graph::read(&files::root().join(krate.folder).join("src"))?;
         wrong.extend(check(krate, &graph).into_iter().map(|line| format!("{}: {line}", krate.folder)));
-        if arguments.verbose {
-            krate.known.iter().for_each(|(from, to)| println!("{}: known: {from} -> {to}", krate.folder));
-        }
     }
     if !wrong.is_empty() {
         bail!("imports that must not be:\n  {}", wrong.join("\n  "));
@@ -45,7 +34,7 @@ fn check(krate: &floors::Crate, graph: &Graph) -> Vec<String> {
         .flat_map(|(i, floor)| krate.floors[i + 1..].iter().map(move |above| (floor, above)))
     {
         for from in lower.iter() {
-            for to in upper.iter().filter(|to| graph.has(from, to) && !krate.known.contains(&(from, to))) {
+            for to in upper.iter().filter(|to| graph.has(from, to)) {
                 wrong.push(format!("{from} imports {to}, which is above it: {}", graph.places(from, to)));
             }
         }
@@ -57,14 +46,7 @@ fn check(krate: &floors::Crate, graph: &Graph) -> Vec<String> {
     }
     let named: BTreeSet<&str> = krate.floors.iter().flat_map(|floor| floor.iter().copied()).collect();
     wrong.extend(named.iter().filter(|name| !graph.exists(name)).map(|name| format!("there is no {name}")));
-    for (from, to) in krate.known {
-        if !graph.has(from, to) {
-            wrong.push(format!("{from} no longer imports {to}: take it out of the known ones"));
-        }
-    }
-    let known: BTreeSet<(String, String)> =
-        krate.known.iter().map(|(from, to)| (from.to_string(), to.to_string())).collect();
-    for circle in graph.circles(&known) {
+    for circle in graph.circles() {
         let arrows = circle.windows(2).map(|pair| graph.places(&pair[0], &pair[1]));
         wrong.push(format!("a circle: {}: {}", circle.join(" -> "), arrows.collect::<Vec<_>>().join("; ")));
     }
@@ -75,17 +57,14 @@ fn check(krate: &floors::Crate, graph: &Graph) -> Vec<String> {
 mod tests {
     use super::floors::Crate;
     use super::graph::Graph;
-    use super::{Arguments, check, run};
+    use super::{check, run};
 
     #[test]
     fn no_import_runs_up_or_in_a_circle() {
-        run(&Arguments { verbose: false }).unwrap();
+        run().unwrap();
     }
 
-    fn wrong(
-        floors: &'static [&'static [&'static str]],
-        known: &'static [(&'static str, &'static str)],
-    ) -> String {
+    fn wrong(floors: &'static [&'static [&'static str]]) -> String {
         let graph = Graph::of(&[
             ("", "mod a; mod b; pub mod c; pub use c::inner::Deep;"),
             ("a", "use crate::b::B; fn f() { assert!(crate::c::g()); }"),
@@ -93,21 +72,19 @@ mod tests {
             ("c", "mod inner; pub use inner::*; fn g() { inner::h() }"),
             ("c::inner", "#[cfg(test)] mod tests { use crate::a::A; }\n/* crate::a */ struct Deep;"),
         ]);
-        check(&Crate { folder: "x", floors, apart: &[("b", &["a"])], known }, &graph).join("\n")
+        check(&Crate { folder: "x", floors, apart: &[("b", &["a"])] }, &graph).join("\n")
     }
 
     #[test]
     fn floors_are_looked_at_from_below() {
-        assert_eq!(wrong(&[&["c"], &["b"], &["a"]], &[]), "");
-        assert_eq!(wrong(&[&["a"], &["c"]], &[]), "a imports c, which is above it: a -> c::g");
-        assert_eq!(wrong(&[&["a"], &["c"]], &[("a", "c")]), "");
+        assert_eq!(wrong(&[&["c"], &["b"], &["a"]]), "");
+        assert_eq!(wrong(&[&["a"], &["c"]]), "a imports c, which is above it: a -> c::g");
         assert_eq!(
-            wrong(&[&["b"], &["c"]], &[]),
+            wrong(&[&["b"], &["c"]]),
             "b imports c, which is above it: b -> c::inner::Deep",
             "through what the root exports"
         );
-        assert_eq!(wrong(&[&["gone"]], &[]), "there is no gone");
-        assert_eq!(wrong(&[], &[("b", "a")]), "b no longer imports a: take it out of the known ones");
+        assert_eq!(wrong(&[&["gone"]]), "there is no gone");
     }
 
     #[test]
@@ -119,14 +96,12 @@ mod tests {
             ("b", "use crate::c::C;"),
             ("c", "fn f(x: &crate::a::x::X) {}"),
         ]);
-        let krate = Crate { folder: "x", floors: &[], apart: &[("c", &["b"])], known: &[] };
+        let krate = Crate { folder: "x", floors: &[], apart: &[("c", &["b"])] };
         let found = check(&krate, &graph);
         assert_eq!(
             found,
             ["a circle: a -> b -> c -> a: a -> b::B; b -> c::C; c -> a::x::X"],
             "a file may use the one that it is a part of"
         );
-        let krate = Crate { known: &[("c", "a")], ..krate };
-        assert_eq!(check(&krate, &graph), [""; 0]);
     }
 }

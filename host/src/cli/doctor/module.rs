@@ -4,9 +4,9 @@ use super::{Finding, Severity};
 use crate::cli::load;
 use crate::execution::{Settings, Test};
 use crate::libtest;
-use crate::machine::wasi;
 use crate::orderings::{Counts, Orderings};
 use crate::plural::counted;
+use crate::preview1;
 use anyhow::{Context, Result};
 use coyote_instrumenter::{Options, SiteTable};
 use std::io::Read;
@@ -156,7 +156,7 @@ impl Sections {
                 "Rust: -C target-feature=+atomics,+bulk-memory\nC: -matomics -mbulk-memory",
             );
         }
-        for (_, name) in self.imports.iter().filter(|(m, n)| m == wasi::MODULE && !wasi::knows(n)) {
+        for (_, name) in self.imports.iter().filter(|(m, n)| m == preview1::MODULE && !preview1::knows(n)) {
             let why = format!("WASI preview 1 has no function {name}");
             add(Severity::Error, &why, "build for wasm32-wasip1-threads, not for a later WASI");
         }

@@ -1,7 +1,6 @@
 //! What the scheduler needs of the guest while it executes picks, and how observers are told of them.
 
-use super::super::host::SavedWorker;
-use super::super::stack;
+use super::super::stack::{self, SavedWorker};
 use super::Scheduler;
 use crate::observe::{Event, GuestState, Interest, MemoryBounds, Observers, Program, Stacks, Step};
 use crate::orderings::OnDemand;

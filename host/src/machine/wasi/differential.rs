@@ -3,7 +3,7 @@
 //! Not asked are paths that end in `/` or `/.`, where wasmtime differs from Linux below it. Not compared, because they differ on purpose (docs/wasi.md) or say nothing: inode numbers, times, sizes of
 //! directories, the order of listings, inherited rights, and `fd_allocate`, which wasmtime does not have.
 
-use super::directories::Live;
+use crate::machine::directories::Live;
 use crate::runtime::Runtime;
 use crate::runtime::files::{Answer, Call, Files, Served};
 use crate::world::Mapping;

@@ -1,7 +1,7 @@
 //! Calls on descriptors and paths: from guest memory to plain data, and the answer back.
 
-use super::directories::Asked;
 use super::{BadAddress, Guest, MODULE, aligned, failures, on_memory};
+use crate::machine::directories::Asked;
 use crate::machine::guest_memory::GuestMemory;
 use crate::machine::host::{Host, Stopped};
 use crate::machine::observed::accessed;

@@ -5,7 +5,7 @@
 //! - `process`: yielding and ending.
 //! - `poll`: sleeping, and waiting for what is always ready.
 //! - `files`: descriptors and paths, standard streams among them, from and to guest memory; served by
-//!   [`crate::runtime::files`] or, with `--dir`, by [`directories`].
+//!   [`crate::runtime::files`] or, with `--dir`, by [`directories`](super::directories).
 //! - `failures`: how calls on files fail, by faults.
 //! - `sockets`, which are refused.
 //!
@@ -15,7 +15,6 @@
 mod clocks;
 #[cfg(test)]
 mod differential;
-pub mod directories;
 pub mod failures;
 mod files;
 mod poll;
@@ -30,11 +29,8 @@ use super::host::{Host, World};
 use super::scheduler::Scheduler;
 use crate::evidence::{Evidence, Trap};
 use crate::outcome::BugKind;
-use coyote_abi::file;
+use crate::preview1::MODULE;
 use wasmtime::{Caller, Linker, Module, Result};
-
-/// The module name of the imports.
-pub const MODULE: &str = "wasi_snapshot_preview1";
 
 type Guest<'a> = Caller<'a, Host>;
 
@@ -60,31 +56,6 @@ pub fn define(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
     poll::define(linker)?;
     files::define(linker)?;
     sockets::define(linker, module)
-}
-
-/// Those that are neither on descriptors or paths nor sockets.
-const OTHERS: &[&str] = &[
-    "args_get",
-    "args_sizes_get",
-    "environ_get",
-    "environ_sizes_get",
-    "clock_res_get",
-    "clock_time_get",
-    "random_get",
-    "proc_raise",
-    "poll_oneoff",
-    "proc_exit",
-    "sched_yield",
-];
-
-/// The names of all functions that a guest can import: those of preview 1.
-pub fn functions() -> impl Iterator<Item = &'static str> {
-    file::CALLS.iter().map(|call| call.name).chain(sockets::FUNCTIONS.iter().chain(OTHERS).copied())
-}
-
-/// Whether preview 1 has a function of this name.
-pub fn knows(name: &str) -> bool {
-    functions().any(|function| function == name)
 }
 
 /// Runs a host function on guest memory; a fault is the guest's bug.

@@ -2,14 +2,13 @@
 
 use super::MODULE;
 use crate::machine::host::Host;
+use crate::preview1::SOCKETS;
 use crate::runtime::files::Errno;
 use wasmtime::{Linker, Module, Result, Val, ValType};
 
-pub const FUNCTIONS: &[&str] = &["sock_accept", "sock_recv", "sock_send", "sock_shutdown"];
-
 pub fn define(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
     for import in module.imports().filter(|i| i.module() == MODULE) {
-        let Some(name) = FUNCTIONS.iter().find(|name| **name == import.name()) else { continue };
+        let Some(name) = SOCKETS.iter().find(|name| **name == import.name()) else { continue };
         let Some(ty) = import.ty().func().cloned() else { continue };
         if ty.results().all(|r| matches!(r, ValType::I32)) {
             linker.func_new(MODULE, name, ty, |mut guest, _, results| {

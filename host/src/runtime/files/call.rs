@@ -98,6 +98,14 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The first 4 bytes of the result as a little-endian number.
+    ///
+    /// # Panics
+    /// The result is shorter: that of a call that failed, or of one that has no such number.
+    pub(super) fn first_number(&self) -> u32 {
+        u32::from_le_bytes(self.result[..4].try_into().expect("4 bytes"))
+    }
+
     pub fn error(error: Errno) -> Answer {
         Answer { error: Some(error), result: Vec::new(), data: Vec::new() }
     }

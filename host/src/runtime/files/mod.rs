@@ -45,6 +45,9 @@ pub type Ino = u64;
 /// The root directory's number.
 pub const ROOT: Ino = 1;
 
+/// The first descriptor that is not a standard stream.
+pub const FIRST_DESCRIPTOR: u32 = 3;
+
 /// Most descriptors at once.
 const DESCRIPTORS_MAX: usize = 4096;
 

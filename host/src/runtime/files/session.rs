@@ -1,6 +1,6 @@
 //! The state during one call. What the call touches is recorded, object by object.
 
-use super::{Answer, Call, Errno, Files, Ino, Inode, Node, Open, Served, Tree, content, stat};
+use super::{Answer, Call, Errno, Files, Ino, Inode, Node, Open, Served, Tree, content};
 use crate::runtime::Stream;
 use crate::runtime::clock::Clock;
 use crate::runtime::footprint::Footprint;
@@ -103,7 +103,7 @@ impl Session<'_> {
         match call.function.name {
             "fd_close" => self.close(call.small(0)).into(),
             "path_open" => {
-                let descriptor = stat::u32_at(&answer.result, 0);
+                let descriptor = answer.first_number();
                 self.add_descriptor(Open::Host { descriptor, preopened: None }).into()
             }
             _ => answer,

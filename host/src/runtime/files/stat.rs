@@ -28,11 +28,6 @@ const ATIM_NOW: u32 = 2;
 const MTIM: u32 = 4;
 const MTIM_NOW: u32 = 8;
 
-/// A little-endian number within a result.
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
-}
-
 impl Session<'_> {
     pub(super) fn descriptor_stat(&mut self, number: u32) -> Result<Answer, Errno> {
         use rights::*;

@@ -15,6 +15,7 @@ mod rwlock;
 mod semaphore;
 
 use super::term::term;
+use crate::object_id::ObjectId;
 pub(super) use barrier::{Arrival, Barrier};
 use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, WorkerId};
@@ -25,35 +26,6 @@ pub(super) use queue::{Queue, Selection};
 use rwlock::Rwlock;
 use semaphore::Semaphore;
 use std::hash::Hash;
-
-/// A sync object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub struct ObjectId {
-    /// What kind of object it is.
-    pub class: Class,
-    /// Where it lies in guest memory.
-    pub address: u32,
-}
-
-impl ObjectId {
-    /// As reports name it.
-    pub fn title(self) -> String {
-        format!("{} at {:#x}", self.noun(), self.address)
-    }
-
-    /// What it is.
-    pub fn noun(self) -> &'static str {
-        match self.class {
-            Class::Mutex => "mutex",
-            Class::Rwlock => "rwlock",
-            Class::Semaphore => "semaphore",
-            Class::Barrier => "barrier",
-            Class::Condvar => "condvar",
-            Class::Futex => "futex",
-            _ => "object",
-        }
-    }
-}
 
 /// What a worker wants to take, by the address of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

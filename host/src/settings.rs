@@ -1,11 +1,19 @@
-//! How tests are executed.
+//! How tests are executed. `weak_memory`: what weak memory cannot be had together with.
+
+mod weak_memory;
 
 use crate::detect::Detectors;
 use crate::machine::scheduler::Limits;
-use crate::options::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::runtime::{AtExit, Faults, Timers};
 use crate::world::World;
 use std::sync::Arc;
+
+/// The bound on steps for unfair strategies; that for fair ones is [`FAIR_FACTOR`] times as high.
+pub const STEPS_MAX: u64 = 10_000;
+/// See [`STEPS_MAX`].
+pub const FAIR_FACTOR: u64 = 10;
+/// Memory that a guest may have.
+pub const MEMORY_MIB_MAX: u64 = 512;
 
 /// How tests are executed, whatever explores them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! It only talks to a wasm instance's memory, so there is a small one that does nothing but pass calls
 //! on. Every answer is kept for the trace, and a replay takes them from there without touching the host.
 
+use crate::preview1::MODULE;
 use crate::runtime::files::{Answer, Call, Errno};
 use crate::world::Mapping;
 use coyote_abi::Type;
@@ -11,9 +12,6 @@ use std::fmt::Write;
 use wasmtime::{Engine, Instance, Linker, Memory, Module, Result, Store, Val};
 use wasmtime_wasi::p1::{WasiP1Ctx, add_to_linker_sync};
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
-
-/// The first descriptor that is not a standard stream.
-pub const FIRST: u32 = 3;
 
 /// What the host answered to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,7 +255,7 @@ fn passing() -> String {
     let mut text = String::from("(module");
     for call in CALLS {
         let (name, params) = (call.name, types(call));
-        let module = super::MODULE;
+        let module = MODULE;
         let import = format!("(import \"{module}\" \"{name}\" (func ${name} (param{params}) (result i32)))");
         writeln!(text, "{import}").expect("a String takes all");
     }

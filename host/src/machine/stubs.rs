@@ -1,0 +1,25 @@
+//! Imports that the user declared with `--stub` without an answer: a call is a bug.
+
+use super::host::Host;
+use crate::artifact::Artifact;
+use crate::evidence::{Evidence, Trap};
+use crate::outcome::BugKind;
+use wasmtime::{Linker, Result};
+
+/// Defines them; one that is defined already becomes a stub.
+pub fn define(linker: &mut Linker<Host>, artifact: &Artifact) -> Result<()> {
+    linker.allow_shadowing(true);
+    for import in artifact.module().imports() {
+        let name = format!("{}.{}", import.module(), import.name());
+        if artifact.options.stub(import.module(), import.name()).is_none() {
+            continue;
+        }
+        if let Some(ty) = import.ty().func() {
+            linker.func_new(import.module(), import.name(), ty.clone(), move |mut guest, _, _| {
+                let trap = Evidence::Trap(Trap::Stub(name.clone()));
+                Err(guest.data_mut().stop(BugKind::Trap, trap).into())
+            })?;
+        }
+    }
+    Ok(())
+}

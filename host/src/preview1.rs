@@ -1,0 +1,34 @@
+//! The functions of WASI preview 1, by name: what a guest may import of it. [`crate::machine::wasi`] says what they do.
+
+use coyote_abi::file;
+
+/// The module name of the imports.
+pub const MODULE: &str = "wasi_snapshot_preview1";
+
+/// Those on sockets.
+pub const SOCKETS: &[&str] = &["sock_accept", "sock_recv", "sock_send", "sock_shutdown"];
+
+/// Those that are neither on descriptors or paths nor sockets.
+const OTHERS: &[&str] = &[
+    "args_get",
+    "args_sizes_get",
+    "environ_get",
+    "environ_sizes_get",
+    "clock_res_get",
+    "clock_time_get",
+    "random_get",
+    "proc_raise",
+    "poll_oneoff",
+    "proc_exit",
+    "sched_yield",
+];
+
+/// The names of all functions that a guest can import: those of preview 1.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    file::CALLS.iter().map(|call| call.name).chain(SOCKETS.iter().chain(OTHERS).copied())
+}
+
+/// Whether preview 1 has a function of this name.
+pub fn knows(name: &str) -> bool {
+    functions().any(|function| function == name)
+}
