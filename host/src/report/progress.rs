@@ -84,16 +84,23 @@ impl fmt::Display for ProgressReport {
             write!(f, "; not: {}", self.others.join(", "))?;
         }
         let (classes, pairs) = (&self.classes, &self.pairs);
-        if self.compared > 0 {
-            write!(
-                f,
-                ". New in the last tenth: {} of {} of executions and {} of {} of places ({} compared)",
-                classes.in_last_tenth,
-                several(classes.seen, "class", "classes"),
-                pairs.in_last_tenth,
-                several(pairs.seen, "dependent pair", "dependent pairs"),
-                counted(self.compared, "iteration"),
-            )?;
+        let seen = (
+            several(classes.seen, "class of executions", "classes of executions"),
+            several(pairs.seen, "dependent pair of places", "dependent pairs of places"),
+            counted(self.compared, "compared iteration"),
+        );
+        match self.compared {
+            0 => {}
+            // The last tenth is none.
+            1..10 => write!(f, ". {} and {} in {}", seen.0, seen.1, seen.2)?,
+            _ => {
+                let (class, pair) = (classes.in_last_tenth, pairs.in_last_tenth);
+                write!(
+                    f,
+                    ". New in the last tenth of {}: {class} of {} and {pair} of {}",
+                    seen.2, seen.0, seen.1
+                )?;
+            }
         }
         if let Some(unseen) = self.unseen {
             write!(f, "; about {} of further ones would be of a class not seen yet", percent(unseen))?;

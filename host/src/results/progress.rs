@@ -11,16 +11,19 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Iterations with numbers below this are all compared.
-const ALL_BELOW: u64 = 64;
+const ALL_BELOW: u64 = 8;
+/// Of those up to a number, more than this are compared for each doubling.
+const PER_DOUBLING: u64 = 4;
 /// Of the later ones, one in so many.
-const ONE_IN: u64 = 64;
+const ONE_IN_MOST: u64 = 256;
 /// Most classes that are kept: more than these, and only those are whose hash ends in a zero, then in two, and so on.
 const KEPT: usize = 1 << 16;
 
-/// Whether the iteration of this number is compared. A strategy that does different things in turn does each of them in
-/// some of those that are.
+/// Whether the iteration of this number is compared, which nearly triples its time: some of few, for tests whose
+/// iterations are long, and one in 256 of many. A strategy that does different things in turn does each of them in some of
+/// those that are.
 pub fn is_compared(index: u64) -> bool {
-    index < ALL_BELOW || mix(index).is_multiple_of(ONE_IN)
+    index < ALL_BELOW || mix(index).is_multiple_of((index / PER_DOUBLING).min(ONE_IN_MOST))
 }
 
 /// What a compared iteration says.
@@ -71,7 +74,7 @@ pub struct ClassSeen {
 pub struct Novelty {
     /// How many different ones.
     pub seen: u64,
-    /// How many came first in the last tenth of the iterations.
+    /// How many came first in the last tenth of the compared iterations.
     pub in_last_tenth: u64,
     /// The iteration with the last that was new; `None` without any.
     pub last_new: Option<u64>,
@@ -104,7 +107,7 @@ impl Progress {
 
     /// Of classes; an estimate if not all are kept.
     pub fn of_classes(&self, indices: &Indices) -> Novelty {
-        let novelty = novelty(self.classes.kept.values().map(|seen| seen.first), indices);
+        let novelty = self.novelty(self.classes.kept.values().map(|seen| seen.first), indices);
         Novelty {
             seen: novelty.seen << self.classes.level,
             in_last_tenth: novelty.in_last_tenth << self.classes.level,
@@ -114,7 +117,18 @@ impl Progress {
 
     /// Of pairs of sites.
     pub fn of_pairs(&self, indices: &Indices) -> Novelty {
-        novelty(self.pairs.values().copied(), indices)
+        self.novelty(self.pairs.values().copied(), indices)
+    }
+
+    /// `firsts`: of each member the first iteration; `indices`: all iterations, compared or not.
+    fn novelty(&self, firsts: impl Iterator<Item = u64> + Clone, indices: &Indices) -> Novelty {
+        let last_tenth = last_compared(indices, self.compared / 10);
+        let is_late = |first: &u64| last_tenth.is_some_and(|begin| *first >= begin);
+        Novelty {
+            seen: firsts.clone().count() as u64,
+            in_last_tenth: firsts.clone().filter(is_late).count() as u64,
+            last_new: firsts.max(),
+        }
     }
 
     /// How likely an execution by the same strategy is of a class that no compared one is of: the share of compared
@@ -160,15 +174,10 @@ fn earliest<K: Ord>(known: &mut BTreeMap<K, u64>, key: K, index: u64) {
     *first = index.min(*first);
 }
 
-/// `firsts`: of each member the first iteration; `indices`: all iterations.
-fn novelty(firsts: impl Iterator<Item = u64> + Clone, indices: &Indices) -> Novelty {
-    let last_tenth = indices.nth(indices.len() - indices.len() / 10);
-    Novelty {
-        seen: firsts.clone().count() as u64,
-        in_last_tenth: firsts.clone().filter(|first| last_tenth.is_some_and(|begin| *first >= begin)).count()
-            as u64,
-        last_new: firsts.max(),
-    }
+/// Where the last compared iterations begin, so many of them; `None` of none.
+fn last_compared(indices: &Indices, count: u64) -> Option<u64> {
+    let backwards = (0..indices.len()).rev().filter_map(|nth| indices.nth(nth));
+    backwards.filter(|index| is_compared(*index)).nth(count.checked_sub(1)? as usize)
 }
 
 #[cfg(test)]
@@ -242,25 +251,32 @@ mod tests {
 
     #[test]
     fn news_of_the_last_tenth() {
-        let indices: Indices = (10..40).collect();
-        // The last three.
-        let count = |firsts: &[u64]| novelty(firsts.iter().copied(), &indices);
-        assert_eq!(count(&[10, 36, 37, 39]), Novelty { seen: 4, in_last_tenth: 2, last_new: Some(39) });
+        let indices: Indices = (0..4_000).collect();
+        let compared: Vec<u64> = (0..4_000).filter(|index| is_compared(*index)).collect();
+        let tenth = compared.len() - compared.len() / 10;
+        let progress = Progress { compared: compared.len() as u64, ..Progress::default() };
+        let count = |firsts: &[u64]| progress.novelty(firsts.iter().copied(), &indices);
+        let (late, last) = (compared[tenth], *compared.last().unwrap());
+        let firsts = [compared[0], compared[tenth - 1], late, last];
+        assert_eq!(count(&firsts), Novelty { seen: 4, in_last_tenth: 2, last_new: Some(last) });
         assert_eq!(count(&[]), Novelty::default());
-        let few: Indices = (0..5).collect();
-        assert_eq!(novelty([4].into_iter(), &few).in_last_tenth, 0);
+        // The last tenth of fewer than ten is none.
+        let few = Progress { compared: 9, ..Progress::default() };
+        assert_eq!(few.novelty([8].into_iter(), &(0..9).collect()).in_last_tenth, 0);
     }
 
     #[test]
     fn which_are_compared() {
         let count = |range: std::ops::Range<u64>| range.filter(|index| is_compared(*index)).count();
-        assert_eq!(count(0..64), 64);
-        let later = count(64..100_064);
-        assert!((1_400..1_730).contains(&later), "{later}");
+        assert_eq!(count(0..8), 8);
+        assert!((13..=28).contains(&count(0..100)), "{}", count(0..100));
+        assert!((18..=40).contains(&count(0..1_000)), "{}", count(0..1_000));
+        let later = count(1_024..401_024);
+        assert!((1_440..1_690).contains(&later), "{later}");
         // Also of those that are executed in turn.
         for turn in 0..4 {
-            let of_turn = (64..100_064).filter(|index| index % 4 == turn && is_compared(*index)).count();
-            assert!((310..480).contains(&of_turn), "{turn}: {of_turn}");
+            let of_turn = (1_024..401_024).filter(|index| index % 4 == turn && is_compared(*index)).count();
+            assert!((320..470).contains(&of_turn), "{turn}: {of_turn}");
         }
     }
 }

@@ -106,7 +106,7 @@ impl Runtime {
         sum = sum.wrapping_add(files.digest());
         sum = sum.wrapping_add(u128::from(heap.digest()));
         if let Some(weak) = weak {
-            sum = sum.wrapping_add(term(13, &|h| weak.hash(h)));
+            sum = sum.wrapping_add(term(14, &|h| weak.hash(h)));
         }
         if *tells_time {
             let (now_ns, reads, reader) = clock.read_state();

@@ -105,7 +105,7 @@ pub struct Runtime {
     assumed_away: bool,
     /// How many workers are inside of atomic functions.
     atomic_workers: u32,
-    /// See [`Runtime::take_may_circle`].
+    /// See [`Runtime::may_circle`].
     may_circle: bool,
     sync: SyncObjects,
     clock: Clock,

@@ -57,7 +57,13 @@ impl Runtime {
         members.map(|(id, _)| *id).collect()
     }
 
-    /// Whether a worker came to wait for a blocked one since this was last asked, so that there may be a circle.
+    /// Whether a worker came to wait for a blocked one since this was last taken, so that there may be a circle.
+    #[inline]
+    pub fn may_circle(&self) -> bool {
+        self.may_circle
+    }
+
+    /// See [`Runtime::may_circle`].
     #[inline]
     pub fn take_may_circle(&mut self) -> bool {
         std::mem::take(&mut self.may_circle)

@@ -5,13 +5,14 @@ use crate::observe::Event;
 use crate::outcome::{BugKind, Outcome};
 
 impl Scheduler {
-    /// The iteration ends as soon as workers wait in a circle, unless that is deferred.
+    /// The iteration ends as soon as workers wait in a circle, unless that is deferred: then it is remembered that there
+    /// may be one.
     #[inline]
     pub(super) fn find_circle(&mut self, context: &mut Context) {
-        if self.runtime.take_may_circle()
-            && !self.defers
+        if !self.defers
             && !self.closing
             && self.outcome.is_none()
+            && self.runtime.take_may_circle()
             && !self.runtime.circle().is_empty()
         {
             self.runtime.stream.push(Event::Stuck);
@@ -22,7 +23,8 @@ impl Scheduler {
     /// However an iteration has ended in which that was deferred: if workers wait in a circle, it is a deadlock.
     #[inline]
     pub(super) fn call_deadlock(&mut self, context: &mut Context) {
-        if (self.defers || self.closing) && self.outcome.is_some() && !self.cancelled {
+        let deferred = self.defers || self.closing;
+        if deferred && self.runtime.may_circle() && self.outcome.is_some() && !self.cancelled {
             self.mask(context);
         }
     }
