@@ -20,14 +20,6 @@ impl ObjectId {
 
     /// What it is.
     pub fn noun(self) -> &'static str {
-        match self.class {
-            Class::Mutex => "mutex",
-            Class::Rwlock => "rwlock",
-            Class::Semaphore => "semaphore",
-            Class::Barrier => "barrier",
-            Class::Condvar => "condvar",
-            Class::Futex => "futex",
-            _ => "object",
-        }
+        self.class.noun()
     }
 }

@@ -61,6 +61,19 @@ impl Class {
             _ => return None,
         })
     }
+
+    /// What reports call a sync object of the class.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Class::Mutex => "mutex",
+            Class::Rwlock => "rwlock",
+            Class::Semaphore => "semaphore",
+            Class::Barrier => "barrier",
+            Class::Condvar => "condvar",
+            Class::Futex => "futex",
+            _ => "object",
+        }
+    }
 }
 
 /// How an access relates to others of the same object.

@@ -6,7 +6,7 @@
 pub use super::attempts::prepare;
 use super::{ExploreError, MakeStrategy, Plan, Watch, sample};
 use crate::engine_thread::on_engine_thread;
-use crate::results::{Stop, Sweep, TestResult};
+use crate::results::TestResult;
 use std::sync::atomic::AtomicBool;
 
 /// How many faults of a class an execution may have in which they last.
@@ -35,8 +35,6 @@ pub fn explore(
     let &Plan { artifact, test, settings, seed, .. } = plan;
     let plan = Plan { artifact, test, settings, seed, budget, trace_stem };
     let mut result = sample::explore_sweep(&plan, strategy, &swept, interrupted, watch)?;
-    if result.stop == Stop::Iterations && result.sweep.as_ref().is_some_and(Sweep::is_complete) {
-        result.stop = Stop::Exhausted;
-    }
+    result.exhaust_sweep();
     Ok(result)
 }

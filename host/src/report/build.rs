@@ -12,13 +12,13 @@ use crate::evidence::{RacingAccess, Side};
 use crate::livelock::{Livelock, Spin};
 use crate::plural::amount;
 use crate::results::{
-    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, Sweep, TestResult,
+    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, Sweep, Swept, TestResult,
 };
 use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
 use crate::verdict::Verdict;
 use coyote_instrumenter::Location;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a report has to know beside the results.
@@ -117,20 +117,14 @@ impl Builder<'_> {
             let place = frames::path(&frames::of(&swept.stack, self.symbols));
             let known = sites.iter().position(|site| site.fault == swept.fault && site.place == place);
             let at = known.unwrap_or_else(|| {
-                let (fault, bugs) = (swept.fault.clone(), BTreeSet::new());
-                let (opportunities, planned, tried, failed, unfinished) = Default::default();
-                let none =
-                    SweptSiteReport { fault, place, opportunities, planned, tried, failed, unfinished, bugs };
-                sites.push(none);
+                let (fault, swept) = (swept.fault.clone(), Swept::default());
+                sites.push(SweptSiteReport { fault, place, opportunities: 0, planned: 0, swept });
                 sites.len() - 1
             });
             let site = &mut sites[at];
             site.opportunities += swept.opportunities;
             site.planned += swept.planned;
-            site.tried += swept.tried;
-            site.failed += swept.failed;
-            site.unfinished += swept.unfinished;
-            site.bugs.extend(swept.bugs.iter().cloned());
+            site.swept.merge(&swept.swept);
         }
         SweepReport {
             faults: sweep.faults.clone(),

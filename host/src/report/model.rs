@@ -6,7 +6,7 @@ use super::progress::ProgressReport;
 use crate::exit::Exit;
 use crate::livelock::Look;
 use crate::outcome::BugKind;
-use crate::results::{Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Story};
+use crate::results::{Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Story, Swept};
 use crate::runtime::{FaultCounts, Stream};
 use crate::statistics::Statistics;
 use crate::symbols::SourceFrame;
@@ -14,7 +14,7 @@ use crate::trace::Decision;
 use crate::verdict::{Unfinished, Verdict};
 use coyote_instrumenter::Location;
 use serde::{Serialize, Serializer};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What is known before the first test.
@@ -149,11 +149,9 @@ pub struct SweptSiteReport {
     pub place: String,
     pub opportunities: u64,
     pub planned: u64,
-    pub tried: u64,
-    pub failed: u64,
-    pub unfinished: u64,
-    /// The bugs, by [`BugReport::identity`].
-    pub bugs: BTreeSet<String>,
+    /// Its bugs by [`BugReport::identity`].
+    #[serde(flatten)]
+    pub swept: Swept,
 }
 
 /// A bug that was found, or a limit of this tool that was met.

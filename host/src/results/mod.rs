@@ -35,7 +35,7 @@ pub use history::{
 pub use indices::Indices;
 pub use progress::{ClassSeen, Classes, IterationProgress, Novelty, Progress, is_compared};
 pub use story::{Story, StoryRow, StoryWorker};
-pub use sweep::{Sweep, SweptExecution, SweptSite, WAYS_MAX};
+pub use sweep::{Sweep, Swept, SweptExecution, SweptSite, WAYS_MAX};
 
 use crate::evidence::{Inversion, RaceRemark};
 use crate::granules::Granules;
@@ -336,6 +336,9 @@ pub enum MergeError {
     /// An iteration would count twice; with its number.
     #[error("both results count iteration {0}")]
     Overlap(u64),
+    /// Their sweeps of faults were to try different things, or only one is of a sweep.
+    #[error("the results are of different sweeps of faults")]
+    Sweep,
     /// At least one is of a search, whose executions have no numbers.
     #[error("the results of searches cannot be put together: go on with a search by its frontier")]
     Search,
@@ -474,11 +477,16 @@ impl TestResult {
     /// Takes over the result of another exploration of the same test. Traces that are not kept stay on disk.
     ///
     /// # Errors
-    /// The two speak of different things, of the same iterations, or of a search; this result is then as before.
+    /// The two speak of different things, of different sweeps, of the same iterations, or of a search; this result is then as before.
     pub fn merge(&mut self, other: TestResult) -> Result<(), MergeError> {
         self.subject.check(&other.subject)?;
         if self.search.is_some() || other.search.is_some() {
             return Err(MergeError::Search);
+        }
+        match (&self.sweep, &other.sweep) {
+            (None, None) => {}
+            (Some(one), Some(other)) if one.has_plan_of(other) => {}
+            _ => return Err(MergeError::Sweep),
         }
         if let Some(both) = self.indices.first_common(&other.indices) {
             return Err(MergeError::Overlap(both));
@@ -507,7 +515,15 @@ impl TestResult {
             sweep.merge(other);
         }
         self.progress.merge(other.progress);
+        self.exhaust_sweep();
         Ok(())
+    }
+
+    /// Of a sweep of faults of which all is tried, nothing is left, however many iterations the budget had.
+    pub fn exhaust_sweep(&mut self) {
+        if self.stop == Stop::Iterations && self.sweep.as_ref().is_some_and(Sweep::is_complete) {
+            self.stop = Stop::Exhausted;
+        }
     }
 }
 

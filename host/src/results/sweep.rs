@@ -34,7 +34,15 @@ pub struct SweptSite {
     pub opportunities: u64,
     /// Executions with a fault that are to be made.
     pub planned: u64,
-    /// Of these, those that were made and in which the fault struck.
+    /// What came of them.
+    #[serde(flatten)]
+    pub swept: Swept,
+}
+
+/// What came of the executions with faults at some place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Swept {
+    /// Executions that were made and in which the fault struck.
     pub tried: u64,
     /// Of these, those that ended with a bug.
     pub failed: u64,
@@ -55,6 +63,24 @@ pub struct SweptExecution {
     pub bug: Option<String>,
 }
 
+impl Swept {
+    fn absorb(&mut self, execution: SweptExecution) {
+        self.tried += u64::from(execution.struck);
+        self.unfinished += u64::from(execution.struck && execution.unfinished);
+        // A bug before the fault is one all the same.
+        self.failed += u64::from(execution.bug.is_some());
+        self.bugs.extend(execution.bug);
+    }
+
+    /// Adds what came of other executions.
+    pub fn merge(&mut self, other: &Swept) {
+        self.tried += other.tried;
+        self.failed += other.failed;
+        self.unfinished += other.unfinished;
+        self.bugs.extend(other.bugs.iter().cloned());
+    }
+}
+
 impl Sweep {
     /// Opportunities of the default schedule.
     pub fn opportunities(&self) -> u64 {
@@ -68,12 +94,12 @@ impl Sweep {
 
     /// Executions that were made and in which the fault struck.
     pub fn tried(&self) -> u64 {
-        self.sites.iter().map(|site| site.tried).sum()
+        self.sites.iter().map(|site| site.swept.tried).sum()
     }
 
     /// Executions that the bound on steps cut off.
     pub fn unfinished(&self) -> u64 {
-        self.sites.iter().map(|site| site.unfinished).sum()
+        self.sites.iter().map(|site| site.swept.unfinished).sum()
     }
 
     /// Whether everything was tried, and came to an end.
@@ -93,21 +119,23 @@ impl Sweep {
 
     /// Counts an execution that was to strike at this site.
     pub fn count(&mut self, site: usize, execution: SweptExecution) {
-        let site = &mut self.sites[site];
-        site.tried += u64::from(execution.struck);
-        site.unfinished += u64::from(execution.struck && execution.unfinished);
-        // A bug before the fault is one all the same.
-        site.failed += u64::from(execution.bug.is_some());
-        site.bugs.extend(execution.bug);
+        self.sites[site].swept.absorb(execution);
     }
 
-    /// Adds what another part of the same sweep came to.
-    pub fn merge(&mut self, other: &Sweep) {
+    /// Whether both are to try the same, so that their parts add up.
+    pub fn has_plan_of(&self, other: &Sweep) -> bool {
+        let untried = |sweep: &Sweep| {
+            let mut sweep = sweep.clone();
+            sweep.sites.iter_mut().for_each(|site| site.swept = Swept::default());
+            sweep
+        };
+        untried(self) == untried(other)
+    }
+
+    /// Adds what another part of the same sweep came to. Both have the same plan.
+    pub(super) fn merge(&mut self, other: &Sweep) {
         for (site, other) in self.sites.iter_mut().zip(&other.sites) {
-            site.tried += other.tried;
-            site.failed += other.failed;
-            site.unfinished += other.unfinished;
-            site.bugs.extend(other.bugs.iter().cloned());
+            site.swept.merge(&other.swept);
         }
     }
 }

@@ -131,31 +131,77 @@ impl Numbers {
     }
 }
 
-fn empty() -> TestResult {
-    TestResult::new(Subject::default(), StepsMax { unfair: 10, fair: 100 }, true)
+/// Something that was executed: an iteration, and what it says of a sweep.
+type Executed = (IterationResult, Option<(usize, SweptExecution)>);
+
+/// What a sweep is to try, a site for each number of executions that are planned there.
+fn sweep(planned: &[u64]) -> Sweep {
+    let site = |(number, planned): (usize, &u64)| SweptSite {
+        fault: "try-lock".into(),
+        stack: vec![Location { function: number as u32, offset: 1 }],
+        opportunities: 1,
+        planned: *planned,
+        swept: Swept::default(),
+    };
+    Sweep {
+        faults: vec!["try-lock".into()],
+        samples: 1,
+        baseline_passes: true,
+        left_out: 0,
+        sites: planned.iter().enumerate().map(site).collect(),
+    }
 }
 
-fn of(iterations: impl IntoIterator<Item = IterationResult>) -> TestResult {
-    let mut result = empty();
-    iterations.into_iter().for_each(|iteration| drop(result.absorb(iteration)));
-    result
+fn absorb(result: &mut TestResult, (iteration, swept): Executed) {
+    let _ = result.absorb(iteration);
+    if let (Some(sweep), Some((site, execution))) = (&mut result.sweep, swept) {
+        sweep.count(site, execution);
+    }
+}
+
+fn empty() -> TestResult {
+    TestResult::new(Subject::default(), StepsMax { unfair: 10, fair: 100 }, true)
 }
 
 /// Whatever is dealt out to whom, and whoever is put together with whom first.
 #[test]
 fn order_and_grouping_do_not_matter() {
-    for seed in 0..300 {
+    let (mut complete, mut incomplete) = (0, 0);
+    for seed in 0..400 {
         let mut numbers = Numbers(seed);
-        let indices = [None].into_iter().chain((0..numbers.below(30)).map(Some));
-        let mut iterations: Vec<IterationResult> =
-            indices.collect::<Vec<_>>().into_iter().map(|index| numbers.iteration(index)).collect();
-        let whole = of(iterations.clone());
-        let mut parts: Vec<TestResult> = (0..1 + numbers.below(5)).map(|_| empty()).collect();
-        while !iterations.is_empty() {
-            let iteration = iterations.swap_remove(numbers.below(iterations.len() as u64) as usize);
-            let part = numbers.below(parts.len() as u64) as usize;
-            let _ = parts[part].absorb(iteration);
+        let sites = numbers.below(4) as usize;
+        let indices = [None].into_iter().chain((0..numbers.below(30)).map(Some)).collect::<Vec<_>>();
+        let executed = |index| {
+            let iteration = numbers.iteration(index);
+            let swept = (sites > 0 && numbers.flag()).then(|| {
+                let bug = (numbers.below(3) == 0).then(|| format!("bug {}", numbers.below(4)));
+                let execution =
+                    SweptExecution { struck: numbers.below(8) > 0, unfinished: numbers.below(20) == 0, bug };
+                (numbers.below(sites as u64) as usize, execution)
+            });
+            (iteration, swept)
+        };
+        let mut all: Vec<Executed> = indices.into_iter().map(executed).collect();
+        // What is planned is executed in most sweeps.
+        let more = u64::from(numbers.below(4) == 0);
+        let at = |site| all.iter().filter(|(_, swept)| swept.as_ref().is_some_and(|s| s.0 == site)).count();
+        let planned: Vec<u64> = (0..sites).map(|site| at(site) as u64 + more).collect();
+        let fresh = || TestResult { sweep: (sites > 0).then(|| sweep(&planned)), ..empty() };
+        let mut parts: Vec<TestResult> = (0..1 + numbers.below(5)).map(|_| fresh()).collect();
+        let mut whole = fresh();
+        for part in &mut parts {
+            part.elapsed = Duration::from_millis(numbers.below(50));
+            part.stop = if numbers.flag() { Stop::Iterations } else { Stop::Timeout };
+            (whole.elapsed, whole.stop) = (whole.elapsed + part.elapsed, whole.stop.max(part.stop));
         }
+        all.iter().for_each(|one| absorb(&mut whole, one.clone()));
+        whole.exhaust_sweep();
+        while !all.is_empty() {
+            let one = all.swap_remove(numbers.below(all.len() as u64) as usize);
+            let part = numbers.below(parts.len() as u64) as usize;
+            absorb(&mut parts[part], one);
+        }
+        parts.iter_mut().for_each(TestResult::exhaust_sweep);
         while parts.len() > 1 {
             let one = parts.swap_remove(numbers.below(parts.len() as u64) as usize);
             let other = numbers.below(parts.len() as u64) as usize;
@@ -164,7 +210,54 @@ fn order_and_grouping_do_not_matter() {
         assert_eq!(parts[0], whole, "seed {seed}");
         let stored = serde_json::to_string(&whole).unwrap();
         assert_eq!(serde_json::from_str::<TestResult>(&stored).unwrap(), whole, "seed {seed}");
+        match whole.sweep.map(|sweep| sweep.is_complete()) {
+            Some(true) => complete += 1,
+            Some(false) => incomplete += 1,
+            None => {}
+        }
     }
+    assert!(complete > 10 && incomplete > 10, "{complete} {incomplete}");
+}
+
+/// What does not fit together is refused, and the result is then as before.
+#[test]
+fn what_differs_is_not_put_together() {
+    let mut numbers = Numbers(1);
+    let mut result = TestResult { sweep: Some(sweep(&[2, 1])), ..empty() };
+    absorb(&mut result, (numbers.iteration(Some(3)), None));
+    let part = |change: &dyn Fn(&mut TestResult)| {
+        let mut part = TestResult { sweep: Some(sweep(&[2, 1])), ..empty() };
+        change(&mut part);
+        part
+    };
+    let again = numbers.iteration(Some(3));
+    let summary = SearchSummary {
+        counts: Counts::default(),
+        exhausted: true,
+        estimate: None,
+        assumptions: Vec::new(),
+        frontier: None,
+        resumed: None,
+    };
+    let cases: [(TestResult, MergeError); 6] = [
+        (part(&|part| part.sweep = None), MergeError::Sweep),
+        (part(&|part| part.sweep = Some(sweep(&[2]))), MergeError::Sweep),
+        (part(&|part| part.sweep = Some(sweep(&[2, 2]))), MergeError::Sweep),
+        (part(&|part| part.search = Some(summary.clone())), MergeError::Search),
+        (part(&|part| drop(part.absorb(again.clone()))), MergeError::Overlap(3)),
+        (
+            part(&|part| part.subject.seed = 7),
+            MergeError::Subject { what: "seed", one: "0".into(), other: "7".into() },
+        ),
+    ];
+    let before = result.clone();
+    for (other, why) in cases {
+        assert_eq!(result.merge(other), Err(why));
+        assert_eq!(result, before);
+    }
+    // An empty part of the same sweep changes nothing.
+    result.merge(part(&|_| {})).unwrap();
+    assert_eq!(result, before);
 }
 
 /// Of equal bugs the one with the simplest trace is kept; the other one is handed back.

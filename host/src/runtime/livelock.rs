@@ -1,4 +1,4 @@
-//! What it takes to call a state a livelock: see [`crate::livelock`].
+//! What it takes to call a state a livelock: see `execution::prove_livelock`.
 
 use super::Runtime;
 use coyote_strategies::{OpKind, WorkerId, WorkerState};

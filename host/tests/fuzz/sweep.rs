@@ -131,7 +131,7 @@ fn check(artifact: &Arc<Artifact>, test: &Test, settings: &Settings, traces: &Pa
         let sweep = result.sweep.as_ref().unwrap();
         let is_bug = |end: &&Option<End>| end.as_ref().is_some_and(|end| end.how != "passed");
         let failed = expected.iter().filter(is_bug).count() as u64;
-        let of_sites: u64 = sweep.sites.iter().map(|site| site.failed).sum();
+        let of_sites: u64 = sweep.sites.iter().map(|site| site.swept.failed).sum();
         assert_eq!(
             (sweep.planned(), sweep.tried(), of_sites),
             (expected.len() as u64, expected.len() as u64, failed)

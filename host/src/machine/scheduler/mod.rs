@@ -95,7 +95,7 @@ const ALONE_TICKS: u64 = 10;
 /// Steps between two looks at [`Scheduler::cancel`].
 const LOOK_STEPS: u64 = 64;
 
-/// When an iteration under a strategy is left before its end, to be looked at: see [`crate::livelock`].
+/// When an iteration under a strategy is left before its end, to be looked at: see `execution::prove_livelock`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
     #[default]

@@ -43,7 +43,8 @@ fn document(run: &RunReport) -> String {
                 let cells = [&site.fault, &site.place, &site.opportunities.to_string()].map(|c| escaped(c));
                 let bugs = escaped(&sweep::bugs_of(site, &test.bugs));
                 let cells = cells.join(" | ");
-                let _ = writeln!(text, "| {cells} | {} | {} | {bugs} |", sweep::tried(site), site.failed);
+                let _ =
+                    writeln!(text, "| {cells} | {} | {} | {bugs} |", sweep::tried(site), site.swept.failed);
             }
         }
         test.bugs.iter().for_each(|bug| text += &of_bug(test, bug));

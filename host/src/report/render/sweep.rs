@@ -47,7 +47,7 @@ pub fn text(sweep: &SweepReport, bugs: &[BugReport]) -> String {
         if !found.is_empty() {
             place += &format!(": {found}");
         }
-        let numbers = [site.opportunities.to_string(), tried(site), site.failed.to_string()];
+        let numbers = [site.opportunities.to_string(), tried(site), site.swept.failed.to_string()];
         let [opportunities, tried, failed] = numbers;
         rows.push([opportunities, tried, failed, site.fault.clone(), place]);
     }
@@ -63,10 +63,10 @@ pub fn text(sweep: &SweepReport, bugs: &[BugReport]) -> String {
 
 /// How many faults were tried at a place, and of how many if not all.
 pub fn tried(site: &SweptSiteReport) -> String {
-    if site.tried == site.planned {
-        return site.tried.to_string();
+    if site.swept.tried == site.planned {
+        return site.planned.to_string();
     }
-    format!("{} of {}", site.tried, site.planned)
+    format!("{} of {}", site.swept.tried, site.planned)
 }
 
 /// The bugs of a place, each by its kind and the name of its trace.
@@ -80,5 +80,5 @@ pub fn bugs_of(site: &SweptSiteReport, bugs: &[BugReport]) -> String {
             },
         )
     };
-    site.bugs.iter().map(name).collect::<Vec<_>>().join("; ")
+    site.swept.bugs.iter().map(name).collect::<Vec<_>>().join("; ")
 }

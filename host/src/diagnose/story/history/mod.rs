@@ -81,7 +81,7 @@ impl Writer {
         };
         for moment in moments {
             if let Act::Object { address, .. } = moment.act
-                && let Some(class) = class(step)
+                && let Some(class) = Class::of_sync_object(step.operation.kind)
             {
                 let object = ObjectId { class, address: address as u32 };
                 about(self.object(object, material));
@@ -205,18 +205,4 @@ impl Writer {
 /// An access as words take it.
 fn shown(raw: &RawAccess) -> SharedAccess {
     SharedAccess { raw: raw.clone(), direct: true, is_contended: true }
-}
-
-/// The class of the sync object of a step's operation.
-fn class(step: &RawStep) -> Option<Class> {
-    use coyote_strategies::OpKind::*;
-    Some(match step.operation.kind {
-        Lock | TryLock | Unlock | Relock => Class::Mutex,
-        Wait | Signal | Broadcast => Class::Condvar,
-        ReadLock | TryReadLock | WriteLock | TryWriteLock | RwUnlock => Class::Rwlock,
-        SemaphoreWait | SemaphoreTryWait | SemaphorePost | SemaphoreValue => Class::Semaphore,
-        BarrierWait => Class::Barrier,
-        FutexWait | FutexNotify => Class::Futex,
-        _ => return None,
-    })
 }
