@@ -29,6 +29,7 @@
 //! - `explain`: why a bug happens, found out by experiment.
 //! - `diagnose`: a found bug, looked into while its execution is at hand.
 //! - `report`: what the user is told, with `plural` for its words.
+//! - `source_tests`: tests that a crate's sources have and its test binary has not.
 //! - `bundle`: all that a replay needs, in one file.
 //! - `cache`: instrumented modules on disk.
 //! - `exit`: how a command ends. `cli`: the command line; `cargo`: `cargo coyote`.
@@ -99,6 +100,7 @@ mod data_segments;
 mod object_id;
 mod plural;
 mod settings;
+mod source_tests;
 mod toolchain;
 
 pub use coyote_instrumenter as instrumenter;

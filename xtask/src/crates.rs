@@ -29,11 +29,11 @@ const PARKING: &str = "parking_lot_core parks threads of this target only with i
 /// What one has to know of others.
 const NOTES: [(&str, &str); 3] = [
     ("event-listener", "no blocking calls on wasm: run futures, as `published::block_on` does in ten lines"),
-    ("rayon", "say how many threads there are to be, with `ThreadPoolBuilder::num_threads`"),
     (
-        "tokio",
-        "with `macros`, `rt`, `sync`, `time`; `rt-multi-thread` too with `RUSTFLAGS=\"--cfg tokio_unstable\"`; `net`, `fs`, `process` and `signal` do not build",
+        "rayon",
+        "has two threads, unless `RAYON_NUM_THREADS` or `ThreadPoolBuilder::num_threads` says otherwise",
     ),
+    ("tokio", "more features with `--cfg tokio_unstable`, which `cargo coyote` sets: docs/tokio.md"),
 ];
 
 /// Test programs that use published crates, and write what came out into docs/crates.json

@@ -128,12 +128,14 @@ pub enum FaultHook {
     Random = 2,
     /// An allocator that is asked for a number of bytes, the object. `what` is 1 in a program with Rust code.
     Allocation = 3,
+    /// A poll of the task that is the object: whether it is put off.
+    Poll = 4,
 }
 
 impl FaultHook {
     /// The inverse of `as i32`.
     pub fn from_argument(hook: i32) -> Option<FaultHook> {
-        [FaultHook::File, FaultHook::Clock, FaultHook::Random, FaultHook::Allocation]
+        [FaultHook::File, FaultHook::Clock, FaultHook::Random, FaultHook::Allocation, FaultHook::Poll]
             .get(hook as usize)
             .copied()
     }

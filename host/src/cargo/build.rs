@@ -2,7 +2,7 @@
 //!
 //! Nothing is written into the crate: the runner is given by cargo's variable for it, which wins over files.
 
-use super::{ours, status, unwind};
+use super::{flags, ours, status, unwind};
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
@@ -88,6 +88,7 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
     if given.unwind {
         unwind::prepare(&mut cargo, target)?;
     }
+    flags::add_for_tokio(&mut cargo, target);
     status(&mut cargo)
 }
 

@@ -1,10 +1,12 @@
 //! `cargo coyote`: a crate's tests and programs under our control, without a line of configuration.
 //!
 //! - `build`: cargo called so that it builds for the guest's target and has us run what it built.
+//! - `flags`: what the compiler is told besides.
 //! - `unwind`: the same with a std whose panics unwind.
 //! - `init`: the same written into the crate's configuration, for plain `cargo test`.
 
 mod build;
+mod flags;
 mod init;
 mod unwind;
 

@@ -5,6 +5,7 @@
 //! Emscripten, where panics unwind; so this command is also rustc's wrapper, and tells the crate `test`, and no other, that
 //! it is there.
 
+use super::flags;
 use crate::toolchain;
 use anyhow::{Context, Result, ensure};
 use std::ffi::{OsStr, OsString};
@@ -43,27 +44,8 @@ pub fn prepare(cargo: &mut Command, target: &str) -> Result<()> {
         .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_unwind,test")
         .env(WRAPPED, std::env::var_os("RUSTC_WRAPPER").unwrap_or_default())
         .env("RUSTC_WRAPPER", this);
-    let (name, separator) = flags_variable(target);
-    let mut flags = std::env::var_os(&name).unwrap_or_default();
-    for flag in FLAGS {
-        if !flags.is_empty() {
-            flags.push(separator);
-        }
-        flags.push(flag);
-    }
-    cargo.env(name, flags);
+    flags::add(cargo, target, &FLAGS);
     Ok(())
-}
-
-/// The variable of cargo from which the flags for the target come, and what separates them there. One that is set hides
-/// those behind it.
-fn flags_variable(target: &str) -> (String, &'static str) {
-    let set = |name: &str| std::env::var_os(name).is_some();
-    match () {
-        () if set("CARGO_ENCODED_RUSTFLAGS") => ("CARGO_ENCODED_RUSTFLAGS".into(), "\x1f"),
-        () if set("RUSTFLAGS") => ("RUSTFLAGS".into(), " "),
-        () => (toolchain::variable(target, "RUSTFLAGS"), " "),
-    }
 }
 
 /// Compiles as rustc would, if cargo calls this command as the wrapper of rustc.

@@ -155,6 +155,7 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
             how: given.how,
         },
         own: BTreeMap::new(),
+        not_on_target: None,
         regressions: None,
         bundle: None,
         teller: None.into(),

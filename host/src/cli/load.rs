@@ -1,6 +1,7 @@
 //! From a file name to something that runs: options that several subcommands share.
 
 use super::progress::Stages;
+use super::uses::Random;
 use crate::artifact::{self, Artifact};
 use crate::cache::{Cache, Entry};
 use crate::detect::Detectors;
@@ -138,10 +139,10 @@ pub struct ExecuteArgs {
     /// addresses
     #[arg(long)]
     pub exact_addresses: bool,
-    /// Which of all streams of random bytes the guest gets: the same one in every iteration, so that what follows from
-    /// random bytes, such as the order of a HashMap, varies with N alone
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub random: u64,
+    /// Random bytes of the guest, from which the order of a HashMap or a select! follows: others in each iteration, by
+    /// choice (vary: as --faults seed), or those of stream N in all of them [default: vary, in a search 0]
+    #[arg(long, value_name = "vary|N")]
+    pub random: Option<Random>,
     /// Inject faults: classes with the number of faults that an execution may have at most, as in io=1,spurious=2, or
     /// without a number for the class' usual one; `list` prints the classes [can be repeated]
     #[arg(long, value_name = "CLASS[=N],..", value_delimiter = ',')]
@@ -190,9 +191,9 @@ impl ExecuteArgs {
         self.max_steps.first().copied().unwrap_or(STEPS_MAX)
     }
 
-    /// How often which fault may happen in an execution.
-    pub fn budgets(&self) -> Result<Faults> {
-        let mut faults = Faults::default()
+    /// How often which fault may happen in an execution. `usual`: what may if the user says nothing of it.
+    pub fn budgets(&self, usual: Faults) -> Result<Faults> {
+        let mut faults = usual
             .with(FaultClass::Spurious, self.spurious_wakeups)
             .with(FaultClass::TryLock, self.failing_try_locks);
         faults.read_memory(&self.memory).with_context(|| {
@@ -203,7 +204,7 @@ impl ExecuteArgs {
     }
 
     /// `under_cargo`: the test ends as a process does, and may put threads in order by sleeping, unless the user
-    /// says otherwise.
+    /// says otherwise. Faults are still to be allowed: see [`ExecuteArgs::budgets`].
     pub fn settings(&self, arguments: Vec<String>, under_cargo: bool) -> Result<Settings> {
         let (at_exit, timers) = match under_cargo {
             true => (AtExit::Kill, Timers::Ordered),
@@ -239,10 +240,13 @@ impl ExecuteArgs {
             at_exit: self.at_exit.unwrap_or(at_exit),
             timers: self.timers.unwrap_or(timers),
             foreign_unlocks: self.allow_foreign_unlocks,
-            faults: self.budgets()?,
+            faults: Faults::default(),
             detectors,
             exact_addresses: self.exact_addresses,
-            random: self.random,
+            random: match self.random {
+                Some(Random::Stream(number)) => number,
+                Some(Random::Vary) | None => 0,
+            },
             memory_bytes_max,
             world: Arc::new(world),
         })

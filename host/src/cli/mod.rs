@@ -28,6 +28,7 @@ mod shares;
 pub mod shrink;
 pub mod test;
 mod trace_of;
+mod uses;
 
 use crate::exit;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

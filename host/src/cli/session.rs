@@ -17,6 +17,7 @@ use crate::machine::MachineError;
 use crate::replay::replay;
 use crate::report::model::RunHeader;
 use crate::results::{FoundBug, REGRESSION, Rate, Stop, TestResult};
+use crate::source_tests::SourceTests;
 use crate::statistics::StepsMax;
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
@@ -49,6 +50,8 @@ pub struct Session<'a> {
     /// Tests with options of their own, by name.
     pub own: BTreeMap<String, TestOptions>,
     /// Where traces of found bugs are kept, to be tried first, if they are.
+    /// Tests of the sources that the module has not, because of its target.
+    pub not_on_target: Option<SourceTests>,
     pub regressions: Option<Regressions>,
     /// The bundle that is to be written, if one is.
     pub bundle: Option<Draft>,
@@ -88,6 +91,7 @@ impl Session<'_> {
             timeout: self.options.budget.timeout,
             total_timeout: self.total_timeout,
             explore: self.options.budget.explore,
+            not_on_target: self.not_on_target.clone(),
         }
     }
 

@@ -13,6 +13,7 @@ use super::regressions::Regressions;
 use super::run::{self, Rules};
 use super::select::Selection;
 use super::session::{Session, TestOptions};
+use super::uses::{Random, Uses};
 use crate::execution::Execution;
 use crate::exit::Exit;
 use crate::explain::{How, SHRINK_TIME};
@@ -21,6 +22,7 @@ use crate::explore::memory::default_bound_bytes;
 use crate::explore::{self, Budget, sweep};
 use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
 use crate::runtime::{FAULTS, FaultRow, Faults};
+use crate::source_tests::{self, SourceTests};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -192,15 +194,16 @@ pub fn run(args: &Args) -> Result<Exit> {
         };
         return confirm::run(module, trace, &given);
     }
+    let uses = Uses::of(&load::read(module)?);
     let mut options = args.instrument.options();
     for args in configured.of_some_tests()?.iter().chain([args]) {
         options.footprints |= strategies::search::rests_on_footprints(&args.strategy);
         args.detect.prepare(&mut options);
-        budgets(args)?.prepare(&mut options);
+        budgets(args, uses)?.prepare(&mut options);
     }
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let harness = artifact.table.libtest;
-    let options = test_options(args, module, harness)?;
+    let options = test_options(args, module, harness, uses)?;
     let selection = Selection {
         artifact: &artifact,
         module,
@@ -227,7 +230,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         let name = &test.test.name;
         if let Some(args) = configured.of_test(name)? {
             let named = || format!("{}, test {name}", config::NAME);
-            own.insert(name.clone(), test_options(&args, module, harness).with_context(named)?);
+            own.insert(name.clone(), test_options(&args, module, harness, uses).with_context(named)?);
         }
     }
     for options in own.values().chain([&options]) {
@@ -255,6 +258,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             true => None,
             false => Regressions::of(args.regressions.as_deref())?,
         },
+        not_on_target: if harness { not_on_target(module) } else { None },
         bundle: args.bundle.as_deref().map(Draft::new).transpose()?,
         teller: None.into(),
     };
@@ -264,12 +268,14 @@ pub fn run(args: &Args) -> Result<Exit> {
 }
 
 /// How the tests are explored for which these are the options.
-fn test_options(args: &Args, module: &Path, harness: bool) -> Result<TestOptions> {
+fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result<TestOptions> {
     let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());
-    let mut settings = args.execute.settings(arguments, args.runner || harness)?;
+    let mut execute = args.execute.clone();
+    execute.env.extend(uses.environment(&args.execute.env));
+    let mut settings = execute.settings(arguments, args.runner || harness)?;
     args.detect.apply(&mut settings.detectors)?;
-    settings.faults = budgets(args)?;
+    settings.faults = budgets(args, uses)?;
     let searching = searches(args)?;
     settings.check_search(&args.strategy).map_err(anyhow::Error::msg)?;
     Ok(TestOptions {
@@ -282,13 +288,24 @@ fn test_options(args: &Args, module: &Path, harness: bool) -> Result<TestOptions
     })
 }
 
+/// Tests of the package that cargo tests which this test binary of it has not.
+fn not_on_target(module: &Path) -> Option<SourceTests> {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")?;
+    source_tests::of_binary(module, Path::new(&package)).filter(|found| found.missing() > 0)
+}
+
 fn sweeping(args: &Args) -> bool {
     !args.fault_sweep.is_empty()
 }
 
 /// How often which fault may happen in an execution.
-fn budgets(args: &Args) -> Result<Faults> {
-    let mut faults = args.execute.budgets()?;
+fn budgets(args: &Args, uses: Uses) -> Result<Faults> {
+    let random = args.execute.random;
+    let usual = match strategies::search::is_search(&args.strategy) || sweeping(args) {
+        true => Uses { random: random == Some(Random::Vary), ..Uses::default() }.budgets(random),
+        false => uses.budgets(random),
+    };
+    let mut faults = args.execute.budgets(usual)?;
     for text in &args.fault_sweep {
         let given = if text.contains('=') { text.clone() } else { format!("{text}={}", sweep::LASTING) };
         faults.read(&given).context("--fault-sweep")?;

@@ -10,6 +10,9 @@ use coyote_abi::file;
 use coyote_abi::rt::{self, FaultHook};
 use wasmtime::{Caller, Linker, Result};
 
+/// How many other streams of random bytes there are for a worker: few, so that a search can visit them.
+const STREAMS: u32 = 15;
+
 type Guest<'a> = Caller<'a, Host>;
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
@@ -57,7 +60,12 @@ fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(
         FaultHook::File if runtime.files.is_stream(object) => return None,
         FaultHook::File => (FaultClass::Io, failures::ways(file::CALLS[what as usize].name).len() as u32),
         FaultHook::Clock => (FaultClass::Clock, Jumps::ways(object)),
+        FaultHook::Random if runtime.faults().budget(FaultClass::Random) > 0 => (FaultClass::Random, 2),
+        FaultHook::Random if runtime.may_fail(FaultClass::Seed) => (FaultClass::Seed, STREAMS),
         FaultHook::Random => (FaultClass::Random, 2),
+        // What is atomic does not wait for others.
+        FaultHook::Poll if runtime.worker(worker).atomic_depth > 0 => return None,
+        FaultHook::Poll => (FaultClass::Poll, 1),
         // An allocator that calls another is one; what is atomic is not to be left in its middle for this; and no
         // bytes may be none.
         FaultHook::Allocation if object == 0 || runtime.worker(worker).atomic_depth > 0 => return None,

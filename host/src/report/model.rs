@@ -8,6 +8,7 @@ use crate::livelock::Look;
 use crate::outcome::BugKind;
 use crate::results::{Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Story, Swept};
 use crate::runtime::{FaultCounts, Stream};
+use crate::source_tests::SourceTests;
 use crate::statistics::Statistics;
 use crate::symbols::SourceFrame;
 use crate::trace::Decision;
@@ -42,6 +43,9 @@ pub struct RunHeader {
     /// Whether exploration goes on after a bug.
     #[serde(skip)]
     pub explore: bool,
+    /// Of a test binary that cargo built: tests of its sources that it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_on_target: Option<SourceTests>,
 }
 
 /// The whole run.
@@ -114,6 +118,18 @@ pub struct TestReport {
     /// What its first iteration wrote.
     #[serde(skip)]
     pub first_output: String,
+}
+
+impl TestReport {
+    /// Whether it was executed, and no execution came to an end.
+    pub fn never_ended(&self) -> bool {
+        let Unfinished { fair, unfair } = self.unfinished;
+        let executions = match &self.search {
+            Some(search) => search.counts.executions + search.counts.unfinished,
+            None => self.statistics.fair.explored + self.statistics.unfair.explored,
+        };
+        executions > 0 && fair + unfair == executions
+    }
 }
 
 /// What a sweep of faults tried, and what came of it.

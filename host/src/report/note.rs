@@ -147,6 +147,11 @@ fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
     let concurrency = statistics.concurrency.map(|spread| spread.max);
     match result.workers_max {
         0 => {}
+        // Tasks of a runtime are no workers.
+        1 if result
+            .faults
+            .iter()
+            .any(|(name, count)| name == FaultClass::Poll.row().name && count.seen > 0) => {}
         1 => notes.push(Note::OneWorker),
         workers if concurrency == Some(1) => notes.push(Note::NeverConcurrent { workers }),
         _ => {}
@@ -161,7 +166,7 @@ fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
         let advice = statistics.raised_for(cut.fair > 0);
         notes.push(Note::ManyCut { cut: cut.fair + cut.unfair, all, advice });
     }
-    if result.asked_random {
+    if result.asked_random && !budgets(result).has(FaultClass::Seed) {
         let given = result.subject.options.iter().find(|(name, _)| name == "random");
         notes.push(Note::SameRandom { seed: given.and_then(|(_, seed)| seed.parse().ok()).unwrap_or(0) });
     }
@@ -204,7 +209,9 @@ fn never_met(result: &TestResult) -> Vec<String> {
             count.seen > 0 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     };
-    budgets.given().into_iter().filter(|given| !met(given)).collect()
+    // These have a budget by default.
+    let open = FaultClass::OPEN.map(|class| class.row().name);
+    budgets.given().into_iter().filter(|given| !met(given) && !open.contains(&given.as_str())).collect()
 }
 
 /// What is said of one class or point.

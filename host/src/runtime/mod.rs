@@ -360,6 +360,11 @@ impl Runtime {
         number
     }
 
+    /// Gives a worker another stream of random numbers from now on, by its number.
+    pub(super) fn change_stream(&mut self, id: WorkerId, number: u64) {
+        self.workers[id.index()].random ^= mix(number);
+    }
+
     /// Which of all streams of random numbers workers have from their beginning on. To be said before any asks.
     pub fn set_random_seed(&mut self, seed: u64) {
         self.random_seed = seed;

@@ -156,11 +156,12 @@ impl Runtime {
             {
                 Ok(chosen) => {
                     self.touch_plainly(id);
-                    if matches!(
-                        budget,
-                        BudgetId::Class(FaultClass::Io | FaultClass::Clock | FaultClass::Random)
-                    ) {
-                        self.workers[id.index()].failure = chosen as u32;
+                    match budget {
+                        BudgetId::Class(FaultClass::Io | FaultClass::Clock | FaultClass::Random) => {
+                            self.workers[id.index()].failure = chosen as u32;
+                        }
+                        BudgetId::Class(FaultClass::Seed) if chosen > 0 => self.change_stream(id, chosen),
+                        _ => {}
                     }
                     Performed::Continue(chosen as i64)
                 }

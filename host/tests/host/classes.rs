@@ -126,7 +126,11 @@ fn silent_green() {
         ("(drop (call $choose)) (call $join (call $start))", &[], "no two could ever run at once"),
         (both, &["--points", "sync"], "run it without --points sync."),
         (both, &["--no-points-in", "work"], "run it without --no-points-in work."),
-        (&format!("{both} (drop (call $random (i32.const 32) (i32.const 8)))"), &[], "try --random 1."),
+        (
+            &format!("{both} (drop (call $random (i32.const 32) (i32.const 8)))"),
+            &["--random", "0"],
+            "try --random 1.",
+        ),
     ];
     let doubts = cases.map(|(_, _, said)| said);
     for (body, options, said) in cases {
@@ -181,6 +185,31 @@ fn random_bytes_vary_with_the_option() {
         }
     }
     assert_eq!(codes, BTreeSet::from([Some(0), Some(2)]));
+    // By default they vary, whatever the stream begins with, and the trace holds the choice.
+    let even = text
+        .replace("(if (i32.and", "(if (i32.eqz (i32.and")
+        .replace("(i32.const 1))\n", "(i32.const 1)))\n");
+    std::fs::write(directory.path().join("even.wat"), even).unwrap();
+    for module in ["odd.wat", "even.wat"] {
+        for options in [&[][..], &["--random", "vary"]] {
+            let run = ["test", module, "--seed", "0", "-i", "200"];
+            let ended = process::run(directory.path(), &[&run[..], options].concat());
+            assert_eq!(ended.code, Some(2), "{ended:?}");
+            let trace = ended.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
+            let replayed = process::run(directory.path(), &["replay", module, &trace]);
+            assert!(replayed.stdout.contains("\n. Reproduced: "), "{}", replayed.stdout);
+        }
+    }
+    // A search has them only if it is asked to: then it refutes what it proves without.
+    let codes = ["0", "vary"].map(|random| {
+        ["odd.wat", "even.wat"].map(|module| {
+            let run = ["test", module, "--seed", "0", "--strategy", "dfs", "--random", random];
+            process::run(directory.path(), &run).code
+        })
+    });
+    let [mut fixed, vary] = codes;
+    fixed.sort();
+    assert_eq!((fixed, vary), ([Some(0), Some(2)], [Some(2); 2]));
 }
 
 /// A program's threads that are neither joined nor detached are a note, and those that are one of both are none.

@@ -112,6 +112,7 @@ mod std_conformance;
 mod stories;
 mod thread_names;
 mod timers;
+mod tokio;
 mod toy_as_wasm;
 mod traces;
 mod views;

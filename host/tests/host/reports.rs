@@ -162,6 +162,7 @@ fn junit_tells_limits_and_ignored_tests() {
             timeout: None,
             total_timeout: None,
             explore: false,
+            not_on_target: None,
         },
         tests: vec![builder.test("deep", &limit)],
         ignored: vec![IgnoredTest { name: "slow".into(), reason: "takes long".into() }],

@@ -12,6 +12,7 @@ mod orders;
 mod owners;
 mod points;
 mod policies;
+mod polls;
 mod private;
 mod replacement;
 mod stubs;
@@ -80,6 +81,7 @@ pub const OWN: &[Own] = &[
     Own { keeps_calls: true, ..own("effects", effects::run, "tells the host what steps touch besides") },
     own("countdown", countdown::run, "forces a scheduling point in loops and recursions"),
     own("atomic", atomic::run, "brackets atomic functions, announces operations of libraries"),
+    own("polls", polls::run, "lets the host put off polls of tokio's tasks"),
     own("harness", harness::run, "marks where Rust's test harness calls a test"),
     own("virtual-size", virtual_size::run, "makes the size of memory one that can go back"),
     own("memory", memory::run, "marks written chunks, keeps everything restorable"),

@@ -3,7 +3,7 @@
 //! What is said here follows from the crates' own sources: what they compile, refuse or replace on
 //! `target_family = "wasm"`.
 
-use super::{Finding, Severity};
+use super::{Finding, Severity, origins};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ const KNOWN: &[Known] = &[
         without_cfg: TOKIO_UNSTABLE,
         severity: Severity::Error,
         why: "it refuses these features on wasm",
-        help: "tokio = { version = \"1\", default-features = false, features = [\"sync\", \"macros\", \"io-util\", \"rt\", \"time\"] }",
+        help: "cargo coyote test, which builds it with --cfg tokio_unstable: docs/tokio.md; there are no processes, signals and sockets",
     },
     Known {
         name: "tokio",
@@ -48,7 +48,7 @@ const KNOWN: &[Known] = &[
         without_cfg: TOKIO_UNSTABLE,
         severity: Severity::Error,
         why: "it refuses this feature on wasm, unless it may be unstable",
-        help: "RUSTFLAGS=\"--cfg tokio_unstable\" cargo test --target wasm32-wasip1-threads",
+        help: "cargo coyote test, or RUSTFLAGS=\"--cfg tokio_unstable\" cargo test --target wasm32-wasip1-threads",
     },
     Known {
         name: "wasm-bindgen-test",
@@ -74,6 +74,11 @@ const KNOWN: &[Known] = &[
     refused("crossterm", UNIX, NOT_ON_WASM),
     refused("signal-hook", UNIX, NOT_ON_WASM),
     refused(
+        "polling",
+        "it waits for sockets, which WASI preview 1 has not, and does not build; async-io and async-std need it",
+        NOT_ON_WASM,
+    ),
+    refused(
         "wait-timeout",
         UNIX,
         "proptest = { version = \"1\", default-features = false, features = [\"std\"] } if it comes with proptest's feature fork",
@@ -95,8 +100,8 @@ const KNOWN: &[Known] = &[
         without: &[],
         without_cfg: "",
         severity: Severity::Note,
-        why: "the target does not say how many processors there are, so the pool has one thread",
-        help: "coyote-wasm test --env RAYON_NUM_THREADS=2 ..",
+        why: "the target does not say how many processors there are, so the pool would have one thread",
+        help: "nothing: coyote-wasm sets RAYON_NUM_THREADS=2, unless --env says otherwise",
     },
     Known {
         name: "assert_cmd",
@@ -135,6 +140,11 @@ pub fn inspect(metadata: &Value, flags: &str) -> Vec<Finding> {
                     known.features.iter().copied().filter(|f| features.contains(*f)).collect();
                 if !given.is_empty() {
                     why = format!("{why} ({})", given.join(", "));
+                }
+                if known.severity == Severity::Error
+                    && let Some(by) = origins::brought_by(metadata, &node["id"])
+                {
+                    why = format!("{why}; {by}");
                 }
                 findings.push(Finding::new(known.severity, subject, why, known.help));
             }

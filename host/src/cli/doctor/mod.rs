@@ -2,10 +2,12 @@
 //!
 //! - `package`: a crate: its toolchain, its configuration, whether it builds.
 //! - `dependencies`: crates that are known not to build, or to behave differently.
+//! - `origins`: through which dependency a crate comes.
 //! - `module`: a module that was built.
 
 mod dependencies;
 mod module;
+mod origins;
 mod package;
 
 use crate::exit::Exit;

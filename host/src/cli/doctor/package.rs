@@ -1,6 +1,7 @@
 //! What keeps a crate from building, or from being run by `cargo test`.
 
-use super::{Finding, Severity, dependencies, module};
+use super::{Finding, Severity, dependencies, module, origins};
+use crate::source_tests::SourceTests;
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -28,6 +29,7 @@ pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
         Ok(metadata) => {
             findings.extend(dependencies::inspect(&metadata, &flags(directory)));
             findings.extend(catches(&metadata));
+            findings.extend(not_on_target(&metadata));
         }
         Err(_) => findings.push(Finding::new(
             Severity::Error,
@@ -82,17 +84,36 @@ fn flags(directory: &Path) -> String {
     given.chain(written).collect::<Vec<_>>().join("\n")
 }
 
+/// Tests of the workspace's packages that the target leaves out.
+fn not_on_target(metadata: &Value) -> Vec<Finding> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let members = list(&metadata["workspace_members"]);
+    let mut findings = Vec::new();
+    for package in list(&metadata["packages"]).iter().filter(|package| members.contains(&package["id"])) {
+        let tested = list(&package["targets"]).into_iter().filter(|target| target["test"] == true);
+        let roots: Vec<PathBuf> =
+            tested.filter_map(|target| Some(target["src_path"].as_str()?.into())).collect();
+        let root = package["manifest_path"].as_str().and_then(|manifest| Path::new(manifest).parent());
+        let found = SourceTests::of(&roots, root.unwrap_or(Path::new("")));
+        if found.missing() > 0 {
+            findings.push(Finding::new(
+                Severity::Warning,
+                package["name"].as_str().unwrap_or_default(),
+                format!("tests that are not on this target: {found}"),
+                "where browsers are meant, say so: #[cfg(not(all(target_family = \"wasm\", target_os = \"unknown\")))]",
+            ));
+        }
+    }
+    findings
+}
+
 /// Sources of the crates that catch panics.
 fn catches(metadata: &Value) -> Option<Finding> {
     let members: Vec<&Value> = metadata["workspace_members"].as_array()?.iter().collect();
     let packages = metadata["packages"].as_array()?.iter().filter(|p| members.contains(&&p["id"]));
     let roots = packages.filter_map(|p| Path::new(p["manifest_path"].as_str()?).parent().map(PathBuf::from));
-    let mut files = Vec::new();
-    for root in roots {
-        for directory in ["src", "tests"] {
-            sources(&root.join(directory), &mut files);
-        }
-    }
+    let folders = roots.flat_map(|root| ["src", "tests"].map(|folder| root.join(folder)));
+    let mut files: Vec<PathBuf> = folders.flat_map(|folder| origins::sources(&folder)).collect();
     files.retain(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains("catch_unwind")));
     let first = files.first()?.display().to_string();
     let subject = match files.len() {
@@ -105,20 +126,6 @@ fn catches(metadata: &Value) -> Option<Finding> {
         "it catches panics, which end the program on this target: a test that panics in there has no verdict",
         "build it with unwinding: docs/unwinding.md",
     ))
-}
-
-/// Rust sources below a directory, in the order of their names.
-fn sources(directory: &Path, into: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(directory) else { return };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            sources(&path, into);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            into.push(path);
-        }
-    }
 }
 
 /// Whether cargo knows how to run what it builds.

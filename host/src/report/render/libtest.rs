@@ -36,7 +36,11 @@ impl Renderer for Libtest {
         self.explore = run.explore;
         writeln!(out, "{}", headline(run))?;
         writeln!(out, "\nrunning {}", counted(run.tests as u64, "test"))?;
+        if let Some(found) = &run.not_on_target {
+            writeln!(out, "note: not on this target: {found}")?;
+        }
         match (run.tests, run.filtered_out) {
+            (0, 0) if run.not_on_target.is_some() => Ok(()),
             (0, 0) => {
                 writeln!(out, "note: there are no tests on this target; `coyote-wasm doctor` may know why")
             }
@@ -92,8 +96,21 @@ impl Renderer for Libtest {
         if let Some(tests) = run.not_run {
             writeln!(out, "\n{}", not_run(tests))?;
         }
+        let endless = run.tests.iter().filter(|test| test.never_ended()).count();
+        if endless > 0 {
+            writeln!(out, "\nnote: {endless} of {}", never_ended(run.tests.len()))?;
+        }
         writeln!(out, "\n{}\n", summary(run))
     }
+}
+
+/// What may help tests that never came to an end.
+fn never_ended(tests: usize) -> String {
+    format!(
+        "{} never came to an end, and nothing is known of them: give them more steps (--max-steps) and time (--timeout), \
+         fewer rounds where the variable COYOTE is set, or fewer scheduling points (--heap-points shared, --points atomic)",
+        counted(tests as u64, "test")
+    )
 }
 
 /// The last line. No verdict is no success, and is counted for those who want to know.

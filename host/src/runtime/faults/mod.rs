@@ -189,6 +189,7 @@ impl Faults {
     pub fn prepare(&self, options: &mut Options) {
         let hooks = FAULTS.iter().filter(|row| self.has(row.class)).filter_map(|row| row.hook);
         options.faults = hooks.map(String::from).collect();
+        options.faults.sort();
         options.faults.dedup();
     }
 
@@ -201,9 +202,10 @@ impl Faults {
         }
     }
 
-    /// Whether nothing is left of any budget.
+    /// Whether nothing is left of any budget for failures.
     pub fn are_used_up(&self) -> bool {
-        self.ids().all(|id| !self.state(id).1)
+        let open = FaultClass::OPEN.map(BudgetId::Class);
+        self.ids().all(|id| open.contains(&id) || !self.state(id).1)
     }
 
     /// Whether any fault may happen.

@@ -128,9 +128,30 @@ classes! {
         option: Some("memory"),
         hook: Some("weak"),
     }
+    /// A worker's random bytes come from another stream from here on.
+    Seed {
+        name: "seed",
+        does: "random bytes come from another stream from there on, so that a `HashMap` or a `select!` has another order",
+        at: "`random_get`",
+        usual: 2,
+        option: None,
+        hook: Some("random"),
+    }
+    /// A task is scheduled again instead of being polled.
+    Poll {
+        name: "poll",
+        does: "a task that is about to be polled goes back into its runtime's queue",
+        at: "polls of tasks of tokio's, but not of `spawn_blocking`: tokio.md",
+        usual: 3,
+        option: None,
+        hook: Some("poll"),
+    }
 }
 
 impl FaultClass {
+    /// Classes that are no failures: what they choose is left open by what the program runs on.
+    pub const OPEN: [FaultClass; 2] = [FaultClass::Seed, FaultClass::Poll];
+
     /// The row of the class.
     pub fn row(self) -> &'static FaultRow {
         &FAULTS[self as usize]

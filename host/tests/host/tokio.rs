@@ -1,0 +1,115 @@
+//! Tests with tokio as it is published, from `examples/tokio`, built by `cargo coyote`: what only another order of polls,
+//! of branches or of a map shows is found by defaults, and what is correct passes.
+//!
+//! The crate is built here. Where its dependencies or the target cannot be had, these tests say so and pass.
+
+use super::guest::root;
+use super::process::{self, Ended};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// `cargo coyote test` in the example's directory.
+fn cargo_coyote(arguments: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-coyote"));
+    command
+        .args(["coyote", "test", "--locked"])
+        .args(arguments)
+        .current_dir(root().join("examples/tokio"))
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("tokio"))
+        .env("COYOTE_CACHE_DIR", process::cache())
+        .env("NO_COLOR", "1")
+        .env("CI", "true")
+        // Flags for this machine's own programs.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .stdin(Stdio::null());
+    process::ended(command.output().expect("it starts"))
+}
+
+fn is_built() -> bool {
+    static BUILT: OnceLock<bool> = OnceLock::new();
+    *BUILT.get_or_init(|| {
+        let built = cargo_coyote(&["--no-run"]);
+        let unreachable = ["rustup target add", "failed to download", "failed to get"];
+        if built.code != Some(0) && unreachable.iter().any(|text| built.stderr.contains(text)) {
+            println!("skipped: {}", built.stderr);
+            return false;
+        }
+        assert_eq!(built.code, Some(0), "{built:?}");
+        true
+    })
+}
+
+/// What is said of each test, by its name.
+fn results(ended: &Ended) -> BTreeMap<String, String> {
+    let lines = ended.stdout.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
+    lines.map(|(name, result)| (name.to_string(), result.to_string())).collect()
+}
+
+fn run(arguments: &[&str]) -> BTreeMap<String, String> {
+    let directory = tempfile::tempdir().unwrap();
+    let outdir = directory.path().to_str().unwrap();
+    let ended = cargo_coyote(&[arguments, &["--seed", "0", "--no-shrink", "-o", outdir]].concat());
+    let results = results(&ended);
+    assert!(!results.is_empty(), "{ended:?}");
+    results
+}
+
+#[test]
+fn mistakes_of_order_are_found_by_defaults() {
+    if !is_built() {
+        return;
+    }
+    let results = run(&["--no-fail-fast", "--test", "orders", "--", "broken::", "--timeout", "60"]);
+    assert_eq!(results.len(), 9, "{results:?}");
+    for (name, result) in results {
+        assert_eq!(result, "FAILED", "{name}");
+    }
+}
+
+/// They pass, and the order of polls was a choice in each of them.
+#[test]
+fn corrected_programs_pass() {
+    if !is_built() {
+        return;
+    }
+    let results = run(&["--test", "orders", "--", "correct::", "-i", "500"]);
+    assert_eq!(results.len(), 7, "{results:?}");
+    for (name, result) in results {
+        assert!(result.starts_with("ok (500 schedules, "), "{name}: {result}");
+    }
+}
+
+/// Nothing is put off, and no random bytes vary, where the user says so: then tokio has one order.
+#[test]
+fn without_choices_there_is_one_order() {
+    if !is_built() {
+        return;
+    }
+    let fixed = ["--faults", "poll=0", "--random", "0", "-i", "200"];
+    let tests = [
+        "guard_held_over_await",
+        "notification_is_lost",
+        "permit_leaks_on_abort",
+        "select_loses_what_it_cancels",
+    ];
+    for test in tests.map(|test| format!("broken::{test}")) {
+        let results = run(&[&["--test", "orders", "--", &test, "--exact"], &fixed[..]].concat());
+        assert_eq!(results[&test], "ok (one worker)", "{test}");
+    }
+}
+
+/// What docs/tokio.md says works, works.
+#[test]
+fn parts_of_tokio_work() {
+    if !is_built() {
+        return;
+    }
+    let results = run(&["--no-fail-fast", "--test", "parts", "--", "-i", "200"]);
+    assert_eq!(results.len(), 11, "{results:?}");
+    for (name, result) in results {
+        assert!(result.starts_with("ok ("), "{name}: {result}");
+    }
+}
