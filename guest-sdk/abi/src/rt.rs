@@ -128,14 +128,15 @@ pub enum FaultHook {
     Random = 2,
     /// An allocator that is asked for a number of bytes, the object. `what` is 1 in a program with Rust code.
     Allocation = 3,
+    /// A crash before or after a call of [`crate::file`].
+    Crash = 4,
 }
 
 impl FaultHook {
     /// The inverse of `as i32`.
     pub fn from_argument(hook: i32) -> Option<FaultHook> {
-        [FaultHook::File, FaultHook::Clock, FaultHook::Random, FaultHook::Allocation]
-            .get(hook as usize)
-            .copied()
+        use FaultHook::{Allocation, Clock, Crash, File, Random};
+        [File, Clock, Random, Allocation, Crash].get(hook as usize).copied()
     }
 }
 

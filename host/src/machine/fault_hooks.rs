@@ -58,6 +58,8 @@ fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(
         FaultHook::File => (FaultClass::Io, failures::ways(file::CALLS[what as usize].name).len() as u32),
         FaultHook::Clock => (FaultClass::Clock, Jumps::ways(object)),
         FaultHook::Random => (FaultClass::Random, 2),
+        // In how many ways is known when it comes to it.
+        FaultHook::Crash => (FaultClass::Crash, 1),
         // An allocator that calls another is one; what is atomic is not to be left in its middle for this; and no
         // bytes may be none.
         FaultHook::Allocation if object == 0 || runtime.worker(worker).atomic_depth > 0 => return None,

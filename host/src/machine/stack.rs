@@ -86,7 +86,7 @@ pub fn dead_at_end(host: &Host, main_stack: Option<(u32, u32)>) -> Vec<Range<usi
     let mut dead = dead_ranges(host, RED_ZONE);
     for i in 0..runtime.workers().len() {
         let id = coyote_strategies::WorkerId(i as u32);
-        let stack = runtime.stack_of(id).or(main_stack.filter(|_| i == 0));
+        let stack = runtime.stack_of(id).or(main_stack.filter(|_| id == runtime.first()));
         if let Some((low, high)) = stack
             && runtime.pending(id).state == WorkerState::Ended
         {
