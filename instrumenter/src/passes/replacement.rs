@@ -76,8 +76,10 @@ impl Replacement {
                 code.push(Call { func: *import }, at);
             }
             Replacement::Announced { import, params, descriptor, hook, crashes } => {
+                // One for both: traces know a site by its place.
+                let crash = if crashes.0 || crashes.1 { draft.site(location, OpKind::Fault, 0, 0) } else { site };
                 if crashes.0 {
-                    may_crash(draft, code, location, at);
+                    may_crash(draft, code, crash, at);
                 }
                 let above: Vec<_> = params[*descriptor + 1..].to_vec();
                 let above: Vec<_> = above.iter().map(|ty| draft.module.locals.add(*ty)).collect();
@@ -99,7 +101,7 @@ impl Replacement {
                 });
                 code.call(*import);
                 if crashes.1 {
-                    may_crash(draft, code, location, at);
+                    may_crash(draft, code, crash, at);
                 }
             }
             Replacement::Stub(stub) => stub.call(draft, code, site, at),
@@ -108,8 +110,7 @@ impl Replacement {
 }
 
 /// The program may crash here, whatever is on the stack.
-fn may_crash(draft: &mut Draft, code: &mut Code, location: Location, at: InstrLocId) {
-    let site = draft.site(location, OpKind::Fault, 0, 0);
+fn may_crash(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
     code.i32(0);
     ask_for_fault(draft, code, (FaultHook::Crash, 0), site, at);
     code.add(Drop {});

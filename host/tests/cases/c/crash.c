@@ -3,7 +3,7 @@
 // exit: 0
 // run: --test unsynced_broken --faults crash -s dfs
 // exit: 2
-// line: lost what was not synced: bytes 0 to 1500 of /out/log
+// line: lost what was not synced: bytes 0 to 1500 of /out/log, of step
 // run: --test unnamed_broken --faults crash -s dfs
 // exit: 2
 // line: its name of /log
