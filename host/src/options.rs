@@ -88,6 +88,12 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         unnamed: None,
     },
     RunOption {
+        name: "restart-argument",
+        write: |_, s| s.world.restart_arguments.clone(),
+        read: |_, s, text| push(&mut world(s).restart_arguments, text.into()),
+        unnamed: None,
+    },
+    RunOption {
         name: "preload",
         write: |_, s| s.world.preloads.iter().map(Mapping::to_string).collect(),
         read: |_, s, text| push(&mut world(s).preloads, Mapping::parse(text)),
@@ -177,6 +183,14 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         name: "faults",
         write: |_, s| s.faults.write(),
         read: |_, s, text| s.faults.read(text).ok(),
+        unnamed: None,
+    },
+    RunOption {
+        name: "crash-model",
+        write: |_, s| {
+            s.faults.has(FaultClass::Crash).then(|| s.crash_model.to_string()).into_iter().collect()
+        },
+        read: |_, s, text| put(&mut s.crash_model, text.parse().ok()),
         unnamed: None,
     },
     RunOption {
@@ -372,12 +386,14 @@ mod tests {
             faults: FAULTS
                 .iter()
                 .fold(Faults::default(), |all, row| all.with(row.class, 2 + row.class as u32)),
+            crash_model: "torn:4096+ext4".parse().unwrap(),
             detectors,
             exact_addresses: true,
             random: 5,
             memory_bytes_max: 3 << 20,
             world: Arc::new(World {
                 arguments: vec!["p".into(), "q r".into()],
+                restart_arguments: vec!["p".into(), "again".into()],
                 environment: vec!["A=B".into()],
                 preloads: vec![Mapping::parse("data"), Mapping::parse("/a b::/c")],
                 directories: vec![Mapping::parse("out::.")],

@@ -4,6 +4,7 @@ mod weak_memory;
 
 use crate::detect::Detectors;
 use crate::machine::scheduler::Limits;
+use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, Faults, Timers};
 use crate::world::World;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Settings {
     pub at_exit: AtExit,
     /// What may fail on purpose, and how often in an iteration.
     pub faults: Faults,
+    /// What may survive a crash, of what was not synced.
+    pub crash_model: CrashModel,
     /// When timeouts may fire.
     pub timers: Timers,
     /// Whether it is no bug that a normal mutex is unlocked by who does not hold it.
@@ -52,6 +55,7 @@ impl Default for Settings {
             },
             at_exit: AtExit::Wait,
             faults: Faults::default(),
+            crash_model: CrashModel::default(),
             timers: Timers::default(),
             foreign_unlocks: false,
             detectors: Detectors::default(),

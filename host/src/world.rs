@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub struct World {
     /// Arguments, the program's name first.
     pub arguments: Vec<String>,
+    /// Arguments with which a program starts again after a crash; the same if there are none.
+    pub restart_arguments: Vec<String>,
     /// Environment variables as `NAME=VALUE`.
     pub environment: Vec<String>,
     /// Directories whose content is copied.

@@ -83,7 +83,7 @@ fn check_export(export: &Export) -> Result<(), Error> {
     }
     let params: &[ValType] = match name {
         "wasi_thread_start" => &[ValType::I32, ValType::I32],
-        "_start" | "_initialize" | "__wasm_call_ctors" | guest::SETUP => &[],
+        "_start" | "_initialize" | "__wasm_call_ctors" | guest::SETUP | guest::RECOVER => &[],
         _ if name.starts_with(guest::TEST_PREFIX) => &[],
         _ => return Ok(()),
     };

@@ -113,7 +113,7 @@ fn entries(draft: &Draft) -> Vec<Entry> {
         entries.push(Entry::WasiThread);
     }
     let starts = |name: &str| {
-        matches!(name, "_start" | "_initialize" | "__wasm_call_ctors" | guest::SETUP)
+        matches!(name, "_start" | "_initialize" | "__wasm_call_ctors" | guest::SETUP | guest::RECOVER)
             || name.starts_with(guest::TEST_PREFIX)
     };
     entries.extend(names.into_iter().filter(|n| starts(n)).map(|n| Entry::Export(n.to_string())));

@@ -46,6 +46,7 @@ fn values() -> Vec<(&'static str, String)> {
         ("@MODULE@", guest::MODULE.to_string()),
         ("@TEST_PREFIX@", guest::TEST_PREFIX.to_string()),
         ("@SETUP@", guest::SETUP.to_string()),
+        ("@RECOVER@", guest::RECOVER.to_string()),
         ("@STACK_BYTES@", guest::STACK_BYTES.to_string()),
         ("@IMPORTS@", guest::IMPORTS.iter().map(declaration).collect::<Vec<_>>().join("\n")),
     ]

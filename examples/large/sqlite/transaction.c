@@ -3,18 +3,24 @@
  * Money moves between accounts in one transaction. Whatever fails: if SQLite says that the transaction was committed, its
  * rows are there, if it does not, either all of it is there or nothing; and the file passes integrity_check once it is
  * opened again without faults.
+ *
+ * After a crash (--fault-sweep crash) the same holds, where others were told that it was committed.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "coyote.h"
 #include "sqlite3.h"
 
 #define ACCOUNTS 20
 
+static const char *path = "/bank.db";
+
 static sqlite3 *open_bank(void) {
   sqlite3 *bank = NULL;
   /* One process, so without locks, which WASI does not have. */
-  int code = sqlite3_open_v2("/bank.db", &bank, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none");
+  int code = sqlite3_open_v2(path, &bank, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none");
   if (code != SQLITE_OK) {
     sqlite3_close(bank);
     return NULL;
@@ -84,6 +90,7 @@ static void inspect(int committed) {
 }
 
 static void transact(const char *mode) {
+  path = "/bank.db";
   if (!prepare()) return;
   sqlite3 *bank = open_bank();
   int committed = 0;
@@ -105,4 +112,32 @@ COYOTE_TEST(transaction) {
 /* What the journal is for. */
 COYOTE_TEST(without_journal) {
   transact("PRAGMA journal_mode=OFF");
+}
+
+/* The accounts before a crash, and what others were told. */
+COYOTE_SETUP {
+  path = "/kept.db";
+  CHECK(prepare(), "the database cannot be made");
+  close(open("/told", O_CREAT | O_WRONLY, 0666));
+}
+
+COYOTE_TEST(crashing) {
+  path = "/kept.db";
+  sqlite3 *bank = open_bank();
+  CHECK(bank != NULL, "the database cannot be opened");
+  if (transfer(bank)) {
+    int told = open("/told", O_WRONLY);
+    CHECK(write(told, "committed", 9) == 9 && fsync(told) == 0, "nothing was told");
+    close(told);
+  }
+  sqlite3_close(bank);
+}
+
+COYOTE_RECOVER {
+  char text[9];
+  int told = open("/told", O_RDONLY);
+  int committed = read(told, text, sizeof text) == sizeof text;
+  close(told);
+  path = "/kept.db";
+  inspect(committed);
 }

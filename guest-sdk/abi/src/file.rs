@@ -73,6 +73,22 @@ impl FileCall {
     }
 }
 
+/// Where a program may crash, with faults of class `crash`: before and after what makes something durable, and after
+/// what changes names or gives a file up. In between, what a crash leaves is among what it leaves there.
+pub fn crashes(name: &str) -> (bool, bool) {
+    let syncs = matches!(name, "fd_sync" | "fd_datasync");
+    let names = [
+        "fd_close",
+        "path_create_directory",
+        "path_link",
+        "path_remove_directory",
+        "path_rename",
+        "path_symlink",
+        "path_unlink_file",
+    ];
+    (syncs, syncs || names.contains(&name))
+}
+
 /// The function of a name.
 pub fn call(name: &str) -> Option<&'static FileCall> {
     CALLS.iter().find(|c| c.name == name)

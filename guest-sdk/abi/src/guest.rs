@@ -11,6 +11,9 @@ pub const TEST_PREFIX: &str = "coyote.test.";
 /// An export of this name and type `() -> ()` runs once before the start snapshot.
 pub const SETUP: &str = "coyote.setup";
 
+/// An export of this name and type `() -> ()` runs after a crash, instead of the test: see docs/crashes.md.
+pub const RECOVER: &str = "coyote.recover";
+
 /// Stack size in bytes that the SDKs give a worker unless told otherwise.
 pub const STACK_BYTES: u32 = 64 * 1024;
 

@@ -130,14 +130,15 @@ pub enum FaultHook {
     Allocation = 3,
     /// A poll of the task that is the object: whether it is put off.
     Poll = 4,
+    /// A crash before or after a call of [`crate::file`].
+    Crash = 5,
 }
 
 impl FaultHook {
     /// The inverse of `as i32`.
     pub fn from_argument(hook: i32) -> Option<FaultHook> {
-        [FaultHook::File, FaultHook::Clock, FaultHook::Random, FaultHook::Allocation, FaultHook::Poll]
-            .get(hook as usize)
-            .copied()
+        use FaultHook::{Allocation, Clock, Crash, File, Poll, Random};
+        [File, Clock, Random, Allocation, Poll, Crash].get(hook as usize).copied()
     }
 }
 

@@ -64,6 +64,12 @@ extern "C" {
   COYOTE_EXPORT("coyote.setup") void coyote_setup(void);                                    \
   void coyote_setup(void)
 
+/* Defines what runs after a crash (--faults crash), on the files that survived it, instead of the test that crashed:
+ * COYOTE_RECOVER { ... } A program with main that has none is started again: docs/crashes.md. */
+#define COYOTE_RECOVER                                                                 \
+  COYOTE_EXPORT("coyote.recover") void coyote_recover(void);                                \
+  void coyote_recover(void)
+
 #define COYOTE_EXPORT(name) __attribute__((export_name(name), used))
 
 /* ---- Texts: zero-terminated, UTF-8 ---- */

@@ -9,6 +9,7 @@ use syn::{Error, ItemFn, ReturnType, spanned::Spanned};
 pub enum Kind {
     Test,
     Setup,
+    Recover,
 }
 
 impl Kind {
@@ -16,6 +17,7 @@ impl Kind {
         match self {
             Kind::Test => "#[coyote::test]",
             Kind::Setup => "#[coyote::setup]",
+            Kind::Recover => "#[coyote::recover]",
         }
     }
 
@@ -26,6 +28,7 @@ impl Kind {
                 format!("{}{}", coyote_abi::guest::TEST_PREFIX, name.trim_start_matches("r#"))
             }
             Kind::Setup => coyote_abi::guest::SETUP.to_string(),
+            Kind::Recover => coyote_abi::guest::RECOVER.to_string(),
         }
     }
 }
@@ -120,6 +123,7 @@ mod tests {
         check(Kind::Test, &TokenStream::new(), &function).unwrap();
         assert_eq!(Kind::Test.export(&function), "coyote.test.transfer");
         assert_eq!(Kind::Setup.export(&function), "coyote.setup");
+        assert_eq!(Kind::Recover.export(&function), "coyote.recover");
         let expanded = expand(Kind::Test, TokenStream::new(), function.to_token_stream()).to_string();
         assert!(expanded.contains("export_name = \"coyote.test.transfer\""), "{expanded}");
         let function: ItemFn = syn::parse_str("fn r#move() {}").unwrap();

@@ -31,3 +31,13 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 pub fn setup(arguments: TokenStream, item: TokenStream) -> TokenStream {
     export::expand(export::Kind::Setup, arguments.into(), item.into()).into()
 }
+
+/// Makes a function what runs after a crash (`--faults crash`), on the files that survived it, instead of the test that
+/// crashed: it says whether they are what was promised.
+///
+/// The function takes no arguments and returns nothing; it fails by panicking. Nothing of the program is left but its files:
+/// memory is what it was when the test began. A module has one such function at most.
+#[proc_macro_attribute]
+pub fn recover(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    export::expand(export::Kind::Recover, arguments.into(), item.into()).into()
+}

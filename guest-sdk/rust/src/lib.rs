@@ -53,7 +53,7 @@ pub mod thread;
 mod thread_unsafe;
 mod worker;
 
-pub use coyote_macros::{setup, test};
+pub use coyote_macros::{recover, setup, test};
 pub use report::{assume, happens_after, happens_before, hint};
 pub use thread_unsafe::{Reading, ThreadUnsafe, Writing};
 

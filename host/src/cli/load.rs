@@ -7,6 +7,7 @@ use crate::cache::{Cache, Entry};
 use crate::detect::Detectors;
 use crate::execution::{Settings, Test};
 use crate::machine::scheduler::Limits;
+use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, FaultClass, Faults, Timers};
 use crate::settings::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::world::{Mapping, World};
@@ -147,6 +148,13 @@ pub struct ExecuteArgs {
     /// without a number for the class' usual one; `list` prints the classes [can be repeated]
     #[arg(long, value_name = "CLASS[=N],..", value_delimiter = ',')]
     pub faults: Vec<String>,
+    /// What may survive a crash (--faults crash) of what was not synced: none, prefix, subset, torn or torn:4096; +ext4 behind
+    /// it: names in order (docs/crashes.md)
+    #[arg(long, value_name = "MODEL", default_value = "prefix")]
+    pub crash_model: CrashModel,
+    /// An argument of a program that starts again after a crash, instead of those behind -- [can be repeated]
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub restart_arg: Vec<String>,
     /// Inject up to N spurious wake-ups per execution: as --faults spurious=N
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "N", default_value = "0",
           default_missing_value = "1")]
@@ -221,6 +229,10 @@ impl ExecuteArgs {
         let memory_bytes_max = (self.max_memory as usize) << 20;
         let mappings = |texts: &[String]| texts.iter().map(|t| Mapping::parse(t)).collect();
         let mut world = World {
+            restart_arguments: match self.restart_arg.is_empty() {
+                true => Vec::new(),
+                false => arguments.iter().take(1).chain(&self.restart_arg).cloned().collect(),
+            },
             arguments,
             environment: self.env.clone(),
             preloads: mappings(&self.preload),
@@ -241,6 +253,7 @@ impl ExecuteArgs {
             timers: self.timers.unwrap_or(timers),
             foreign_unlocks: self.allow_foreign_unlocks,
             faults: Faults::default(),
+            crash_model: self.crash_model,
             detectors,
             exact_addresses: self.exact_addresses,
             random: match self.random {

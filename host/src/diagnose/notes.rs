@@ -5,14 +5,60 @@ use crate::evidence::{Evidence, Trap};
 use crate::execution::Execution;
 use crate::outcome::{Bug, BugKind};
 use crate::plural::counted;
+use crate::runtime::files::disk::Lost;
 use crate::runtime::{Runtime, Timers};
-use coyote_strategies::WorkerId;
+use crate::symbols::{SourceFrame, Symbols, is_library};
+use coyote_instrumenter::Location;
 
 /// Of the iteration that the execution has just ended with this bug.
 pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     let runtime = execution.runtime();
     let all = [early_timeout(execution, runtime), panic(execution, bug), variable(bug), unreachable(bug)];
-    all.into_iter().flatten().collect()
+    crashes(execution).into_iter().chain(all.into_iter().flatten()).collect()
+}
+
+/// Lost operations of a crash that are listed.
+const LOST_MAX: usize = 8;
+
+/// What each crash took of what was not synced.
+fn crashes(execution: &Execution) -> Vec<String> {
+    let runtime = execution.runtime();
+    if runtime.crashes.is_empty() {
+        return Vec::new();
+    }
+    let symbols = Symbols::new(&execution.machine().artifact().original);
+    let lost = |lost: &Lost| {
+        let what = match &lost.bytes {
+            Some(bytes) => format!("bytes {} to {} of {}", bytes.start, bytes.end, lost.path),
+            None => format!("{} of {}", lost.what, lost.path),
+        };
+        let who =
+            lost.origin.worker.map_or_else(String::new, |worker| format!(" by {}", runtime.title(worker)));
+        format!("{what}, of step {}{who}{}", lost.origin.step, place(&lost.origin.stack, &symbols))
+    };
+    let crash = |crash: &crate::runtime::files::disk::Crash| {
+        let all: Vec<String> = crash.lost.iter().take(LOST_MAX).map(lost).collect();
+        let more = crash.lost.len().saturating_sub(LOST_MAX);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        match all.is_empty() {
+            true => format!("the crash in step {} lost nothing: all was on the disk", crash.step),
+            false => {
+                format!("the crash in step {} lost what was not synced: {}{more}", crash.step, all.join("; "))
+            }
+        }
+    };
+    runtime.crashes.iter().map(crash).collect()
+}
+
+/// The innermost line of the guest's own on a stack.
+fn place(stack: &[Location], symbols: &Symbols) -> String {
+    let frames: Vec<SourceFrame> = stack.iter().flat_map(|location| symbols.frames(*location)).collect();
+    let own = frames.iter().find(|frame| !is_library(frame) && frame.line.is_some());
+    let at = own.or(frames.last()).map(|frame| match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!(" at {} ({file}:{line})", frame.function),
+        _ => format!(" at {}", frame.function),
+    });
+    at.unwrap_or_default()
 }
 
 /// A timeout that fired before its time as programs see it.
@@ -37,7 +83,7 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
 /// A panic of a thread whose end others may have reckoned with.
 fn panic(execution: &Execution, bug: &Bug) -> Option<String> {
     let aborts = bug.kind == BugKind::Panic && !execution.machine().artifact().unwinds();
-    let worker = bug.worker.filter(|w| aborts && *w != WorkerId(0))?;
+    let worker = bug.worker.filter(|w| aborts && *w != execution.runtime().first())?;
     Some(format!(
         "where panics unwind, this one would end {} alone: whoever joins it gets an Err, and the locks that it holds \
          are poisoned. If the test counts on that, build it with unwinding (docs/unwinding.md)",

@@ -1,5 +1,8 @@
 //! The tests of a module.
 
+use super::Settings;
+use crate::artifact::Artifact;
+use crate::runtime::{FaultClass, Start};
 use crate::world::World;
 use coyote_abi::guest;
 use coyote_instrumenter::{Entry, SiteTable};
@@ -41,6 +44,39 @@ impl Test {
     /// A run of Rust's test harness, for modules with [`SiteTable::libtest`].
     pub fn harness(name: &str, arguments: Vec<String>) -> Test {
         Test { name: name.into(), export: "_start".into(), harness: Some(arguments) }
+    }
+
+    /// What runs after a crash: the function for that, or the program, which starts again.
+    fn recovery(&self, artifact: &Artifact) -> Option<u32> {
+        let again = || artifact.entry(&self.export).filter(|_| self.export == "_start");
+        artifact.entry(guest::RECOVER).or_else(again)
+    }
+
+    /// How the program starts again after a crash, if it may crash.
+    ///
+    /// # Errors
+    /// It cannot: why, and what to do.
+    pub(super) fn restart(&self, artifact: &Artifact, settings: &Settings) -> Result<Option<Start>, String> {
+        if !settings.faults.has(FaultClass::Crash) {
+            return Ok(None);
+        }
+        let wrong = match self.recovery(artifact) {
+            _ if self.harness.is_some() => {
+                "cannot be had within Rust's test harness: make it a #[coyote::test] with a #[coyote::recover], or a program"
+            }
+            _ if !settings.world.directories.is_empty() => {
+                "leaves directories of the host as they are: give them with --preload instead of --dir"
+            }
+            _ if !artifact.options.fails("crash") => {
+                "needs a module that is instrumented with Options::faults = [\"crash\"]"
+            }
+            None => {
+                "needs to know how the program starts again: add a function #[coyote::recover], COYOTE_RECOVER in C, which \
+                 says whether the files are what they should be"
+            }
+            Some(entry) => return Ok(Some(Start { entry, a: 0, b: 0, stack: None })),
+        };
+        Err(format!("--faults crash {wrong}"))
     }
 
     /// The world in which it runs.

@@ -66,6 +66,8 @@ fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(
         // What is atomic does not wait for others.
         FaultHook::Poll if runtime.worker(worker).atomic_depth > 0 => return None,
         FaultHook::Poll => (FaultClass::Poll, 1),
+        // In how many ways is known when it comes to it.
+        FaultHook::Crash => (FaultClass::Crash, 1),
         // An allocator that calls another is one; what is atomic is not to be left in its middle for this; and no
         // bytes may be none.
         FaultHook::Allocation if object == 0 || runtime.worker(worker).atomic_depth > 0 => return None,

@@ -221,7 +221,7 @@ impl Host {
 
     /// Whose calls of an allocator these are: before the first worker runs, it is as if that called.
     pub fn allocates(&self) -> WorkerId {
-        self.scheduler.running.unwrap_or(WorkerId(0))
+        self.scheduler.running.unwrap_or(self.scheduler.runtime.first())
     }
 
     /// See [`coyote_abi::rt::ALLOCATOR_ENTER`]. Whether detectors have to be asked about the block that is given back.
@@ -344,9 +344,9 @@ impl Host {
     /// Writes the worker globals of a worker that starts.
     pub fn write_fresh_globals(&mut self, worker: WorkerId, bytes: &mut Vec<u8>) {
         let me = self.owners.begin_segment(worker, 0);
-        let start = self.scheduler.runtime.worker(worker).start;
+        let (start, first) = (self.scheduler.runtime.worker(worker).start, self.scheduler.runtime.first());
         let stack = match start.stack {
-            None if worker.0 == 0 => self.main_stack.map(|(low, _)| (low, None)),
+            None if worker == first => self.main_stack.map(|(low, _)| (low, None)),
             stack => stack.map(|(low, high)| (low, Some(high))),
         };
         let learns = matches!(self.table.entries[start.entry as usize], Entry::WasiThread);
@@ -357,7 +357,7 @@ impl Host {
                 Some((low, _)) if global.name == coyote_abi::rt::STACK_LOW => u128::from(low),
                 None if learns && global.name == coyote_abi::rt::STACK_LOW => u128::from(u32::MAX),
                 _ if global.name == coyote_abi::rt::ME => u128::from(me),
-                _ if worker.0 == 0 => self.main_globals.get(i).copied().unwrap_or(global.initial),
+                _ if worker == first => self.main_globals.get(i).copied().unwrap_or(global.initial),
                 _ => global.initial,
             };
             let slot: [u8; GLOBAL_BYTES] = value.to_le_bytes();

@@ -44,7 +44,7 @@ impl Machine {
             // What could be caught is not a trap.
             return None;
         }
-        let (own, stack) = (self.functions(WorkerId(0)), self.functions(worker));
+        let (own, stack) = (self.functions(self.scheduler().runtime.first()), self.functions(worker));
         catches(&stack, own_crate(&own)?).then(|| {
             format!(
                 "the program catches this panic, which ends it where panics abort: {message}; build it with \

@@ -94,6 +94,9 @@ pub enum MachineError {
     /// Weak memory cannot be had for this module, or with these options: why, and what to do.
     #[error("{0}")]
     WeakMemory(String),
+    /// The program cannot crash and start again: why, and what to do.
+    #[error("{0}")]
+    Crashes(String),
     /// Something is wrong with this tool: what.
     #[error("this is a bug in coyote-wasm: {0}")]
     Internal(String),
@@ -235,13 +238,7 @@ impl Machine {
     /// Goes back to the start snapshot.
     pub fn begin(&mut self) -> Result<(), MachineError> {
         self.store.data_mut().forget_stops();
-        if self.tables_changed || self.memory().len() > self.exports.real_bytes {
-            self.rebuild()?;
-        } else {
-            self.resize(self.start.memory_bytes)?;
-            self.restore_memory(&self.start.chunks.clone());
-            self.load_globals(&self.start.globals.clone())?;
-        }
+        self.reset_instance()?;
         self.with_owners(|owners, table| owners.begin(table));
         let start_bytes = self.start.memory_bytes as u64;
         let host = self.store.data_mut();
@@ -255,10 +252,37 @@ impl Machine {
         Ok(())
     }
 
+    /// Gives memory, tables and globals what they hold at the start.
+    fn reset_instance(&mut self) -> Result<(), MachineError> {
+        if self.tables_changed || self.memory().len() > self.exports.real_bytes {
+            return self.rebuild();
+        }
+        self.resize(self.start.memory_bytes)?;
+        self.restore_memory(&self.start.chunks.clone());
+        self.load_globals(&self.start.globals.clone())
+    }
+
+    /// The program has crashed: all that is not in its files is what it was at the start. All workers have been left.
+    fn restart(&mut self) -> Result<(), MachineError> {
+        self.reset_instance()?;
+        self.with_owners(|owners, table| owners.restart(table));
+        let host = self.store.data_mut();
+        host.forget_stops();
+        host.saved_workers.iter_mut().for_each(|saved| *saved = SavedWorker::default());
+        host.scheduler.running = None;
+        host.scheduler.runtime.restart(&self.start.runtime);
+        observe(&mut self.store, |observers, state| observers.restart(state));
+        Ok(())
+    }
+
     /// Lets the guest run until it leaves: because the iteration ended or, without a strategy, because
     /// a choice is due. What happened stands in the scheduler.
     pub fn run(&mut self) -> Result<(), MachineError> {
         self.go()?;
+        while self.scheduler_mut().take_crashed() {
+            self.restart()?;
+            self.go()?;
+        }
         self.end_iteration();
         Ok(())
     }
@@ -312,6 +336,9 @@ impl Machine {
     fn go_on(&mut self, goes_on: bool) -> Result<(), MachineError> {
         if goes_on {
             self.go()?;
+        }
+        if self.scheduler_mut().take_crashed() {
+            self.restart()?;
         }
         self.check_end();
         self.end_iteration();

@@ -175,6 +175,12 @@ impl OwnerTable {
         self.change_sharing(table, self.next.clone());
     }
 
+    /// The program starts again within an iteration: memory is nobody's.
+    pub fn restart(&mut self, table: &mut [u8]) {
+        self.known = Known::default();
+        self.clear(table);
+    }
+
     fn clear(&mut self, table: &mut [u8]) {
         for granule in self.changed.drain(..) {
             table[granule as usize] = UNTOUCHED;

@@ -106,7 +106,7 @@ pub fn dead_at_end(
     let mut dead = dead_ranges(runtime, table, saved_workers, RED_ZONE);
     for i in 0..runtime.workers().len() {
         let id = WorkerId(i as u32);
-        let stack = runtime.stack_of(id).or(main_stack.filter(|_| i == 0));
+        let stack = runtime.stack_of(id).or(main_stack.filter(|_| id == runtime.first()));
         if let Some((low, high)) = stack
             && runtime.pending(id).state == WorkerState::Ended
         {

@@ -17,7 +17,7 @@ pub trait Detector: Send {
     /// The events that it is told. Asked once.
     fn interest(&self) -> Interest;
 
-    /// An iteration begins: everything that it knows of others is forgotten.
+    /// An iteration begins, or the program starts again after a crash: everything that it knows of others is forgotten.
     fn begin(&mut self, _state: &GuestState<'_>) {}
 
     /// What is wrong with what a worker is about to do, so that it must not be done. Asked of what the map of the heap

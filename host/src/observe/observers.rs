@@ -56,6 +56,11 @@ impl Observers {
         self.observers.iter_mut().for_each(|(_, observer)| observer.begin(state));
     }
 
+    /// The program starts again after a crash, with nothing in its memory: what detectors know of that is forgotten.
+    pub fn restart(&mut self, state: &GuestState<'_>) {
+        self.detectors.iter_mut().for_each(|(_, detector)| detector.begin(state));
+    }
+
     /// Tells all who want it, and returns the first finding.
     pub fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) -> Option<Finding> {
         let about = event.interest();

@@ -45,6 +45,13 @@ impl Runtime {
             tells_time,
             over,
             harness,
+            first,
+            // For reports, but for how many there were: what is left of the budget.
+            crashes: _,
+            // The same in all executions of a test.
+            recovery: _,
+            // There is none between steps.
+            call_stack: _,
             // A bound like that on steps.
             alone_ticks: _,
             // For strategies, for the user, and of a step.
@@ -100,7 +107,7 @@ impl Runtime {
         // Within an atomic function only who is in it goes on.
         let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
         sum = sum.wrapping_add(term(12, &|h| {
-            (faults, over, assumed_away, alone, worker_local_word, harness).hash(h);
+            (faults, over, assumed_away, alone, worker_local_word, harness, key(WorkerId(*first))).hash(h);
         }));
         sum = sum.wrapping_add(monitors.digest());
         sum = sum.wrapping_add(files.digest());

@@ -83,7 +83,7 @@ impl Runtime {
 
     /// A name for a new worker, the n-th of its parent.
     pub(super) fn new_handle(&self, parent: WorkerId, n: u32, key: u64) -> u32 {
-        if parent.0 == 0 && n < HASHED_HANDLES.start {
+        if parent.0 == self.first && n < HASHED_HANDLES.start {
             return n;
         }
         // As of a path of one step in billions, the order decides who has it.
@@ -109,13 +109,13 @@ impl Runtime {
     pub fn never_joined(&self) -> impl Iterator<Item = WorkerId> {
         let sees = self.program && self.joins_visible;
         let never = |id: &WorkerId| !self.worker(*id).detached && !self.worker(*id).joined;
-        self.ids().skip(1).filter(move |id| sees && never(id))
+        self.ids().skip(self.first as usize + 1).filter(move |id| sees && never(id))
     }
 
     /// What keeps a test from beginning where this program has ended, if anything does: workers that are gone hold
     /// or await something.
     pub fn left_behind(&self) -> Option<String> {
-        let holder = self.ids().skip(1).find(|id| self.holds(*id));
+        let holder = self.ids().skip(self.first as usize + 1).find(|id| self.holds(*id));
         let waits = |id: &WorkerId| self.pending(*id).state != WorkerState::Ended;
         let waiter = || self.ids().find(waits);
         match (holder, waiter()) {
@@ -128,7 +128,7 @@ impl Runtime {
     /// The worker's entry returned. Where that ends the process, it is no mistake if others wait then.
     pub fn returned(&mut self, id: WorkerId) {
         self.stream.begin_step(Some(id));
-        self.over |= self.program && id.0 == 0;
+        self.over |= self.program && id.0 == self.first;
         self.end(id);
     }
 
@@ -158,7 +158,7 @@ impl Runtime {
     /// Whether a worker can be picked, and if not, what that means.
     #[inline]
     pub fn progress(&self) -> Progress {
-        let main_ended = self.pending[0].state == WorkerState::Ended;
+        let main_ended = self.pending[self.first as usize].state == WorkerState::Ended;
         if self.killed() {
             return match self.assumed_away {
                 true => Progress::AssumedAway,
@@ -173,7 +173,7 @@ impl Runtime {
 
     /// Whether the end of the first worker ends the others as well, and has come.
     pub fn killed(&self) -> bool {
-        self.at_exit == AtExit::Kill && self.pending[0].state == WorkerState::Ended
+        self.at_exit == AtExit::Kill && self.pending[self.first as usize].state == WorkerState::Ended
     }
 
     pub(super) fn quiescent(&self, main_ended: bool) -> Progress {

@@ -20,7 +20,7 @@ impl Runtime {
         let expected = |id: WorkerId| {
             has_ended(id) || !self.holds(id) && (self.worker(id).detached || !self.joins_visible)
         };
-        has_ended(WorkerId(0)) && (self.over || self.ids().all(expected))
+        has_ended(self.first()) && (self.over || self.ids().all(expected))
     }
 
     /// Virtual time, without the look being an event of the guest.

@@ -11,6 +11,7 @@
 //!   be picked.
 //! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
 //!   what ends a wait, `atomics` for atomic accesses with weak memory, and `faults` that the user allowed, at `opportunities`.
+//! - `crash`: the program dies and starts again, with its files.
 //! - `sync`: the sync objects; `clock`: virtual time.
 //! - [`idle`]: when no worker has anything to do, so that time may pass.
 //! - [`worker_local_word`]: a word of memory that each worker has for itself.
@@ -24,6 +25,7 @@
 
 mod atomics;
 mod clock;
+mod crash;
 mod digest;
 mod enabled;
 mod faults;
@@ -54,11 +56,13 @@ pub use crate::object_id::ObjectId;
 use crate::outcome::Bug;
 use clock::Clock;
 pub use clock::{Jumps, REALTIME_NS, Timers};
+use coyote_instrumenter::Location;
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState, mix};
 pub use faults::{
     BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant, POINT,
     hash as fault_hash,
 };
+use files::disk::{Crash, Origin};
 use files::{Answer, Call, Files, Served, Session};
 pub use footprint::Footprint;
 use harness::Harness;
@@ -67,6 +71,7 @@ pub use lifecycle::{AtExit, Progress};
 use monitors::Monitors;
 pub use opportunities::of_site;
 pub use output::{Output, Stream};
+use std::sync::Arc;
 use stream::EventStream;
 pub use sync::Lock;
 use sync::{Availability, SyncObjects};
@@ -86,6 +91,8 @@ pub enum Performed {
     Ended,
     /// The whole program has ended by itself.
     Exited,
+    /// The program crashes, and its files are left in this way.
+    Crashed(u32),
     /// The guest is wrong. Rare, and large.
     Bug(Box<Bug>),
 }
@@ -139,6 +146,14 @@ pub struct Runtime {
     /// Whether it has returned.
     over: bool,
     harness: Harness,
+    /// The number of the worker that began the program: another one after a crash.
+    first: u32,
+    /// What crashes took so far.
+    pub crashes: Vec<Crash>,
+    /// How the program starts again, if it can crash.
+    pub recovery: Option<Start>,
+    /// Where the running worker makes the call of a file function that comes next, if a crash may take it back.
+    pub call_stack: Option<Arc<[Location]>>,
     /// Forced points that a worker alone in a test harness has passed.
     pub alone_ticks: u64,
     /// What strategies want to know, until it is drained.
@@ -191,6 +206,10 @@ impl Runtime {
             tells_time,
             over,
             harness,
+            first,
+            crashes,
+            recovery,
+            call_stack,
             alone_ticks,
             events,
             output,
@@ -225,6 +244,10 @@ impl Runtime {
         *tells_time = other.tells_time;
         *over = other.over;
         *harness = other.harness;
+        *first = other.first;
+        crashes.clone_from(&other.crashes);
+        *recovery = other.recovery;
+        *call_stack = None;
         *alone_ticks = other.alone_ticks;
         events.clear();
         stream.clear();
@@ -272,7 +295,9 @@ impl Runtime {
     /// Others are called by a hash of their path: so the order of creations by different workers cannot be told.
     pub fn worker_of(&self, handle: u32) -> Option<WorkerId> {
         // Mostly it is its number, too.
-        let is = |id: &WorkerId| self.workers.get(id.index()).is_some_and(|w| w.handle == handle);
+        let lives = |id: &WorkerId| id.0 >= self.first;
+        let is =
+            |id: &WorkerId| self.workers.get(id.index()).is_some_and(|w| w.handle == handle) && lives(id);
         Some(WorkerId(handle)).filter(is).or_else(|| self.ids().find(is))
     }
 
@@ -333,7 +358,7 @@ impl Runtime {
 
     /// Executes a file call, or says what the host directories have to be asked first.
     pub fn file_call(&mut self, worker: Option<WorkerId>, call: &Call) -> Served {
-        let mut session = self.session();
+        let mut session = self.session(worker);
         let served = session.serve(call);
         let printed = session.printed.take();
         if let (Some(worker), Some((stream, text))) = (worker, printed) {
@@ -344,12 +369,13 @@ impl Runtime {
 
     /// Takes over what the host directories answered to a file call.
     pub fn host_answered(&mut self, call: &Call, answer: Answer) -> Answer {
-        self.session().host_answered(call, answer)
+        self.session(None).host_answered(call, answer)
     }
 
-    fn session(&mut self) -> Session<'_> {
-        let Runtime { files, clock, footprint, .. } = self;
-        Session { files, clock, footprint, printed: None }
+    fn session(&mut self, worker: Option<WorkerId>) -> Session<'_> {
+        let Runtime { files, clock, footprint, steps, call_stack, .. } = self;
+        let origin = Origin { worker, step: *steps, stack: call_stack.take().unwrap_or_default() };
+        Session { files, clock, footprint, origin, printed: None }
     }
 
     /// The next number of the worker's random stream: splitmix64 from its key on.

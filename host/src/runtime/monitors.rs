@@ -75,6 +75,13 @@ impl Monitors {
         self.update();
     }
 
+    /// The program starts again, in a step: they are what they were at the beginning, from now on.
+    pub fn restart(&mut self, begun: &Monitors, step: u64) {
+        self.take_over(begun);
+        self.known.values_mut().for_each(|monitor| monitor.since = step);
+        self.update();
+    }
+
     /// Those that are not cold, by name.
     pub fn known(&self) -> impl Iterator<Item = (&MonitorId, &Monitor)> {
         self.known.iter()

@@ -15,9 +15,11 @@
 //! ```
 //!
 //! With faults of class `io`, `coyote_rt.fault_hook` takes the place of `coyote_rt.call`, and calls of `clock_time_get` and
-//! `random_get` are treated alike with those of `clock` and `random`.
+//! `random_get` are treated alike with those of `clock` and `random`. With those of `crash`, it is also called before and
+//! after calls at which the program may crash, with a site of their own.
 
 use super::stubs::Stub;
+use crate::Location;
 use crate::announce::{announce, ask_for_fault, call_site};
 use crate::check::WASI;
 use crate::code::Code;
@@ -28,12 +30,22 @@ use std::collections::BTreeMap;
 use walrus::ir::{Call, Drop, InstrLocId};
 use walrus::{FunctionId, ImportKind, ValType};
 
+/// No crash before, and none after.
+const NEVER: (bool, bool) = (false, false);
+
 /// What takes the place of an import of the guest.
 pub enum Replacement {
     /// A suspending import that is told the site.
     Suspending { import: FunctionId, kind: OpKind },
     /// A plain import, announced before it is called, with the argument that is a file descriptor.
-    Announced { import: FunctionId, params: Vec<ValType>, descriptor: usize, hook: Option<(FaultHook, u32)> },
+    Announced {
+        import: FunctionId,
+        params: Vec<ValType>,
+        descriptor: usize,
+        hook: Option<(FaultHook, u32)>,
+        /// Whether the program may crash before and after it.
+        crashes: (bool, bool),
+    },
     /// No call at all: see `stubs`.
     Stub(Stub),
 }
@@ -50,14 +62,25 @@ impl Replacement {
         }
     }
 
-    /// Makes the call, with its arguments on the stack. `at` is its place.
-    pub fn call(&self, draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
+    /// Makes the call, with its arguments on the stack. `at` and `location` are its place.
+    pub fn call(
+        &self,
+        draft: &mut Draft,
+        code: &mut Code,
+        (site, location): (u32, Location),
+        at: InstrLocId,
+    ) {
         match self {
             Replacement::Suspending { import, .. } => {
                 call_site(draft, code, site);
                 code.push(Call { func: *import }, at);
             }
-            Replacement::Announced { import, params, descriptor, hook } => {
+            Replacement::Announced { import, params, descriptor, hook, crashes } => {
+                // One for both: traces know a site by its place.
+                let crash = if crashes.0 || crashes.1 { draft.site(location, OpKind::Fault, 0, 0) } else { site };
+                if crashes.0 {
+                    may_crash(draft, code, crash, at);
+                }
                 let above: Vec<_> = params[*descriptor + 1..].to_vec();
                 let above: Vec<_> = above.iter().map(|ty| draft.module.locals.add(*ty)).collect();
                 let object = draft.module.locals.add(ValType::I32);
@@ -77,10 +100,20 @@ impl Replacement {
                     code.get(*local);
                 });
                 code.call(*import);
+                if crashes.1 {
+                    may_crash(draft, code, crash, at);
+                }
             }
             Replacement::Stub(stub) => stub.call(draft, code, site, at),
         }
     }
+}
+
+/// The program may crash here, whatever is on the stack.
+fn may_crash(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
+    code.i32(0);
+    ask_for_fault(draft, code, (FaultHook::Crash, 0), site, at);
+    code.add(Drop {});
 }
 
 /// The imports of the guest that do not stay, each with what takes its place.
@@ -127,21 +160,26 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
                 let descriptor = call.descriptor();
                 let number = file::CALLS.iter().position(|other| other == call).expect("it is in the table");
                 let hook = draft.options.fails("io").then_some((FaultHook::File, number as u32));
-                replaced.insert(id, Replacement::Announced { import, params, descriptor, hook });
+                let crashes = if draft.options.fails("crash") { file::crashes(name) } else { NEVER };
+                replaced.insert(id, Replacement::Announced { import, params, descriptor, hook, crashes });
                 continue;
             }
             (WASI, "clock_time_get") if draft.options.fails("clock") => {
                 let params = vec![I32, ValType::I64, I32];
                 let import = draft.import("clock_time_get", &params, &[I32]);
                 let hook = Some((FaultHook::Clock, 0));
-                replaced.insert(id, Replacement::Announced { import, params, descriptor: 0, hook });
+                let announced =
+                    Replacement::Announced { import, params, descriptor: 0, hook, crashes: NEVER };
+                replaced.insert(id, announced);
                 continue;
             }
             (WASI, "random_get") if draft.options.fails("random") => {
                 let import = draft.import("random_get", &[I32; 2], &[I32]);
                 let hook = Some((FaultHook::Random, 0));
                 let params = vec![I32; 2];
-                replaced.insert(id, Replacement::Announced { import, params, descriptor: 0, hook });
+                let announced =
+                    Replacement::Announced { import, params, descriptor: 0, hook, crashes: NEVER };
+                replaced.insert(id, announced);
                 continue;
             }
             (WASI, "proc_exit") => (draft.suspending(rt::WASI_PROC_EXIT, &[I32; 2], &[]), OpKind::Exit),

@@ -85,7 +85,7 @@ fn replace_in(
                 {
                     let replacement = &replaced[func];
                     let site = draft.site(location, replacement.kind(), 0, 0);
-                    replacement.call(draft, &mut code, site, at);
+                    replacement.call(draft, &mut code, (site, location), at);
                     if matches!(instr, Instr::ReturnCall(_)) {
                         code.add(Return {});
                         // Walrus keeps what follows a tail call, though it is never executed.
@@ -157,7 +157,8 @@ fn retire(draft: &mut Draft, replaced: &BTreeMap<FunctionId, Replacement>, neede
             continue;
         }
         let origin = draft.origin(*id).expect("it is the guest's");
-        let site = draft.site(Location { function: origin, offset: 0 }, replacement.kind(), 0, 0);
+        let location = Location { function: origin, offset: 0 };
+        let site = draft.site(location, replacement.kind(), 0, 0);
         let ty = draft.module.types.get(draft.module.funcs.get(*id).ty());
         let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
         let params: Vec<_> = params.iter().map(|ty| (*ty, draft.module.locals.add(*ty))).collect();
@@ -168,7 +169,7 @@ fn retire(draft: &mut Draft, replaced: &BTreeMap<FunctionId, Replacement>, neede
         params.iter().for_each(|(_, local)| {
             code.get(*local);
         });
-        replacement.call(draft, &mut code, site, site_location(site));
+        replacement.call(draft, &mut code, (site, location), site_location(site));
         let entry = body.entry_block();
         body.block_mut(entry).instrs = code.into();
         draft.implement_import(*id, body);

@@ -150,6 +150,8 @@ pub struct Scheduler {
     pub outcome: Option<Outcome>,
     /// How the iteration would have ended but for workers that wait in a circle: see [`Scheduler::defers`].
     pub masked: Option<Outcome>,
+    /// The program has crashed, and is about to start again: see [`Scheduler::take_crashed`].
+    crashed: bool,
     /// Whether the guest ended the whole program, whatever others were about to do.
     pub exited: bool,
     /// The block that a memory error is about.
@@ -213,6 +215,7 @@ impl Scheduler {
             overheating: false,
             outcome: None,
             masked: None,
+            crashed: false,
             exited: false,
             blame: None,
             left_blocked: Vec::new(),
@@ -254,6 +257,7 @@ impl Scheduler {
             overheating,
             outcome,
             masked,
+            crashed,
             exited,
             blame,
             left_blocked,
@@ -282,6 +286,7 @@ impl Scheduler {
         runtime.footprint.clear();
         *outcome = None;
         *masked = None;
+        *crashed = false;
         *exited = false;
         *blame = None;
         left_blocked.clear();
@@ -315,6 +320,11 @@ impl Scheduler {
     /// The bound on steps of this iteration.
     pub fn steps_max(&self) -> u64 {
         self.steps_max
+    }
+
+    /// Whether the last step was a crash: the machine has to give the program its memory back.
+    pub fn take_crashed(&mut self) -> bool {
+        std::mem::take(&mut self.crashed)
     }
 
     /// Takes what going back to the present state would forget.
@@ -396,6 +406,7 @@ impl Scheduler {
         self.overheating = false;
         let next = match self.planned.take() {
             Some(planned) => Some(planned),
+            None if self.crashed => None,
             None if self.strategy.is_some() => self.advance(context),
             None => None,
         };
@@ -411,7 +422,7 @@ impl Scheduler {
                 None => self.pick(Some(&mut *context))?,
             };
             let next = self.execute(pick, context);
-            if next.is_some() || self.outcome.is_some() {
+            if next.is_some() || self.outcome.is_some() || self.crashed {
                 return next;
             }
         }
@@ -512,6 +523,11 @@ impl Scheduler {
                 Performed::Blocked => break None,
                 Performed::Ended => {
                     self.runtime.end(worker);
+                    break None;
+                }
+                Performed::Crashed(way) => {
+                    self.runtime.crash(worker, way);
+                    self.crashed = true;
                     break None;
                 }
                 Performed::Exited => {

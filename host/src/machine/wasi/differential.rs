@@ -135,7 +135,10 @@ fn answers_equal_those_of_wasmtime() {
             let (our, their) = (comparable(&call, our), comparable(&call, theirs.ask(&call).unwrap()));
             *answers.entry((call.function.name, our.0)).or_insert(0) += 1;
             let text = format!("{} {:?} {:?}", call.function.name, call.numbers, call.inputs);
-            if our != their {
+            // wasmtime syncs no directories.
+            let synced =
+                matches!(call.function.name, "fd_sync" | "fd_datasync") && (our.0, their.0) == (0, 8);
+            if our != their && !synced {
                 let kind = (call.function.name, our.0, their.0);
                 let shown = format!("{text}\n  ours   {our:?}\n  theirs {their:?}\n  after {before:#?}");
                 differences.entry(kind).or_insert((0, shown)).0 += 1;

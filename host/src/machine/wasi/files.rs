@@ -3,7 +3,7 @@
 use super::{BadAddress, Guest, MODULE, aligned, failures, on_memory};
 use crate::machine::directories::Asked;
 use crate::machine::guest_memory::GuestMemory;
-use crate::machine::host::{Host, Stopped};
+use crate::machine::host::{Host, Stopped, original_stack};
 use crate::machine::observed::accessed;
 use crate::machine::scheduler::AccessResult;
 use crate::outcome::Outcome;
@@ -11,7 +11,7 @@ use crate::runtime::files::{Answer, Call, Errno, Served};
 use coyote_abi::Type;
 use coyote_abi::file::{CALLS, FileCall, Param};
 use coyote_abi::rt;
-use wasmtime::{FuncType, Linker, Result, Val, ValType};
+use wasmtime::{FuncType, Linker, Result, Val, ValType, WasmBacktrace};
 
 /// Most buffers of one call, as in Linux.
 const BUFFERS_MAX: u32 = 1024;
@@ -61,6 +61,10 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
     let mut call = call;
     if let Some(answer) = failures::before(way, &mut call) {
         return Ok(answer.errno());
+    }
+    if guest.data().scheduler.runtime.files.follow_crashes() {
+        let stack = original_stack(&WasmBacktrace::force_capture(&*guest), &guest.data().table);
+        guest.data_mut().scheduler.runtime.call_stack = Some(stack.into());
     }
     let host = guest.data_mut();
     let running = host.scheduler.running;

@@ -5,19 +5,22 @@ use crate::machine::host::{Host, World};
 use wasmtime::{Linker, Result};
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
-    list(linker, "args_sizes_get", "args_get", |w| &w.arguments)?;
-    list(linker, "environ_sizes_get", "environ_get", |w| &w.environment)
+    list(linker, "args_sizes_get", "args_get", |world, restarted| match &world.restart_arguments[..] {
+        [_, ..] if restarted => &world.restart_arguments,
+        _ => &world.arguments,
+    })?;
+    list(linker, "environ_sizes_get", "environ_get", |world, _| &world.environment)
 }
 
 fn list(
     linker: &mut Linker<Host>,
     sizes: &'static str,
     get: &'static str,
-    list: fn(&World) -> &Vec<String>,
+    list: fn(&World, bool) -> &Vec<String>,
 ) -> Result<()> {
     linker.func_wrap(MODULE, sizes, move |mut guest: Guest, count: i32, bytes: i32| {
-        on_memory(&mut guest, sizes, |memory, _, world| {
-            let list = list(world);
+        on_memory(&mut guest, sizes, |memory, scheduler, world| {
+            let list = list(world, !scheduler.runtime.crashes.is_empty());
             let size: usize = list.iter().map(|s| s.len() + 1).sum();
             memory.write(aligned(count as u32, 4)?, &(list.len() as u32).to_le_bytes())?;
             memory.write(aligned(bytes as u32, 4)?, &(size as u32).to_le_bytes())?;
@@ -25,9 +28,9 @@ fn list(
         })
     })?;
     linker.func_wrap(MODULE, get, move |mut guest: Guest, pointers: i32, bytes: i32| {
-        on_memory(&mut guest, get, |memory, _, world| {
+        on_memory(&mut guest, get, |memory, scheduler, world| {
             let mut at = bytes as u32;
-            for (i, text) in list(world).iter().enumerate() {
+            for (i, text) in list(world, !scheduler.runtime.crashes.is_empty()).iter().enumerate() {
                 let slot = aligned(pointers as u32, 4)?.wrapping_add(4 * i as u32);
                 memory.write(slot, &at.to_le_bytes())?;
                 memory.write(at, text.as_bytes())?;

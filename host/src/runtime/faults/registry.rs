@@ -146,6 +146,15 @@ classes! {
         option: None,
         hook: Some("poll"),
     }
+    /// The program dies and starts again.
+    Crash {
+        name: "crash",
+        does: "the program dies, and starts again with what was on the disk: crashes.md",
+        at: "syncs of files, before and after; closing, and what makes, renames or removes names, after",
+        usual: 1,
+        option: None,
+        hook: Some("crash"),
+    }
 }
 
 impl FaultClass {

@@ -1,9 +1,12 @@
 //! Calls on what is open.
 
-use super::{Answer, Call, Errno, Node, Open, Session, Standard};
+use super::disk::Change;
+use super::{Answer, Call, Errno, Ino, Node, Open, Session, Standard};
 
-/// Flags of a descriptor. The file system is always in sync, so the others say nothing.
+/// Flags of a descriptor. What is written is read at once, so `RSYNC` says nothing.
 const APPEND: u16 = 1;
+const DSYNC: u16 = 2;
+const SYNC: u16 = 16;
 const NONBLOCK: u16 = 4;
 
 impl Session<'_> {
@@ -29,11 +32,9 @@ impl Session<'_> {
     /// Writes at an offset, or at the descriptor's position, which moves; at the end if it appends.
     pub(super) fn write(&mut self, call: &Call, offset: Option<u64>) -> Result<Answer, Errno> {
         let (number, bytes) = (call.small(0), &call.inputs[0]);
-        let (inode, position, appends) = match (self.descriptor(number)?, offset) {
+        let (inode, position, flags) = match (self.descriptor(number)?, offset) {
             (Open::File { writable: false, .. }, _) => return Err(Errno::BADF),
-            (Open::File { inode, position, flags, .. }, offset) => {
-                (inode, offset.unwrap_or(position), flags & APPEND != 0)
-            }
+            (Open::File { inode, position, flags, .. }, offset) => (inode, offset.unwrap_or(position), flags),
             (Open::Stream(Standard::Out(stream)), None) => {
                 self.printed = Some((stream, bytes.clone()));
                 return Ok(Answer::size(bytes.len()));
@@ -44,9 +45,13 @@ impl Session<'_> {
         let mut at = position;
         if !bytes.is_empty() {
             at = self.change_content(inode, |content, space| {
-                let at = if appends { content.bytes() } else { position };
+                let at = if flags & APPEND != 0 { content.bytes() } else { position };
                 content.write(at, bytes, space).map(|()| at)
             })?;
+            self.changed(|| Change::Write { file: inode, offset: at, bytes: bytes[..].into() });
+            if flags & (DSYNC | SYNC) != 0 {
+                self.sync_inode(inode, flags & SYNC == 0);
+            }
         }
         if offset.is_none() {
             self.move_to(number, at + bytes.len() as u64);
@@ -83,7 +88,7 @@ impl Session<'_> {
     }
 
     /// The file of a descriptor and its position.
-    fn seekable(&mut self, number: u32) -> Result<(super::Ino, u64), Errno> {
+    fn seekable(&mut self, number: u32) -> Result<(Ino, u64), Errno> {
         match self.descriptor(number)? {
             Open::File { inode, position, .. } => Ok((inode, position)),
             Open::Stream(_) => Err(Errno::SPIPE),
@@ -104,17 +109,24 @@ impl Session<'_> {
         if call.number(2) == 0 {
             return Err(Errno::INVAL);
         }
-        self.change_content(inode, |content, _| match content.bytes() < end {
-            true => content.resize(end),
-            false => Ok(()),
-        })?;
+        self.resize(inode, |bytes| bytes.max(end))?;
         Ok(Answer::done())
+    }
+
+    /// Gives a file the size that follows from the one it has.
+    pub(super) fn resize(&mut self, inode: Ino, size: impl FnOnce(u64) -> u64) -> Result<(), Errno> {
+        let bytes = self.change_content(inode, |content, _| {
+            let bytes = size(content.bytes());
+            content.resize(bytes).map(|()| bytes)
+        })?;
+        self.changed(|| Change::Resize { file: inode, bytes });
+        Ok(())
     }
 
     pub(super) fn set_size(&mut self, number: u32, bytes: u64) -> Result<Answer, Errno> {
         match self.descriptor(number)? {
             Open::File { inode, writable: true, .. } => {
-                self.change_content(inode, |content, _| content.resize(bytes))?;
+                self.resize(inode, |_| bytes)?;
                 Ok(Answer::done())
             }
             Open::File { .. } => Err(Errno::INVAL),

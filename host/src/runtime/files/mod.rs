@@ -12,12 +12,14 @@
 //! - `descriptor`: calls on what is open.
 //! - `stat`: what calls tell about a file.
 //! - `content`: the bytes of a file.
+//! - [`disk`]: what a crash leaves of all this, if there are crashes.
 //! - `fixtures`: files that are there from the beginning.
 //! - `errno`: what can go wrong.
 
 mod call;
 mod content;
 mod descriptor;
+pub mod disk;
 mod errno;
 mod fixtures;
 mod listing;
@@ -29,6 +31,7 @@ mod stat;
 
 pub use call::{Answer, Call, Served};
 pub use content::Content;
+use disk::Disk;
 pub use errno::Errno;
 pub use fixtures::Fixture;
 pub use session::Session;
@@ -156,6 +159,8 @@ pub struct Files {
     table: Arc<Table>,
     /// Bound on [`Tree::taken`].
     space: u64,
+    /// With faults of class `crash`.
+    disk: Option<Arc<Disk>>,
 }
 
 /// Equal states, as fingerprints compare them.
@@ -177,7 +182,7 @@ impl Files {
     /// An empty root directory, opened as descriptor 3, behind the standard streams. `space` is a bound
     /// in bytes on all that is written.
     pub fn new(space: u64) -> Files {
-        let mut files = Files { tree: Arc::default(), table: Arc::default(), space };
+        let mut files = Files { tree: Arc::default(), table: Arc::default(), space, disk: None };
         let tree = files.tree_mut();
         tree.next = ROOT;
         let root = tree.add(Node::Directory { entries: Entries::new(), parent: ROOT }, REALTIME_NS);
@@ -202,6 +207,11 @@ impl Files {
         matches!(self.table.open.get(&descriptor), Some(Open::Stream(_)))
     }
 
+    /// Whether it is known what a crash would leave.
+    pub fn follow_crashes(&self) -> bool {
+        self.disk.is_some()
+    }
+
     /// A hash of the state. Where a space bound lies does not count.
     pub fn digest(&self) -> u128 {
         let tree = self.tree.digest.get_or_init(|| {
@@ -214,6 +224,9 @@ impl Files {
         });
         let mut hasher = Xxh3::with_seed(2);
         self.table.hash(&mut hasher);
+        if let Some(disk) = &self.disk {
+            disk.hash(&mut hasher);
+        }
         tree.wrapping_add(hasher.digest128())
     }
 

@@ -1,5 +1,6 @@
 //! Calls that make, change and remove names.
 
+use super::disk::Change;
 use super::path::{Place, check, without_slash};
 use super::{Answer, Call, Entries, Errno, Ino, Node, Session};
 use std::sync::Arc;
@@ -33,6 +34,7 @@ impl Session<'_> {
         if !self.look(inode).entries()?.is_empty() {
             return Err(Errno::NOTEMPTY);
         }
+        self.changed(|| Change::unnamed(place.directory, &name));
         self.unname(place.directory, &name);
         Ok(Answer::done())
     }
@@ -45,6 +47,7 @@ impl Session<'_> {
                 if place.slash {
                     return Err(Errno::NOTDIR);
                 }
+                self.changed(|| Change::unnamed(place.directory, name));
                 self.unname(place.directory, name);
                 Ok(Answer::done())
             }
@@ -68,6 +71,7 @@ impl Session<'_> {
             (None, Some(_)) if self.tree().is_directory(inode) => Err(Errno::PERM),
             (None, Some(name)) => {
                 self.name(new.directory, &name, inode);
+                self.changed(|| Change::named(new.directory, &name, inode));
                 Ok(Answer::done())
             }
             _ => Err(Errno::EXIST),
@@ -134,6 +138,13 @@ impl Session<'_> {
             }
             self.unname(new.directory, new_name);
         }
+        self.changed(|| Change::Names {
+            entries: vec![
+                (old.directory, old_name.clone(), None),
+                (new.directory, new_name.clone(), Some(inode)),
+            ],
+            moves_directory: directory,
+        });
         self.name(new.directory, new_name, inode);
         self.unname(old.directory, old_name);
         Ok(Answer::done())

@@ -65,7 +65,7 @@ impl Session<'_> {
         modes: u32,
     ) -> Result<Open, Errno> {
         if flags & TRUNCATE != 0 {
-            self.change_content(inode, |content, _| content.resize(0))?;
+            self.resize(inode, |_| 0)?;
         }
         Ok(Open::File { inode, position: 0, readable, writable, flags: modes as u16 })
     }

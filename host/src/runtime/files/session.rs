@@ -1,5 +1,6 @@
 //! The state during one call. What the call touches is recorded, object by object.
 
+use super::disk::{self, Change, Origin};
 use super::{Answer, Call, Errno, Files, Ino, Inode, Node, Open, Served, Tree, content};
 use crate::runtime::Stream;
 use crate::runtime::clock::Clock;
@@ -19,6 +20,8 @@ pub struct Session<'a> {
     pub files: &'a mut Files,
     pub clock: &'a mut Clock,
     pub footprint: &'a mut Footprint,
+    /// Who calls, and when.
+    pub origin: Origin,
     /// What the call prints.
     pub printed: Option<(Stream, Vec<u8>)>,
 }
@@ -38,7 +41,7 @@ impl Session<'_> {
             "fd_advise" => self.advise(call),
             "fd_allocate" => self.allocate(call),
             "fd_close" => self.close(call.small(0)),
-            "fd_datasync" | "fd_sync" => self.file(call.small(0)).map(|_| Answer::done()),
+            "fd_datasync" => self.sync(call.small(0), true),
             "fd_fdstat_get" => self.descriptor_stat(call.small(0)),
             "fd_fdstat_set_flags" => self.set_flags(call.small(0), call.small(1)),
             "fd_fdstat_set_rights" => self.set_rights(call.small(0)),
@@ -53,6 +56,7 @@ impl Session<'_> {
             "fd_readdir" => self.list(call),
             "fd_renumber" => self.renumber(call.small(0), call.small(1)),
             "fd_seek" => self.seek(call),
+            "fd_sync" => self.sync(call.small(0), false),
             "fd_tell" => self.tell(call.small(0)),
             "fd_write" => self.write(call, None),
             "path_create_directory" => self.create_directory(call),
@@ -230,8 +234,12 @@ impl Session<'_> {
         }
         let now = self.now();
         self.footprint.touch(Class::File, Effect::Write, NUMBERS);
-        let number = self.files.tree_mut().add(node, now);
+        let number = self.files.tree_mut().add(node.clone(), now);
+        if let Some(disk) = &mut self.files.disk {
+            Arc::make_mut(disk).made(number, &node);
+        }
         self.name(directory, name, number);
+        self.changed(|| Change::named(directory, name, number));
         Ok(number)
     }
 
@@ -264,6 +272,33 @@ impl Session<'_> {
             self.space_left();
             self.change(number);
             self.files.tree_mut().remove(number);
+        }
+    }
+
+    /// Takes down what a crash may take back: operations on different queues commute, but not with a crash.
+    pub(super) fn changed(&mut self, change: impl FnOnce() -> Change) {
+        if let Some(disk) = &mut self.files.disk {
+            self.footprint.touch(Class::Other, Effect::Read, disk::OBJECT);
+            Arc::make_mut(disk).changed(change(), self.origin.clone());
+        }
+    }
+
+    /// Makes durable what was done to a file or directory.
+    pub(super) fn sync(&mut self, number: u32, data_alone: bool) -> Result<Answer, Errno> {
+        match self.descriptor(number)? {
+            Open::File { inode, .. } => self.sync_inode(inode, data_alone),
+            // As on Linux.
+            Open::Directory { inode, .. } => self.sync_inode(inode, data_alone),
+            _ => return Err(Errno::BADF),
+        }
+        Ok(Answer::done())
+    }
+
+    pub(super) fn sync_inode(&mut self, inode: Ino, data_alone: bool) {
+        if let Some(disk) = &mut self.files.disk {
+            // What is durable afterwards depends on all that was done before, by whomever.
+            self.footprint.touch(Class::Other, Effect::Write, disk::OBJECT);
+            Arc::make_mut(disk).sync(inode, data_alone);
         }
     }
 

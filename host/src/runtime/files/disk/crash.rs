@@ -1,0 +1,259 @@
+//! A crash: in how many ways it can leave the files, and what each leaves.
+//!
+//! A way is a number below [`Disk::ways`] whose digits, one for each queue, say what the crash takes of it. The number 0
+//! takes nothing, and less is lost of a queue by a smaller digit, so that minimising a trace leaves little lost.
+
+use super::super::{Files, Inode, ROOT, Table, Tree};
+use super::{Change, CrashRule, Disk, Node, Origin, Pending, apply, entries};
+use crate::runtime::files::{Ino, Open};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Ways that there are at most: a value of a trace is below 2^32.
+const WAYS_MAX: u64 = u32::MAX as u64 - 2;
+
+/// What a crash took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// Steps executed before.
+    pub step: u64,
+    /// In the order in which it was done.
+    pub lost: Vec<Lost>,
+}
+
+/// An operation that a crash took, or the part of it that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The path of the file or the entry as it was before the crash, from the root; its number if it had none.
+    pub path: String,
+    /// Bytes that were written and are not there.
+    pub bytes: Option<Range<u64>>,
+    /// What happened, of all but writes.
+    pub what: &'static str,
+    /// Who did it.
+    pub origin: Origin,
+}
+
+/// What a digit takes of a queue: the operations from an index on, but for some bytes of the first of them; or those of
+/// a set.
+enum Taken {
+    From { index: usize, kept: u64 },
+    Set(u64),
+}
+
+/// A queue of pending operations, by their indices.
+struct Queue {
+    indices: Vec<usize>,
+    of_names: bool,
+}
+
+impl Disk {
+    fn queues(&self) -> Vec<Queue> {
+        let files: BTreeSet<Ino> = self.pending.iter().filter_map(|pending| pending.change.file()).collect();
+        let of_file = |file: &Ino| self.indices(|pending| pending.change.file() == Some(*file)).collect();
+        let files = files.iter().map(|file| Queue { indices: of_file(file), of_names: false });
+        let names = self.name_queues().into_iter().map(|indices| Queue { indices, of_names: true });
+        files.chain(names).collect()
+    }
+
+    /// How many digits a queue has.
+    fn radix(&self, queue: &Queue) -> u64 {
+        let length = queue.indices.len() as u64;
+        match self.model.rule {
+            CrashRule::None => 1,
+            CrashRule::Subset if !queue.of_names => 1u64.checked_shl(length as u32).unwrap_or(WAYS_MAX),
+            CrashRule::Prefix | CrashRule::Subset => length + 1,
+            CrashRule::Torn(sector) => {
+                let torn = |index: &usize| tears(&self.pending[*index].change, sector).count() as u64;
+                length + 1 + queue.indices.iter().map(torn).sum::<u64>()
+            }
+        }
+    }
+
+    /// In how many ways a crash can leave the files, now. More than a trace can tell are not all tried.
+    pub fn ways(&self) -> u32 {
+        let product = self.queues().iter().map(|queue| self.radix(queue)).try_fold(1u64, u64::checked_mul);
+        product.unwrap_or(WAYS_MAX).min(WAYS_MAX) as u32
+    }
+
+    fn taken(&self, queue: &Queue, digit: u64) -> Taken {
+        let length = queue.indices.len();
+        match self.model.rule {
+            CrashRule::None => Taken::From { index: 0, kept: 0 },
+            CrashRule::Subset if !queue.of_names => Taken::Set(digit),
+            CrashRule::Prefix | CrashRule::Subset => Taken::From { index: length - digit as usize, kept: 0 },
+            CrashRule::Torn(sector) => {
+                // The later the first that is lost, the smaller the digit; the more is left of it, too.
+                let mut left = digit;
+                let mut index = length;
+                while left > 0 {
+                    index -= 1;
+                    let change = &self.pending[queue.indices[index]].change;
+                    let kept: Vec<u64> = tears(change, sector).collect();
+                    let here = kept.len() as u64 + 1;
+                    if left <= here {
+                        return Taken::From {
+                            index,
+                            kept: kept.get((left - 1) as usize).copied().unwrap_or(0),
+                        };
+                    }
+                    left -= here;
+                }
+                Taken::From { index: length, kept: 0 }
+            }
+        }
+    }
+
+    /// What is lost in a way: of each pending operation so many bytes are kept; `None`: it survives.
+    fn losses(&self, way: u32) -> Vec<Option<u64>> {
+        let mut losses = vec![None; self.pending.len()];
+        let mut rest = u64::from(way);
+        for queue in self.queues() {
+            let radix = self.radix(&queue);
+            let taken = self.taken(&queue, rest % radix);
+            rest /= radix;
+            for (number, index) in queue.indices.iter().enumerate() {
+                losses[*index] = match taken {
+                    Taken::From { index, .. } if number < index => None,
+                    Taken::From { index, kept } => Some(if number == index { kept } else { 0 }),
+                    Taken::Set(set) => (set >> number & 1 == 1).then_some(0),
+                };
+            }
+        }
+        losses
+    }
+
+    /// What is on the disk after a crash in one of the [`Disk::ways`].
+    fn survivors(&self, way: u32) -> BTreeMap<Ino, Node> {
+        let mut nodes = self.nodes.clone();
+        for (Pending { change, .. }, loss) in self.pending.iter().zip(self.losses(way)) {
+            match (change, loss) {
+                (change, None) => apply(&mut nodes, change),
+                (Change::Write { file, offset, bytes }, Some(kept)) if kept > 0 => {
+                    let bytes = bytes[..kept as usize].into();
+                    apply(&mut nodes, &Change::Write { file: *file, offset: *offset, bytes });
+                }
+                _ => {}
+            }
+        }
+        nodes
+    }
+}
+
+/// How many bytes of a write may survive, the most first, if it reaches over several sectors: up to the end of a sector.
+fn tears(change: &Change, sector: u32) -> impl Iterator<Item = u64> + use<> {
+    let (offset, length) = match change {
+        Change::Write { offset, bytes, .. } => (*offset, bytes.len() as u64),
+        _ => (0, 0),
+    };
+    let sector = u64::from(sector);
+    let last = if length == 0 { offset } else { offset + length - 1 };
+    (offset / sector..last / sector).rev().map(move |number| (number + 1) * sector - offset)
+}
+
+impl Files {
+    /// From now on it is known what a crash would leave.
+    pub fn follow_disk(&mut self, model: super::CrashModel) {
+        self.disk = Some(Arc::new(Disk::of(&self.tree, self.table.clone(), model)));
+    }
+
+    /// In how many ways a crash can leave the files, now. At least one.
+    pub fn crash_ways(&self) -> u32 {
+        self.disk.as_ref().map_or(1, |disk| disk.ways())
+    }
+
+    /// A crash: what is there is what was on the disk, in one of the ways, and open is what was in the beginning.
+    pub fn crash(&mut self, way: u32, step: u64) -> Crash {
+        let Some(disk) = self.disk.clone() else { return Crash { step, lost: Vec::new() } };
+        let paths = paths(&self.tree);
+        let lost = disk.pending.iter().zip(disk.losses(way));
+        let lost = lost.filter_map(|(pending, kept)| Some(lost_of(pending, kept?, &paths))).collect();
+        let tree = rebuild(disk.survivors(way), &self.tree);
+        let mut table = Table::clone(&disk.begun);
+        // What was open from the beginning and is no more was removed for good.
+        let is_there = |open: &Open| match open {
+            Open::File { inode, .. } | Open::Directory { inode, .. } => tree.inodes.contains_key(inode),
+            _ => true,
+        };
+        let gone: Vec<u32> =
+            table.open.iter().filter(|(_, open)| !is_there(open)).map(|(number, _)| *number).collect();
+        for number in gone {
+            table.open.remove(&number);
+            table.closed.insert(number);
+        }
+        let begun = Disk::of(&tree, disk.begun.clone(), disk.model);
+        (self.tree, self.table) = (Arc::new(tree), Arc::new(table));
+        self.disk = Some(Arc::new(begun));
+        Crash { step, lost }
+    }
+}
+
+/// The path of everything that has a name.
+fn paths(tree: &Tree) -> BTreeMap<Ino, String> {
+    let mut paths = BTreeMap::from([(ROOT, String::new())]);
+    let mut next = vec![ROOT];
+    while let Some(directory) = next.pop() {
+        let base = paths[&directory].clone();
+        for ((_, name), number) in tree.inode(directory).entries().into_iter().flatten() {
+            paths.insert(*number, format!("{base}/{name}"));
+            if tree.is_directory(*number) {
+                next.push(*number);
+            }
+        }
+    }
+    paths
+}
+
+fn lost_of(pending: &Pending, kept: u64, paths: &BTreeMap<Ino, String>) -> Lost {
+    let path = |number: &Ino| paths.get(number).cloned().unwrap_or_else(|| format!("(number {number})"));
+    let (path, bytes, what) = match &pending.change {
+        Change::Write { file, offset, bytes } => {
+            (path(file), Some(offset + kept..offset + bytes.len() as u64), "written")
+        }
+        Change::Resize { file, .. } => (path(file), None, "its size"),
+        Change::Names { entries, .. } => {
+            let name =
+                |(directory, name, _): &(Ino, Arc<str>, Option<Ino>)| format!("{}/{name}", path(directory));
+            let texts: Vec<String> = entries.iter().map(name).collect();
+            let what = match &entries[..] {
+                [(_, _, Some(_))] => "its name",
+                [(_, _, None)] => "its removal",
+                _ => "its renaming",
+            };
+            (texts.join(" -> "), None, what)
+        }
+    };
+    Lost { path, bytes, what, origin: pending.origin.clone() }
+}
+
+/// The tree of what can be reached on the disk.
+fn rebuild(mut nodes: BTreeMap<Ino, Node>, before: &Tree) -> Tree {
+    let mut links: BTreeMap<Ino, u64> = BTreeMap::from([(ROOT, 1)]);
+    let mut parents: BTreeMap<Ino, Ino> = BTreeMap::from([(ROOT, ROOT)]);
+    let mut next = vec![ROOT];
+    while let Some(directory) = next.pop() {
+        for number in entries(&nodes, directory).into_iter().flat_map(|entries| entries.values()) {
+            *links.entry(*number).or_default() += 1;
+            if matches!(nodes.get(number), Some(Node::Directory { .. }))
+                && parents.insert(*number, directory).is_none()
+            {
+                next.push(*number);
+            }
+        }
+    }
+    let mut tree = Tree { next: before.next, ..Tree::default() };
+    for (number, links) in links {
+        let Some(mut node) = nodes.remove(&number) else { continue };
+        if let (Node::Directory { parent, .. }, Some(is)) = (&mut node, parents.get(&number)) {
+            *parent = *is;
+        }
+        tree.taken += super::super::INODE_BYTES;
+        if let Node::File(content) = &node {
+            tree.taken += content.space();
+        }
+        let times = before.inodes.get(&number).map_or([crate::runtime::REALTIME_NS; 3], |inode| inode.times);
+        tree.inodes.insert(number, Arc::new(Inode { node, links, times, digest: OnceLock::new() }));
+    }
+    tree
+}
