@@ -41,6 +41,7 @@ mod output;
 pub mod panic;
 mod perform;
 pub mod released;
+mod repeats;
 pub mod stream;
 mod sync;
 mod term;
