@@ -1,7 +1,7 @@
 //! Project tasks: the same command at home and in CI.
 //!
 //! - [`codegen`]: files that are made from others. With [`support`]: what guests may be made of.
-//! - [`crates`]: programs that use published crates, tested.
+//! - [`crates`]: programs that use published crates, tested. [`bugs`]: bugs that such programs have, reproduced.
 //! - [`std_tests`]: the tests of Rust's standard library, explored.
 //! - [`guests`]: the example guests, from their sources.
 //! - [`orderings`]: which lines of Rust's atomics stand for which memory ordering.
@@ -17,6 +17,7 @@
 
 mod bench;
 mod bless;
+mod bugs;
 mod ci;
 mod codegen;
 mod command;
@@ -47,6 +48,7 @@ struct Arguments {
 enum Task {
     Bench(bench::Arguments),
     Bless(bless::Bless),
+    Bugs(bugs::Arguments),
     Ci(ci::Ci),
     Codegen(codegen::Arguments),
     Crates(crates::Arguments),
@@ -65,6 +67,7 @@ fn main() -> Result<()> {
     match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Bless(arguments) => bless::run(&arguments),
+        Task::Bugs(arguments) => bugs::run(&arguments),
         Task::Ci(arguments) => ci::ci(&arguments),
         Task::Quick(arguments) => ci::quick(&arguments),
         Task::Soak(arguments) => soak::run(&arguments),

@@ -101,6 +101,9 @@ pub struct Args {
     /// Go on after a bug, group equal bugs and keep the trace of each with the fewest switches
     #[arg(long)]
     explore: bool,
+    /// As --explore, until there are N different bugs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_bugs: Option<u64>,
     /// Execute every iteration twice more and compare all states, which takes some 5 times as long: a
     /// difference is an internal error
     #[arg(long)]
@@ -456,7 +459,8 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
         timeout,
         search_memory_bytes: args.search_memory.map_or_else(default_bound_bytes, |mib| mib << 20),
         bounds_follow: args.execute.max_steps.is_empty(),
-        explore: args.explore || sweeping(args),
+        explore: args.explore || args.max_bugs.is_some() || sweeping(args),
+        bugs_max: args.max_bugs.unwrap_or(u64::MAX),
         check_determinism: args.check_determinism,
         // Jobs would meet each other's files.
         jobs: match args.execute.dir.is_empty() {

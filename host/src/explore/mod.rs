@@ -6,7 +6,7 @@
 //!   much of that it may have.
 //! - `steer`: schedules towards deadlocks that others have shown to be possible.
 //! - `sweep`: every fault of the default schedule; `attempts`: which ones these are.
-//! - `comparison`: what is new in an iteration; `assumptions`: what a verdict takes for granted.
+//! - `comparison`: what is new in an iteration; `passage`: by which lines it came; `assumptions`: what a verdict takes for granted.
 //! - [`regressions`]: traces of bugs that were found before, tried first.
 //! - `alarm`: the end of the time, for executions that are on their way.
 //!
@@ -22,6 +22,7 @@ mod comparison;
 pub mod frontier;
 #[doc(hidden)]
 pub mod memory;
+mod passage;
 #[doc(hidden)]
 pub mod profiling_run;
 #[doc(hidden)]
@@ -66,6 +67,8 @@ pub struct Budget {
     pub bounds_follow: bool,
     /// Go on after a bug, group equal ones and keep the simplest trace of each.
     pub explore: bool,
+    /// Different bugs after which that ends.
+    pub bugs_max: u64,
     /// Execute every iteration of a sampler twice more and compare: see [`crate::determinism`].
     pub check_determinism: bool,
     /// Threads that explore, each with an instance of its own.
@@ -87,6 +90,7 @@ impl Default for Budget {
             search_memory_bytes: memory::default_bound_bytes(),
             bounds_follow: true,
             explore: false,
+            bugs_max: u64::MAX,
             check_determinism: false,
             jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
         }

@@ -1,7 +1,7 @@
 //! The profiling run: the first iteration of the random walk, which tells strategies how long executions are
 //! and who does what. It is an iteration like any other: a bug that it finds is found.
 
-use super::{Cut, ExploreError, Finder, Plan, bounds, compared, first_output, found, notes};
+use super::{Cut, ExploreError, Finder, Plan, bounds, compared, first_output, found, notes, passage};
 use crate::diagnose::SourceLines;
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
@@ -59,6 +59,7 @@ pub fn profiling_run(
     let Ran { outcome, grown, repeats, .. } = ran;
     let index = first_of.map(|_| iteration.index);
     let record = execution.record(true);
+    let passage = plan.budget.explore.then(|| Box::new(passage::of(&execution)));
     let limits = match steps_max {
         Some(steps_max) if !record.hit_max_steps => bounds::raised(limits, record.steps, steps_max),
         _ => limits,
@@ -85,6 +86,7 @@ pub fn profiling_run(
         repeats,
         states_compared,
         progress: None,
+        passage,
     };
     Ok(Ok(ProfilingRun { profile, result, limits }))
 }

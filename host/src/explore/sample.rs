@@ -7,6 +7,7 @@
 
 use super::attempts::SweepPlan;
 use super::comparison::Comparison;
+use super::passage::{self, Passages};
 use super::profiling_run::profiling_run;
 use super::{
     Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, assumptions, compared, first_output, found,
@@ -18,7 +19,7 @@ use crate::engine_thread::on_engine_thread;
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
 use crate::outcome::Outcome;
-use crate::results::{IterationResult, Stop, TestResult, is_compared};
+use crate::results::{Correlation, IterationResult, Stop, TestResult, is_compared};
 use crate::statistics::StepsMax;
 use coyote_strategies::{Context, Iteration, Profile, Strategy, Sweep};
 use std::collections::BTreeMap;
@@ -30,7 +31,8 @@ use std::time::{Duration, Instant};
 /// What ends an exploration early.
 #[derive(Clone, Copy)]
 struct StopRules {
-    with_bug: bool,
+    /// Different bugs.
+    bugs_max: u64,
     without_choice: bool,
 }
 
@@ -39,7 +41,7 @@ impl StopRules {
     /// but this iteration, since it met no choice.
     fn end_with(&self, iteration: &IterationResult) -> bool {
         let met_no_choice = iteration.record.decisions == 0 && !iteration.record.abandoned;
-        met_no_choice && self.without_choice || iteration.bug.is_some() && self.with_bug
+        met_no_choice && self.without_choice || iteration.bug.is_some() && self.bugs_max <= 1
     }
 }
 
@@ -120,11 +122,14 @@ fn explore_until(
         waiting: BTreeMap::new(),
         next: first,
         swept,
+        passages: Passages::new(plan.artifact),
         rules: StopRules {
-            with_bug: !plan.budget.explore,
+            bugs_max: if plan.budget.explore { plan.budget.bugs_max } else { 1 },
             without_choice: plan.test.harness.is_some() && !plan.budget.check_determinism,
         },
     };
+    let correlates = plan.budget.explore && swept.is_none();
+    collected.result.correlation = correlates.then(Correlation::default);
     collected.result.sweep = swept.map(|swept| swept.sweep.clone());
     collected.result.watch = assumptions::watch(plan, sample.independent());
     let mut profile = None;
@@ -227,6 +232,9 @@ fn collect(
                     collected.waiting.insert(index, iteration);
                 }
                 collected.advance();
+                if collected.result.stop == Stop::Bug {
+                    dispatch.stop.store(true, Ordering::Relaxed);
+                }
             }
             Ok(Err(error)) => return Err(error),
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
@@ -258,6 +266,7 @@ struct Collected<'a> {
     next: u64,
     /// What is swept, if that is asked for.
     swept: Option<&'a SweepPlan>,
+    passages: Passages,
     rules: StopRules,
 }
 
@@ -274,15 +283,22 @@ impl Collected<'_> {
 
     /// Whether the exploration ends with this iteration.
     fn count(&mut self, iteration: IterationResult) -> bool {
-        let last = self.rules.end_with(&iteration);
+        let mut last = self.rules.end_with(&iteration);
         if last {
             self.result.stop = if iteration.bug.is_some() { Stop::Bug } else { Stop::Exhausted };
+        }
+        if let Some(correlation) = &mut self.result.correlation {
+            self.passages.count(correlation, &iteration);
         }
         if let (Some(swept), Some(sweep)) = (self.swept, &mut self.result.sweep) {
             swept.count(sweep, &iteration);
         }
         if let Some(other) = self.result.absorb(iteration) {
             remove(&other, &self.result);
+        }
+        if self.result.distinct_bugs() >= self.rules.bugs_max {
+            self.result.stop = Stop::Bug;
+            last = true;
         }
         last
     }
@@ -352,6 +368,7 @@ fn run_job(
             continue;
         }
         let record = execution.record(strategy.fair());
+        let passage = plan.budget.explore.then(|| Box::new(passage::of(&execution)));
         let mut notes = notes(&execution, &outcome);
         if index == plan.budget.first {
             notes.first_output = Some(first_output(&execution, Some(index)));
@@ -375,6 +392,7 @@ fn run_job(
             repeats,
             states_compared,
             progress,
+            passage,
         };
         batch.push((index, result));
         if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {

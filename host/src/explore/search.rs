@@ -467,7 +467,7 @@ fn add(plan: &Plan, pool: &Pool, found: FoundBug) {
     if let Some(other) = state.result.add_bug(found) {
         remove(&other, &state.result);
     }
-    if !plan.budget.explore {
+    if !plan.budget.explore || state.result.distinct_bugs() >= plan.budget.bugs_max {
         state.result.stop = Stop::Bug;
         drop(state);
         pool.stop();

@@ -1,6 +1,5 @@
 //! From what was found to what is reported: the one place where the report model is filled.
 
-use super::frames;
 use super::model::{
     AccessReport, BlockReport, BugReport, ExplanationReport, FindabilityReport, LivelockReport, OutputReport,
     PassingReport, PastEventReport, RaceReport, RoundStepReport, SpinReport, SweepReport, SweptSiteReport,
@@ -8,6 +7,7 @@ use super::model::{
 };
 use super::note::{self, Note};
 use super::progress::ProgressReport;
+use super::{correlation, frames};
 use crate::evidence::{RacingAccess, Side};
 use crate::livelock::{Livelock, Spin};
 use crate::plural::amount;
@@ -50,13 +50,21 @@ impl Builder<'_> {
             faults: result.faults.clone(),
             notes,
             elapsed: result.elapsed,
-            bugs: result.bugs.iter().map(|bug| self.bug(bug)).collect(),
+            data: result.correlation.as_ref().and_then(|all| correlation::data(all, self.symbols)),
+            bugs: result.bugs.iter().map(|bug| self.bug_of(bug, result)).collect(),
             any_choice: result.any_choice,
             workers_max: result.workers_max,
             memory: note::budgets(result).memory_model(),
             extent: result.extent(),
             first_output: result.first_output.as_ref().map_or(String::new(), |output| output.text.clone()),
         }
+    }
+
+    /// A bug, with what exploration says of it.
+    fn bug_of(&self, found: &FoundBug, result: &TestResult) -> BugReport {
+        let suspects = |all| correlation::suspects(all, &found.identity.short(), self.symbols);
+        let suspects = result.correlation.as_ref().map(suspects).unwrap_or_default();
+        BugReport { suspects, ..self.bug(found) }
     }
 
     pub fn bug(&self, found: &FoundBug) -> BugReport {
@@ -80,6 +88,7 @@ impl Builder<'_> {
             iteration: found.iteration,
             found_by: found.by.clone(),
             count: found.count,
+            suspects: Vec::new(),
             steps: found.trace.decisions.len(),
             trace: found.path.display().to_string(),
             log: None,

@@ -1,12 +1,15 @@
 //! A run of `coyote-wasm test` as its readers get it: plain data, from which every renderer works, and which
 //! `--format json` prints as it is. Field names are part of the interface; what is skipped is not.
 
+use super::correlation::DataReport;
 use super::note::Note;
 use super::progress::ProgressReport;
 use crate::exit::Exit;
 use crate::livelock::Look;
 use crate::outcome::BugKind;
-use crate::results::{Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Story, Swept};
+use crate::results::{
+    Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Story, Suspect, Swept,
+};
 use crate::runtime::{FaultCounts, Stream};
 use crate::source_tests::SourceTests;
 use crate::statistics::Statistics;
@@ -98,6 +101,9 @@ pub struct TestReport {
     /// How much was new, and who watched; only of samplers that found nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressReport>,
+    /// Data with which it failed, if exploration went on after bugs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataReport>,
     /// What the verdict does not say by itself, a sentence each.
     pub notes: Vec<Note>,
     #[serde(rename = "elapsed_seconds", serialize_with = "seconds")]
@@ -184,6 +190,9 @@ pub struct BugReport {
     pub found_by: Option<String>,
     /// Iterations in which it was found.
     pub count: u64,
+    /// Lines of which iterations with it are more likely, the highest rank first, if exploration went on after bugs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspects: Vec<Suspect>,
     /// Choices of the trace.
     pub steps: usize,
     pub trace: String,

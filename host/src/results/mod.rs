@@ -11,10 +11,11 @@
 //! - `story`: what happened in a failing iteration.
 //! - `history`: the same step by step, with what happened before what.
 //! - `sweep`: what came of a sweep of faults.
-//! - `progress`: how much was new.
+//! - `progress`: how much was new. `correlation`: what goes along with bugs.
 //! - `indices`: which iterations a result speaks of.
 
 mod bug;
+mod correlation;
 mod explanation;
 mod history;
 mod indices;
@@ -27,6 +28,9 @@ mod tests;
 pub use bug::{
     AccessHistory, BlockHistory, BugIdentity, FoundBug, Livelock, Look, MissingEdge, OutputLine, PastEvent,
     PostMortem, REGRESSION, RaceHistory, RoundStep, Spin, Stream, WorkerAt,
+};
+pub use correlation::{
+    CONFIGURATIONS_MAX, Configuration, Correlation, Lines, Outcomes, Passage, SourceLine, Suspect,
 };
 pub use explanation::{CONFIDENCE, Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
 pub use history::{
@@ -114,6 +118,9 @@ pub struct IterationResult {
     /// Of iterations that [`is_compared`] selects: what was new in it.
     #[serde(default)]
     pub progress: Option<IterationProgress>,
+    /// By which lines it came, and which data it chose, if that is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passage: Option<Box<Passage>>,
 }
 
 /// What an iteration says beside its record.
@@ -236,6 +243,9 @@ pub struct TestResult {
     /// What a sweep of faults tried, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
+    /// What iterations with a bug have in common that others have not; only of samplers that go on after bugs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<Correlation>,
 }
 
 /// Who watched, and what is taken for granted: it follows from what was explored, and how.
@@ -375,7 +385,13 @@ impl TestResult {
             watch: Watch::default(),
             search: None,
             sweep: None,
+            correlation: None,
         }
+    }
+
+    /// How many different bugs there are; limits of this tool are none.
+    pub fn distinct_bugs(&self) -> u64 {
+        self.bugs.iter().filter(|bug| !bug.is_limit()).count() as u64
     }
 
     /// How many iterations, or executions of a search.
@@ -393,8 +409,17 @@ impl TestResult {
     /// Takes over an iteration that it does not speak of yet. Returns a bug that is not kept, see
     /// [`TestResult::add_bug`].
     pub fn absorb(&mut self, iteration: IterationResult) -> Option<FoundBug> {
-        let IterationResult { index, record, bug, notes, shared, repeats, states_compared, progress } =
-            iteration;
+        let IterationResult {
+            index,
+            record,
+            bug,
+            notes,
+            shared,
+            repeats,
+            states_compared,
+            progress,
+            passage: _,
+        } = iteration;
         self.indices.extend(index);
         self.statistics.add(&record);
         self.any_choice |= record.decisions > 0;
@@ -468,8 +493,8 @@ impl TestResult {
             }
         };
         self.bugs.sort_by_key(|bug| bug.first);
-        if let Some(distinct) = &mut self.statistics.distinct_bugs {
-            *distinct = self.bugs.iter().filter(|bug| !bug.is_limit()).count() as u64;
+        if self.statistics.distinct_bugs.is_some() {
+            self.statistics.distinct_bugs = Some(self.distinct_bugs());
         }
         other
     }
@@ -513,6 +538,9 @@ impl TestResult {
         self.states_compared += other.states_compared;
         if let (Some(sweep), Some(other)) = (&mut self.sweep, &other.sweep) {
             sweep.merge(other);
+        }
+        if let Some(correlation) = other.correlation {
+            self.correlation.get_or_insert_default().merge(correlation);
         }
         self.progress.merge(other.progress);
         self.exhaust_sweep();

@@ -127,7 +127,17 @@ impl Numbers {
             pairs: (0..self.below(3)).map(|_| self.below(30)).collect(),
             points: (0..self.below(3)).map(|_| self.below(30) as u32).collect(),
         });
-        IterationResult { index, record, bug, notes, shared, repeats, states_compared, progress }
+        IterationResult {
+            index,
+            record,
+            bug,
+            notes,
+            shared,
+            repeats,
+            states_compared,
+            progress,
+            passage: None,
+        }
     }
 }
 

@@ -20,13 +20,12 @@ pub struct Searched {
 impl Searched {
     /// How many executions with fewer preemptions were tried, if that were all.
     pub fn all_below(&self, preemptions: u64) -> Option<u64> {
-        self.search.as_ref()?.tried_below(preemptions)
+        self.search.as_ref()?.tried_below(Price { preemptions, ..Price::default() })
     }
 
-    /// How many executions were tried, if these were all that cost less, whatever their steps.
+    /// How many executions that cost less, whatever their steps, were tried, if that were all.
     pub fn all_cheaper(&self, weight: &Weight) -> Option<u64> {
-        let search = self.search.as_ref()?;
-        search.all_below(price(weight)).then(|| search.tried())
+        self.search.as_ref()?.tried_below(price(weight))
     }
 }
 

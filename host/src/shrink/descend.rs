@@ -17,7 +17,9 @@ const EXCHANGED_MAX: usize = 128;
 pub fn to_local_minimum(attempts: &mut Attempts, mut best: Attempt) -> Result<Attempt> {
     loop {
         let before = best.clone();
-        for pass in [without_parts, going_on, moved, exchanged, with_smaller_values_alone, truncated] {
+        for pass in
+            [without_parts, going_on, moved, exchanged, with_smaller_values_alone, lengthened, truncated]
+        {
             pass(attempts, &mut best)?;
         }
         if best == before || !attempts.may_go_on() {
@@ -120,6 +122,21 @@ fn truncated(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
             };
             if !improved {
                 steps /= 2;
+            }
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// Lets segments end later, where a worker was left that holds what others then wait for: what they do in between falls
+/// away. Only in short schedules.
+fn lengthened(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    let mut at = 0;
+    while at < best.preference.segments.len().min(MOVED_MAX) {
+        for edited in edits::lengthened(&best.preference, at) {
+            if improve(attempts, best, edited)? {
+                break;
             }
         }
         at += 1;

@@ -59,6 +59,20 @@ pub fn truncated(preference: &Preference, at: usize, steps: u64) -> Option<Prefe
     Some(edited)
 }
 
+/// Most steps by which a segment is made longer.
+const LONGER_MAX: u64 = 1 << 10;
+
+/// A worker's segment ends later, by 1 step, 2, 4, ..
+pub fn lengthened(preference: &Preference, at: usize) -> Vec<Preference> {
+    let longer = |steps: u64| {
+        let mut edited = preference.clone();
+        let Segment::Run { until, .. } = &mut edited.segments[at] else { return None };
+        *until = until.checked_add(steps)?;
+        Some(edited)
+    };
+    (0..=LONGER_MAX.ilog2()).filter_map(|bit| longer(1 << bit)).collect()
+}
+
 /// Two workers change places.
 pub fn exchanged(preference: &Preference, one: &WorkerPath, other: &WorkerPath) -> Preference {
     let mut edited = preference.clone();

@@ -150,7 +150,8 @@ impl Symbols {
         Some(frames)
     }
 
-    fn shown(&self, file: &str) -> String {
+    /// A path of debug information as reports have it.
+    pub fn shown(&self, file: &str) -> String {
         let path = without_detours(Path::new(file));
         // An empty base is a prefix of every path and changes none.
         let path = path.strip_prefix(&self.base).unwrap_or(&path);

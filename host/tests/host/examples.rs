@@ -128,6 +128,7 @@ fn run(
             search_memory_bytes: u64::MAX,
             bounds_follow: false,
             explore: false,
+            bugs_max: u64::MAX,
             check_determinism: false,
             jobs,
         },

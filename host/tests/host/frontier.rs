@@ -21,6 +21,7 @@ fn budget(iterations_max: u64, jobs: usize) -> Budget {
         search_memory_bytes: u64::MAX,
         bounds_follow: false,
         explore: true,
+        bugs_max: u64::MAX,
         check_determinism: false,
         jobs,
     }

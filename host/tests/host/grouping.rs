@@ -5,7 +5,7 @@ use super::c_programs::{self, Built};
 use super::guest;
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::instrumenter::Options;
-use coyote_wasm::results::TestResult;
+use coyote_wasm::results::{Stop, TestResult};
 use coyote_wasm::strategies::search::is_search;
 use coyote_wasm::tester::Tester;
 use std::sync::Arc;
@@ -180,4 +180,92 @@ fn instructions_of_one_line_are_one_place() {
     let exploration = explore(&artifact, "main", "random", 2_000, 2);
     let kinds: Vec<&str> = exploration.bugs.iter().map(|f| f.bug.kind.name()).collect();
     assert_eq!(kinds, ["use-after-free"]);
+}
+
+/// What iterations with a bug have in common is counted, whatever the number of jobs: the line that they alone come to,
+/// and the data with which they fail.
+#[test]
+fn what_goes_along_with_a_bug_is_counted() {
+    let program = "
+        #include <assert.h>
+        #include <coyote.h>
+        #include <pthread.h>
+        static volatile int hit, other;
+        static void *bystander(void *p) {
+            other = 1;
+            return p;
+        }
+        int main(void) {
+            pthread_t thread;
+            pthread_create(&thread, 0, bystander, 0);
+            unsigned a = coyote_choose_int(4);
+            unsigned b = coyote_choose_int(3);
+            if (a >= 2 && b == 1)
+                hit = 1;
+            pthread_join(thread, 0);
+            assert(!hit);
+            return 0;
+        }";
+    let line = 1 + program.lines().position(|line| line.contains("hit = 1")).unwrap() as u32;
+    let Some(Built { module, directory: _directory }) = c_programs::build(program, &["-O1", "-g"]) else {
+        return;
+    };
+    let artifact = guest::compile(&std::fs::read(module).unwrap(), &Default::default()).unwrap();
+    let [one, three] =
+        [1, 3].map(|jobs| explore(&artifact, "main", "random", 600, jobs).correlation.unwrap());
+    assert_eq!(one, three);
+    // 12 combinations, of which a given one is missed by all iterations with a chance of (11/12)^600.
+    assert_eq!(one.configurations.len(), 12);
+    let failing: Vec<(Vec<u64>, bool)> = one
+        .failing_data()
+        .into_iter()
+        .map(|(data, counted)| {
+            (data.0.iter().map(|(_, value)| *value).collect(), counted.failing == counted.of)
+        })
+        .collect();
+    assert_eq!(failing, [(vec![2, 1], true), (vec![3, 1], true)]);
+    let counted = one.configurations.values().map(|outcomes| outcomes.of).sum::<u64>();
+    let [bug] = one.failing.keys().collect::<Vec<_>>()[..] else { panic!("{:?}", one.failing) };
+    assert_eq!(counted, 600);
+    assert_eq!(one.passing.iterations + one.failing[bug].iterations, 600);
+    let suspects = one.suspects(bug);
+    assert_eq!((suspects[0].at.line, suspects[0].passing), (line, 0), "{suspects:?}");
+    assert_eq!((suspects[0].failing, suspects[0].rank), (one.failing[bug].iterations, 1.0));
+}
+
+/// Exploration ends with the last bug that is wanted, whatever the number of jobs.
+#[test]
+fn so_many_different_bugs_are_enough() {
+    let program = "
+        #include <assert.h>
+        #include <coyote.h>
+        int main(void) {
+            unsigned kind = coyote_choose_int(40);
+            assert(kind != 1);
+            assert(kind != 2);
+            assert(kind != 3);
+            return 0;
+        }";
+    let Some(Built { module, directory: _directory }) = c_programs::build(program, &["-O0", "-g"]) else {
+        return;
+    };
+    let artifact = guest::compile(&std::fs::read(module).unwrap(), &Default::default()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let explored = |strategy: &str, bugs_max: u64, jobs: usize| {
+        let mut tester = Tester::of(artifact.clone());
+        tester.traces = directory.path().into();
+        tester.budget.timeout = None;
+        tester.budget.iterations_max = 2_000;
+        (tester.budget.explore, tester.budget.bugs_max, tester.budget.jobs) = (true, bugs_max, jobs);
+        let result = tester.explore("main", strategy).unwrap();
+        (result.bugs.len(), result.stop, result.iterations())
+    };
+    let all = explored("random", u64::MAX, 2);
+    assert_eq!((all.0, all.1), (3, Stop::Iterations));
+    let two = explored("random", 2, 1);
+    assert_eq!((two.0, two.1), (2, Stop::Bug));
+    assert!(two.2 < 2_000, "{two:?}");
+    assert_eq!(explored("random", 2, 3), two);
+    let searched = explored("dfs", 2, 1);
+    assert_eq!((searched.0, searched.1), (2, Stop::Bug));
 }

@@ -44,6 +44,7 @@ fn budget(jobs: usize) -> Budget {
         search_memory_bytes: u64::MAX,
         bounds_follow: false,
         explore: false,
+        bugs_max: u64::MAX,
         check_determinism: false,
         jobs,
     }

@@ -156,3 +156,73 @@ int main(void) {
     }
     golden::check("story_sources", &text);
 }
+
+/// Each kind of bug that the examples have, in several languages.
+const SAME: [(&str, &str); 16] = [
+    ("account", "overdraft"),
+    ("as_mutex", "main"),
+    ("bounded_buffer", "minimal"),
+    ("dining_philosophers", "left_first"),
+    ("lazy01_bad", "main"),
+    ("lost_wakeup", "lost"),
+    ("memory_errors", "double_free"),
+    ("memory_errors", "heap_overflow"),
+    ("memory_errors", "invalid_free"),
+    ("memory_errors", "use_after_free"),
+    ("memory_slot", "read_replaced"),
+    ("null_race_bad", "main"),
+    ("ordinary_c", "main"),
+    ("racy_counter", "racy"),
+    ("trap", "division"),
+    ("zig_threads", "lost_wakeup"),
+];
+
+/// The whole report of a bug, without what says how it was found: iteration, strategy, and switches before minimising.
+fn canonical(report: &str) -> String {
+    let lines = report.lines().skip_while(|line| !line.starts_with("bug in "));
+    let lines = lines.take_while(|line| !line.starts_with("... "));
+    let mut text = String::new();
+    for line in lines {
+        let line = match line.split_once("; found with ") {
+            Some((smallest, after)) => {
+                smallest.to_owned() + after.trim_start_matches(|c: char| c.is_ascii_digit())
+            }
+            None => line.into(),
+        };
+        let words = line.split(' ').map(|word| match word.rsplit_once('-') {
+            Some((stem, end)) if end.ends_with(".trace") || end.ends_with(".log") => {
+                let number = end.trim_end_matches(".trace").trim_end_matches(".log");
+                let kept = if number.parse::<u64>().is_ok() || number == "dry" { "N" } else { number };
+                format!("{}-{kept}", stem.rsplit('/').next().unwrap())
+            }
+            _ => word.into(),
+        });
+        let line = words.collect::<Vec<String>>().join(" ");
+        let choices = line.starts_with("  found in iteration ").then(|| line.rsplit(", ").next().unwrap());
+        text += choices.unwrap_or(&line);
+        text += "\n";
+    }
+    text
+}
+
+/// The same bug is told in the same words, whatever the seed under which it is found.
+#[test]
+fn the_same_bug_is_told_the_same_under_every_seed() {
+    for (module, test) in SAME {
+        let outdir = tempfile::tempdir().unwrap();
+        let told = |seed: u64| {
+            let (seed, outdir) = (seed.to_string(), outdir.path().to_str().unwrap());
+            let module = format!("{module}.wasm");
+            // The clock decides nothing.
+            let arguments = ["test", &module, "--test", test, "--seed", &seed, "--shrink-time", "600"];
+            let ended = process::run(&examples(), &[&arguments[..], &["--outdir", outdir, "-j1"]].concat());
+            let text = canonical(&ended.stdout);
+            assert!(text.starts_with("bug in ") && text.contains("  replay: "), "{module}: {ended:?}");
+            text
+        };
+        let first = told(0);
+        for seed in 1..20 {
+            assert_eq!(told(seed), first, "{module}, {test}: seed {seed} and seed 0");
+        }
+    }
+}

@@ -59,8 +59,8 @@ pub struct Cheapest<S: System> {
     path: Vec<Decision>,
     begun: bool,
     steps: u64,
-    /// Executions that ended, or came to a state that was seen, by their preemptions.
-    tried: Vec<u64>,
+    /// Executions that ended, or came to a state that was seen, by what they cost.
+    tried: BTreeMap<Price, u64>,
     /// The price from which on something was left out: since the system cut it off, or as a value is too large.
     unfinished: Option<Price>,
 }
@@ -84,7 +84,7 @@ impl<S: System> Cheapest<S> {
             path: Vec::new(),
             begun: false,
             steps: 0,
-            tried: Vec::new(),
+            tried: BTreeMap::new(),
             unfinished: None,
         }
     }
@@ -105,22 +105,18 @@ impl<S: System> Cheapest<S> {
         &self.path
     }
 
-    /// How many executions with fewer preemptions were tried; equal states count as one execution each time they are
-    /// reached. `None`: not all of them.
-    pub fn tried_below(&self, preemptions: u64) -> Option<u64> {
-        let all = self.all_below(Price { preemptions, ..Price::default() });
-        all.then(|| self.tried.iter().take(preemptions as usize).sum())
+    /// How many executions that cost less were tried; equal states count as one execution each time they are reached.
+    /// `None`: not all of them. The number depends on the program and the price alone, not on the bound of the search: a
+    /// state whose alternatives are beyond the bound is not compared, but the execution that comes there counts once all
+    /// the same.
+    pub fn tried_below(&self, price: Price) -> Option<u64> {
+        self.all_below(price).then(|| self.tried.range(..price).map(|(_, tried)| tried).sum())
     }
 
     /// Whether all executions that cost less were tried.
-    pub fn all_below(&self, price: Price) -> bool {
+    fn all_below(&self, price: Price) -> bool {
         let next = self.left.keys().next().copied().into_iter().chain(self.unfinished).min();
         self.begun && self.leaves.is_none() && price <= self.max && next.is_none_or(|next| next >= price)
-    }
-
-    /// How many executions were tried, as [`Cheapest::tried_below`] counts them.
-    pub fn tried(&self) -> u64 {
-        self.tried.iter().sum()
     }
 
     /// Goes on until an execution ends. `steps_max` and `states_max` bound what is executed and kept in all; then what
@@ -270,11 +266,7 @@ impl<S: System> Cheapest<S> {
     }
 
     fn count(&mut self, price: Price) {
-        let level = price.preemptions as usize;
-        if self.tried.len() <= level {
-            self.tried.resize(level + 1, 0);
-        }
-        self.tried[level] += 1;
+        *self.tried.entry(price).or_default() += 1;
     }
 
     fn set_path(&mut self, mut end: Option<usize>) {

@@ -93,7 +93,7 @@ fn the_first_of_its_kind_is_the_cheapest() {
                     assert!(before <= found, "{program:?}");
                     assert_eq!(price(&weight(&program, search.path())), found, "{program:?}");
                     // All that is cheaper has been tried by now.
-                    assert!(search.all_below(found), "{program:?}");
+                    assert!(search.tried_below(found).is_some(), "{program:?}");
                     first.entry(format!("{status:?}")).or_insert(found);
                     before = found;
                 }
@@ -132,6 +132,30 @@ fn a_bound_is_kept() {
     }
 }
 
+fn preemptions(preemptions: u64) -> Price {
+    Price { preemptions, ..Price::default() }
+}
+
+/// How many executions were tried below a price does not depend on the bound of the search, nor on what was tried at that
+/// price.
+#[test]
+fn what_was_tried_is_counted_by_its_price() {
+    for (program, ends) in programs(150) {
+        let bugs = ends.iter().filter(|(_, end)| *end == Status::Bug);
+        let Some(cheapest) = bugs.map(|(path, _)| price(&weight(&program, path))).min() else { continue };
+        let tried = |max: Price| {
+            let mut toy = Toy::new(program.clone());
+            let mut search = Cheapest::new(max);
+            while !matches!(search.advance(&mut toy, u64::MAX, usize::MAX), Reached::Ended(Status::Bug, _)) {}
+            search.tried_below(cheapest)
+        };
+        let exact = tried(cheapest);
+        assert!(exact.is_some(), "{program:?}");
+        let one_more = Price { preemptions: cheapest.preemptions + 1, ..cheapest };
+        assert_eq!([tried(one_more), tried(MAX)], [exact, exact], "{program:?}");
+    }
+}
+
 /// What is known below which bound: nothing of what was left out.
 #[test]
 fn what_was_not_tried_is_not_known() {
@@ -139,21 +163,21 @@ fn what_was_not_tried_is_not_known() {
         vec![vec![Store(0, 1), Store(0, 1), Store(0, 1)], vec![Store(1, 1), Store(1, 1), Store(1, 1)]];
     let mut toy = Toy::new(program.clone());
     let mut search = Cheapest::new(Price { preemptions: 2, switches: 9, values: 0 });
-    assert!(!search.all_below(Price::default()), "it has not begun");
+    assert_eq!(search.tried_below(Price::default()), None, "it has not begun");
     assert_eq!(
         search.advance(&mut toy, u64::MAX, usize::MAX),
         Reached::Ended(Status::Passed, Price { switches: 1, ..Price::default() })
     );
     assert_eq!(search.advance(&mut toy, 0, usize::MAX), Reached::Stopped);
-    assert_eq!(search.tried_below(2), None);
+    assert_eq!(search.tried_below(preemptions(2)), None);
     while search.advance(&mut toy, u64::MAX, usize::MAX) != Reached::Exhausted {}
-    assert!(search.tried_below(2).is_some());
-    assert!(!search.all_below(Price { preemptions: 3, switches: 0, values: 0 }), "beyond its bound");
+    assert!(search.tried_below(preemptions(2)).is_some());
+    assert_eq!(search.tried_below(preemptions(3)), None, "beyond its bound");
     // Who leaves workers only before some operations has not tried all.
     let mut search = Cheapest::new(MAX).leaving_only_before(Box::new(|_| false));
     let mut toy = Toy::new(program);
     while search.advance(&mut toy, u64::MAX, usize::MAX) != Reached::Exhausted {}
-    assert_eq!(search.tried_below(1), None);
+    assert_eq!(search.tried_below(preemptions(1)), None);
 }
 
 /// A path as a schedule by creation paths.

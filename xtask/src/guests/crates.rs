@@ -71,7 +71,7 @@ fn directory(guest: &Guest) -> PathBuf {
 }
 
 /// Where cargo has the sources of published crates.
-fn registry(workspace: &Path) -> Result<PathBuf> {
+pub fn registry(workspace: &Path) -> Result<PathBuf> {
     let printed = output(rust::cargo_in(workspace).args(["metadata", "--locked", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_slice(&printed.stdout)?;
     let packages = metadata["packages"].as_array().context("cargo's metadata has packages")?;

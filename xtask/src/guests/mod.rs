@@ -12,8 +12,8 @@
 
 mod assemblyscript;
 pub mod c;
-mod crates;
-mod debug_info;
+pub mod crates;
+pub mod debug_info;
 pub mod index;
 mod manifest;
 mod musl;

@@ -1,7 +1,7 @@
 //! All bugs of a test, for reading.
 
 use super::bug::{details, headline};
-use super::{RenderOptions, explanation, log};
+use super::{RenderOptions, correlation, explanation, log};
 use crate::report::model::TestReport;
 use crate::results::REGRESSION;
 use std::fmt::Write;
@@ -22,6 +22,7 @@ pub fn descriptions(test: &TestReport, explore: bool, options: &RenderOptions) -
         };
         if explore {
             let _ = writeln!(text, "  in {} of all iterations", bug.count);
+            text += &correlation::suspects(&bug.suspects);
         }
         let _ = writeln!(text, "  trace:  {}", bug.trace);
         if let Some(log) = &bug.log {

@@ -6,12 +6,13 @@
 //! - [`json`], [`junit`], [`sarif`]: for programs, at the end of the run; [`markdown`]: for summaries.
 //! - [`github`]: another report, and annotations of GitHub Actions.
 //! - [`page`], [`perfetto`]: a bug as a file, see [`BUG_FILES`]; `step_index`: its steps by their numbers.
-//! - `sweep`: a sweep of faults, as a table.
+//! - `correlation`: what goes along with bugs. `sweep`: a sweep of faults, as a table.
 //! - [`style`]: colours and links on terminals.
 //! - [`bug`], [`explanation`], [`log`]: what the first two say of a bug; `story`: what happened.
 
 pub mod bug;
 mod bugs;
+mod correlation;
 pub mod explanation;
 pub mod github;
 pub mod json;

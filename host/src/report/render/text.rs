@@ -1,7 +1,7 @@
 //! The report for a terminal: of each test its bugs, what its iterations were like, and what its verdict does not
 //! say by itself.
 
-use super::{RenderOptions, Renderer, bugs, headline, not_run, sweep};
+use super::{RenderOptions, Renderer, bugs, correlation, headline, not_run, sweep};
 use crate::exit::Exit;
 use crate::plural::counted;
 use crate::report::model::{RunHeader, RunReport, TestReport};
@@ -42,6 +42,9 @@ impl Renderer for Text {
         writeln!(out, "{}", Statistics::elapsed(test.schedules(), test.elapsed))?;
         if let Some(swept) = &test.sweep {
             write!(out, "{}", sweep::text(swept, &test.bugs))?;
+        }
+        if let Some(data) = &test.data {
+            write!(out, "{}", correlation::data(data))?;
         }
         test.notes.iter().try_for_each(|note| writeln!(out, "... {note}"))
     }
