@@ -60,15 +60,9 @@ fn report(name: &str, values: Value) {
 fn settings() -> Settings {
     Settings {
         limits: Limits { unfair_steps_max: u64::MAX, fair_steps_max: u64::MAX, fail_on_steps_max: false },
-        at_exit: AtExit::Wait,
         timers: Timers::Any,
-        foreign_unlocks: false,
-        faults: Default::default(),
-        detectors: Detectors::default(),
-        exact_addresses: false,
-        random: 0,
         memory_bytes_max: 512 << 20,
-        world: Arc::new(World::default()),
+        ..Settings::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! How tests are executed. `weak_memory`: what weak memory cannot be had together with.
 
+mod searches;
 mod weak_memory;
 
 use crate::detect::Detectors;

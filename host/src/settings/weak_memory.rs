@@ -4,7 +4,7 @@ use super::Settings;
 use crate::artifact::Artifact;
 use crate::runtime::FaultClass;
 use coyote_instrumenter::Points;
-use coyote_strategies::{OpKind, search};
+use coyote_strategies::OpKind;
 
 fn has_atomics(artifact: &Artifact) -> bool {
     use OpKind::{AtomicLoad, AtomicStore, CompareExchange, Fence, Rmw};
@@ -49,23 +49,5 @@ impl Settings {
             () => return Ok(()),
         };
         Err(format!("--memory weak {wrong}"))
-    }
-
-    /// Why this search cannot explore with weak memory, if it is to. Those that enumerate schedules and values plainly
-    /// can. Others leave executions out for what steps touch or because states are equal, and know nothing of stores that are
-    /// no longer in memory.
-    ///
-    /// # Errors
-    /// What to do.
-    pub fn check_search(&self, name: &str) -> Result<(), String> {
-        let plain = ["dfs", "preemption-bounding", "delay-bounding"];
-        let family = name.split(':').next().unwrap_or(name);
-        if !self.weak_memory() || !search::is_search(name) || plain.contains(&family) && !name.contains('+') {
-            return Ok(());
-        }
-        Err(format!(
-            "the search {name} cannot explore --memory weak: take dfs, preemption-bounding or delay-bounding, or a strategy \
-             that samples"
-        ))
     }
 }
