@@ -4,13 +4,11 @@
 //! Every figure is the best of some runs: what the machine can do when nobody disturbs it.
 
 use coyote_wasm::artifact::{Artifact, THREAD_STACK_BYTES, engine};
-use coyote_wasm::detect::Detectors;
 use coyote_wasm::execution::{Execution, Settings, Test};
 use coyote_wasm::instrumenter::{Options, Points, instrument};
-use coyote_wasm::machine::host::World;
 use coyote_wasm::machine::scheduler::Limits;
 use coyote_wasm::outcome::Outcome;
-use coyote_wasm::runtime::{AtExit, Timers};
+use coyote_wasm::runtime::Timers;
 use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Strategy, View};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -135,11 +135,6 @@ pub enum Misuse {
         /// What the guest gave as the worker.
         handle: u32,
     },
-    /// A second join of a worker.
-    JoinedTwice {
-        /// What the guest calls it.
-        handle: u32,
-    },
     /// A sync object was used in a state that does not allow it.
     Object {
         /// What was done.
@@ -443,7 +438,6 @@ impl Misuse {
         let Misuse::Object { act, place, state } = self else {
             return match self {
                 Misuse::JoinOfNobody { handle } => format!("join of worker {handle}, which does not exist"),
-                Misuse::JoinedTwice { handle } => format!("join of worker {handle}, which is joined already"),
                 Misuse::TextOutside { address, bytes } => {
                     format!("a text of {bytes} bytes at {address:#x} lies outside of memory")
                 }
@@ -476,7 +470,7 @@ impl Misuse {
 
     fn word(&self) -> &'static str {
         match self {
-            Misuse::JoinOfNobody { .. } | Misuse::JoinedTwice { .. } => "join",
+            Misuse::JoinOfNobody { .. } => "join",
             Misuse::NoValues => "choice",
             Misuse::Heat { .. } => "heat",
             Misuse::TextOutside { .. } => "text",

@@ -167,16 +167,7 @@ impl<'a> Draft<'a> {
     /// Whether the host is told what a function touches that is no point. Not what an allocator does to its
     /// own heap: which block it hands out is told when it has.
     pub fn tells_footprint(&self, origin: u32) -> bool {
-        self.options.footprints && self.may_tell(origin)
-    }
-
-    /// Whether the host is told which compare-exchanges of a function have stored.
-    pub fn tells_exchanges(&self, origin: u32) -> bool {
-        self.options.tells_exchanges() && self.may_tell(origin)
-    }
-
-    fn may_tell(&self, origin: u32) -> bool {
-        !self.allocating.contains(&origin) && !self.untold.contains(&origin)
+        self.options.footprints && !self.allocating.contains(&origin) && !self.untold.contains(&origin)
     }
 
     /// Index in the original module of the function that this one came from.

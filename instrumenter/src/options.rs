@@ -48,9 +48,6 @@ pub struct Options {
     /// Whether the host is told what steps touch that is no scheduling point: for searches that rest on that.
     /// Changes neither points nor sites.
     pub footprints: bool,
-    /// Whether the host is told which compare-exchanges that are scheduling points have stored; `footprints` tells
-    /// that, too. Changes neither points nor sites.
-    pub exchanges: bool,
     /// Imports that are not provided: `module.name`, whose call is a bug, or `module.name=ANSWER`. The
     /// answer is empty for a function that returns nothing, a number, a list of numbers with commas or
     /// `choose:N`, and of several the strategy chooses one.
@@ -80,11 +77,6 @@ impl Options {
         self.memory_errors || self.follows_owners() || self.footprints
     }
 
-    /// Whether a compare-exchange that is a scheduling point says afterwards whether it has stored.
-    pub fn tells_exchanges(&self) -> bool {
-        self.footprints || self.exchanges
-    }
-
     /// Whether calls of this class may fail.
     pub fn fails(&self, class: &str) -> bool {
         self.faults.iter().any(|name| name == class)
@@ -112,7 +104,6 @@ impl Default for Options {
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),
             footprints: false,
-            exchanges: false,
             stubs: Vec::new(),
             faults: Vec::new(),
             mutant: None,

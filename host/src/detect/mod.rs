@@ -47,8 +47,8 @@ pub struct DetectorEntry {
     pub doc: &'static str,
     /// How users turn it on and off.
     pub switch: Switch,
-    /// Whether the module has to tell which compare-exchanges have stored (`Options::exchanges`).
-    pub needs_exchanges: bool,
+    /// Whether the module has to tell accesses that are no scheduling points (`Options::footprints`).
+    pub needs_told_accesses: bool,
     /// Why it could see nothing in a module, and what to do.
     check: fn(&Artifact) -> Result<(), String>,
     make: fn(&Detectors) -> Box<dyn Detector>,
@@ -74,7 +74,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "deadlock",
         doc: "no worker can go on, and one should; or some wait for each other in a circle",
         switch: Switch::Always,
-        needs_exchanges: false,
+        needs_told_accesses: false,
         check: |_| Ok(()),
         make: |_| Box::new(deadlock::Deadlock),
     },
@@ -82,7 +82,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "memory-errors",
         doc: "use of freed memory, double frees, overflows of blocks of the heap",
         switch: Switch::MemoryErrors,
-        needs_exchanges: false,
+        needs_told_accesses: false,
         check: |_| Ok(()),
         make: |_| Box::new(memory_errors::MemoryErrors),
     },
@@ -90,7 +90,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "races",
         doc: "data races: accesses of the same memory that nothing orders, one of them a write and one not atomic",
         switch: Switch::Set { default: false },
-        needs_exchanges: true,
+        needs_told_accesses: true,
         check: races::check,
         make: |all| Box::new(races::Races::new(all.races.clone())),
     },
@@ -98,7 +98,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "lock-order",
         doc: "locks that workers take in opposite orders: a note, and a deadlock where steering towards it shows one",
         switch: Switch::Set { default: false },
-        needs_exchanges: false,
+        needs_told_accesses: false,
         check: |_| Ok(()),
         make: |_| Box::new(lock_order::LockOrder::default()),
     },
@@ -106,7 +106,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "leaks",
         doc: "blocks of the heap that a test which passed has lost",
         switch: Switch::Set { default: false },
-        needs_exchanges: false,
+        needs_told_accesses: false,
         check: |_| Ok(()),
         make: |_| Box::new(leaks::Leaks),
     },
@@ -114,7 +114,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "liveness",
         doc: "monitors of the program that are hot at the end, or for too long in a fair execution",
         switch: Switch::Always,
-        needs_exchanges: false,
+        needs_told_accesses: false,
         check: |_| Ok(()),
         make: |_| Box::new(liveness::Liveness),
     },
@@ -122,7 +122,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "lassos",
         doc: "fair rounds of steps that workers can repeat for ever, such as to try a lock, fail and retry",
         switch: Switch::Set { default: false },
-        needs_exchanges: false,
+        needs_told_accesses: false,
         check: rounds::check,
         make: |_| Box::new(rounds::Rounds),
     },
@@ -130,7 +130,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "starvation",
         doc: "workers that can be overtaken for ever, though they are enabled again and again",
         switch: Switch::Set { default: false },
-        needs_exchanges: false,
+        needs_told_accesses: false,
         check: rounds::check,
         make: |_| Box::new(rounds::Rounds),
     },
@@ -138,7 +138,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "good-samaritan",
         doc: "workers that can run for ever for nothing, without giving way to others that could go on",
         switch: Switch::Set { default: false },
-        needs_exchanges: false,
+        needs_told_accesses: false,
         check: rounds::check,
         make: |_| Box::new(rounds::Rounds),
     },
@@ -220,7 +220,7 @@ impl Detectors {
 
     /// What else the module has to be instrumented with for those that are on.
     pub fn prepare(&self, options: &mut Options) {
-        options.exchanges |= DETECTORS.iter().any(|entry| entry.needs_exchanges && self.has(entry.name));
+        options.footprints |= DETECTORS.iter().any(|entry| entry.needs_told_accesses && self.has(entry.name));
     }
 
     /// Why those that are on could see nothing in this module.

@@ -173,12 +173,7 @@ impl Host {
     /// Changes who looks on, and has what they want produced.
     pub fn set_observers<R>(&mut self, change: impl FnOnce(&mut Observers) -> R) -> R {
         let result = change(&mut self.observers);
-        let wanted = self.observers.interest();
-        let plain = match wanted.contains(Interest::RACES) {
-            true => self.orderings.get().plain().collect(),
-            false => Vec::new(),
-        };
-        self.scheduler.runtime.stream.want(wanted, plain);
+        self.scheduler.runtime.stream.want(self.observers.interest());
         result
     }
 

@@ -44,15 +44,11 @@ impl Observers {
         self.observers = observers;
     }
 
-    /// What any of them wants, or needs for what it wants.
+    /// What any of them wants.
     pub fn interest(&self) -> Interest {
         let detectors = self.detectors.iter().map(|(interest, _)| *interest);
         let observers = self.observers.iter().map(|(interest, _)| *interest);
-        let wanted = detectors.chain(observers).fold(Interest::empty(), Interest::union);
-        match wanted.contains(Interest::RACES) {
-            true => wanted | Interest::SYNC | Interest::FENCES | Interest::HEAP,
-            false => wanted,
-        }
+        detectors.chain(observers).fold(Interest::empty(), Interest::union)
     }
 
     pub fn begin(&mut self, state: &GuestState<'_>) {
@@ -71,10 +67,8 @@ impl Observers {
         let mut found = None;
         for (interest, detector) in &mut self.detectors {
             if interest.intersects(about) {
-                // Findings are large and rare: none is moved where there is none.
-                if let Some(finding) = detector.event(state, event) {
-                    found.get_or_insert(finding);
-                }
+                let finding = detector.event(state, event);
+                found = found.or(finding);
             }
         }
         for (interest, observer) in &mut self.observers {
@@ -89,9 +83,8 @@ impl Observers {
     pub fn events(&mut self, state: &GuestState<'_>, events: &[Event<'_>]) -> Option<Finding> {
         let mut found = None;
         for event in events {
-            if let Some(finding) = self.event(state, event) {
-                found.get_or_insert(finding);
-            }
+            let finding = self.event(state, event);
+            found = found.or(finding);
         }
         found
     }

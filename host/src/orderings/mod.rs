@@ -147,11 +147,6 @@ impl Orderings {
         self.sites[site as usize]
     }
 
-    /// By site, whether it is a plain access.
-    pub fn plain(&self) -> impl Iterator<Item = bool> {
-        self.sites.iter().map(|site| *site == Atomicity::Plain)
-    }
-
     /// Whether some access is known to be plain. If none is, no race can be found, and none of its absence is said.
     pub fn knows_plain(&self) -> bool {
         self.sites.contains(&Atomicity::Plain)

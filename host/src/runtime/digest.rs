@@ -70,8 +70,8 @@ impl Runtime {
                 handle: _,
                 // Their keys say whose they are, and none leaves the list.
                 children: _,
-                joined,
                 // For reports.
+                joined: _,
                 name: _,
                 next_name: _,
                 start,
@@ -96,7 +96,7 @@ impl Runtime {
             let hash = term(1, &|h| {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
-                let at = (worker.key, waiting, wake, detached, joined);
+                let at = (worker.key, waiting, wake, detached);
                 (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idle_steps).hash(h);
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);

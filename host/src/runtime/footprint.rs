@@ -16,7 +16,8 @@ use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId
 #[derive(Debug)]
 pub struct Footprint {
     pub recording: bool,
-    /// Whether the guest says afterwards whether a compare-exchange that is a scheduling point wrote.
+    /// Whether the guest says what its steps touch that is no scheduling point: whether a compare-exchange
+    /// wrote, too.
     pub told: bool,
     /// Size of memory when iterations start. Who accesses more depends on who made it larger.
     pub start_bytes: u64,
@@ -188,11 +189,6 @@ fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
     (size > 0).then_some(Access { class: Class::Memory, effect, object: address, size })
 }
 
-/// The right to join the worker of a key, which the first one takes who does: an object of [`Class::Other`].
-pub(super) fn right_to_join(key: u64) -> u64 {
-    1 << 62 | key >> 2
-}
-
 /// The guest memory at an operation's object, if that is what it accesses. `told`: the guest says afterwards
 /// whether a compare-exchange wrote.
 fn memory(operation: Operation, told: bool) -> Option<Access> {
@@ -222,7 +218,7 @@ impl Runtime {
     /// The worker executes its pending memory access or first step.
     #[inline]
     pub(super) fn touch_plainly(&mut self, id: WorkerId) {
-        let told = Interest::ACCESSES | Interest::RACES | Interest::SYNC | Interest::WORKERS;
+        let told = Interest::ACCESSES | Interest::SYNC | Interest::WORKERS;
         if self.footprint.recording || self.stream.wants(told) || self.weak.is_some() {
             self.touch_pending(id);
         }
@@ -285,7 +281,6 @@ impl Runtime {
             Request::Join { handle } => {
                 let ended = self.worker_of(handle).map(|w| self.worker(w).key);
                 into.extend(ended.map(|key| Access::new(Class::End, Effect::Await, key)));
-                into.extend(ended.map(|key| Access::new(Class::Other, Effect::Write, right_to_join(key))));
             }
             // Its time was up.
             Request::Lock { .. } if worker.wake.is_some() => {}

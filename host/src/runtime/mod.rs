@@ -43,7 +43,6 @@ mod output;
 pub mod panic;
 mod perform;
 pub mod released;
-mod repeats;
 pub mod stream;
 mod sync;
 mod term;

@@ -24,7 +24,6 @@
 //! - The one word of memory that is each worker's own ([`super::worker_local_word`]).
 
 use super::heap::Change;
-use super::repeats::Repeats;
 use super::{FaultClass, ObjectId, Runtime};
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
@@ -55,12 +54,9 @@ bitflags::bitflags! {
         const FENCES = 1 << 13;
         /// A monitor has been hot for too long.
         const OVERHEATED = 1 << 14;
-        /// Of accesses those that show a race that no other one shows: none while there is only one worker, and of the
-        /// plain ones of the same bytes that a worker makes without releasing anything in between, only the first. Who wants them is told of what orders accesses, too: `SYNC`, `FENCES`, `HEAP`.
-        const RACES = 1 << 15;
 
         /// What keeps an access from being executed without a question.
-        const ASKS = Self::STEPS.bits() | Self::ACCESSES.bits() | Self::VETOES.bits() | Self::STACKS.bits();
+        const ASKS = Self::STEPS.bits() | Self::FENCES.bits() | Self::ACCESSES.bits() | Self::VETOES.bits() | Self::STACKS.bits();
     }
 }
 
@@ -116,7 +112,7 @@ impl Event<'_> {
                 Interest::STEPS | Interest::FENCES
             }
             Event::Step(_) => Interest::STEPS,
-            Event::Access(_) => Interest::ACCESSES | Interest::RACES,
+            Event::Access(_) => Interest::ACCESSES,
             Event::Sync(_) => Interest::SYNC,
             Event::Heap { .. } => Interest::HEAP,
             Event::Spawned { .. } | Event::Started(_) | Event::Woken { .. } | Event::Ended(_) => {
@@ -151,8 +147,8 @@ pub struct MemoryAccess {
     /// At least 1.
     pub bytes: u32,
     pub reads: bool,
-    /// Of a compare-exchange that is a scheduling point: whether it may write. In a module that tells of exchanges
-    /// (`Options::exchanges` or `footprints`) it reads, and an access that writes follows if it succeeds.
+    /// Of a compare-exchange that is a scheduling point: whether it may write. In a module that tells accesses
+    /// (`Options::footprints`) it reads, and an access that writes follows if it succeeds.
     pub writes: bool,
     /// Whether two workers may make it at once without a data race.
     pub atomic: bool,
@@ -252,8 +248,6 @@ pub struct EventStream {
     events: Vec<Event<'static>>,
     /// Who executes the step; `None` while a timeout fires.
     by: Option<WorkerId>,
-    /// Of accesses those that need not be told.
-    pub(super) repeats: Repeats,
 }
 
 /// A copy of a state belongs to no step.
@@ -264,11 +258,9 @@ impl Clone for EventStream {
 }
 
 impl EventStream {
-    /// Only these events are produced. `plain`: by site, whether an operation is known to be a plain access, with
-    /// [`Interest::RACES`].
-    pub fn want(&mut self, wanted: Interest, plain: Vec<bool>) {
+    /// Only these events are produced.
+    pub fn want(&mut self, wanted: Interest) {
         self.wanted = wanted;
-        self.repeats.know(plain);
         self.events.clear();
     }
 
@@ -280,11 +272,6 @@ impl EventStream {
     #[inline]
     pub fn push(&mut self, event: Event<'static>) {
         if self.wants(event.interest()) {
-            match &event {
-                Event::Heap { .. } => self.repeats.forget(),
-                Event::Sync(sync) if sync.kind.releases() => self.repeats.begin(sync.worker),
-                _ => {}
-            }
             self.events.push(event);
         }
     }
@@ -311,7 +298,6 @@ impl EventStream {
     pub fn clear(&mut self) {
         self.events.clear();
         self.by = None;
-        self.repeats.forget();
     }
 
     pub(super) fn begin_step(&mut self, by: Option<WorkerId>) {
@@ -406,23 +392,13 @@ impl Runtime {
     /// The worker accesses memory by an operation that it announced.
     #[inline]
     pub fn observe_operation(&mut self, id: WorkerId, operation: Operation) {
-        if !self.stream.wants(Interest::ACCESSES | Interest::RACES) {
-            return;
-        }
-        let all = self.stream.wants(Interest::ACCESSES);
-        if operation.kind == OpKind::Fence {
-            self.stream.repeats.begin(id);
-        } else if operation.kind.accesses_memory()
-            && operation.size > 0
-            && (all || !self.repeats(id, &operation))
-        {
+        if self.stream.wants(Interest::ACCESSES) && operation.kind.accesses_memory() && operation.size > 0 {
             self.push_operation(id, operation);
         }
     }
 
     #[cold]
     fn push_operation(&mut self, id: WorkerId, operation: Operation) {
-        self.tell_operation(id, &operation);
         let kind = operation.kind;
         let told = self.footprint.told && kind == OpKind::CompareExchange;
         let access = MemoryAccess {
@@ -451,11 +427,8 @@ impl Runtime {
         source: AccessSource,
         atomic: bool,
     ) {
-        if !self.stream.wants(Interest::ACCESSES | Interest::RACES) || access.size == 0 {
+        if !self.stream.wants(Interest::ACCESSES) || access.size == 0 {
             return;
-        }
-        if atomic || source == AccessSource::Told {
-            self.stream.repeats.begin(worker);
         }
         let writes = access.effect == Effect::Write;
         self.stream.push(Event::Access(MemoryAccess {

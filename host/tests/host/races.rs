@@ -1,18 +1,13 @@
 //! Data races of generated programs, whose locks say whether there is one.
 
 use super::c_programs::{can, compile};
-use super::{examples, guest, process};
+use super::process;
 use coyote_cc::Language;
-use coyote_wasm::execution::Test;
-use coyote_wasm::instrumenter::Options;
-use coyote_wasm::observe::{Event, GuestState, Interest, Observer};
+use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
-use coyote_wasm::strategies::{Iteration, RandomWalk, System};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 const VARIABLES: u64 = 3;
 
@@ -130,68 +125,4 @@ fn nothing_to_see_is_an_error() {
     let ended = process::run(directory.path(), &arguments);
     assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stderr.contains("leave --no-memory-errors out"), "{}", ended.stderr);
-}
-
-/// Counts the accesses that it is told of.
-struct Counter {
-    interest: Interest,
-    told: Arc<AtomicUsize>,
-}
-
-impl Observer for Counter {
-    fn interest(&self) -> Interest {
-        self.interest
-    }
-
-    fn event(&mut self, _: &GuestState<'_>, event: &Event<'_>) {
-        self.told.fetch_add(usize::from(matches!(event, Event::Access(_))), Ordering::Relaxed);
-    }
-}
-
-/// What who looks for races is not told shows none: one who is told of every access comes to the same end, and knows the
-/// same. On the spot as well as with an unwind at every scheduling point.
-#[test]
-fn repetitions_show_nothing() {
-    let (mut ends, mut few, mut all) = (BTreeSet::new(), 0, 0);
-    for (module, test) in [
-        ("account", "overdraft_fixed"),
-        ("bounded_buffer", "minimal_notify_all"),
-        ("crossbeam_channel_0_5_7", "main"),
-        ("flume_0_11_0", "main"),
-        ("ordinary_c", "main"),
-        ("racy_counter", "racy"),
-        ("sct_queue", "queue_correct"),
-        ("sct_stack", "stack"),
-        ("std_threads", "main"),
-    ] {
-        let wasm = std::fs::read(examples::module_path(module)).unwrap();
-        let artifact = guest::compile(&wasm, &Options { exchanges: true, ..Options::default() }).unwrap();
-        let tests = Test::all(&artifact.table);
-        let test = tests.iter().find(|t| t.name == test).unwrap_or(&tests[0]).name.clone();
-        let mut settings = guest::settings();
-        assert!(settings.detectors.set("races", true));
-        guest::with(&artifact, &test, &settings, |execution| {
-            for index in 0..40 {
-                let mut run = |interest: Interest| {
-                    let told = Arc::new(AtomicUsize::new(0));
-                    execution.observe(Box::new(Counter { interest, told: told.clone() }));
-                    let iteration = Iteration { seed: 5, index };
-                    let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
-                    execution.take_observers();
-                    let choices = execution.choices().to_vec();
-                    ((outcome, choices, execution.fingerprint()), told.load(Ordering::Relaxed))
-                };
-                let (seldom, told_few) = run(Interest::RACES);
-                let (always, told_all) = run(Interest::ACCESSES);
-                assert!(seldom == always, "{module}, iteration {index}: {:?}, {:?}", seldom.0, always.0);
-                let (unwound, _) = run(Interest::RACES | Interest::STACKS);
-                assert_eq!((&seldom.0, &seldom.1), (&unwound.0, &unwound.1), "{module}, iteration {index}");
-                assert!(told_few <= told_all, "{module}");
-                ends.insert(seldom.0.is_bug());
-                (few, all) = (few + told_few, all + told_all);
-            }
-        });
-    }
-    assert_eq!(ends.len(), 2, "races are found, and none");
-    assert!(few < all, "{few} of {all} accesses are told");
 }

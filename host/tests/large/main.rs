@@ -96,16 +96,12 @@ fn settings(arguments: &[&str]) -> Settings {
         limits: Limits { unfair_steps_max: steps_max, fair_steps_max: steps_max, fail_on_steps_max: true },
         at_exit: AtExit::Wait,
         timers: Timers::Any,
-        foreign_unlocks: false,
-        faults: Default::default(),
-        detectors: Detectors::default(),
-        exact_addresses: false,
-        random: 0,
         memory_bytes_max: 512 << 20,
         world: Arc::new(World {
             arguments: arguments.iter().map(|a| a.to_string()).collect(),
             ..World::default()
         }),
+        ..Settings::default()
     }
 }
 

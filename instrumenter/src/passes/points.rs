@@ -119,8 +119,6 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                         let site = draft.site(location, access.kind, access.size, access.offset);
                         code.append(weak::announcement(draft, rt::ATOMIC_INSIDE, site, &access, &operands));
                     }
-                    let exchange_told = access.kind == OpKind::CompareExchange
-                        && (told || call.is_some() && draft.tells_exchanges(origin));
                     if counts {
                         conclude(draft, function, &mut code, call);
                     }
@@ -128,13 +126,13 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                     if is_weak {
                         code.push(instr, at);
                         weak::done(draft, &mut code);
-                        if exchange_told {
+                        if told && access.kind == OpKind::CompareExchange {
                             let result = aside.local(draft, access.values[0], RESULT);
                             effects::tell_exchange(draft, function, &mut code, &access, &operands, result);
                         }
                         continue;
                     }
-                    if exchange_told {
+                    if told && access.kind == OpKind::CompareExchange {
                         code.push(instr, at);
                         let result = aside.local(draft, access.values[0], RESULT);
                         effects::tell_exchange(draft, function, &mut code, &access, &operands, result);

@@ -89,7 +89,7 @@ const ASSUMPTIONS: &[&str] = &["races only of accesses that are known to be plai
 
 impl Detector for Races {
     fn interest(&self) -> Interest {
-        Interest::FENCES | Interest::RACES | Interest::SYNC | Interest::HEAP
+        Interest::FENCES | Interest::ACCESSES | Interest::SYNC | Interest::HEAP
     }
 
     fn begin(&mut self, _: &GuestState<'_>) {
@@ -231,9 +231,7 @@ impl Races {
             AccessSource::Host if access.atomic => Some(Ordering::SeqCst),
             AccessSource::Host => None,
             AccessSource::Told => {
-                let exchange = exchange.filter(|e| {
-                    (e.worker, e.what.address, e.what.step) == (worker, what.address, what.step)
-                })?;
+                let exchange = exchange.filter(|e| (e.worker, e.what.address) == (worker, what.address))?;
                 let ordering = exchange.orders.success;
                 let exchanged = Atomic { reads: true, writes: true, ..atomic(access, ordering, state) };
                 let how = How { writes: true, atomic: true, in_section };
@@ -255,22 +253,6 @@ impl Races {
     ) -> Option<Finding> {
         let what = What { ordering: atomic.as_ref().map(|atomic| atomic.ordering), ..what };
         let found = look(&mut self.order, &mut self.shadow, worker, how, what, atomic);
-        if found.is_empty() {
-            return None;
-        }
-        self.report(state, worker, how, what, found)
-    }
-
-    /// What becomes of the races of an access.
-    #[cold]
-    fn report(
-        &mut self,
-        state: &GuestState<'_>,
-        worker: WorkerId,
-        how: How,
-        what: What,
-        found: Found,
-    ) -> Option<Finding> {
         let (first, second) = found.into_iter().find_map(|first| {
             let first = described(state, first.worker, first.how, first.what);
             let second = described(state, worker, how, what);

@@ -63,11 +63,8 @@ impl Scheduler {
     /// Whether a detector has to be asked before an operation is executed, or an observer told of it.
     #[inline]
     fn needs_question(&self, worker: WorkerId, operation: &Operation) -> bool {
-        let stream = &self.runtime.stream;
         !plainly_allowed(&self.runtime, self.bounds, worker, operation)
-            || stream.wants(Interest::ASKS)
-            || stream.wants(Interest::FENCES) && operation.kind == OpKind::Fence
-            || stream.wants(Interest::RACES) && !self.runtime.repeats(worker, operation)
+            || self.runtime.stream.wants(Interest::ASKS)
     }
 
     /// Whether the operation of a worker that is alone in a test harness is no scheduling point. Such a

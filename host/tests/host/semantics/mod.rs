@@ -118,8 +118,8 @@ fn workers_end_and_are_joined() {
     check(&[Exit], &[&[Load(0)], &[Store(0, 1)]], 3);
     check(&[ChooseInt(3)], &[&[ChooseInt(2)], &[Yield]], 6);
     check(&[ChooseInt(1)], &[], 1);
-    // Joined twice.
-    check(&[Join(1)], &[&[Store(0, 1)]], 1);
+    // Two workers wait for the end of a third.
+    check(&[Join(1)], &[&[Store(0, 1)], &[Load(0)]], 2);
     let joins_itself_by_a_lock = vec![vec![Lock(0), Spawn(1), Join(1)], vec![Lock(0)]];
     assert_eq!(compare(&joins_itself_by_a_lock).len(), 1);
 }

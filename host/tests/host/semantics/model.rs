@@ -35,7 +35,6 @@ struct Worker {
     stage: Stage,
     at: usize,
     detached: bool,
-    joined: bool,
     results: Vec<Option<u8>>,
 }
 
@@ -64,8 +63,7 @@ const MISUSE: Option<&str> = Some("misuse");
 
 impl Model {
     fn new(program: &Program, settings: &Settings) -> Model {
-        let worker =
-            Worker { stage: Stage::Absent, at: 0, detached: false, joined: false, results: Vec::new() };
+        let worker = Worker { stage: Stage::Absent, at: 0, detached: false, results: Vec::new() };
         let mut workers = vec![worker; program.len()];
         workers[0].stage = Stage::Created;
         Model {
@@ -333,11 +331,6 @@ impl Model {
                 return vec![(model, None)];
             }
             ChooseInt(n) => return (0..n).map(|v| (self.clone().done(program, w, v as u8), None)).collect(),
-            Join(other) if model.workers[other].joined => return vec![(model, MISUSE)],
-            Join(other) => {
-                model.workers[other].joined = true;
-                0
-            }
             Exit => {
                 model.workers[w].stage = Stage::Ended;
                 return vec![(model, None)];
