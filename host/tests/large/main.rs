@@ -10,7 +10,6 @@ mod oracle;
 mod sweep;
 
 use coyote_wasm::artifact::{Artifact, engine};
-use coyote_wasm::detect::Detectors;
 use coyote_wasm::determinism;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings, Test};
