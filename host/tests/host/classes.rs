@@ -84,7 +84,7 @@ fn progress_does_not_depend_on_jobs() {
         assert_eq!(one.progress.classes.kept.len(), 4, "{strategy}");
         assert_eq!(one.progress.of_classes(&one.indices).in_last_tenth, 0);
         assert_eq!(one.progress.unseen(), Some(0.0), "{strategy}");
-        assert!(one.progress.compared > 90 && one.progress.pairs.len() >= 3, "{:?}", one.progress);
+        assert!(one.progress.compared > 30 && one.progress.pairs.len() >= 3, "{:?}", one.progress);
     }
 }
 

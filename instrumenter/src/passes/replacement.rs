@@ -77,7 +77,8 @@ impl Replacement {
             }
             Replacement::Announced { import, params, descriptor, hook, crashes } => {
                 // One for both: traces know a site by its place.
-                let crash = if crashes.0 || crashes.1 { draft.site(location, OpKind::Fault, 0, 0) } else { site };
+                let crash =
+                    if crashes.0 || crashes.1 { draft.site(location, OpKind::Fault, 0, 0) } else { site };
                 if crashes.0 {
                     may_crash(draft, code, crash, at);
                 }

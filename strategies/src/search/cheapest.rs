@@ -106,9 +106,8 @@ impl<S: System> Cheapest<S> {
     }
 
     /// How many executions that cost less were tried; equal states count as one execution each time they are reached.
-    /// `None`: not all of them. The number depends on the program and the price alone, not on the bound of the search: a
-    /// state whose alternatives are beyond the bound is not compared, but the execution that comes there counts once all
-    /// the same.
+    /// `None`: not all of them. How many these are may depend on the bound of the search: a state whose alternatives are
+    /// beyond it is not compared, and the execution goes on to an end that costs more.
     pub fn tried_below(&self, price: Price) -> Option<u64> {
         self.all_below(price).then(|| self.tried.range(..price).map(|(_, tried)| tried).sum())
     }

@@ -136,8 +136,8 @@ fn preemptions(preemptions: u64) -> Price {
     Price { preemptions, ..Price::default() }
 }
 
-/// How many executions were tried below a price does not depend on the bound of the search, nor on what was tried at that
-/// price.
+/// What was tried below the price of the cheapest bug is known whatever the bound of the search, and the same from run to
+/// run.
 #[test]
 fn what_was_tried_is_counted_by_its_price() {
     for (program, ends) in programs(150) {
@@ -149,10 +149,13 @@ fn what_was_tried_is_counted_by_its_price() {
             while !matches!(search.advance(&mut toy, u64::MAX, usize::MAX), Reached::Ended(Status::Bug, _)) {}
             search.tried_below(cheapest)
         };
-        let exact = tried(cheapest);
-        assert!(exact.is_some(), "{program:?}");
-        let one_more = Price { preemptions: cheapest.preemptions + 1, ..cheapest };
-        assert_eq!([tried(one_more), tried(MAX)], [exact, exact], "{program:?}");
+        let below = ends.iter().filter(|(path, _)| price(&weight(&program, path)) < cheapest).count() as u64;
+        for bound in [cheapest, Price { preemptions: cheapest.preemptions + 1, ..cheapest }, MAX] {
+            let tried = [tried(bound), tried(bound)];
+            assert_eq!(tried[0], tried[1], "{program:?}");
+            // Equal states stand for many of them.
+            assert_eq!(tried[0].map(|count| count > 0), Some(below > 0), "{program:?}: {tried:?} of {below}");
+        }
     }
 }
 

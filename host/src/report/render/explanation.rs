@@ -91,6 +91,7 @@ pub fn smallest(shrinking: &Shrinking) -> String {
         n => counted(n, "preemption"),
     };
     let known = match (cheaper_tried, fewer_preemptions_tried) {
+        (Some(0), _) => "; there is none with fewer".into(),
         (Some(tried), _) => format!("; nothing with fewer shows it (all {tried} tried)"),
         (None, Some(tried)) if after.preemptions > 0 => {
             format!("; nothing with fewer preemptions shows it (all {tried} tried)")

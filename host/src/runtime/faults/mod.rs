@@ -36,13 +36,13 @@ struct Allowance {
     left: u32,
 }
 
-/// Of what is left of those that were given: the rest is the same in all executions of a test.
+/// Of what is left of those that were given: the others stay as they are.
 impl Hash for Faults {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Faults { classes, points, mutant: _ } = self;
         let allowances = classes.iter().chain(points.iter().map(|(_, allowance)| allowance));
-        for Allowance { given: _, left } in allowances.filter(|allowance| allowance.given > 0) {
-            left.hash(hasher);
+        for (which, Allowance { left, .. }) in allowances.enumerate().filter(|(_, known)| known.given > 0) {
+            (which, left).hash(hasher);
         }
     }
 }

@@ -1,5 +1,5 @@
 // What was promised must be there after a crash: each of these logs breaks that in one way, which only a crash shows.
-// run: -i 200 --test *
+// run: -i 200 --test *_*
 // exit: 0
 // run: --test unsynced_broken --faults crash -s dfs
 // exit: 2
