@@ -153,8 +153,11 @@ fn what_was_tried_is_counted_by_its_price() {
         for bound in [cheapest, Price { preemptions: cheapest.preemptions + 1, ..cheapest }, MAX] {
             let tried = [tried(bound), tried(bound)];
             assert_eq!(tried[0], tried[1], "{program:?}");
-            // Equal states stand for many of them.
-            assert_eq!(tried[0].map(|count| count > 0), Some(below > 0), "{program:?}: {tried:?} of {below}");
+            // Equal states stand for many of them, and are met at prices below those of their ends.
+            assert!(
+                tried[0].is_some_and(|count| count > 0 || below == 0),
+                "{program:?}: {tried:?} of {below}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 // What was promised must be there after a crash: each of these logs breaks that in one way, which only a crash shows.
 // run: -i 200 --test *_*
-// exit: 0
+// exit: 5
+// line: Nothing was tested: no test met a choice
 // run: --test unsynced_broken --faults crash -s dfs
 // exit: 2
 // line: lost what was not synced: bytes 0 to 1500 of /out/log, of step

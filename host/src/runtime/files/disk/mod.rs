@@ -149,13 +149,11 @@ impl Disk {
             let last = queue.iter().rposition(concerns);
             durable.extend(queue.iter().take(last.map_or(0, |last| last + 1)));
         }
-        let mut index = 0;
-        for Pending { change, origin } in std::mem::take(&mut self.pending) {
+        for (index, pending) in std::mem::take(&mut self.pending).into_iter().enumerate() {
             match durable.contains(&index) {
-                true => apply(&mut self.nodes, &change),
-                false => self.pending.push(Pending { change, origin }),
+                true => apply(&mut self.nodes, &pending.change),
+                false => self.pending.push(pending),
             }
-            index += 1;
         }
         self.forget_unreachable();
     }

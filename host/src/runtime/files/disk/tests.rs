@@ -204,8 +204,7 @@ struct Both {
 
 impl Both {
     fn new(model: CrashModel) -> Both {
-        let mut runtime = Runtime::default();
-        runtime.files = Files::new(1 << 30);
+        let mut runtime = Runtime { files: Files::new(1 << 30), ..Runtime::default() };
         runtime.files.follow_disk(model);
         Both { runtime, naive: Naive::default() }
     }
@@ -218,7 +217,7 @@ impl Both {
     }
 
     fn open(&mut self, path: &str, flags: u64, rights: u64) -> u64 {
-        let answer = self.serve("path_open", &[3, 0, flags, rights, 0, 0], &[path[1..].as_bytes()]);
+        let answer = self.serve("path_open", &[3, 0, flags, rights, 0, 0], &[&path.as_bytes()[1..]]);
         assert_eq!(answer.errno(), 0, "{path}");
         u32::from_le_bytes(answer.result[..4].try_into().unwrap()).into()
     }
@@ -234,7 +233,7 @@ impl Both {
         match (pick(10), known) {
             (0, _) => {
                 let directory = ["/d", "/e"][pick(2) as usize];
-                if self.serve("path_create_directory", &[3], &[directory[1..].as_bytes()]).errno() == 0 {
+                if self.serve("path_create_directory", &[3], &[&directory.as_bytes()[1..]]).errno() == 0 {
                     self.naive.make(directory, true);
                 }
             }
@@ -266,14 +265,16 @@ impl Both {
                 self.naive.sync_file(file);
             }
             (6, Some(_)) => {
-                self.serve("path_unlink_file", &[3], &[path[1..].as_bytes()]);
+                self.serve("path_unlink_file", &[3], &[&path.as_bytes()[1..]]);
                 self.naive.names.remove(path);
                 self.naive.ops.push((Op::Names(vec![(path.into(), None)]), false));
             }
             (7, Some(file)) => {
                 let to = NAMES[pick(6) as usize];
                 if to != path
-                    && self.serve("path_rename", &[3, 3], &[path[1..].as_bytes(), to[1..].as_bytes()]).errno()
+                    && self
+                        .serve("path_rename", &[3, 3], &[&path.as_bytes()[1..], &to.as_bytes()[1..]])
+                        .errno()
                         == 0
                 {
                     self.naive.names.remove(path);
