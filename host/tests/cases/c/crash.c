@@ -24,6 +24,8 @@
 // exit: 0
 // run: --test unsynced_broken --faults crash -i 1000
 // exit: 2
+// run: --test unsynced_broken --faults crash -s dpor
+// exit: 1
 // run: --test unsynced_broken --fault-sweep crash
 // exit: 2
 // run: --test *_corrected --fault-sweep crash
