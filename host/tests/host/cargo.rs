@@ -17,19 +17,8 @@ fn cargo(arguments: &[&str]) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([ours.to_path_buf()].into_iter().chain(std::env::split_paths(&path)));
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .args(arguments)
-        .current_dir(root().join("examples/cargo"))
-        .env("PATH", path.expect("no directory has a separator in its name"))
-        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo"))
-        .env("COYOTE_CACHE_DIR", process::cache())
-        .env("NO_COLOR", "1")
-        .env("CI", "true")
-        // Flags for this machine's own programs.
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .stdin(Stdio::null());
-    command
+    command.args(arguments).env("PATH", path.expect("no directory has a separator in its name"));
+    process::in_example(command, "cargo")
 }
 
 /// The crate's test binary.

@@ -46,6 +46,21 @@ pub fn command(cache: &Path, directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// A cargo, to be run on a crate of `examples/` that is built here, beside those of other tests.
+pub fn in_example(mut cargo: Command, example: &str) -> Command {
+    cargo
+        .current_dir(super::guest::root().join("examples").join(example))
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(example))
+        .env("COYOTE_CACHE_DIR", cache())
+        .env("NO_COLOR", "1")
+        .env("CI", "true")
+        // Flags for this machine's own programs.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .stdin(Stdio::null());
+    cargo
+}
+
 /// What a process that has ended said.
 pub fn ended(output: Output) -> Ended {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is UTF-8");

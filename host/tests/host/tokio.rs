@@ -3,29 +3,16 @@
 //!
 //! The crate is built here. Where its dependencies or the target cannot be had, these tests say so and pass.
 
-use super::guest::root;
 use super::process::{self, Ended};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
 /// `cargo coyote test` in the example's directory.
 fn cargo_coyote(arguments: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-coyote"));
-    command
-        .args(["coyote", "test", "--locked"])
-        .args(arguments)
-        .current_dir(root().join("examples/tokio"))
-        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("tokio"))
-        .env("COYOTE_CACHE_DIR", process::cache())
-        .env("NO_COLOR", "1")
-        .env("CI", "true")
-        // Flags for this machine's own programs.
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .stdin(Stdio::null());
-    process::ended(command.output().expect("it starts"))
+    command.args(["coyote", "test", "--locked"]).args(arguments);
+    process::ended(process::in_example(command, "tokio").output().expect("it starts"))
 }
 
 fn is_built() -> bool {
