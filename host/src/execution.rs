@@ -140,7 +140,7 @@ impl Execution {
         }
         machine.set_start(start);
         machine.set_observers(|all| *all = settings.detectors.observers());
-        machine.scheduler_mut().runtime.footprint.exact_addresses = settings.exact_addresses;
+        machine.set_exact_addresses(settings.exact_addresses);
         let mut execution = Execution::of(machine, test);
         execution.lassos = settings.detectors.lassos();
         if test.harness.is_some() {

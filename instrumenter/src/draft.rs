@@ -102,6 +102,8 @@ pub struct Draft<'a> {
     pub policies: Vec<PointPolicy>,
     /// Functions whose accesses are an allocator's.
     pub allocating: BTreeSet<u32>,
+    /// See [`crate::SiteTable::tells_memory_size`].
+    pub tells_memory_size: bool,
     /// Functions that are told of nothing: see `libraries::UNTOLD`.
     pub untold: BTreeSet<u32>,
     /// The owner table, if points are left out where memory is not shared.
@@ -155,6 +157,7 @@ impl<'a> Draft<'a> {
             changes_tables: false,
             policies: vec![PointPolicy::default(); original.functions.len()],
             allocating: BTreeSet::new(),
+            tells_memory_size: false,
             untold: BTreeSet::new(),
             owners: None,
             orders: BTreeMap::new(),
@@ -194,11 +197,14 @@ impl<'a> Draft<'a> {
 
     /// Whether some instruction of the guest's is wanted.
     pub(crate) fn has(&self, wanted: impl Fn(&Instr) -> bool) -> bool {
-        self.guest_functions().into_iter().any(|id| {
-            let function = self.module.funcs.get(id).kind.unwrap_local();
-            let has = |sequence| function.block(sequence).instrs.iter().any(|(instr, _)| wanted(instr));
-            sequences(function).into_iter().any(has)
-        })
+        self.guest_functions().into_iter().any(|id| self.has_within(id, &wanted))
+    }
+
+    /// Whether a function of the guest has an instruction like this.
+    pub(crate) fn has_within(&self, id: FunctionId, wanted: impl Fn(&Instr) -> bool) -> bool {
+        let function = self.module.funcs.get(id).kind.unwrap_local();
+        let has = |sequence| function.block(sequence).instrs.iter().any(|(instr, _)| wanted(instr));
+        sequences(function).into_iter().any(has)
     }
 
     /// A runtime import of plain type; the same one each time.

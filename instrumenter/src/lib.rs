@@ -154,6 +154,7 @@ fn finish(draft: &Draft, from: Intermediate, suspended: Suspended) -> Result<Ins
         worker_globals: from.worker_globals,
         shared_globals: draft.shared_globals.len() as u32,
         segment_flags: draft.segment_flags,
+        tells_memory_size: draft.tells_memory_size,
         wasi_threads: draft.original.wasi_threads,
         libtest: draft.original.libtest,
         changes_tables: draft.changes_tables,

@@ -124,6 +124,9 @@ pub struct SiteTable {
     /// Whether an instruction can change a table or a reference-typed global: its state is then
     /// outside of snapshots, and every iteration that did so takes a fresh instance.
     pub changes_tables: bool,
+    /// Whether a function that is no part of an allocator asks for the size of memory or makes it larger: then the
+    /// program can tell how much memory its allocator took.
+    pub tells_memory_size: bool,
     /// Offsets in the instrumented module and in the original one, ascending by the first.
     #[serde(with = "differences")]
     pub code: Vec<(u32, u32)>,

@@ -143,3 +143,22 @@ fn a_damaged_site_table_is_no_panic() {
         let _ = SiteTable::from_bytes(&bytes);
     }
 }
+
+/// Only what an allocator does with the size of memory means nothing to the program.
+#[test]
+fn what_tells_the_size_of_memory() {
+    let tells = |functions: &str| {
+        let module = format!("(module (memory (export \"memory\") 1 9) {functions})");
+        let wasm = wat::parse_str(&module).unwrap();
+        instrument(&wasm, &Options::default()).unwrap().table.tells_memory_size
+    };
+    let break_ = "(func $sbrk (param i32) (result i32) (memory.grow (local.get 0)))";
+    let malloc = "(func $malloc (export \"malloc\") (param i32) (result i32)
+        (drop (memory.size)) (call $sbrk (i32.const 1)))";
+    assert!(!tells(&format!("{break_} {malloc}")));
+    assert!(tells(break_), "who calls it is not known");
+    let user = "(func (export \"test\") (drop (call $sbrk (i32.const 1))))";
+    assert!(tells(&format!("{break_} {malloc} {user}")));
+    assert!(tells(&format!("{break_} {malloc} (func (export \"test\") (drop (memory.size)))")));
+    assert!(!tells("(func (export \"test\") (i32.store (i32.const 8) (i32.const 1)))"));
+}

@@ -19,7 +19,7 @@ pub use operation::OpKind;
 pub use ordering::Ordering;
 
 /// Version of everything in this crate. A module instrumented under another version is refused.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// A wasm value type, as far as the ABI uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

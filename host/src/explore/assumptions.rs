@@ -53,10 +53,10 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
     let weak = plan.settings.weak_memory();
     let mut assumptions = vec![plan.settings.faults.memory_model(), "virtual time".into()];
     assumptions.extend(of_points(plan));
-    if options.atomic_defaults && !plan.settings.exact_addresses {
+    let table = &plan.artifact.table;
+    if options.atomic_defaults && !plan.settings.exact_addresses && !table.tells_memory_size {
         assumptions.push("up to the addresses that malloc returns".into());
     }
-    let table = &plan.artifact.table;
     if table.shared_globals > table.segment_flags {
         assumptions.push("no races on wasm globals".into());
     }

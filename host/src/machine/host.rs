@@ -20,10 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wasmtime::{Caller, Global, Memory, ResourceLimiter, WasmBacktrace};
 
-/// A block of this part of all memory that there may be is large: where it fits depends on all others, and whether
-/// there is a place for it at all.
-const LARGE: usize = 64;
-
 /// What is known of a site on the hot path.
 #[derive(Clone, Copy)]
 pub struct HotSite {
@@ -253,10 +249,9 @@ impl Host {
                 weak.forget(address, bytes);
             }
         }
-        let sizes = [change.old.and_then(|old| old.1), change.new.map(|new| new.1)];
-        let large = sizes.into_iter().flatten().any(|bytes| bytes as usize >= self.memory_bytes_max / LARGE);
-        let ordered = large || footprint.exact_addresses;
-        footprint.touch(Class::Heap, if ordered { Effect::Write } else { Effect::Read }, 0);
+        let effect = if self.scheduler.runtime.requests_are_ordered() { Effect::Write } else { Effect::Read };
+        let footprint = &mut self.scheduler.runtime.footprint;
+        footprint.touch(Class::Heap, effect, 0);
         if change.freed().is_some() {
             footprint.touch(Class::Heap, Effect::Read, Access::FREES);
         }

@@ -65,6 +65,8 @@ pub struct Machine {
     exports: Exports,
     /// The state in which every iteration starts.
     start: snapshot::State,
+    /// Whether requests for memory always depend on each other.
+    exact_addresses: bool,
     /// Whether table state has to be assumed changed: the next start takes a fresh instance.
     tables_changed: bool,
     /// Once a function's name was asked for.
@@ -126,7 +128,15 @@ impl Machine {
             return Err(MachineError::Memory { has: has >> 20, max: memory_bytes_max >> 20 });
         }
         let start = snapshot::State::default();
-        let mut machine = Machine { artifact, store, exports, start, tables_changed: false, symbols: None };
+        let mut machine = Machine {
+            artifact,
+            store,
+            exports,
+            start,
+            exact_addresses: false,
+            tables_changed: false,
+            symbols: None,
+        };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();
         Ok(machine)
@@ -162,6 +172,23 @@ impl Machine {
 
     pub fn scheduler_mut(&mut self) -> &mut Scheduler {
         &mut self.store.data_mut().scheduler
+    }
+
+    /// Whether requests for memory always depend on each other.
+    pub fn set_exact_addresses(&mut self, exact: bool) {
+        self.exact_addresses = exact;
+    }
+
+    /// See [`crate::runtime::footprint::Footprint::requests_max`]: what leaves half of all memory, for pages that an
+    /// allocator has begun.
+    fn requests_max(&self) -> u64 {
+        if self.exact_addresses || self.artifact.table.tells_memory_size {
+            return 0;
+        }
+        let declared = self.exports.memory.and_then(|memory| memory.ty(&self.store).maximum());
+        let all =
+            declared.map_or(u64::MAX, |pages| pages << 16).min(self.store.data().memory_bytes_max as u64);
+        (all / 2).saturating_sub(self.start.memory_bytes as u64)
     }
 
     /// Whether the guest was refused memory in this iteration.
@@ -241,8 +268,10 @@ impl Machine {
         self.reset_instance()?;
         self.with_owners(|owners, table| owners.begin(table));
         let start_bytes = self.start.memory_bytes as u64;
+        let requests_max = self.requests_max();
         let host = self.store.data_mut();
         host.scheduler.runtime.footprint.start_bytes = start_bytes;
+        host.scheduler.runtime.footprint.requests_max = requests_max;
         host.memory_refused = false;
         host.refused_calls.clear();
         host.directories.begin();

@@ -21,8 +21,9 @@ pub struct Footprint {
     pub told: bool,
     /// Size of memory when iterations start. Who accesses more depends on who made it larger.
     pub start_bytes: u64,
-    /// Whether requests for memory depend on each other, as an allocator's answers do.
-    pub exact_addresses: bool,
+    /// After so many bytes of requests ([`Heap::requested`](super::heap::Heap::requested)), requests and frees depend
+    /// on each other, since another order may run out of memory. 0: they always do, as an allocator's answers do.
+    pub requests_max: u64,
     accesses: Vec<Access>,
     /// Those of the step before, of an execution that a strategy drives.
     before: Vec<Access>,
@@ -34,7 +35,7 @@ impl Default for Footprint {
             recording: false,
             told: false,
             start_bytes: u64::MAX,
-            exact_addresses: false,
+            requests_max: u64::MAX,
             accesses: Vec::new(),
             before: Vec::new(),
         }
@@ -199,6 +200,23 @@ fn memory(operation: Operation, told: bool) -> Option<Access> {
 }
 
 impl Runtime {
+    /// Whether requests for memory and frees depend on each other: their order decides which addresses the allocator
+    /// hands out, and with these whether there is room for all.
+    ///
+    /// What is missed: that the order of earlier requests decides whether a single one for about half of all memory fits.
+    pub fn requests_are_ordered(&self) -> bool {
+        self.heap.requested() >= self.footprint.requests_max
+    }
+
+    /// A thread that is detached ends, or one that has ended is detached: in the library of coyote-cc its stack waits
+    /// for the next thread that comes or goes to be freed, which that library does not tell (`UNTOLD` of the
+    /// instrumenter).
+    pub(super) fn touch_abandoned_stack(&mut self) {
+        if self.requests_are_ordered() {
+            self.footprint.touch(Class::Heap, Effect::Write, 0);
+        }
+    }
+
     /// The worker executes a memory access that is no scheduling point.
     pub fn touch(&mut self, id: WorkerId, operation: Operation) {
         self.observe_operation(id, operation);

@@ -141,7 +141,10 @@ impl Runtime {
         if self.current == Some(id) {
             self.current = None;
         }
-        let handle = worker.handle;
+        let (handle, detached) = (worker.handle, worker.detached);
+        if detached {
+            self.touch_abandoned_stack();
+        }
         self.touch_worker(Class::End, Effect::Enable, id);
         self.happened(Event::Ended(id));
         for i in 0..self.workers.len() {

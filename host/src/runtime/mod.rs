@@ -415,6 +415,7 @@ impl Runtime {
     pub fn detach(&mut self, handle: u32) {
         if let Some(worker) = self.worker_of(handle) {
             self.workers[worker.index()].detached = true;
+            self.touch_abandoned_stack();
         }
     }
 

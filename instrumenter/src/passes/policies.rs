@@ -14,12 +14,27 @@ use crate::libraries::{
 use crate::options::Options;
 use std::collections::BTreeSet;
 use walrus::FunctionId;
+use walrus::ir::Instr;
 
 pub fn run(draft: &mut Draft, analyses: &mut Analyses) -> Result<(), Error> {
     let calls = analyses.calls(&draft.module);
     by_name(draft, calls)?;
     leave_out_callees(draft, calls);
+    draft.tells_memory_size = tells_memory_size(draft);
     Ok(())
+}
+
+fn tells_memory_size(draft: &Draft) -> bool {
+    let memory = draft.memory;
+    let is_told = |instr: &Instr| match instr {
+        Instr::MemorySize(i) => i.memory == memory,
+        Instr::MemoryGrow(i) => i.memory == memory,
+        _ => false,
+    };
+    draft.guest_functions().into_iter().any(|id| {
+        let origin = draft.origin(id).expect("it is the guest's");
+        !draft.allocating.contains(&origin) && draft.has_within(id, is_told)
+    })
 }
 
 /// The patterns that decide.

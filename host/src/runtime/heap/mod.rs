@@ -32,9 +32,14 @@ pub struct Heap {
     /// Events so far, and how many there were when iterations start.
     events: u32,
     start: u32,
+    /// See [`Heap::requested`].
+    requested: u64,
     /// How deep in allocators each worker is.
     depths: Vec<u32>,
 }
+
+/// An allocator takes no more than this besides a block's own bytes: its header, and what makes it aligned.
+const OVERHEAD_BYTES: u64 = 32;
 
 /// What an allocator did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,13 +81,13 @@ impl Heap {
 
     /// The same heap at the beginning of an iteration.
     pub fn at_start(&self) -> Heap {
-        Heap { start: self.events, depths: Vec::new(), ..self.clone() }
+        Heap { start: self.events, requested: 0, depths: Vec::new(), ..self.clone() }
     }
 
     /// A hash of what decides verdicts.
     pub fn digest(&self) -> u64 {
-        // Events are numbers for reports.
-        let Heap { watching, unknown, blocks, events: _, start: _, depths } = self;
+        // Events are numbers for reports; what was requested says which steps depend on each other, and decides nothing.
+        let Heap { watching, unknown, blocks, events: _, start: _, requested: _, depths } = self;
         let inside: Vec<_> = depths.iter().enumerate().filter(|(_, depth)| **depth > 0).collect();
         if !inside.is_empty() || *unknown {
             return xxh3_64(format!("{watching} {unknown} {inside:?}").as_bytes())
@@ -99,6 +104,12 @@ impl Heap {
     /// How many events there have been.
     pub fn events(&self) -> u32 {
         self.events
+    }
+
+    /// Bytes that the iteration has requested so far, freed ones too: more than this no order of its requests and
+    /// frees takes.
+    pub fn requested(&self) -> u64 {
+        self.requested
     }
 
     /// Whether the worker is inside of an allocator.
@@ -195,6 +206,7 @@ impl Heap {
             change.old = Some((old, self.blocks.free(old, event).map(|b| b.bytes)));
         }
         if new != 0 {
+            self.requested += u64::from(bytes) + OVERHEAD_BYTES;
             change.new = Some((new, bytes));
             if self.blocks.at(new).is_none() || old != new {
                 self.blocks.allocate(LiveBlock { address: new, bytes, allocated: event });
