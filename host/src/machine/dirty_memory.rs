@@ -212,8 +212,9 @@ impl DirtyMemory {
     }
 
     /// A hash of memory in which the `dead` ranges count as zero: a sum over chunks, so that only
-    /// what changed is hashed again. All marks must have been collected.
-    pub fn hash(&mut self, memory: &[u8], dead: Vec<Range<usize>>) -> u128 {
+    /// what changed is hashed again. All marks must have been collected. Of the pages behind `size`, which the guest
+    /// does not have, it holds what is written there: an access that is no scheduling point is not refused.
+    pub fn hash(&mut self, memory: &[u8], size: u64, dead: Vec<Range<usize>>) -> u128 {
         let count = memory.len().div_ceil(CHUNK);
         if !self.hashing {
             self.hashing = true;
@@ -240,7 +241,7 @@ impl DirtyMemory {
             self.sum = self.sum.wrapping_sub(*old).wrapping_add(new);
             *old = new;
         }
-        self.sum.wrapping_add(xxh3_128_with_seed(&memory.len().to_le_bytes(), u64::MAX))
+        self.sum.wrapping_add(xxh3_128_with_seed(&size.to_le_bytes(), u64::MAX))
     }
 }
 
@@ -328,7 +329,7 @@ mod tests {
                     let dead = 10..10 + rng.below(2000) as usize;
                     let mut masked = memory.clone();
                     masked[dead.clone()].fill(0);
-                    let print = dirty_memory.hash(&memory, vec![dead]);
+                    let print = dirty_memory.hash(&memory, memory.len() as u64, vec![dead]);
                     for (other, whole) in &prints {
                         assert_eq!(print == *other, masked == *whole, "run {index}");
                     }

@@ -85,8 +85,8 @@ impl Machine {
         let dead = stack::dead_ranges(&host.scheduler.runtime, &host.table, &host.saved_workers, red_zone);
         if let Some(memory) = self.exports.memory {
             let (bytes, host) = memory.data_and_store_mut(&mut self.store);
-            let size = host.scheduler.bounds.memory_bytes as usize;
-            each(Part::Memory, host.dirty_memory.hash(&bytes[..size], dead));
+            let size = host.scheduler.bounds.memory_bytes;
+            each(Part::Memory, host.dirty_memory.hash(bytes, size, dead));
         }
         each(Part::OwnerTable, self.with_owners(|owners, table| owners.digest(table)));
         let host = self.store.data();

@@ -1,12 +1,14 @@
 //! Programs on which searches differed once, each with its number of ends.
 //!
-//! A file of `found` begins with a comment of what it shows and `ends: N`. Its tests are `COYOTE_TEST(name)`.
+//! A file of `found` begins with a comment of what it shows and `ends: N`, and `points: atomic` if these are the points
+//! that it needs. Its tests are `COYOTE_TEST(name)`.
 
 use super::compare::{Effort, compare};
 use super::compile::{compile_c, compiler, directory, options};
 use super::ends::Limits;
 use coyote_wasm::instrumenter::Points;
 use coyote_wasm::runtime::Faults;
+use std::collections::BTreeMap;
 
 const EFFORT: Effort = Effort {
     iterations: 200,
@@ -31,19 +33,21 @@ fn what_differed_once_does_not_differ() {
     let mut wrong = String::new();
     let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     // What asks for the size of memory makes requests for it depend on each other, in all of its module.
-    let asks = |text: &String| text.contains("__builtin_wasm_memory_");
-    let artifact = |asking: bool| {
-        let texts: Vec<&str> = texts.iter().filter(|text| asks(text) == asking).map(String::as_str).collect();
-        compile_c(&texts.concat(), &options(Points::Heap))
+    let module = |text: &str| (text.contains("__builtin_wasm_memory_"), claim(text, "points:").is_some());
+    let artifact = |asks: bool, atomic: bool| {
+        let of: String =
+            texts.iter().map(String::as_str).filter(|text| module(text) == (asks, atomic)).collect();
+        compile_c(&of, &options(if atomic { Points::Atomic } else { Points::Heap }))
     };
-    let artifacts = [false, true].map(artifact);
+    let mut artifacts = BTreeMap::new();
     for (path, text) in paths.iter().zip(&texts) {
         let ends: usize = claim(text, "ends:").expect("it has a number of ends").parse().unwrap();
         let tests = text.lines().filter_map(|line| line.strip_prefix("COYOTE_TEST(")?.split(')').next());
         for test in tests {
             // Every search that is tried in turn.
             for turn in 0..5 {
-                let artifact = &artifacts[usize::from(asks(text))];
+                let (asks, atomic) = module(text);
+                let artifact = artifacts.entry((asks, atomic)).or_insert_with(|| artifact(asks, atomic));
                 let comparison = compare(artifact, test, Faults::default(), turn, &EFFORT);
                 if comparison.all.len() != ends || !comparison.agrees() {
                     wrong += &format!("{}: {test}, of {ends} ends:\n{comparison}\n", path.display());
