@@ -2,7 +2,9 @@
 //!
 //! Nothing is written into the crate: the runner is given by cargo's variable for it, which wins over files.
 
-use super::{flags, ours, status, unwind};
+use super::workspace::Metadata;
+use super::{flags, ours, parking, stand_ins, status, unwind};
+use crate::source_tests;
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
@@ -33,6 +35,9 @@ pub struct Arguments {
     /// Build std with unwinding first, so that tests may catch panics: docs/unwinding.md
     #[arg(long)]
     unwind: bool,
+    /// Build also the dev-dependencies that no test names: docs/cargo.md
+    #[arg(long)]
+    all_dev_dependencies: bool,
 }
 
 impl Arguments {
@@ -89,6 +94,17 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
         unwind::prepare(&mut cargo, target)?;
     }
     flags::add_for_tokio(&mut cargo, target);
+    let texts: Vec<&str> = own(arguments).iter().filter_map(|argument| argument.to_str()).collect();
+    let mut _lock = None;
+    if let Some(metadata) = Metadata::of(&texts, target) {
+        parking::prepare(&mut cargo, &metadata, target)?;
+        // What a program or nextest needs besides is for cargo to say.
+        let all = subcommand != "test" || given.all_dev_dependencies;
+        _lock = Some(stand_ins::prepare(&mut cargo, own(arguments), &metadata, all)?);
+        if metadata.packages.iter().any(|package| package.name == stand_ins::BROWSER_TESTS) {
+            cargo.env(source_tests::OF_BROWSERS_RUN, "1");
+        }
+    }
     status(&mut cargo)
 }
 

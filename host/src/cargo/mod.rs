@@ -3,14 +3,23 @@
 //! - `build`: cargo called so that it builds for the guest's target and has us run what it built.
 //! - `flags`: what the compiler is told besides.
 //! - `unwind`: the same with a std whose panics unwind.
+//! - `workspace`: what cargo says of the packages.
+//! - `stand_ins`: packages that others take the places of: dev-dependencies that no test uses, and what means something else
+//!   on wasm.
+//! - `parking`: parking_lot with a way to wait.
+//! - `wrapper`: this command as rustc's wrapper.
 //! - `init`: the same written into the crate's configuration, for plain `cargo test`.
 
 mod build;
 mod flags;
 mod init;
+mod parking;
+mod stand_ins;
 mod unwind;
+mod workspace;
+mod wrapper;
 
-pub use unwind::wrap;
+pub use wrapper::wrap;
 
 use crate::cli::doctor;
 use anyhow::{Context, Result};
@@ -59,10 +68,12 @@ pub fn parse() -> Result<Cli, clap::Error> {
     // What stands behind `--`, which clap would swallow, is passed on.
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let rest = arguments.split_off(end);
-    // Our own option may stand among cargo's.
-    if let Some(at) = arguments.iter().position(|argument| argument == build::UNWIND) {
-        let option = arguments.remove(at);
-        arguments.insert(arguments.len().min(3), option);
+    // Our own options may stand among cargo's.
+    for own in [build::UNWIND, stand_ins::ALL] {
+        if let Some(at) = arguments.iter().position(|argument| argument == own) {
+            let option = arguments.remove(at);
+            arguments.insert(arguments.len().min(3), option);
+        }
     }
     let Cli::Coyote { mut command } = Cli::try_parse_from(arguments)?;
     match &mut command {

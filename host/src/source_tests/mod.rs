@@ -22,12 +22,18 @@ use syn::{Attribute, Item, ItemMod, Lit, Meta, UseTree};
 /// The attribute that takes the place of `#[test]` in browsers.
 const OF_BROWSERS: &str = "wasm_bindgen_test";
 
+/// The variable of the environment that says that tests of browsers are built as ordinary ones: `cargo coyote` does so.
+pub const OF_BROWSERS_RUN: &str = "COYOTE_BROWSER_TESTS";
+
 /// What the sources of a test binary have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SourceTests {
     /// All tests that were seen.
     pub tests: usize,
     pub left_out: Vec<LeftOut>,
+    /// Whether tests of browsers are ordinary ones.
+    #[serde(skip)]
+    browsers: bool,
 }
 
 /// Tests that are not there on the target, for one reason.
@@ -43,7 +49,12 @@ pub struct LeftOut {
 impl SourceTests {
     /// Those of several roots, files relative to a directory where they are below it.
     pub fn of(roots: &[PathBuf], directory: &Path) -> SourceTests {
-        let mut all = SourceTests::default();
+        SourceTests::with(roots, directory, std::env::var_os(OF_BROWSERS_RUN).is_some())
+    }
+
+    /// The same, whether tests of browsers are ordinary ones or left out.
+    pub fn with(roots: &[PathBuf], directory: &Path, browsers: bool) -> SourceTests {
+        let mut all = SourceTests { browsers, ..SourceTests::default() };
         for root in roots {
             all.file(root, root.parent().unwrap_or(Path::new("")), None);
         }
@@ -126,6 +137,9 @@ impl SourceTests {
 
     /// Whether a test is one of browsers alone.
     fn of_browsers(&mut self, scope: &Scope, attributes: &[Attribute]) -> Option<usize> {
+        if self.browsers {
+            return None;
+        }
         let direct = attributes.iter().find(|a| last(a).is_some_and(|name| name == OF_BROWSERS));
         let has_test = attributes.iter().any(|a| last(a).is_some_and(|name| name == "test"));
         let (line, why) = match (direct, scope.renamed) {

@@ -294,3 +294,49 @@ fn the_doctor_is_content_with_the_example() {
     assert_eq!(module.code, Some(0), "{module:?}");
     assert!(module.stdout.contains("0 errors, 0 warnings, 1 notes"), "no debug information: {module:?}");
 }
+
+/// A crate whose benchmark needs what does not build for the target.
+#[test]
+fn dev_dependencies_that_no_test_names_are_left_out() {
+    if binary().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    put(
+        "Cargo.toml",
+        "[package]\nname = \"counter\"\nedition = \"2024\"\n[dev-dependencies]\nwait-timeout = \"0.2\"\n[workspace]\n",
+    );
+    put("benches/processes.rs", "use wait_timeout::ChildExt as _;\nfn main() {}\n");
+    put(
+        "src/lib.rs",
+        "#[test]\nfn counts() {\n    let n = std::sync::Mutex::new(0);\n    std::thread::scope(|s| {\n        \
+         s.spawn(|| *n.lock().unwrap() += 1);\n        *n.lock().unwrap() += 1;\n    });\n    \
+         assert_eq!(*n.lock().unwrap(), 2);\n}\n",
+    );
+    let lock = || std::fs::read_to_string(directory.path().join("Cargo.lock")).unwrap();
+    let run = |more: &[&str]| {
+        let manifest = directory.path().join("Cargo.toml");
+        let own = ["test", "--manifest-path", manifest.to_str().unwrap(), "--target-dir"];
+        let target = directory.path().join("target");
+        let outdir = directory.path().join("out");
+        let rest = ["--", "-i", "20", "-o", outdir.to_str().unwrap()];
+        cargo_coyote(&[&own[..], &[target.to_str().unwrap()], more, &rest].concat())
+    };
+    let all = run(&["--all-dev-dependencies"]);
+    assert_ne!(all.code, Some(0), "{all:?}");
+    assert!(all.stderr.contains("wait-timeout"), "{all:?}");
+    let before = lock();
+    assert!(before.contains("wait-timeout"), "{before}");
+    let ended = run(&[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("note: left out, since no test names them"), "{ended:?}");
+    assert!(ended.stdout.contains("counts ... ok (20 schedules"), "{ended:?}");
+    assert_eq!(lock(), before);
+    let manifest = std::fs::read_to_string(directory.path().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("wait-timeout"), "it is the crate's own");
+}

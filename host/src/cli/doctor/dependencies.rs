@@ -55,9 +55,10 @@ const KNOWN: &[Known] = &[
         features: &[],
         without: &[],
         without_cfg: "",
-        severity: Severity::Warning,
-        why: "tests that use wasm_bindgen_test in place of #[test] on wasm are none here: 0 tests are found",
-        help: "let them use it in browsers alone: #[cfg_attr(target_os = \"unknown\", wasm_bindgen_test)] beside #[test]",
+        severity: Severity::Note,
+        why: "tests that use wasm_bindgen_test in place of #[test] on wasm are none for the standard harness",
+        help: "nothing: cargo coyote test makes them ordinary tests; for plain cargo test, let them use it in browsers\n\
+               alone: #[cfg_attr(target_os = \"unknown\", wasm_bindgen_test)] beside #[test]",
     },
     Known {
         name: "mio",
@@ -78,11 +79,16 @@ const KNOWN: &[Known] = &[
         "it waits for sockets, which WASI preview 1 has not, and does not build; async-io and async-std need it",
         NOT_ON_WASM,
     ),
-    refused(
-        "wait-timeout",
-        UNIX,
-        "proptest = { version = \"1\", default-features = false, features = [\"std\"] } if it comes with proptest's feature fork",
-    ),
+    Known {
+        name: "wait-timeout",
+        features: &[],
+        without: &[],
+        without_cfg: "",
+        severity: Severity::Note,
+        why: UNIX,
+        help: "nothing: cargo coyote test puts one in its place that builds; for plain cargo test, if it comes with\n\
+               proptest: proptest = { version = \"1\", default-features = false, features = [\"std\"] }",
+    },
     refused("tikv-jemalloc-sys", "the allocator does not build for wasm", NOT_ON_WASM),
     refused("libmimalloc-sys", "the allocator does not build for wasm", NOT_ON_WASM),
     Known {
@@ -90,9 +96,10 @@ const KNOWN: &[Known] = &[
         features: &[],
         without: &["nightly"],
         without_cfg: "",
-        severity: Severity::Warning,
+        severity: Severity::Note,
         why: "without its feature nightly it panics on wasm where a thread would have to wait",
-        help: "parking_lot = { version = \"0.12\", features = [\"nightly\"] }\nbuild with RUSTC_BOOTSTRAP=1 or a nightly toolchain",
+        help: "nothing: cargo coyote turns it on for this crate; for plain cargo test:\n\
+               parking_lot = { version = \"0.12\", features = [\"nightly\"] }, and RUSTC_BOOTSTRAP=1 or a nightly toolchain",
     },
     Known {
         name: "rayon-core",
@@ -141,12 +148,16 @@ pub fn inspect(metadata: &Value, flags: &str) -> Vec<Finding> {
                 if !given.is_empty() {
                     why = format!("{why} ({})", given.join(", "));
                 }
-                if known.severity == Severity::Error
+                let (mut severity, mut help) = (known.severity, known.help);
+                if severity == Severity::Error
                     && let Some(by) = origins::brought_by(metadata, &node["id"])
                 {
-                    why = format!("{why}; {by}");
+                    why = format!("{why}; {}", by.clause);
+                    if by.left_out {
+                        (severity, help) = (Severity::Note, "nothing: cargo coyote test leaves it out");
+                    }
                 }
-                findings.push(Finding::new(known.severity, subject, why, known.help));
+                findings.push(Finding::new(severity, subject, why, help));
             }
             None if !is_known && builds_c(package) => findings.push(Finding::new(
                 Severity::Warning,

@@ -7,7 +7,7 @@
 
 mod dependencies;
 mod module;
-mod origins;
+pub mod origins;
 mod package;
 
 use crate::exit::Exit;

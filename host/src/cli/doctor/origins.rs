@@ -7,10 +7,18 @@ use std::path::{Path, PathBuf};
 /// Folders of a package in which cargo looks for sources.
 const FOLDERS: [&str; 4] = ["src", "tests", "benches", "examples"];
 
-/// A clause that says which dev-dependencies of the workspace bring a package, and which folders use them: what only benches
-/// and examples use, tests can do without. `None` if it comes through another kind of dependency, too.
-pub fn brought_by(metadata: &Value, package: &Value) -> Option<String> {
+/// Through what a package comes.
+pub struct Origin {
+    /// A clause that says which dev-dependencies of the workspace bring it, and which folders use them.
+    pub clause: String,
+    /// Whether only benches and examples use them: `cargo coyote test` leaves them out.
+    pub left_out: bool,
+}
+
+/// The dev-dependencies that bring a package. `None` if it comes through another kind of dependency, too.
+pub fn brought_by(metadata: &Value, package: &Value) -> Option<Origin> {
     let mut clauses = Vec::new();
+    let mut left_out = true;
     for member in list(&metadata["workspace_members"]) {
         let node = list(&metadata["resolve"]["nodes"]).iter().find(|node| node["id"] == *member)?;
         let own = list(&metadata["packages"]).iter().find(|own| own["id"] == *member)?;
@@ -25,6 +33,7 @@ pub fn brought_by(metadata: &Value, package: &Value) -> Option<String> {
             let root = Path::new(own["manifest_path"].as_str()?).parent()?;
             let users: Vec<&str> =
                 FOLDERS.into_iter().filter(|folder| mentions(&root.join(folder), name)).collect();
+            left_out &= !users.iter().any(|folder| ["src", "tests"].contains(folder));
             let users = match users.as_slice() {
                 [] => "which nothing mentions".to_string(),
                 users => format!("which is used in {}", users.join(", ")),
@@ -32,7 +41,7 @@ pub fn brought_by(metadata: &Value, package: &Value) -> Option<String> {
             clauses.push(format!("it comes with the dev-dependency {name}, {users}"));
         }
     }
-    (!clauses.is_empty()).then(|| clauses.join(" and "))
+    (!clauses.is_empty()).then(|| Origin { clause: clauses.join(" and "), left_out })
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -58,7 +67,7 @@ fn reaches(metadata: &Value, from: &Value, to: &Value) -> bool {
 }
 
 /// Whether the sources below a directory name a crate, other than in a line of comment.
-fn mentions(directory: &Path, name: &str) -> bool {
+pub fn mentions(directory: &Path, name: &str) -> bool {
     let names_it = |line: &str| {
         let between = |c: char| !c.is_alphanumeric() && c != '_';
         !line.trim_start().starts_with("//") && line.split(between).any(|word| word == name)
@@ -114,11 +123,13 @@ mod tests {
         };
         let dev = metadata(json!("dev"));
         assert_eq!(
-            brought_by(&dev, &json!("wait-timeout")).unwrap(),
-            "it comes with the dev-dependency proptest, which is used in tests"
+            brought_by(&dev, &json!("wait-timeout")).map(|origin| (origin.clause, origin.left_out)),
+            Some(("it comes with the dev-dependency proptest, which is used in tests".into(), false))
         );
-        assert_eq!(brought_by(&dev, &json!("other")), None);
-        assert_eq!(brought_by(&dev, &json!("checked")), None, "dependencies' tests are not built");
-        assert_eq!(brought_by(&metadata(Value::Null), &json!("wait-timeout")), None);
+        assert!(brought_by(&dev, &json!("other")).is_none());
+        assert!(brought_by(&dev, &json!("checked")).is_none(), "dependencies' tests are not built");
+        assert!(brought_by(&metadata(Value::Null), &json!("wait-timeout")).is_none());
+        std::fs::rename(directory.path().join("tests"), directory.path().join("benches")).unwrap();
+        assert!(brought_by(&dev, &json!("wait-timeout")).unwrap().left_out);
     }
 }

@@ -94,7 +94,7 @@ fn not_on_target(metadata: &Value) -> Vec<Finding> {
         let roots: Vec<PathBuf> =
             tested.filter_map(|target| Some(target["src_path"].as_str()?.into())).collect();
         let root = package["manifest_path"].as_str().and_then(|manifest| Path::new(manifest).parent());
-        let found = SourceTests::of(&roots, root.unwrap_or(Path::new("")));
+        let found = SourceTests::with(&roots, root.unwrap_or(Path::new("")), true);
         if found.missing() > 0 {
             findings.push(Finding::new(
                 Severity::Warning,

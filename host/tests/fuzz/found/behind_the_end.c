@@ -5,17 +5,17 @@
 
 static unsigned behind;
 
-static NOINLINE int at(int value) {
-  volatile char *byte = (volatile char *)behind;
-  return value ? *byte = (char)value : *byte;
+static NOINLINE int byte(int value) {
+  volatile char *there = (volatile char *)behind;
+  return value ? *there = (char)value : *there;
 }
 
 static void *writes_behind(void *value) {
-  return (void *)at((int)value);
+  return (void *)byte((int)value);
 }
 
 static void *reads_behind_its_end(void *unused) {
-  keep(3, 0, at(0));
+  keep(3, 0, byte(0));
   return unused;
 }
 

@@ -1,0 +1,19 @@
+//! In the place of wait-timeout where there are no processes: proptest and rusty-fork build, and say so when they start one.
+
+use std::io;
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+pub trait ChildExt {
+    fn wait_timeout_ms(&mut self, ms: u32) -> io::Result<Option<ExitStatus>> {
+        self.wait_timeout(Duration::from_millis(ms.into()))
+    }
+
+    fn wait_timeout(&mut self, dur: Duration) -> io::Result<Option<ExitStatus>>;
+}
+
+impl ChildExt for Child {
+    fn wait_timeout(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

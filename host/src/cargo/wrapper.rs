@@ -1,0 +1,95 @@
+//! This command as rustc's wrapper: single crates are compiled with more than their packages ask for.
+
+use anyhow::{Context, Result};
+use std::ffi::{OsStr, OsString};
+use std::process::{Command, ExitCode};
+
+/// Set where this command is called as rustc's wrapper; its value is the wrapper that is called in turn, or empty.
+const WRAPPED: &str = "COYOTE_RUSTC_WRAPPER";
+
+/// What the compiler is told of the test harness, which leaves out `#[should_panic]` on wasm, except on Emscripten, where
+/// panics unwind.
+const HARNESS: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "target_os=\"emscripten\""];
+
+/// What the compiler is told of parking_lot's core: its feature `nightly`, without which it has no way to wait on wasm.
+const PARKING: [&str; 2] = ["--cfg", "feature=\"nightly\""];
+
+/// Has cargo call this command instead of rustc.
+///
+/// # Errors
+/// Where this command is cannot be told.
+pub fn add(cargo: &mut Command) -> Result<()> {
+    let this = std::env::current_exe().context("cannot tell where cargo-coyote is")?;
+    cargo.env(WRAPPED, std::env::var_os("RUSTC_WRAPPER").unwrap_or_default()).env("RUSTC_WRAPPER", this);
+    Ok(())
+}
+
+/// Compiles as rustc would, if cargo calls this command as the wrapper of rustc.
+///
+/// # Errors
+/// rustc, or the other wrapper, cannot be started.
+pub fn wrap() -> Option<Result<ExitCode>> {
+    let other = std::env::var_os(WRAPPED)?;
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // A program that cargo builds may call cargo, and that this command in turn.
+    let rustc = arguments.first().filter(|first| *first != "coyote")?;
+    let mut compile = match other.is_empty() {
+        true => Command::new(rustc),
+        false => Command::new(&other),
+    };
+    compile.args(&arguments[usize::from(other.is_empty())..]);
+    if is_harness(&arguments) {
+        compile.args(HARNESS);
+    }
+    if is_parking(&arguments) {
+        // It is one crate's, so that no other one takes the compiler for a nightly one.
+        compile.args(PARKING).env("RUSTC_BOOTSTRAP", "1");
+    }
+    Some(super::status(&mut compile))
+}
+
+/// Whether rustc is to compile the crate of Rust's test harness.
+fn is_harness(arguments: &[OsString]) -> bool {
+    let named = arguments.windows(2).any(|pair| pair[0] == "--crate-name" && pair[1] == "test");
+    let is_source = |argument: &OsStr| {
+        argument.to_str().is_some_and(|path| path.replace('\\', "/").contains("library/test/src/lib.rs"))
+    };
+    named && arguments.iter().any(|argument| is_source(argument))
+}
+
+/// Whether rustc is to compile parking_lot's core for wasm.
+fn is_parking(arguments: &[OsString]) -> bool {
+    let named = arguments.windows(2).any(|pair| pair[0] == "--crate-name" && pair[1] == "parking_lot_core");
+    let targets = arguments.windows(2).filter(|pair| pair[0] == "--target");
+    named
+        && targets.into_iter().any(|pair| pair[1].to_str().is_some_and(|target| target.starts_with("wasm32")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_harness_is_told_from_other_crates() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert!(is_harness(&words(
+            "rustc --crate-name test --edition=2024 /lib/rust/library/test/src/lib.rs"
+        )));
+        assert!(is_harness(&words("rustc --crate-name test C:\\rust\\library\\test\\src\\lib.rs --cfg a")));
+        for other in [
+            "rustc --crate-name test src/lib.rs",
+            "rustc --crate-name tester /lib/rust/library/test/src/lib.rs",
+            "rustc -vV",
+        ] {
+            assert!(!is_harness(&words(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn parking_lots_core_is_told_from_other_crates() {
+        let is = |text: &str| is_parking(&text.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert!(is("rustc --crate-name parking_lot_core src/lib.rs --target wasm32-wasip1-threads"));
+        assert!(!is("rustc --crate-name parking_lot_core src/lib.rs"), "for the machine itself");
+        assert!(!is("rustc --crate-name parking_lot src/lib.rs --target wasm32-wasip1-threads"));
+    }
+}
