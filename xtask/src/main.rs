@@ -2,7 +2,7 @@
 //!
 //! - [`codegen`]: files that are made from others. With [`support`]: what guests may be made of.
 //! - [`crates`]: programs that use published crates, tested. [`bugs`]: bugs that such programs have, reproduced.
-//! - [`std_tests`]: the tests of Rust's standard library, explored.
+//! - [`std_tests`]: the tests of Rust's standard library, explored; [`suites`]: those of published crates.
 //! - [`guests`]: the example guests, from their sources.
 //! - [`orderings`]: which lines of Rust's atomics stand for which memory ordering.
 //! - [`ci`]: all that must hold, and what can be known in a minute. [`bless`]: accepting what golden tests
@@ -30,6 +30,7 @@ mod orderings;
 mod package;
 mod soak;
 mod std_tests;
+mod suites;
 mod support;
 #[cfg(test)]
 mod variables;
@@ -61,6 +62,7 @@ enum Task {
     Quick(ci::Quick),
     Soak(soak::Soak),
     StdTests(std_tests::Arguments),
+    Suites(suites::Arguments),
 }
 
 fn main() -> Result<()> {
@@ -79,5 +81,6 @@ fn main() -> Result<()> {
         Task::Modules => modules::run(),
         Task::Package(arguments) => package::run(&arguments),
         Task::StdTests(arguments) => std_tests::run(&arguments),
+        Task::Suites(arguments) => suites::run(&arguments),
     }
 }

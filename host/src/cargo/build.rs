@@ -87,9 +87,6 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
     if own(arguments).iter().all(|argument| name(argument) != "--target") {
         cargo.args(["--target", target]);
     }
-    cargo.args(rest);
-    let runner = format!("{RUNNER} --env {VARIABLE}");
-    cargo.env("PATH", path()?).env(variable(target, "RUNNER"), runner);
     if given.unwind {
         unwind::prepare(&mut cargo, target)?;
     }
@@ -105,6 +102,10 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
             cargo.env(source_tests::OF_BROWSERS_RUN, "1");
         }
     }
+    // Last, since it may end with what stands behind `--`.
+    cargo.args(rest);
+    let runner = format!("{RUNNER} --env {VARIABLE}");
+    cargo.env("PATH", path()?).env(variable(target, "RUNNER"), runner);
     status(&mut cargo)
 }
 
