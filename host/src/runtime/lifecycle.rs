@@ -1,6 +1,7 @@
 //! From a worker's creation to its end, and the program's.
 
 use super::Runtime;
+use super::awaits::Awaits;
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
 
@@ -55,6 +56,7 @@ impl Runtime {
             handle,
             name,
             next_name: None,
+            awaits: Awaits::default(),
             start,
             request: Request::Step,
             waiting: false,

@@ -1,0 +1,211 @@
+//! Locks, semaphores, notifications and barriers of two or three tasks.
+
+use crate::say;
+use coyote::task::sync::{Barrier, Mutex, Notify, RwLock, Semaphore};
+use coyote::task::{self, block_on, spawn};
+use std::sync::Arc;
+
+/// outcomes: a+ a- b+ b-; b+ b- a+ a-
+#[coyote::test]
+fn mutex_excludes() {
+    let mutex = Arc::new(Mutex::new(()));
+    let of = |name: &'static str| {
+        let mutex = mutex.clone();
+        spawn(async move {
+            let _guard = mutex.lock().await;
+            say(format!("{name}+"));
+            task::yield_now().await;
+            say(format!("{name}-"));
+        })
+    };
+    let (a, b) = (of("a"), of("b"));
+    block_on(task::join_all([a, b]));
+}
+
+/// outcomes: 2
+#[coyote::test]
+fn mutex_counts() {
+    let mutex = Arc::new(Mutex::new(0));
+    let add = || {
+        let mutex = mutex.clone();
+        spawn(async move {
+            let mut guard = mutex.lock_owned().await;
+            let before = *guard;
+            task::yield_now().await;
+            *guard = before + 1;
+        })
+    };
+    let tasks = [add(), add()];
+    block_on(task::join_all(tasks));
+    say(*mutex.try_lock().unwrap());
+}
+
+/// outcomes: free; taken
+#[coyote::test]
+fn mutex_try_lock() {
+    let mutex = Arc::new(Mutex::new(()));
+    let locks = mutex.clone();
+    let task = spawn(async move { drop(locks.lock().await) });
+    say(if mutex.try_lock().is_ok() { "free" } else { "taken" });
+    task.join().unwrap();
+}
+
+/// In opposite order.
+/// outcomes: end; deadlock
+#[coyote::test]
+fn mutexes_in_opposite_order() {
+    let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+    let both = |first: &Arc<Mutex<()>>, second: &Arc<Mutex<()>>| {
+        let (first, second) = (first.clone(), second.clone());
+        spawn(async move {
+            let _first = first.lock().await;
+            let _second = second.lock().await;
+        })
+    };
+    block_on(task::join_all([both(&a, &b), both(&b, &a)]));
+    say("end");
+}
+
+/// What an aborted task was given, or waits for, is not lost.
+/// outcomes: end
+#[coyote::test]
+fn mutex_is_given_on_by_aborted_tasks() {
+    let mutex = Arc::new(Mutex::new(()));
+    let guard = mutex.try_lock().unwrap();
+    let locks = mutex.clone();
+    let task = spawn(async move { drop(locks.lock().await) });
+    let aborts = task.abort_handle();
+    let other = spawn(async move { aborts.abort() });
+    drop(guard);
+    block_on(async { drop(mutex.lock().await) });
+    let _ended_or_cancelled = task.join();
+    other.join().unwrap();
+    say("end");
+}
+
+/// Two readers meet, with or without the writer before them.
+/// outcomes: 0 0; 0 1; 1 1
+#[coyote::test]
+fn rwlock_readers_and_a_writer() {
+    let lock = Arc::new(RwLock::new(0));
+    let read = || {
+        let lock = lock.clone();
+        spawn(async move { say(*lock.read().await) })
+    };
+    let readers = [read(), read()];
+    let writes = lock.clone();
+    let writer = spawn(async move { *writes.write().await = 1 });
+    block_on(task::join_all(readers));
+    writer.join().unwrap();
+}
+
+/// A reader that reads once more behind a waiting writer waits for itself.
+/// outcomes: end; deadlock
+#[coyote::test]
+fn rwlock_is_fair_to_writers() {
+    let lock = Arc::new(RwLock::new(()));
+    let writes = lock.clone();
+    let writer = spawn(async move { drop(writes.write().await) });
+    block_on(async {
+        let first = lock.read().await;
+        let second = lock.read().await;
+        drop((first, second));
+    });
+    writer.join().unwrap();
+    say("end");
+}
+
+/// outcomes: end
+#[coyote::test]
+fn semaphore_hands_permits_on() {
+    let permits = Arc::new(Semaphore::new(1));
+    let of = |number| {
+        let permits = permits.clone();
+        spawn(async move { drop(permits.acquire_many(number).await.unwrap()) })
+    };
+    let (one, two) = (of(1), of(2));
+    permits.add_permits(1);
+    block_on(task::join_all([one, two]));
+    say("end");
+}
+
+/// outcomes: permit; closed
+#[coyote::test]
+fn semaphore_is_closed() {
+    let permits = Arc::new(Semaphore::new(0));
+    let waits = permits.clone();
+    let task = spawn(async move { waits.acquire().await.is_ok() });
+    let (adds, closes) = (permits.clone(), permits.clone());
+    let adds = spawn(async move { adds.add_permits(1) });
+    let closes = spawn(async move { closes.close() });
+    say(if task.join().unwrap() { "permit" } else { "closed" });
+    block_on(task::join_all([adds, closes]));
+}
+
+/// Two notifications that nobody waits for are one.
+/// outcomes: woken woken; deadlock
+#[coyote::test]
+fn notify_keeps_one() {
+    let notify = Arc::new(Notify::new());
+    let twice = notify.clone();
+    drop(spawn(async move {
+        twice.notify_one();
+        twice.notify_one();
+    }));
+    block_on(async {
+        notify.notified().await;
+        say("woken");
+        notify.notified().await;
+        say("woken");
+    });
+}
+
+/// Not kept for those that come later.
+/// outcomes: woken; deadlock
+#[coyote::test]
+fn notify_waiters_is_not_kept() {
+    let notify = Arc::new(Notify::new());
+    let all = notify.clone();
+    drop(spawn(async move { all.notify_waiters() }));
+    block_on(notify.notified());
+    say("woken");
+}
+
+/// A notification that a dropped future was given goes to the next one.
+/// outcomes: end
+#[coyote::test]
+fn notification_is_given_on() {
+    let notify = Arc::new(Notify::new());
+    let wait = || {
+        let notify = notify.clone();
+        spawn(async move { notify.notified().await })
+    };
+    let (first, second) = (wait(), wait());
+    first.abort();
+    notify.notify_one();
+    let took = first.join().is_ok();
+    if took {
+        notify.notify_one();
+    }
+    second.join().unwrap();
+    say("end");
+}
+
+/// outcomes: true false; false true
+#[coyote::test]
+fn barrier_has_one_leader() {
+    let barrier = Arc::new(Barrier::new(2));
+    let pass = || {
+        let barrier = barrier.clone();
+        spawn(async move { barrier.wait().await.is_leader() })
+    };
+    let tasks = [pass(), pass()];
+    let leads = block_on(task::join_all(tasks));
+    leads.into_iter().for_each(|leads| say(leads.unwrap()));
+}
+
+/// outcomes: deadlock
+#[coyote::test]
+fn barrier_waits_for_all() {
+    block_on(Barrier::new(2).wait());
+}
