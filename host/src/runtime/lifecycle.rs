@@ -150,8 +150,8 @@ impl Runtime {
         self.touch_worker(Class::End, Effect::Enable, id);
         self.happened(Event::Ended(id));
         for i in 0..self.workers.len() {
-            if self.workers[i].request == (Request::Join { handle })
-                && self.pending[i].state == WorkerState::Blocked
+            if self.pending[i].state == WorkerState::Blocked
+                && self.workers[i].request == (Request::Join { handle })
             {
                 let worker = WorkerId(i as u32);
                 self.stand(worker, WorkerState::Enabled);

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 const MODULES: &[&str] = &["outcomes_locks", "outcomes_threads", "outcomes_waits", TASKS];
 
-/// The module of tasks, which each search explores.
+/// The module of tasks.
 const TASKS: &str = "outcomes_tasks";
 
 /// What one line of a comment says of a test.
@@ -65,11 +65,6 @@ fn claims(module: &'static str) -> Vec<Claim> {
                 let claim = Claim { module, test: test.into(), search: "dpor".into(), faults, outcomes };
                 if search != claim.search {
                     claims.push(Claim { search: search.into(), ..claim.clone() });
-                }
-                if module == TASKS {
-                    claims.extend(
-                        ["dfs", "stateful"].map(|search| Claim { search: search.into(), ..claim.clone() }),
-                    );
                 }
                 claims.push(claim);
             }

@@ -2,7 +2,9 @@
 
 use crate::{once, say};
 use coyote::task::block_on;
-use coyote::task::sync::{Mutex, Notify, RwLock, Semaphore, TryAcquireError, broadcast, mpsc, oneshot, watch};
+use coyote::task::sync::{
+    Mutex, Notify, RwLock, Semaphore, TryAcquireError, broadcast, mpsc, oneshot, watch,
+};
 use std::pin::pin;
 
 /// Nobody overtakes, also where there would be enough for who comes later.

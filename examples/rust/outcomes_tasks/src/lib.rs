@@ -1,5 +1,6 @@
 //! Small programs of tasks with all the outcomes that they can have, by hand: what a search finds must be these.
-//! `outcomes: a; b` says what is logged; a bug is its kind. (`host/tests/host/outcomes.rs`.)
+//! `outcomes: a; b` says what is logged; a bug is its kind. DPOR must come to all of
+//! them, and where that is said a search of all states as well. (`host/tests/host/outcomes.rs`.)
 //!
 //! - [`tasks`]: starting, ending, aborting, waiting in vain. [`locks`], [`channels`]: what tasks share.
 //! - [`alone`]: what one task sees of queues, which has no other outcome.

@@ -11,36 +11,37 @@ fn mutex_excludes() {
     let mutex = Arc::new(Mutex::new(()));
     let of = |name: &'static str| {
         let mutex = mutex.clone();
-        spawn(async move {
+        async move {
             let _guard = mutex.lock().await;
             say(format!("{name}+"));
             task::yield_now().await;
             say(format!("{name}-"));
-        })
+        }
     };
-    let (a, b) = (of("a"), of("b"));
-    block_on(task::join_all([a, b]));
+    drop(spawn(of("a")));
+    block_on(of("b"));
 }
 
-/// outcomes: 2
+/// outcomes by stateful: 2
 #[coyote::test]
 fn mutex_counts() {
     let mutex = Arc::new(Mutex::new(0));
     let add = || {
         let mutex = mutex.clone();
-        spawn(async move {
+        async move {
             let mut guard = mutex.lock_owned().await;
             let before = *guard;
             task::yield_now().await;
             *guard = before + 1;
-        })
+        }
     };
-    let tasks = [add(), add()];
-    block_on(task::join_all(tasks));
+    let task = spawn(add());
+    block_on(add());
+    task.join().unwrap();
     say(*mutex.try_lock().unwrap());
 }
 
-/// outcomes: free; taken
+/// outcomes by stateful: free; taken
 #[coyote::test]
 fn mutex_try_lock() {
     let mutex = Arc::new(Mutex::new(()));
@@ -51,18 +52,20 @@ fn mutex_try_lock() {
 }
 
 /// In opposite order.
-/// outcomes: end; deadlock
+/// outcomes by stateful: end; deadlock
 #[coyote::test]
 fn mutexes_in_opposite_order() {
     let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
     let both = |first: &Arc<Mutex<()>>, second: &Arc<Mutex<()>>| {
         let (first, second) = (first.clone(), second.clone());
-        spawn(async move {
+        async move {
             let _first = first.lock().await;
             let _second = second.lock().await;
-        })
+        }
     };
-    block_on(task::join_all([both(&a, &b), both(&b, &a)]));
+    let task = spawn(both(&a, &b));
+    block_on(both(&b, &a));
+    task.join().unwrap();
     say("end");
 }
 
@@ -75,11 +78,9 @@ fn mutex_is_given_on_by_aborted_tasks() {
     let locks = mutex.clone();
     let task = spawn(async move { drop(locks.lock().await) });
     let aborts = task.abort_handle();
-    let other = spawn(async move { aborts.abort() });
     drop(guard);
+    aborts.abort();
     block_on(async { drop(mutex.lock().await) });
-    let _ended_or_cancelled = task.join();
-    other.join().unwrap();
     say("end");
 }
 
@@ -88,19 +89,16 @@ fn mutex_is_given_on_by_aborted_tasks() {
 #[coyote::test]
 fn rwlock_readers_and_a_writer() {
     let lock = Arc::new(RwLock::new(0));
-    let read = || {
-        let lock = lock.clone();
-        spawn(async move { say(*lock.read().await) })
-    };
-    let readers = [read(), read()];
     let writes = lock.clone();
-    let writer = spawn(async move { *writes.write().await = 1 });
-    block_on(task::join_all(readers));
-    writer.join().unwrap();
+    drop(spawn(async move { *writes.write().await = 1 }));
+    block_on(async {
+        say(*lock.read().await);
+        say(*lock.read().await);
+    });
 }
 
 /// A reader that reads once more behind a waiting writer waits for itself.
-/// outcomes: end; deadlock
+/// outcomes by stateful: end; deadlock
 #[coyote::test]
 fn rwlock_is_fair_to_writers() {
     let lock = Arc::new(RwLock::new(()));
@@ -119,31 +117,26 @@ fn rwlock_is_fair_to_writers() {
 #[coyote::test]
 fn semaphore_hands_permits_on() {
     let permits = Arc::new(Semaphore::new(1));
-    let of = |number| {
-        let permits = permits.clone();
-        spawn(async move { drop(permits.acquire_many(number).await.unwrap()) })
-    };
-    let (one, two) = (of(1), of(2));
+    let two = permits.clone();
+    drop(spawn(async move { drop(two.acquire_many(2).await.unwrap()) }));
     permits.add_permits(1);
-    block_on(task::join_all([one, two]));
+    block_on(async { drop(permits.acquire().await.unwrap()) });
     say("end");
 }
 
-/// outcomes: permit; closed
+/// outcomes by stateful: permit; closed
 #[coyote::test]
 fn semaphore_is_closed() {
     let permits = Arc::new(Semaphore::new(0));
     let waits = permits.clone();
     let task = spawn(async move { waits.acquire().await.is_ok() });
-    let (adds, closes) = (permits.clone(), permits.clone());
-    let adds = spawn(async move { adds.add_permits(1) });
-    let closes = spawn(async move { closes.close() });
+    permits.add_permits(1);
+    permits.close();
     say(if task.join().unwrap() { "permit" } else { "closed" });
-    block_on(task::join_all([adds, closes]));
 }
 
 /// Two notifications that nobody waits for are one.
-/// outcomes: woken woken; deadlock
+/// outcomes by stateful: woken woken; deadlock
 #[coyote::test]
 fn notify_keeps_one() {
     let notify = Arc::new(Notify::new());
@@ -161,7 +154,7 @@ fn notify_keeps_one() {
 }
 
 /// Not kept for those that come later.
-/// outcomes: woken; deadlock
+/// outcomes by stateful: woken; deadlock
 #[coyote::test]
 fn notify_waiters_is_not_kept() {
     let notify = Arc::new(Notify::new());
@@ -172,39 +165,32 @@ fn notify_waiters_is_not_kept() {
 }
 
 /// A notification that a dropped future was given goes to the next one.
-/// outcomes: end
+/// outcomes by stateful: end
 #[coyote::test]
 fn notification_is_given_on() {
     let notify = Arc::new(Notify::new());
-    let wait = || {
-        let notify = notify.clone();
-        spawn(async move { notify.notified().await })
-    };
-    let (first, second) = (wait(), wait());
-    first.abort();
+    let waits = notify.clone();
+    let first = spawn(async move { waits.notified().await });
     notify.notify_one();
-    let took = first.join().is_ok();
-    if took {
-        notify.notify_one();
+    first.abort();
+    if first.join().is_err() {
+        block_on(notify.notified());
     }
-    second.join().unwrap();
     say("end");
 }
 
-/// outcomes: true false; false true
+/// outcomes by stateful: true; false
 #[coyote::test]
 fn barrier_has_one_leader() {
     let barrier = Arc::new(Barrier::new(2));
-    let pass = || {
-        let barrier = barrier.clone();
-        spawn(async move { barrier.wait().await.is_leader() })
-    };
-    let tasks = [pass(), pass()];
-    let leads = block_on(task::join_all(tasks));
-    leads.into_iter().for_each(|leads| say(leads.unwrap()));
+    let passes = barrier.clone();
+    let task = spawn(async move { passes.wait().await.is_leader() });
+    let leads = block_on(barrier.wait()).is_leader();
+    assert_eq!(task.join().unwrap(), !leads);
+    say(leads);
 }
 
-/// outcomes: deadlock
+/// outcomes by stateful: deadlock
 #[coyote::test]
 fn barrier_waits_for_all() {
     block_on(Barrier::new(2).wait());

@@ -28,14 +28,14 @@ fn order_of_two() {
     });
 }
 
-/// outcomes: 7
+/// outcomes by stateful: 7
 #[coyote::test]
 fn value_of_a_task() {
     say(spawn(async { 7 }).join().unwrap());
 }
 
 /// The waker is called before, while or after the task begins to wait.
-/// outcomes: woken
+/// outcomes by stateful: woken
 #[coyote::test]
 fn wake_is_kept() {
     let notify = Arc::new(Notify::new());
@@ -46,7 +46,7 @@ fn wake_is_kept() {
     say("woken");
 }
 
-/// outcomes: done; cancelled
+/// outcomes by stateful: done; cancelled
 #[coyote::test]
 fn abort_or_end() {
     let task = spawn(async { task::yield_now().await });
@@ -55,7 +55,7 @@ fn abort_or_end() {
 }
 
 /// Without an await, a task that has begun ends.
-/// outcomes: ran done; cancelled
+/// outcomes by stateful: ran done; cancelled
 #[coyote::test]
 fn abort_is_never_in_mid_poll() {
     let task = spawn(async { say("ran") });
@@ -64,7 +64,7 @@ fn abort_is_never_in_mid_poll() {
 }
 
 /// A future that was never polled has made nothing that it could drop.
-/// outcomes: dropped cancelled; cancelled
+/// outcomes by stateful: dropped cancelled; cancelled
 #[coyote::test]
 fn abort_drops_where_it_waits() {
     let task = spawn(async {
@@ -76,7 +76,7 @@ fn abort_drops_where_it_waits() {
 }
 
 /// What a task holds is dropped before anybody is told of its end.
-/// outcomes: dropped joined
+/// outcomes by stateful: dropped joined
 #[coyote::test]
 fn ends_after_its_future() {
     let dropped = Dropped;
@@ -88,7 +88,7 @@ fn ends_after_its_future() {
     say("joined");
 }
 
-/// outcomes: true; false
+/// outcomes by stateful: true; false
 #[coyote::test]
 fn is_finished() {
     let task = spawn(async {});
@@ -97,7 +97,7 @@ fn is_finished() {
 }
 
 /// Aborting what has ended changes nothing.
-/// outcomes: 7 true
+/// outcomes by stateful: 7 true
 #[coyote::test]
 fn abort_after_the_end() {
     let mut task = spawn(async { 7 });
@@ -106,28 +106,28 @@ fn abort_after_the_end() {
     say(task.is_finished());
 }
 
-/// outcomes: deadlock
+/// outcomes by stateful: deadlock
 #[coyote::test]
 fn never_woken() {
     block_on(pending::<()>());
 }
 
 /// A task that somebody could still wait for must not be blocked at the end.
-/// outcomes: deadlock
+/// outcomes by stateful: deadlock
 #[coyote::test]
 fn kept_handle_of_a_blocked_task() {
     std::mem::forget(spawn(pending::<()>()));
 }
 
 /// A detached one may.
-/// outcomes: end
+/// outcomes by stateful: end
 #[coyote::test]
 fn detached_and_blocked() {
     drop(spawn(pending::<()>()));
     say("end");
 }
 
-/// outcomes: end; ran end; end ran
+/// outcomes by stateful: end; ran end; end ran
 #[coyote::test]
 fn detached_runs_on() {
     let (sender, receiver) = oneshot::channel::<()>();
@@ -142,8 +142,7 @@ fn detached_runs_on() {
     say("end");
 }
 
-/// Whoever is woken by a future inside of another one.
-/// outcomes: left; right
+/// outcomes by stateful: left; right
 #[coyote::test]
 fn select_of_two_that_are_ready() {
     block_on(async {
@@ -154,7 +153,7 @@ fn select_of_two_that_are_ready() {
     });
 }
 
-/// outcomes: left
+/// outcomes by stateful: left
 #[coyote::test]
 fn select_biased() {
     block_on(async {
@@ -165,7 +164,7 @@ fn select_biased() {
     });
 }
 
-/// outcomes: second; third
+/// outcomes by stateful: second; third
 #[coyote::test]
 fn select_of_three() {
     block_on(async {
@@ -177,7 +176,7 @@ fn select_of_three() {
     });
 }
 
-/// outcomes: first
+/// outcomes by stateful: first
 #[coyote::test]
 fn earlier_timer_is_first() {
     block_on(async {
@@ -189,7 +188,7 @@ fn earlier_timer_is_first() {
     });
 }
 
-/// outcomes: elapsed in-time
+/// outcomes by stateful: elapsed in-time
 #[coyote::test]
 fn timeouts() {
     block_on(async {
@@ -201,7 +200,7 @@ fn timeouts() {
 }
 
 /// The time may be up before the other task has done anything.
-/// outcomes: answer; late
+/// outcomes by stateful: answer; late
 #[coyote::test]
 fn answer_or_timeout() {
     let (sender, receiver) = oneshot::channel();
@@ -210,18 +209,18 @@ fn answer_or_timeout() {
     say(if answer.is_ok() { "answer" } else { "late" });
 }
 
-/// outcomes: [1, 2, 3]
+/// outcomes: [1, 2]
 #[coyote::test]
 fn join_all_keeps_the_order() {
     block_on(async {
-        let tasks = [1, 2, 3].map(|number| spawn(async move { number }));
+        let tasks = [1, 2].map(|number| spawn(async move { number }));
         let values = task::join_all(tasks).await;
         say(format!("{:?}", values.into_iter().map(Result::unwrap).collect::<Vec<u32>>()));
     });
 }
 
 /// A future that wakes itself is polled again, after others could run.
-/// outcomes: 3
+/// outcomes by stateful: 3
 #[coyote::test]
 fn wakes_itself() {
     let mut polls = 0;

@@ -1,7 +1,7 @@
 //! Starting tasks, waiting for their ends, and aborting them.
 
 use super::park::{self, ParkRef};
-use super::section::Shared;
+use super::section::{Section, Shared};
 use crate::thread::STACK_BYTES;
 use crate::worker::{self, Worker};
 use std::fmt;
@@ -52,13 +52,17 @@ impl Builder {
     #[track_caller]
     pub fn spawn<F: Future<Output: Send> + Send + 'static>(self, future: F) -> JoinHandle<F::Output> {
         let spawned = Location::caller();
-        let name =
-            self.name.unwrap_or_else(|| format!("task {}:{}", file_name(spawned.file()), spawned.line()));
-        let park = ParkRef::new();
-        let task = Arc::new(Task(Shared::new(State::Running { aborted: false, joiner: None })));
-        let main: worker::Main<'static> = {
-            let (park, task, future) = (park.clone(), Arc::clone(&task), Box::pin(future));
-            Box::new(move || run(&park, &task, future))
+        let (park, task, name, main) = {
+            // Nobody else has seen any of it: one step for all.
+            let _section = Section::enter();
+            let place = || format!("task {}:{}", file_name(spawned.file()), spawned.line());
+            let park = ParkRef::new();
+            let task = Arc::new(Task(Shared::new(State::Running { aborted: false, joiner: None })));
+            let main: worker::Main<'static> = {
+                let (park, task, future) = (park.clone(), Arc::clone(&task), Box::pin(future));
+                Box::new(move || run(&park, &task, future))
+            };
+            (park, task, self.name.unwrap_or_else(place), main)
         };
         // SAFETY: `'static` is never outlived.
         #[allow(unsafe_code)]
