@@ -87,6 +87,23 @@ pub const IMPORTS: &[Import] = &[
         None,
         "Names a worker in reports; the text is UTF-8.",
     ),
+    plain(
+        "awaits",
+        &[
+            ("semaphore", I32),
+            ("what", I32),
+            ("length", I32),
+            ("file", I32),
+            ("file_length", I32),
+            ("line", I32),
+            ("object", I32),
+            ("more", I32),
+        ],
+        None,
+        "Says for reports what the calling worker awaits when it blocks in a semaphore_wait on `semaphore`, and that it \
+         does so where this is called: an object, by a UTF-8 text, the file and the line in which it was made, and its \
+         address. Without a text it is not known. If `more` is 0, what was said before does not hold any more.",
+    ),
     point("yield", &[], None, OpKind::Yield, "Lets other workers run."),
     point("sleep", &[("nanoseconds", I64)], None, OpKind::Sleep, "Blocks for a span of virtual time."),
     plain("now", &[], Some(I64), "Virtual time since the start of the test, in nanoseconds."),

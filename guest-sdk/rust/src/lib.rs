@@ -35,6 +35,7 @@
 //!
 //! - [`thread`]: starting workers and waiting for them.
 //! - [`sync`]: locks, condition variables, semaphores and barriers.
+//! - [`task`]: futures that are workers, and what they share.
 //! - [`ThreadUnsafe`]: what several workers must not use at once.
 //! - [`nondet`]: values that the tool chooses.
 //! - [`fault`]: points where something may go wrong.
@@ -49,6 +50,7 @@ pub mod nondet;
 pub mod report;
 pub mod sync;
 mod sys;
+pub mod task;
 pub mod thread;
 mod thread_unsafe;
 mod worker;

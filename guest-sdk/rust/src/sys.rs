@@ -82,6 +82,8 @@ imports! {
         fn choose_bool = "choose_bool"() -> i32;
         fn choose_int = "choose_int"(bound: i32) -> i32;
         fn fault_stop = "fault_stop"();
+        fn atomic_begin = "atomic_begin"();
+        fn atomic_end = "atomic_end"();
         fn assume = "assume"(condition: i32);
         fn hint = "hint"(value: i64);
         fn happens_before = "happens_before"(object: i32);
@@ -95,6 +97,14 @@ imports! {
         /// # Safety
         /// `text` and `length` describe initialised bytes.
         fn set_name = "set_name"(worker: i32, text: i32, length: i32);
+        /// # Safety
+        /// As for `set_name`, for `what` and `length` as for `file` and `file_length`.
+        fn awaits = "awaits"(
+            semaphore: i32, what: i32, length: i32, file: i32, file_length: i32, line: i32, object: i32, more: i32
+        );
+        /// # Safety
+        /// `address` is that of a static of four bytes, which is an atomic or a cell.
+        fn own_word = "own_word"(address: i32);
         /// # Safety
         /// As for `set_name`.
         fn fail = "fail"(text: i32, length: i32);
@@ -144,10 +154,7 @@ mod tests {
         "condvar_init",
         "condvar_destroy",
         "mutex_kind",
-        "own_word",
         "unsupported",
-        "atomic_begin",
-        "atomic_end",
         guest::CALL_MAIN,
         guest::CALL_ENTRY,
         guest::ORDER,

@@ -201,6 +201,7 @@ pub(crate) fn doing(
     let pending = runtime.pending(id);
     let blocked = pending.state == WorkerState::Blocked;
     match worker.request {
+        _ if !runtime.awaited(id).is_empty() => format!("awaits {}", runtime.awaited_text(id)),
         Request::Lock { lock, .. } if blocked => {
             let place = lock.place();
             format!("waits {} the {}{}", lock.purpose(), name(place), held(runtime, id, place))

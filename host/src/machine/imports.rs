@@ -3,7 +3,7 @@
 use super::atomics;
 use super::calls::{announce, next, with_memory};
 use super::fault_hooks;
-use super::host::{Host, Stopped, split};
+use super::host::{Host, Stopped, original_stack, split};
 use super::observed::{accessed, deliver, forbid_free, thrown};
 use super::operations;
 use super::owners::Touch;
@@ -12,11 +12,12 @@ use super::thread_names::name_at;
 use crate::evidence::{Evidence, Misuse};
 use crate::observe::SyncKind;
 use crate::outcome::{BugKind, Outcome};
+use crate::runtime::awaits::Awaited;
 use crate::runtime::monitors::Heat;
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
 use coyote_strategies::WorkerId;
-use wasmtime::{Caller, Extern, Func, Linker, Result, Val};
+use wasmtime::{Caller, Extern, Func, Linker, Result, Val, WasmBacktrace};
 
 type Guest<'a> = Caller<'a, Host>;
 
@@ -233,6 +234,34 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         |mut guest: Guest, worker: i32, text: i32, length: i32| -> Result<()> {
             let name = text_at(&mut guest, text, length)?;
             guest.data_mut().scheduler.runtime.set_name(worker as u32, name);
+            Ok(())
+        },
+    )?;
+    linker.func_wrap(
+        guest::MODULE,
+        "awaits",
+        |mut guest: Guest,
+         semaphore: i32,
+         what: i32,
+         length: i32,
+         file: i32,
+         file_length: i32,
+         line: i32,
+         object: i32,
+         more: i32|
+         -> Result<()> {
+            let Some(worker) = guest.data().scheduler.running else { return Ok(()) };
+            let what = match length {
+                0 => String::new(),
+                _ => {
+                    let (what, file) =
+                        (text_at(&mut guest, what, length)?, text_at(&mut guest, file, file_length)?);
+                    format!("{what} made at {file}:{}", line as u32)
+                }
+            };
+            let stack = original_stack(&WasmBacktrace::force_capture(&guest), &guest.data().table);
+            let awaited = Awaited { what: what.into(), object: object as u32, stack: stack.into() };
+            guest.data_mut().scheduler.runtime.awaits(worker, semaphore as u32, awaited, more != 0);
             Ok(())
         },
     )?;

@@ -403,6 +403,11 @@ impl Machine {
         {
             return stack.clone();
         }
+        if let Some(awaited) = host.scheduler.runtime.awaited(worker).last()
+            && !awaited.stack.is_empty()
+        {
+            return awaited.stack.to_vec();
+        }
         host.saved_workers.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
     }
 

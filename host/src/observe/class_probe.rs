@@ -20,7 +20,7 @@
 use super::{Ending, Event, GuestState, Interest, Observer, Step};
 use crate::runtime::Runtime;
 use coyote_strategies::{Access, Class, Effect, Operation, Pick, mix};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// See the module's documentation. It tells what was new since it was made.
@@ -29,6 +29,8 @@ pub struct ClassProbe {
     /// Accesses of so many bytes that histories of all their words would be too many: a word that is met later begins
     /// with those of them that it lies in.
     ranges: Vec<Range>,
+    /// Which of them, and which histories of memory, lie where.
+    index: Index,
     /// Of each worker, and behind that of its timeout.
     processes: Vec<Process>,
     /// The step whose accesses are not yet complete: who made it, and where.
@@ -146,6 +148,7 @@ impl ClassProbe {
         let probe = ClassProbe {
             objects: Objects::default(),
             ranges: Vec::new(),
+            index: Index::default(),
             processes: Vec::new(),
             open: None,
             pairs: BTreeSet::new(),
@@ -218,12 +221,13 @@ impl ClassProbe {
             who.names += 1;
             range.name = mix(who.key ^ mix(who.names << 3 | 7));
         }
-        for at in 0..self.objects.all.len() {
+        for at in self.index.histories(range.first..range.end) {
             let history = &self.objects.all[at];
             if (range.first..range.end).contains(&history.word) && !history.split {
                 self.in_range(&range, at);
             }
         }
+        self.index.add_range(range.first..range.end, self.ranges.len());
         self.ranges.push(range);
     }
 
@@ -240,7 +244,8 @@ impl ClassProbe {
         let at = self.objects.find(key(Class::Memory, word));
         if at == known {
             self.objects.all[at].word = word;
-            for number in 0..self.ranges.len() {
+            self.index.add_history(word, at);
+            for number in self.index.ranges(word) {
                 let range = self.ranges[number];
                 if (range.first..range.end).contains(&word) {
                     self.in_range(&range, at);
@@ -263,6 +268,7 @@ impl ClassProbe {
             let known = History { split: false, ..*history };
             for byte in 0..4 {
                 let at = self.objects.find(byte_key(word, byte));
+                self.index.add_history(word, at);
                 // Those of one word have names of their own.
                 let name = if known.name == 0 { 0 } else { known.name.wrapping_add(byte + 1) };
                 self.objects.all[at] = History { key: byte_key(word, byte), name, ..known };
@@ -343,6 +349,7 @@ impl Observer for ClassProbe {
     fn begin(&mut self, _: &GuestState<'_>) {
         self.objects.clear();
         self.ranges.clear();
+        self.index.clear();
         self.processes.clear();
         self.open = None;
     }
@@ -357,6 +364,52 @@ impl Observer for ClassProbe {
         self.close(ending.state.runtime.footprint.accesses());
         let class = self.hash();
         self.found.0.lock().unwrap_or_else(PoisonError::into_inner).class = Some(class);
+    }
+}
+
+/// Numbers of histories and of ranges by the parts of memory in which they lie: a program that starts thousands of
+/// workers has as many ranges, their stacks.
+#[derive(Default)]
+struct Index {
+    parts: BTreeMap<u64, Part>,
+}
+
+/// Each in the order in which they came.
+#[derive(Default)]
+struct Part {
+    histories: Vec<usize>,
+    ranges: Vec<usize>,
+}
+
+/// The words of a part of memory are 16 KiB.
+const PART_WORDS: u64 = 1 << 12;
+
+impl Index {
+    fn clear(&mut self) {
+        self.parts.clear();
+    }
+
+    fn add_history(&mut self, word: u64, at: usize) {
+        self.parts.entry(word / PART_WORDS).or_default().histories.push(at);
+    }
+
+    fn add_range(&mut self, words: std::ops::Range<u64>, number: usize) {
+        for part in words.start / PART_WORDS..=(words.end - 1) / PART_WORDS {
+            self.parts.entry(part).or_default().ranges.push(number);
+        }
+    }
+
+    /// Those that may lie in a range, in the order in which they came.
+    fn histories(&self, words: std::ops::Range<u64>) -> Vec<usize> {
+        let parts = self.parts.range(words.start / PART_WORDS..=(words.end - 1) / PART_WORDS);
+        let mut histories: Vec<usize> = parts.flat_map(|(_, part)| part.histories.iter().copied()).collect();
+        histories.sort_unstable();
+        histories
+    }
+
+    /// Those in which a word may lie, in the order in which they came.
+    fn ranges(&self, word: u64) -> Vec<usize> {
+        self.parts.get(&(word / PART_WORDS)).map_or(Vec::new(), |part| part.ranges.clone())
     }
 }
 

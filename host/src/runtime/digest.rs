@@ -74,6 +74,7 @@ impl Runtime {
                 joined: _,
                 name: _,
                 next_name: _,
+                awaits: _,
                 start,
                 request,
                 waiting,

@@ -1,6 +1,7 @@
 //! From a worker's creation to its end, and the program's.
 
 use super::Runtime;
+use super::awaits::Awaits;
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
 
@@ -55,6 +56,7 @@ impl Runtime {
             handle,
             name,
             next_name: None,
+            awaits: Awaits::default(),
             start,
             request: Request::Step,
             waiting: false,
@@ -148,8 +150,8 @@ impl Runtime {
         self.touch_worker(Class::End, Effect::Enable, id);
         self.happened(Event::Ended(id));
         for i in 0..self.workers.len() {
-            if self.workers[i].request == (Request::Join { handle })
-                && self.pending[i].state == WorkerState::Blocked
+            if self.pending[i].state == WorkerState::Blocked
+                && self.workers[i].request == (Request::Join { handle })
             {
                 let worker = WorkerId(i as u32);
                 self.stand(worker, WorkerState::Enabled);

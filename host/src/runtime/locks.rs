@@ -239,8 +239,13 @@ impl Runtime {
     /// An object was taken, given back or made: a worker that wants it becomes blocked or enabled.
     pub(super) fn changed(&mut self, place: ObjectId) {
         for id in self.ids() {
-            let wants = self.worker(id).request.wants() == Some(place);
-            if wants && self.pending(id).state != WorkerState::Ended {
+            let pending = self.pending(id);
+            // Of a semaphore, operations name it; there may be thousands of workers, each with one of its own.
+            if place.class == Class::Semaphore && pending.operation.object != u64::from(place.address) {
+                continue;
+            }
+            let wants = pending.state != WorkerState::Ended && self.worker(id).request.wants() == Some(place);
+            if wants {
                 self.refresh_state(id);
                 if self.mutant(Mutant::OnlyOneWaiterIsEnabled)
                     && self.pending(id).state == WorkerState::Enabled

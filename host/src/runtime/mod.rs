@@ -11,6 +11,7 @@
 //!   be picked.
 //! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
 //!   what ends a wait, `atomics` for atomic accesses with weak memory, and `faults` that the user allowed, at `opportunities`.
+//! - [`awaits`]: what tasks say that they wait for.
 //! - `crash`: the program dies and starts again, with its files.
 //! - `sync`: the sync objects; `clock`: virtual time.
 //! - [`idle`]: when no worker has anything to do, so that time may pass.
@@ -24,6 +25,7 @@
 //! - `digest`: the hash of all this, of which `term` makes the parts.
 
 mod atomics;
+pub mod awaits;
 mod clock;
 mod crash;
 mod digest;

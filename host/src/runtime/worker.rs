@@ -1,6 +1,7 @@
 //! A worker and what it is about to do.
 
 use super::BudgetId;
+use super::awaits::Awaits;
 use super::sync::Lock;
 use super::weak::Orders;
 use crate::object_id::ObjectId;
@@ -148,6 +149,8 @@ pub struct Worker {
     pub name: Option<String>,
     /// What the worker that it starts next will be called.
     pub next_name: Option<String>,
+    /// What it says that it awaits: see [`super::awaits`].
+    pub awaits: Awaits,
     pub start: Start,
     pub request: Request,
     /// Set while it sleeps or waits in a queue: `request` is half done.

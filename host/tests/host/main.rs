@@ -43,6 +43,7 @@
 //! - [`generated`]: random programs, every class of executions.
 //! - [`published`]: means that others published.
 //! - [`cargo`]: test binaries of cargo, and cargo itself.
+//! - [`tasks`]: thousands of them.
 //! - [`thread_names`]: names of threads.
 //! - [`weak`]: litmus tests with weak memory, against RC11 by its axioms.
 //! - [`doctor`]: what keeps crates and modules from being explored.
@@ -110,6 +111,7 @@ mod spins;
 mod state;
 mod std_conformance;
 mod stories;
+mod tasks;
 mod thread_names;
 mod timers;
 mod tokio;

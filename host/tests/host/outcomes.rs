@@ -1,5 +1,6 @@
-//! Primitives of C programs among threads: the outcomes that a search finds are those that POSIX and C
-//! allow. Programs and outcomes are in `examples/c/pthread/outcomes_*.c`.
+//! Primitives of C programs among threads, and of Rust's among tasks: the outcomes that a search finds are those that
+//! POSIX and C allow, and the SDK's documentation. Programs and outcomes are in `examples/c/pthread/outcomes_*.c` and in
+//! `examples/rust/outcomes_tasks`.
 
 use super::examples::artifact_for;
 use super::guest;
@@ -9,7 +10,10 @@ use coyote_wasm::runtime::{FaultClass, Faults, Mutant};
 use coyote_wasm::strategies::search::{Advance, by_name};
 use std::collections::BTreeSet;
 
-const MODULES: &[&str] = &["outcomes_locks", "outcomes_threads", "outcomes_waits"];
+const MODULES: &[&str] = &["outcomes_locks", "outcomes_threads", "outcomes_waits", TASKS];
+
+/// The module of tasks.
+const TASKS: &str = "outcomes_tasks";
 
 /// What one line of a comment says of a test.
 #[derive(Clone, Debug)]
@@ -22,17 +26,27 @@ struct Claim {
     outcomes: BTreeSet<String>,
 }
 
+/// All of its source.
+fn source(module: &str) -> String {
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap();
+    if module != TASKS {
+        return read(guest::root().join("examples/c/pthread").join(module).with_extension("c"));
+    }
+    let files = std::fs::read_dir(guest::root().join("examples/rust").join(module).join("src")).unwrap();
+    files.map(|file| read(file.unwrap().path())).collect()
+}
+
 /// The lines `outcomes: .. ; ..`, each with the next test.
 fn claims(module: &'static str) -> Vec<Claim> {
-    let path = guest::root().join("examples/c/pthread").join(module).with_extension("c");
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = source(module);
     let (mut claims, mut above) = (Vec::new(), Vec::new());
     for line in text.lines() {
         let words = line.trim_start_matches(['/', '*', ' ']).trim_end_matches("*/").trim_end();
+        let function = line.strip_prefix("fn ").filter(|_| module == TASKS && !above.is_empty());
         if let Some((how, outcomes)) = words.strip_prefix("outcomes").and_then(|w| w.split_once(": ")) {
             above.push((how, outcomes));
-        } else if let Some(rest) = line.strip_prefix("COYOTE_TEST(") {
-            let test = rest.split(')').next().unwrap();
+        } else if let Some(rest) = line.strip_prefix("COYOTE_TEST(").or(function) {
+            let test = rest.split([')', '(']).next().unwrap();
             assert!(!above.is_empty(), "{module}: {test}: a comment lists the outcomes");
             for (how, outcomes) in above.drain(..) {
                 let (mut search, mut faults) = ("dpor", Faults::default());

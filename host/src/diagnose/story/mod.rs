@@ -304,6 +304,9 @@ fn wanted(runtime: &Runtime, id: WorkerId, names: &Names<'_>) -> Option<String> 
             several => format!(", which {} hold", several.join(" and ")),
         }
     };
+    if !runtime.awaited(id).is_empty() {
+        return Some(format!("awaits {}", runtime.awaited_text(id)));
+    }
     match runtime.worker(id).request {
         Request::Lock { lock, .. } => {
             let place = lock.place();

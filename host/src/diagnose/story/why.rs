@@ -104,6 +104,10 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
             return Some(format!("{} holds {} and has ended", facts.name(holder), facts.object(place)));
         }
     }
+    if let Some(task) = stuck.iter().copied().find(|id| !facts.runtime.awaited(*id).is_empty()) {
+        let what = facts.runtime.awaited_text(task);
+        return Some(format!("{} awaits {what}, and nobody is left to wake it", facts.name(task)));
+    }
     let queues = stuck.iter().filter_map(|id| facts.queue(*id));
     let places: std::collections::BTreeSet<ObjectId> = queues.collect();
     places.into_iter().find_map(|place| facts.notifications(place, &stuck))
@@ -333,6 +337,9 @@ impl Facts<'_> {
     fn waits_for(&self, id: WorkerId) -> Option<String> {
         let name = self.name(id);
         let runtime = self.runtime;
+        if !runtime.awaited(id).is_empty() {
+            return Some(format!("{name} for {}", runtime.awaited_text(id)));
+        }
         if let Some(place) = self.queue(id) {
             return Some(match place.class {
                 Class::Futex => match self.held(id) {

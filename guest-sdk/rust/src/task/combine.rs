@@ -1,0 +1,108 @@
+//! Several futures in one task.
+
+use crate::nondet;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+/// The value of whichever of two futures was ready first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Either<A, B> {
+    /// Of the first one.
+    Left(A),
+    /// Of the second one.
+    Right(B),
+}
+
+/// Runs two futures until one is ready, and drops the other one where it waits. Which of them is polled first is a choice
+/// of the tool's, each time: where both are ready, either can come out.
+pub async fn select<A: Future, B: Future>(a: A, b: B) -> Either<A::Output, B::Output> {
+    either(a, b, nondet::bool).await
+}
+
+/// As [`select`], but the first future is polled first.
+pub async fn select_biased<A: Future, B: Future>(a: A, b: B) -> Either<A::Output, B::Output> {
+    either(a, b, || false).await
+}
+
+async fn either<A: Future, B: Future>(
+    a: A,
+    b: B,
+    second_first: impl Fn() -> bool,
+) -> Either<A::Output, B::Output> {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    std::future::poll_fn(|context| {
+        let second_first = second_first();
+        if second_first && let Poll::Ready(value) = b.as_mut().poll(context) {
+            return Poll::Ready(Either::Right(value));
+        }
+        if let Poll::Ready(value) = a.as_mut().poll(context) {
+            return Poll::Ready(Either::Left(value));
+        }
+        match second_first {
+            true => Poll::Pending,
+            false => b.as_mut().poll(context).map(Either::Right),
+        }
+    })
+    .await
+}
+
+/// Runs futures until all are ready, and returns their values in the same order. They are polled in that order, all of
+/// them whenever the task is woken.
+pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    enum Slot<F: Future> {
+        Waits(Pin<Box<F>>),
+        Ready(F::Output),
+    }
+    let mut slots: Vec<Slot<F>> = futures.into_iter().map(|future| Slot::Waits(Box::pin(future))).collect();
+    std::future::poll_fn(|context| {
+        let mut all = true;
+        for slot in &mut slots {
+            if let Slot::Waits(future) = slot {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(value) => *slot = Slot::Ready(value),
+                    Poll::Pending => all = false,
+                }
+            }
+        }
+        if all { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    let value = |slot| match slot {
+        Slot::Ready(value) => value,
+        Slot::Waits(_) => unreachable!("all are ready"),
+    };
+    slots.into_iter().map(value).collect()
+}
+
+/// Runs two or three futures until one is ready, and goes on with that one's value; the others are dropped first, where
+/// they wait. As with [`task::select`](crate::task::select), any of those that are ready can come out.
+///
+/// ```no_run
+/// # use coyote::task::{self, sync::mpsc};
+/// # async fn receive(mut receiver: mpsc::Receiver<u32>) -> Option<u32> {
+/// coyote::select! {
+///     message = receiver.recv() => message,
+///     _ = task::sleep(std::time::Duration::from_secs(1)) => None,
+/// }
+/// # }
+/// ```
+#[macro_export]
+macro_rules! select {
+    ($a:pat = $first:expr => $then_a:expr, $b:pat = $second:expr => $then_b:expr $(,)?) => {
+        match $crate::task::select($first, $second).await {
+            $crate::task::Either::Left($a) => $then_a,
+            $crate::task::Either::Right($b) => $then_b,
+        }
+    };
+    (
+        $a:pat = $first:expr => $then_a:expr,
+        $b:pat = $second:expr => $then_b:expr,
+        $c:pat = $third:expr => $then_c:expr $(,)?
+    ) => {
+        match $crate::task::select($first, $crate::task::select($second, $third)).await {
+            $crate::task::Either::Left($a) => $then_a,
+            $crate::task::Either::Right($crate::task::Either::Left($b)) => $then_b,
+            $crate::task::Either::Right($crate::task::Either::Right($c)) => $then_c,
+        }
+    };
+}

@@ -1,0 +1,63 @@
+//! Which task runs in the calling worker.
+#![allow(unsafe_code)] // The host is given a word that each worker has for itself.
+
+use super::park::Park;
+use std::ptr;
+
+#[cfg(not(std_threads))]
+mod word {
+    use crate::sys;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    /// An address, or 0. `thread_local!` is shared by all workers here, so the host keeps one value for each.
+    static CURRENT: AtomicU32 = AtomicU32::new(0);
+
+    pub(super) fn get() -> usize {
+        CURRENT.load(Relaxed) as usize
+    }
+
+    pub(super) fn set(address: usize) {
+        // SAFETY: a static of four bytes, and an atomic.
+        unsafe { sys::own_word(sys::address(&CURRENT)) };
+        CURRENT.store(address as u32, Relaxed);
+    }
+}
+
+#[cfg(std_threads)]
+mod word {
+    use std::cell::Cell;
+
+    thread_local! {
+        static CURRENT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn get() -> usize {
+        CURRENT.get()
+    }
+
+    pub(super) fn set(address: usize) {
+        CURRENT.set(address);
+    }
+}
+
+/// The task that the calling worker polls; null if it polls none.
+pub(super) fn get() -> *const Park {
+    ptr::with_exposed_provenance(word::get())
+}
+
+/// While it lives, the calling worker polls a task.
+pub(super) struct Polling(usize);
+
+impl Polling {
+    pub(super) fn begin(park: &Park) -> Polling {
+        let before = word::get();
+        word::set(ptr::from_ref(park).expose_provenance());
+        Polling(before)
+    }
+}
+
+impl Drop for Polling {
+    fn drop(&mut self) {
+        word::set(self.0);
+    }
+}

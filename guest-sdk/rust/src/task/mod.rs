@@ -1,0 +1,39 @@
+//! Tasks: futures that the tool schedules. Same shape as tokio's, over ordinary `async` and `await`.
+//!
+//! ```no_run
+//! use coyote::task::{self, sync::mpsc};
+//!
+//! #[coyote::test]
+//! fn a_message() {
+//!     task::block_on(async {
+//!         let (sender, mut receiver) = mpsc::channel(1);
+//!         let task = task::spawn(async move { sender.send(7).await });
+//!         assert_eq!(receiver.recv().await, Some(7));
+//!         task.await.expect("nobody aborts it").expect("the receiver is there");
+//!     });
+//! }
+//! ```
+//!
+//! Each task is a worker, with a name, a handle and a part in every schedule, as a thread is: tasks may be polled in any
+//! order, and stop anywhere. A task that is not woken is blocked; if that is for ever, it is a deadlock, whose
+//! report says what the task awaits and where. As with threads, a task that is detached may wait when the test ends.
+//!
+//! Any future runs as a task, also those of other crates: all that is asked of it is that it calls its waker. Those
+//! of [`sync`] take one step for each operation; crates take as many as they have accesses of shared memory.
+//!
+//! - `handle`: starting tasks, and what becomes of them.
+//! - `combine`: several futures in one task; `time`: virtual time.
+//! - [`sync`]: locks, semaphores and channels.
+//! - `park`: where a worker waits for its task to be woken; `current`: which task that is; `section`: steps.
+
+mod combine;
+mod current;
+mod handle;
+mod park;
+mod section;
+pub mod sync;
+mod time;
+
+pub use combine::{Either, join_all, select, select_biased};
+pub use handle::{AbortHandle, Builder, JoinError, JoinHandle, block_on, spawn};
+pub use time::{Elapsed, Sleep, sleep, timeout, yield_now};

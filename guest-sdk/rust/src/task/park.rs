@@ -1,0 +1,315 @@
+//! Where a worker waits until its task is woken.
+//!
+//! A wake-up is a post of the task's semaphore, and so is never lost: one that comes while the task is polled
+//! lets it be polled once more. Several of them are as good as one, so a worker that goes on takes them all. A task
+//! that nobody wakes is blocked, for strategies and for detectors of deadlocks, and does not spin.
+#![allow(unsafe_code)] // Wakers are made by hand, and each task has state that its own worker alone uses.
+
+use super::current::{self, Polling};
+use super::section::Section;
+use crate::sys;
+use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+
+/// See the module's documentation.
+pub(super) struct Park {
+    /// Its address is that of the semaphore. Nobody reads or writes it.
+    place: AtomicU8,
+    own: UnsafeCell<Own>,
+}
+
+/// What the task's own worker alone uses.
+struct Own {
+    /// The task woke itself since it was last polled.
+    woken: bool,
+    /// It said since then what it awaits.
+    told: bool,
+    /// An object of this SDK keeps a waker, and will say what it is.
+    quiet: bool,
+    timers: Vec<Timer>,
+    next_timer: u32,
+}
+
+/// Somebody is to be woken at a point in virtual time.
+struct Timer {
+    number: u32,
+    deadline_ns: i64,
+    waker: Waker,
+}
+
+// SAFETY: `own` is used by the worker that polls the task, through `own`, and by no other.
+unsafe impl Sync for Park {}
+// SAFETY: as above; a task stays in its worker.
+unsafe impl Send for Park {}
+
+/// A count of a task's references. Counting is no scheduling point: nobody can tell the difference.
+pub(super) struct ParkRef(ManuallyDrop<Arc<Park>>);
+
+impl ParkRef {
+    pub(super) fn new() -> ParkRef {
+        let own = Own { woken: false, told: false, quiet: false, timers: Vec::new(), next_timer: 0 };
+        ParkRef(ManuallyDrop::new(Arc::new(Park { place: AtomicU8::new(0), own: UnsafeCell::new(own) })))
+    }
+}
+
+impl ParkRef {
+    /// Polls a future in the calling worker, which is the task's, until it is ready or `cancelled` says so before a poll.
+    pub(super) fn run<F: Future + ?Sized>(
+        &self,
+        future: Pin<&mut F>,
+        cancelled: impl Fn() -> bool,
+    ) -> Option<F::Output> {
+        Park::run(self, &waker(self), future, cancelled)
+    }
+}
+
+impl Clone for ParkRef {
+    fn clone(&self) -> ParkRef {
+        let _section = Section::enter();
+        ParkRef(ManuallyDrop::new(Arc::clone(&self.0)))
+    }
+}
+
+impl Drop for ParkRef {
+    fn drop(&mut self) {
+        let _section = Section::enter();
+        // SAFETY: it is dropped once, here.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
+}
+
+impl std::ops::Deref for ParkRef {
+    type Target = Park;
+
+    fn deref(&self) -> &Park {
+        &self.0
+    }
+}
+
+impl Park {
+    fn address(&self) -> i32 {
+        sys::address(&self.place)
+    }
+
+    /// # Safety
+    /// The caller is the task's worker, and `use_it` does not come back here.
+    unsafe fn own<R>(&self, use_it: impl FnOnce(&mut Own) -> R) -> R {
+        // SAFETY: by our contract nobody else uses it.
+        use_it(unsafe { &mut *self.own.get() })
+    }
+
+    /// Lets the task be polled once more.
+    pub(super) fn wake(&self) {
+        if std::ptr::eq(current::get(), self) {
+            // Nobody else can tell when: the worker lets others run before it polls the task again.
+            // SAFETY: the calling worker is the one that polls the task.
+            unsafe { self.own(|own| own.woken = true) };
+        } else {
+            sys::semaphore_post(self.address());
+        }
+    }
+
+    /// See [`ParkRef::run`].
+    fn run<F: Future + ?Sized>(
+        &self,
+        waker: &Waker,
+        mut future: Pin<&mut F>,
+        cancelled: impl Fn() -> bool,
+    ) -> Option<F::Output> {
+        loop {
+            if cancelled() {
+                return None;
+            }
+            // SAFETY: this worker is the task's.
+            unsafe { self.own(|own| (own.woken, own.told) = (false, false)) };
+            let polled = {
+                let _polling = Polling::begin(self);
+                future.as_mut().poll(&mut Context::from_waker(waker))
+            };
+            if let Poll::Ready(value) = polled {
+                return Some(value);
+            }
+            // SAFETY: as above.
+            if unsafe { self.own(|own| own.woken) } {
+                sys::yield_now();
+            } else {
+                self.wait();
+            }
+        }
+    }
+
+    /// Blocks until somebody wakes the task, or until a timer of its is due.
+    fn wait(&self) {
+        // SAFETY: this worker is the task's.
+        let earliest = unsafe { self.own(|own| own.timers.iter().map(|timer| timer.deadline_ns).min()) };
+        let Some(earliest) = earliest else {
+            sys::semaphore_wait(self.address(), sys::FOREVER);
+            return self.take_wakes();
+        };
+        let span = (earliest - sys::now()).max(0);
+        if sys::semaphore_wait(self.address(), span) == 0 {
+            return self.take_wakes();
+        }
+        let now = sys::now().max(earliest);
+        // Wakers are called when nobody is in `own`.
+        // SAFETY: as above.
+        let due: Vec<Timer> = unsafe {
+            self.own(|own| {
+                let due = |timer: &mut Timer| timer.deadline_ns <= now;
+                own.timers.extract_if(.., due).collect()
+            })
+        };
+        // What they wake is this task, which goes on anyway.
+        let _polling = Polling::begin(self);
+        due.into_iter().for_each(|timer| timer.waker.wake());
+    }
+
+    /// Several wake-ups are as good as one.
+    fn take_wakes(&self) {
+        let _section = Section::enter();
+        while sys::semaphore_try_wait(self.address()) == 0 {}
+    }
+}
+
+impl Drop for Park {
+    fn drop(&mut self) {
+        // Nobody can wait there, or post: a part of the step that drops it.
+        let _section = Section::enter();
+        sys::semaphore_destroy(self.address());
+    }
+}
+
+/// The number of a timer, and the task that it belongs to: an address that is only compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TimerId {
+    park: usize,
+    number: u32,
+}
+
+/// Lets the calling task wake somebody at a point in virtual time. With `id`: of a timer that it has already.
+#[track_caller]
+pub(super) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) -> TimerId {
+    let park = current::get();
+    assert!(
+        !park.is_null(),
+        "a timer of coyote::task is awaited outside of its tasks: run the future by coyote::task::block_on"
+    );
+    let waker = keep(waker);
+    let known = id.filter(|id| id.park == park.addr()).map(|id| id.number);
+    let set = |own: &mut Own| {
+        if let Some(timer) = own.timers.iter_mut().find(|timer| Some(timer.number) == known) {
+            return (timer.number, Some(std::mem::replace(&mut timer.waker, waker)));
+        }
+        own.next_timer += 1;
+        own.timers.push(Timer { number: own.next_timer, deadline_ns, waker });
+        (own.next_timer, None)
+    };
+    // SAFETY: it is not null, so it is the task that the calling worker polls, and lives until the poll ends.
+    let (number, _replaced) = unsafe { (*park).own(set) };
+    TimerId { park: park.addr(), number }
+}
+
+/// Forgets a timer, unless another task has it: that one is woken once for nothing.
+pub(super) fn drop_timer(id: TimerId) {
+    let park = current::get();
+    if park.addr() == id.park {
+        let is = |timer: &mut Timer| timer.number == id.number;
+        // SAFETY: as in `set_timer`. What is dropped is dropped afterwards.
+        let _dropped: Vec<Timer> = unsafe { (*park).own(|own| own.timers.extract_if(.., is).collect()) };
+    }
+}
+
+/// A waker for an object of this SDK to keep, which says itself what is awaited.
+pub(super) fn keep(waker: &Waker) -> Waker {
+    let park = current::get();
+    if park.is_null() {
+        return waker.clone();
+    }
+    // SAFETY: as in `set_timer`, twice.
+    let told = unsafe { (*park).own(|own| std::mem::replace(&mut own.quiet, true)) };
+    let kept = waker.clone();
+    // SAFETY: as above.
+    unsafe { (*park).own(|own| own.quiet = told) };
+    kept
+}
+
+/// Says for reports that the calling task awaits an object, and where.
+pub(super) fn tell(what: &'static str, made: &'static Location<'static>, object: i32) {
+    tell_of(what, made.file(), made.line(), object);
+}
+
+fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
+    let park = current::get();
+    if park.is_null() {
+        return;
+    }
+    // SAFETY: as in `set_timer`.
+    let park = unsafe { &*park };
+    // SAFETY: the calling worker polls this task.
+    let (quiet, more) = unsafe { park.own(|own| (own.quiet, own.told)) };
+    if quiet {
+        return;
+    }
+    // SAFETY: as above.
+    unsafe { park.own(|own| own.told = true) };
+    sys::with_text(what, |what, length| {
+        sys::with_text(file, |file, file_length| {
+            let (semaphore, more) = (park.address(), i32::from(more));
+            // SAFETY: addresses and lengths of two `str`.
+            unsafe { sys::awaits(semaphore, what, length, file, file_length, line as i32, object, more) };
+        });
+    });
+}
+
+/// Wakers of a task are a [`ParkRef`] as a pointer.
+const WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, forget);
+
+fn waker(park: &ParkRef) -> Waker {
+    // SAFETY: the functions below treat the pointer as what `raw` made.
+    unsafe { Waker::from_raw(raw(park.clone())) }
+}
+
+fn raw(park: ParkRef) -> RawWaker {
+    let pointer = Arc::as_ptr(&park.0);
+    std::mem::forget(park);
+    RawWaker::new(pointer.cast(), &WAKER)
+}
+
+/// # Safety
+/// `pointer` is that of a waker, whose count is not taken away by dropping the result.
+unsafe fn borrowed(pointer: *const ()) -> ManuallyDrop<ParkRef> {
+    // SAFETY: it was made by `Arc::as_ptr` of a count that was forgotten.
+    let park = unsafe { Arc::from_raw(pointer.cast::<Park>()) };
+    ManuallyDrop::new(ParkRef(ManuallyDrop::new(park)))
+}
+
+unsafe fn clone(pointer: *const ()) -> RawWaker {
+    // Whoever keeps it is what the task awaits, if it says nothing else.
+    tell_of("", "", 0, 0);
+    // SAFETY: the pointer of a waker.
+    let park = unsafe { borrowed(pointer) };
+    raw(ParkRef::clone(&park))
+}
+
+unsafe fn wake(pointer: *const ()) {
+    // SAFETY: the pointer of a waker, which is consumed.
+    unsafe {
+        wake_by_ref(pointer);
+        forget(pointer);
+    }
+}
+
+unsafe fn wake_by_ref(pointer: *const ()) {
+    // SAFETY: the pointer of a waker.
+    unsafe { borrowed(pointer) }.wake();
+}
+
+unsafe fn forget(pointer: *const ()) {
+    // SAFETY: the pointer of a waker, whose count ends here.
+    drop(ManuallyDrop::into_inner(unsafe { borrowed(pointer) }));
+}

@@ -1,0 +1,85 @@
+//! Who waits for an object, in order.
+
+use crate::task::park;
+use std::collections::VecDeque;
+use std::task::Waker;
+
+/// Waiters with what each of them waits for, or was given. One that leaves the queue keeps its place until it has
+/// taken what it was given, or is dropped.
+pub(super) struct Queue<W> {
+    places: Vec<Option<Waiter<W>>>,
+    free: Vec<usize>,
+    order: VecDeque<usize>,
+}
+
+struct Waiter<W> {
+    what: W,
+    waker: Option<Waker>,
+}
+
+/// A place in a queue.
+pub(super) type Place = usize;
+
+impl<W> Queue<W> {
+    pub(super) const fn new() -> Queue<W> {
+        Queue { places: Vec::new(), free: Vec::new(), order: VecDeque::new() }
+    }
+
+    /// Whether nobody waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Somebody begins to wait, behind all others.
+    pub(super) fn push(&mut self, what: W, waker: Option<&Waker>) -> Place {
+        let waiter = Waiter { what, waker: waker.map(park::keep) };
+        let place = self.free.pop().unwrap_or(self.places.len());
+        match self.places.get_mut(place) {
+            Some(free) => *free = Some(waiter),
+            None => self.places.push(Some(waiter)),
+        }
+        self.order.push_back(place);
+        place
+    }
+
+    fn waiter(&mut self, place: Place) -> &mut Waiter<W> {
+        self.places[place].as_mut().expect("a place belongs to its waiter until that leaves")
+    }
+
+    pub(super) fn what(&mut self, place: Place) -> &mut W {
+        &mut self.waiter(place).what
+    }
+
+    /// The waiter was polled by another waker, perhaps.
+    pub(super) fn renew(&mut self, place: Place, waker: &Waker) {
+        let waiter = self.waiter(place);
+        if !waiter.waker.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+            waiter.waker = Some(park::keep(waker));
+        }
+    }
+
+    /// What the first one waits for.
+    pub(super) fn front(&mut self) -> Option<&mut W> {
+        let place = *self.order.front()?;
+        Some(self.what(place))
+    }
+
+    /// Lets the first one go, whose waker is to be called afterwards.
+    pub(super) fn pop(&mut self) -> Option<Waker> {
+        let place = self.order.pop_front()?;
+        self.waiter(place).waker.take()
+    }
+
+    /// The waiter goes, woken or not.
+    pub(super) fn remove(&mut self, place: Place) -> W {
+        let waiter = self.places[place].take().expect("a place belongs to its waiter until that leaves");
+        self.order.retain(|other| *other != place);
+        self.free.push(place);
+        waiter.what
+    }
+}
+
+/// Calls wakers, each call of which is a step of its own.
+pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(Waker::wake);
+}

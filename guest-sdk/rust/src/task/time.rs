@@ -1,0 +1,86 @@
+//! Virtual time for tasks.
+
+use super::park::{self, TimerId};
+use crate::sys;
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Is ready after a span of virtual time, which costs no real time: others may run before and after. The span begins
+/// with this call, as tokio's does.
+///
+/// Cancellation safe: dropping it forgets the timer.
+#[must_use = "a future does nothing unless it is awaited"]
+pub fn sleep(span: Duration) -> Sleep {
+    Sleep { deadline_ns: sys::now().saturating_add(sys::span_ns(span)), timer: None }
+}
+
+/// See [`sleep`].
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct Sleep {
+    deadline_ns: i64,
+    timer: Option<TimerId>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
+        if sys::now() >= self.deadline_ns {
+            return Poll::Ready(());
+        }
+        self.timer = Some(park::set_timer(self.timer, self.deadline_ns, context.waker()));
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some(timer) = self.timer {
+            park::drop_timer(timer);
+        }
+    }
+}
+
+/// Runs a future for a span of virtual time at most, and drops it then. A future that is ready when the time is up
+/// has come in time.
+///
+/// # Errors
+/// The time was up.
+pub async fn timeout<F: Future>(span: Duration, future: F) -> Result<F::Output, Elapsed> {
+    let (mut future, mut sleep) = (pin!(future), pin!(sleep(span)));
+    std::future::poll_fn(|context| {
+        if let Poll::Ready(value) = future.as_mut().poll(context) {
+            return Poll::Ready(Ok(value));
+        }
+        sleep.as_mut().poll(context).map(|()| Err(Elapsed(())))
+    })
+    .await
+}
+
+/// The time of a [`timeout`] was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elapsed(());
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("deadline has elapsed")
+    }
+}
+
+impl std::error::Error for Elapsed {}
+
+/// Lets other tasks run, and other futures of the same task.
+pub async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

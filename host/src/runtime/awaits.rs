@@ -1,0 +1,74 @@
+//! What a worker awaits that runs an asynchronous task: only the guest knows. The worker itself blocks at a
+//! semaphore, in the loop that polls the task; the guest says where in the task's code that is, and for which object.
+//!
+//! It is for reports alone: nothing that a program does depends on it. What the guest says holds until it says
+//! something else, and counts while the worker waits at the semaphore that it named.
+
+use super::{ObjectId, Runtime};
+use coyote_instrumenter::Location;
+use coyote_strategies::{Class, WorkerId, WorkerState};
+use std::sync::Arc;
+
+/// How many objects a worker is said to await at most: a report does not show more.
+const OBJECTS_MAX: usize = 8;
+
+/// Something that a worker awaits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Awaited {
+    /// What it is, such as `mutex made at src/lib.rs:7`; unknown if that is empty.
+    pub what: Box<str>,
+    /// Its address in guest memory.
+    pub object: u32,
+    /// Where the worker said so, innermost first.
+    pub stack: Box<[Location]>,
+}
+
+/// All that a worker said of what it awaits.
+#[derive(Clone, Debug, Default)]
+pub struct Awaits {
+    /// The semaphore at which it waits for any of them.
+    semaphore: u32,
+    all: Arc<Vec<Awaited>>,
+    /// How many are left out.
+    left_out: u32,
+}
+
+impl Runtime {
+    /// The worker says what it awaits at a semaphore, with what it said before or instead of it.
+    pub fn awaits(&mut self, id: WorkerId, semaphore: u32, awaited: Awaited, more: bool) {
+        let awaits = &mut self.workers[id.index()].awaits;
+        if !more || awaits.semaphore != semaphore {
+            *awaits = Awaits { semaphore, ..Awaits::default() };
+        }
+        match awaits.all.len() {
+            OBJECTS_MAX.. => awaits.left_out = awaits.left_out.saturating_add(1),
+            _ => Arc::make_mut(&mut awaits.all).push(awaited),
+        }
+    }
+
+    /// What a blocked worker awaits, as far as it said so.
+    pub fn awaited(&self, id: WorkerId) -> &[Awaited] {
+        let worker = self.worker(id);
+        let place = ObjectId { class: Class::Semaphore, address: worker.awaits.semaphore };
+        let waits = worker.request.wants() == Some(place) && self.pending(id).state == WorkerState::Blocked;
+        if waits { &worker.awaits.all } else { &[] }
+    }
+
+    /// The same in words.
+    pub fn awaited_text(&self, id: WorkerId) -> String {
+        let known = self.awaited(id).iter().filter(|awaited| !awaited.what.is_empty());
+        let mut texts: Vec<String> = Vec::new();
+        for awaited in known {
+            let text = format!("the {} at {:#x}", awaited.what, awaited.object);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        match (texts.len(), self.worker(id).awaits.left_out) {
+            (0, _) => "something that was not made by this SDK".into(),
+            (1, 0) => texts.remove(0),
+            (_, 0) => format!("any of {}", texts.join(", ")),
+            (_, more) => format!("any of {}, and {more} more", texts.join(", ")),
+        }
+    }
+}
