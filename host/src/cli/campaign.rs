@@ -35,8 +35,10 @@ const FILE: &str = "campaign.json";
 const VERSION: u32 = 1;
 /// Processes that may fail at a unit before it is left alone.
 const FAILURES_MAX: usize = 3;
-/// How often those are looked after that others execute, and one's own.
+/// How often a worker looks after the process of its unit.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often it looks after units that others hold.
+const WAIT: Duration = Duration::from_millis(200);
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -127,8 +129,8 @@ fn new(args: &New) -> Result<Exit> {
     let name = name.to_str().context("the module's name is no UTF-8")?.to_string();
     // What `test` refuses is said now.
     let shard = format!("1/{}", args.units);
-    let line = [&["test", module, "--shard", &shard, "--result", "x"][..]].concat();
-    let line = line.into_iter().chain(arguments.iter().map(String::as_str));
+    let ours = ["test", module, "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x"];
+    let line = ours.into_iter().chain(arguments.iter().map(String::as_str));
     super::test::Args::augment_args(Command::new("test")).try_get_matches_from(line)?;
     let campaign =
         Campaign { version: VERSION, module: name, arguments: arguments.to_vec(), units: args.units };
@@ -309,7 +311,7 @@ fn work(args: &Work) -> Result<Exit> {
         }
         // The others are at work on the rest, and may die.
         if waits {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(WAIT);
         }
     }
     println!(". {}: {} executed here", args.of.directory.display(), counted(done, "unit"));

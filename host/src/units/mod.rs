@@ -145,8 +145,11 @@ pub enum UniteError {
     },
 }
 
-/// In which respects campaigns can differ, the first of which is said: the last one is everything.
-const RESPECTS: [(&str, fn(&Campaign) -> String); 9] = [
+/// A respect in which campaigns can differ.
+type Respect = (&'static str, fn(&Campaign) -> String);
+
+/// The first that differs is said; the last one is everything.
+const RESPECTS: [Respect; 9] = [
     ("build of coyote-wasm", |campaign| campaign.build.clone()),
     ("module", |campaign| campaign.module.clone()),
     ("seed", |campaign| campaign.seed.to_string()),
