@@ -35,6 +35,11 @@ pub struct Artifact {
     pub orderings: Arc<orderings::OnDemand>,
 }
 
+/// Which build of the tool this is: another one may instrument a module otherwise.
+pub(crate) fn build() -> String {
+    format!("{} {}", env!("CARGO_PKG_VERSION"), coyote_instrumenter::BUILD)
+}
+
 /// A wasmtime engine for instrumented modules, caching native code if a cache is given.
 ///
 /// # Errors

@@ -12,25 +12,28 @@ pub enum Exit {
     InternalError = 3,
     ReplayDiverged = 4,
     NothingTested = 5,
-    /// No bug, but executions that never came to an end: no verdict.
+    /// No bug, but executions that never came to an end, or that nobody has told of: no verdict.
     Inconclusive = 6,
     /// No bug, but the program needs what this tool does not have: no verdict.
     Limit = 7,
+    /// A part of a run was not executed, and is to be asked for again: as `sysexits.h` has it.
+    Again = 75,
     /// By Ctrl-C, before a bug was found: what shells say of it.
     Interrupted = 130,
 }
 
 impl Exit {
     /// Every code with its meaning, as the tables of the documentation have it.
-    pub const ALL: [(Exit, &str); 9] = [
+    pub const ALL: [(Exit, &str); 10] = [
         (Exit::NoBug, "no bug found"),
         (Exit::BadInput, "bad input or environment"),
         (Exit::BugFound, "bug found"),
         (Exit::InternalError, "internal error: please report it"),
         (Exit::ReplayDiverged, "replay diverged"),
         (Exit::NothingTested, "nothing was tested: no test met any choice"),
-        (Exit::Inconclusive, "inconclusive: executions did not come to an end"),
+        (Exit::Inconclusive, "inconclusive: executions did not come to an end, or results are missing"),
         (Exit::Limit, "limit of this tool: no verdict on the program"),
+        (Exit::Again, "a part of a run is not done: again later"),
         (Exit::Interrupted, "interrupted before a bug was found"),
     ];
 
@@ -52,8 +55,8 @@ impl Exit {
 
 /// For the help text.
 pub const HELP: &str = "Exit codes: 0 no bug found, 1 bad input or environment, 2 bug found, \
-3 internal error, 4 replay diverged, 5 nothing was tested, 6 inconclusive (executions did not end), \
-7 limit of this tool, 130 interrupted.";
+3 internal error, 4 replay diverged, 5 nothing was tested, 6 inconclusive (executions did not end, or results are missing), \
+7 limit of this tool, 75 a part of a run is not done: again later, 130 interrupted.";
 
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {

@@ -30,6 +30,7 @@
 //! - `diagnose`: a found bug, looked into while its execution is at hand.
 //! - `report`: what the user is told, with `plural` for its words.
 //! - `source_tests`: tests that a crate's sources have and its test binary has not.
+//! - `units`: parts of an exploration, executed apart, and what they come to together.
 //! - `bundle`: all that a replay needs, in one file.
 //! - `cache`: instrumented modules on disk.
 //! - `exit`: how a command ends. `cli`: the command line; `cargo`: `cargo coyote`.
@@ -95,6 +96,8 @@ pub mod report;
 pub mod runtime;
 #[doc(hidden)]
 pub mod shrink;
+#[doc(hidden)]
+pub mod units;
 
 mod data_segments;
 mod object_id;

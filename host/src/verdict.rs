@@ -4,7 +4,7 @@
 //! |---|---|
 //! | bug | a bug was found |
 //! | limit | it needs what this tool does not have, in some execution |
-//! | inconclusive | a fair schedule, or an execution of a search, was cut off by the bound on steps; or none came to an end |
+//! | inconclusive | iterations that belong to it have no result; a fair schedule, or an execution of a search, was cut off by the bound on steps; or none came to an end |
 //! | nothing tested | no execution met a choice; a sweep of faults met no place for one |
 //! | proved | a search visited everything |
 //! | not found | else: it speaks of what was tried |
@@ -70,6 +70,10 @@ impl Verdict {
         let limits: Vec<String> = lacks.chain(result.limits.iter().cloned()).collect();
         if !limits.is_empty() {
             return Verdict::Limit(limits);
+        }
+        if !result.missing.is_empty() {
+            let what = format!("the results of iterations {} are missing", result.missing);
+            return Verdict::Inconclusive { what, advice: None };
         }
         if let Some(what) = unfinished(result) {
             return Verdict::Inconclusive { what, advice: advice(result) };

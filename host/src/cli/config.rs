@@ -19,6 +19,7 @@ pub const NAME: &str = "coyote.toml";
 /// Options that speak of one run.
 const ONE_RUN: &[&str] = &[
     "bench",
+    "claim",
     "config",
     "confirm",
     "exact",
@@ -26,10 +27,13 @@ const ONE_RUN: &[&str] = &[
     "ignored",
     "include-ignored",
     "iteration",
+    "iterations-from",
     "list",
     "no-config",
+    "result",
     "resume",
     "runner",
+    "shard",
     "test",
 ];
 

@@ -151,6 +151,7 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
             searching: false,
             settings: loaded.settings.clone(),
             budget: budget.clone(),
+            all: None,
             sweep: None,
             how: given.how,
         },

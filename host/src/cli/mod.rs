@@ -6,6 +6,7 @@ pub mod output;
 
 mod bug_files;
 mod bundle;
+pub mod campaign;
 pub mod config;
 mod configured;
 mod confirm;
@@ -18,9 +19,11 @@ pub mod generate;
 pub mod instrument;
 mod libtest_args;
 pub mod load;
+pub mod merge;
 pub mod progress;
 mod regressions;
 pub mod replay;
+mod report_args;
 mod run;
 mod select;
 mod session;
@@ -28,6 +31,7 @@ mod shares;
 pub mod shrink;
 pub mod test;
 mod trace_of;
+mod units;
 mod uses;
 
 use crate::exit;
@@ -47,6 +51,10 @@ pub struct Cli {
 pub enum Command {
     /// Explore the schedules of a module's tests until one breaks
     Test(Box<test::Args>),
+    /// Put the results of parts of a run together, and report them as one run
+    Merge(Box<merge::Args>),
+    /// Execute a run in parts by processes that share a directory
+    Campaign(campaign::Args),
     /// Reproduce a bug from its trace
     Replay(replay::Args),
     /// Let an editor debug a replay: a server of the Debug Adapter Protocol on standard input and output

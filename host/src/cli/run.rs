@@ -1,9 +1,9 @@
-//! The loop over the tests of a run: each is explored, its bugs are confirmed, and renderers are told.
+//! The loop over the tests of a run: each is explored, or its results put together, its bugs are confirmed, and renderers
+//! are told.
 
 use super::error::InternalError;
 use super::select::{Selected, ToRun};
 use super::session::Session;
-use super::shares::Shares;
 use crate::execution::Test;
 use crate::exit::Exit;
 use crate::libtest;
@@ -23,11 +23,17 @@ pub struct Rules {
     pub needs_no_choice: bool,
 }
 
-/// Explores one test after the other.
+/// Reports one test after the other. `explore` says what came of its exploration.
 ///
 /// # Errors
 /// The environment's, bad input, and [`InternalError`] where a bug does not replay.
-pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut Outputs) -> Result<Exit> {
+pub fn run(
+    session: &Session,
+    selected: &Selected,
+    rules: &Rules,
+    outputs: &mut Outputs,
+    explore: &mut dyn FnMut(&Test) -> Result<TestResult>,
+) -> Result<Exit> {
     let started = Instant::now();
     let mut run = RunReport {
         header: session.header(selected),
@@ -38,8 +44,6 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
         elapsed: Duration::ZERO,
     };
     outputs.each(|renderer, out| renderer.run_started(out, &run.header)).context(LOST)?;
-    let to_explore = selected.tests.iter().filter(|t| t.ignored.is_none()).map(|t| &t.test);
-    let mut shares = Shares::new(session, &to_explore.collect::<Vec<_>>())?;
     let mut used = BTreeSet::new();
     for (number, to_run) in selected.tests.iter().enumerate() {
         let name = &to_run.test.name;
@@ -51,7 +55,7 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
             run.ignored.push(test);
             continue;
         }
-        let mut result = shares.explore(session, &to_run.test)?;
+        let mut result = explore(&to_run.test)?;
         session.explain(&to_run.test, &mut result)?;
         let diverged = session.confirm(&to_run.test, &mut result)?;
         if diverged.is_none() {

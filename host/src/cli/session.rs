@@ -12,7 +12,7 @@ use crate::execution::{Execution, Settings, Test};
 use crate::explain::{How, explain};
 use crate::explore::frontier::Frontier;
 use crate::explore::regressions::{Tried, try_all};
-use crate::explore::{Budget, Plan, sample, search, sweep};
+use crate::explore::{Budget, Plan, sample, search, sweep, trace_path};
 use crate::machine::MachineError;
 use crate::replay::replay;
 use crate::report::model::RunHeader;
@@ -66,6 +66,8 @@ pub struct TestOptions {
     pub searching: bool,
     pub settings: Settings,
     pub budget: Budget,
+    /// How many iterations there are in all, if the budget is that of a part and it is known.
+    pub all: Option<u64>,
     /// What is done with a found bug.
     pub how: How,
     /// Of a sweep of faults: schedules of the strategy after each fault.
@@ -95,24 +97,45 @@ impl Session<'_> {
         }
     }
 
-    fn trace_stem(&self, test: &Test) -> PathBuf {
+    /// What the names of a test's traces begin with.
+    pub fn trace_stem(&self, test: &Test) -> PathBuf {
         let safe = file_name(&test.name);
         let stem = self.module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
         self.outdir.join(format!("{stem}-{safe}"))
     }
 
-    pub fn explore(&self, test: &Test, budget: &Budget) -> Result<TestResult> {
+    /// What there is to explore of a test, with the directory for its traces.
+    fn plan<'a>(&'a self, test: &'a Test, budget: &Budget) -> Result<Plan<'a>> {
         std::fs::create_dir_all(self.outdir)
             .with_context(|| format!("cannot create the directory {}", self.outdir.display()))?;
-        let options = self.options_of(test);
-        let plan = Plan {
+        Ok(Plan {
             artifact: &self.artifact,
             test,
-            settings: &options.settings,
+            settings: &self.options_of(test).settings,
             seed: self.seed,
             budget: budget.clone(),
             trace_stem: self.trace_stem(test),
-        };
+        })
+    }
+
+    /// Makes of what others have explored what [`Session::explore`] would have: with the traces of its bugs on disk, and, if
+    /// it is complete, with what follows from all of it.
+    pub fn adopt(&self, test: &Test, mut result: TestResult) -> Result<TestResult> {
+        let options = self.options_of(test);
+        let plan = self.plan(test, &options.budget)?;
+        for found in &mut result.bugs {
+            found.path = trace_path(&plan.trace_stem, found.by.as_deref(), found.iteration);
+            found.trace.write(&found.path)?;
+        }
+        if options.budget.steer && result.missing.is_empty() {
+            sample::steer(&plan, &mut result, &self.interrupted)?;
+        }
+        Ok(result)
+    }
+
+    pub fn explore(&self, test: &Test, budget: &Budget) -> Result<TestResult> {
+        let options = self.options_of(test);
+        let plan = self.plan(test, budget)?;
         let name = options.strategy.as_str();
         let regressed = self.try_regressions(&plan)?;
         if !regressed.is_empty() && !budget.explore {

@@ -1,41 +1,34 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
-use super::bug_files::BesideTraces;
-use super::bundle::Draft;
 use super::config::{self, Config};
 use super::configured::Configured;
 use super::confirm::{self, Given};
 use super::detect::DetectArgs;
 use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
-use super::output::{self, Stdout};
 use super::regressions::Regressions;
+use super::report_args::{ReportArgs, interruptible, seconds};
 use super::run::{self, Rules};
 use super::select::Selection;
 use super::session::{Session, TestOptions};
+use super::shares::Shares;
+use super::units::{Claim, Draft, UnitArgs};
 use super::uses::{Random, Uses};
 use crate::execution::Execution;
 use crate::exit::Exit;
-use crate::explain::{How, SHRINK_TIME};
+use crate::explain::How;
 use crate::explore::frontier::Frontier;
 use crate::explore::memory::default_bound_bytes;
 use crate::explore::{self, Budget, sweep};
-use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
 use crate::runtime::{FAULTS, FaultRow, Faults};
 use crate::source_tests::{self, SourceTests};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coyote_strategies::{self as strategies, by_name};
 use rand::TryRng;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 /// What is used if the user says nothing.
 pub const DEFAULT_STRATEGY: &str = "portfolio";
@@ -80,7 +73,7 @@ pub struct Args {
     /// on Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     search_memory: Option<u64>,
-    /// Seed of all choices [default: random, or 0 if the environment says CI=true]
+    /// Seed of all choices [default: random, or 0 if the environment says CI=true, and for a part of the iterations]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Run this iteration alone: reproduces it without a trace
@@ -112,39 +105,14 @@ pub struct Args {
     /// [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: Option<u64>,
-    /// Keep the traces of bugs as they were found
-    #[arg(long, conflicts_with = "shrink_time")]
-    no_shrink: bool,
-    /// Seconds in which the trace of a bug is made shorter to read; the one that was found is kept beside it
-    #[arg(long, value_name = "SECONDS", default_value_t = SHRINK_TIME.as_secs_f64())]
-    shrink_time: f64,
-    /// Do not find out by experiment which choice made a bug likely, nor how often it is met
-    #[arg(long)]
-    no_experiments: bool,
-    /// Where traces and logs are written
-    #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
-    outdir: PathBuf,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Keep the traces of found bugs in this directory, and try them first on each later run of their tests; `off` for none
     /// [default: coyote-regressions, if there is such a directory]
     #[arg(long, value_name = "DIR|off")]
     regressions: Option<PathBuf>,
-    /// Pack the module, the traces of found bugs, the report and versions into this file, which replays anywhere
-    #[arg(long, value_name = "FILE")]
-    bundle: Option<PathBuf>,
-    /// What is printed
-    #[arg(long, value_parser = formats(), default_value = "text", value_name = "FORMAT")]
-    format: &'static RendererEntry,
-    /// Write a report as JUnit XML as well
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Write a report as SARIF as well
-    #[arg(long, value_name = "FILE")]
-    sarif: Option<PathBuf>,
     #[command(flatten)]
-    files: BesideTraces,
-    /// Print the whole log of a failing iteration
-    #[arg(short, long)]
-    verbose: bool,
+    units: UnitArgs,
     /// Read options from this file [default: coyote.toml of this directory or the nearest above it]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -158,13 +126,6 @@ pub struct Args {
     /// What these were read from: the subcommand's name and its arguments.
     #[arg(skip)]
     pub line: Vec<OsString>,
-}
-
-/// The formats of the table, as `--format` takes them.
-fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
-    let value = |entry: &RendererEntry| PossibleValue::new(entry.name).help(entry.doc).aliases(entry.alias);
-    PossibleValuesParser::new(RENDERERS.iter().map(value))
-        .map(|name| render::by_name(&name).expect("only names of the table are possible"))
 }
 
 /// Runs the subcommand.
@@ -187,16 +148,21 @@ pub fn run(args: &Args) -> Result<Exit> {
         let given = Given {
             iterations: args.iterations,
             how: how(args)?,
-            files: args.files,
-            verbose: args.verbose,
+            files: args.report.files,
+            verbose: args.report.verbose,
             seed: seed(args, None),
             timeout: args.timeout.map(|s| seconds("--timeout", s)).transpose()?,
             jobs: budget(args, false)?.jobs,
-            outdir: &outdir(args, module),
+            outdir: &args.report.outdir(module),
             interrupted: interruptible()?,
         };
         return confirm::run(module, trace, &given);
     }
+    // Until the end of the run.
+    let _claim = match args.units.claim()? {
+        Claim::Taken => return Ok(Exit::Again),
+        held => held,
+    };
     let uses = Uses::of(&load::read(module)?);
     let mut options = args.instrument.options();
     for args in configured.of_some_tests()?.iter().chain([args]) {
@@ -216,8 +182,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         may_be_empty: args.runner,
     };
     if args.list {
-        let terse = args.format.name == "terse" || args.harness.quiet;
-        print!("{}", selection.list(terse, args.format.for_programs)?);
+        let terse = args.report.format.name == "terse" || args.harness.quiet;
+        print!("{}", selection.list(terse, args.report.format.for_programs)?);
         return Ok(Exit::NoBug);
     }
     let resume = args.resume.as_deref().map(Frontier::read).transpose()?;
@@ -240,34 +206,46 @@ pub fn run(args: &Args) -> Result<Exit> {
         check_directories(args, options)?;
     }
     say(&configured, own.keys());
-    let mut outputs = outputs(args, harness)?;
-    let outdir = outdir(args, module);
+    let mut outputs = args.report.outputs(Some(&args.harness), harness)?;
+    let outdir = args.report.outdir(module);
     let session = Session {
         module,
         outdir: &outdir,
-        quiet: args.format.for_programs || harness,
+        quiet: args.report.format.for_programs || harness,
         seed: seed(args, resume.as_ref()),
         resuming: resume.is_some(),
         resume: resume.into(),
         total_timeout: args.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
         symbols: Symbols::new(&artifact.original),
-        files: args.files,
+        files: args.report.files,
         interrupted: interruptible()?,
         artifact: artifact.clone(),
         options,
         own,
         // What speaks of single iterations has nothing to do with others.
-        regressions: match args.iteration.is_some() || resume_given {
+        regressions: match args.iteration.is_some() || resume_given || args.units.are_given() {
             true => None,
             false => Regressions::of(args.regressions.as_deref())?,
         },
         not_on_target: if harness { not_on_target(module) } else { None },
-        bundle: args.bundle.as_deref().map(Draft::new).transpose()?,
+        bundle: args.report.bundle()?,
         teller: None.into(),
     };
     // That tests, or all, have nothing to explore is as good as any other success where cargo asks.
     let rules = Rules { fail_fast: args.harness.fail_fast, needs_no_choice: args.runner || harness };
-    run::run(&session, &selected, &rules, &mut outputs)
+    let unit = args.units.draft(&session, &selected, &rules)?;
+    let mut shares = None;
+    let exit = run::run(&session, &selected, &rules, &mut outputs, &mut |test| {
+        if shares.is_none() {
+            let to_explore = selected.tests.iter().filter(|t| t.ignored.is_none()).map(|t| &t.test);
+            shares = Some(Shares::new(&session, &to_explore.collect::<Vec<_>>())?);
+        }
+        let result = shares.as_mut().expect("just made").explore(&session, test)?;
+        unit.iter().try_for_each(|unit| unit.add(test, &session.options_of(test).budget, &result))?;
+        Ok(result)
+    })?;
+    unit.into_iter().try_for_each(Draft::write)?;
+    Ok(exit)
 }
 
 /// How the tests are explored for which these are the options.
@@ -280,12 +258,14 @@ fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result
     args.detect.apply(&mut settings.detectors)?;
     settings.faults = budgets(args, uses)?;
     let searching = searches(args)?;
+    args.units.check(&args.strategy, &args.execute.strategy_context(), &settings)?;
     settings.check_search(&args.strategy).map_err(anyhow::Error::msg)?;
     Ok(TestOptions {
         strategy: args.strategy.clone(),
         searching,
         settings,
         budget: budget(args, searching)?,
+        all: args.units.all(args.iterations),
         how: how(args)?,
         sweep: sweeping(args).then(|| args.sweep_samples.unwrap_or(sweep::SAMPLES)),
     })
@@ -339,43 +319,6 @@ fn listing() -> String {
     FAULTS.iter().map(line).collect()
 }
 
-/// What is printed and written, and how.
-fn outputs(args: &Args, harness: bool) -> Result<Outputs> {
-    let named = |name| render::by_name(name).expect("it is in the table");
-    let format = if args.harness.quiet { named("terse") } else { args.format };
-    let options = RenderOptions {
-        harness,
-        verbose: args.verbose,
-        nocapture: args.harness.nocapture,
-        width: output::width(),
-        styles: output::styles(),
-    };
-    let mut outputs = Outputs(vec![((format.make)(&options), Box::new(Stdout))]);
-    for (name, path) in [("junit", &args.junit), ("sarif", &args.sarif)] {
-        let Some(path) = path else { continue };
-        // What cannot be written is said before hours of exploration.
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        outputs.0.push(((named(name).make)(&options), Box::new(BufWriter::new(file))));
-    }
-    // The summary of a step of GitHub Actions, which several commands may write.
-    let summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| format.name == "github");
-    if let Some(path) = summary.filter(|path| !path.is_empty()).map(PathBuf::from) {
-        let file = File::options().create(true).append(true).open(&path);
-        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-        outputs.0.push(((named("markdown").make)(&options), Box::new(BufWriter::new(file))));
-    }
-    Ok(outputs)
-}
-
-/// Where traces and logs are written, as the caller can use it. A caller that names the module by an absolute path may
-/// be elsewhere: cargo runs its runner in the package's directory, wherever the user is.
-fn outdir(args: &Args, module: &Path) -> PathBuf {
-    match module.is_absolute() {
-        true => std::path::absolute(&args.outdir).unwrap_or_else(|_| args.outdir.clone()),
-        false => args.outdir.clone(),
-    }
-}
-
 /// Directories of the host cannot be put back, nor shared.
 fn check_directories(args: &Args, options: &TestOptions) -> Result<()> {
     if options.settings.world.directories.is_empty() {
@@ -402,6 +345,8 @@ fn check_directories(args: &Args, options: &TestOptions) -> Result<()> {
 fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
     match args.seed.or(resume.map(Frontier::seed)) {
         Some(seed) => seed,
+        // Units of one campaign have one seed.
+        None if args.units.are_given() => 0,
         None if std::env::var_os("CI").is_some_and(|v| v == "true") => 0,
         None => u64::from(rand::rngs::SysRng.try_next_u32().unwrap_or(0)),
     }
@@ -439,13 +384,17 @@ fn searches(args: &Args) -> Result<bool> {
 
 fn budget(args: &Args, searching: bool) -> Result<Budget> {
     let total = args.total_timeout;
+    let units = args.units.range(args.iterations)?;
     let timeout = match (args.timeout, args.iterations.or(args.iteration)) {
+        // Not that of the machine's speed.
+        _ if units.is_some() => None,
         (Some(given), _) => Some(seconds("--timeout", given)?),
         // A sweep has an end.
         (None, None) if total.is_none() && !sweeping(args) => Some(explore::TIMEOUT),
         (None, _) => None,
     };
     let iterations_max = match (args.iterations, args.iteration, args.timeout.or(total)) {
+        _ if let Some(range) = &units => range.end - range.start,
         (Some(n), _, _) => n,
         (None, Some(_), _) => 1,
         (None, None, Some(_)) => u64::MAX,
@@ -455,7 +404,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     Ok(Budget {
         iterations_max,
-        first: args.iteration.unwrap_or(0),
+        first: units.map_or(args.iteration.unwrap_or(0), |range| range.start),
         timeout,
         search_memory_bytes: args.search_memory.map_or_else(default_bound_bytes, |mib| mib << 20),
         bounds_follow: args.execute.max_steps.is_empty(),
@@ -467,38 +416,17 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
             true => args.jobs.or(args.harness.test_threads).map_or(cores, |j| j as usize),
             false => 1,
         },
+        steer: !args.units.is_part(),
     })
 }
 
 /// What is done with a found bug.
 fn how(args: &Args) -> Result<How> {
-    let shrink = if args.no_shrink { None } else { Some(seconds("--shrink-time", args.shrink_time)?) };
+    let how = args.report.how()?;
+    // Of a unit, whoever merges does it.
+    let shrink = how.shrink.filter(|_| !args.units.is_part());
     // A continuation at random would draw many of the faults that a sweep allows.
-    Ok(How { shrink, experiments: !args.no_experiments && !sweeping(args) })
-}
-
-fn seconds(option: &str, given: f64) -> Result<Duration> {
-    if given > 0.0 && given < 1e9 {
-        return Ok(Duration::from_secs_f64(given));
-    }
-    bail!("{option} {given}: give a positive number of seconds")
-}
-
-/// A flag that Ctrl-C raises. A second one ends the process, unless it comes at once: some senders
-/// signal a process and then its group.
-fn interruptible() -> Result<Arc<AtomicBool>> {
-    const AT_ONCE: Duration = Duration::from_millis(500);
-    let flag = Arc::new(AtomicBool::new(false));
-    let raised = flag.clone();
-    let mut first: Option<Instant> = None;
-    ctrlc::set_handler(move || {
-        raised.store(true, std::sync::atomic::Ordering::Relaxed);
-        if first.get_or_insert_with(Instant::now).elapsed() > AT_ONCE {
-            std::process::exit(130);
-        }
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(flag)
+    Ok(How { shrink, experiments: how.experiments && !sweeping(args) && !args.units.is_part() })
 }
 
 fn file_stem(path: &Path) -> String {

@@ -22,6 +22,7 @@ mod version_1;
 pub use sections::Section;
 
 use super::Plan;
+use crate::artifact::build;
 use crate::results::Done;
 use coyote_strategies::search::Item;
 use serde::{Deserialize, Serialize};
@@ -30,11 +31,6 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "coyote-wasm frontier 2\n";
 const HASH_BYTES: usize = 32;
-
-/// Which build of the tool wrote a frontier: another one may instrument the module otherwise.
-fn build() -> String {
-    format!("{} {}", env!("CARGO_PKG_VERSION"), coyote_instrumenter::BUILD)
-}
 
 /// What a frontier belongs to. Its parts are compared one by one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

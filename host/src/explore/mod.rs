@@ -73,6 +73,9 @@ pub struct Budget {
     pub check_determinism: bool,
     /// Threads that explore, each with an instance of its own.
     pub jobs: usize,
+    /// Whether schedules are steered towards deadlocks that a sampler's iterations have shown to be possible, if these had no
+    /// bug. Not by who explores a part of them, since which ones these are follows from all.
+    pub steer: bool,
 }
 
 /// Defaults of the budget of a test, whichever comes first. Searches have no bound on executions.
@@ -93,6 +96,7 @@ impl Default for Budget {
             bugs_max: u64::MAX,
             check_determinism: false,
             jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            steer: true,
         }
     }
 }
@@ -251,9 +255,7 @@ fn found(
     options.extend(record::bounds(execution));
     let origin = Origin { strategy, seed: plan.seed, iteration, options };
     let trace = record::trace(execution, &Outcome::Bug(bug.clone()), origin);
-    let label =
-        if by.as_deref() == Some(profiling_run::LABEL) { "dry".into() } else { iteration.to_string() };
-    let path = trace_path(&plan.trace_stem, &label);
+    let path = trace_path(&plan.trace_stem, by.as_deref(), iteration);
     trace.write(&path)?;
     Ok(found_bug(execution, bug, Discovery { trace, path, index, by }, lines)?)
 }
@@ -281,7 +283,9 @@ fn compared(
     }
 }
 
-fn trace_path(stem: &Path, label: &str) -> PathBuf {
+/// Where the trace of a bug stands, by how it was found: [`FoundBug::by`] and [`FoundBug::iteration`].
+pub fn trace_path(stem: &Path, by: Option<&str>, iteration: u64) -> PathBuf {
+    let label = if by == Some(profiling_run::LABEL) { "dry".into() } else { iteration.to_string() };
     let mut name = stem.as_os_str().to_owned();
     name.push(format!("-{label}.trace"));
     name.into()

@@ -196,11 +196,20 @@ fn explore_until(
         cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
     }
     let mut result = collected.finish(started);
-    if swept.is_none() {
+    if swept.is_none() && plan.budget.steer {
         on_engine_thread(|| steer::confirm(plan, &mut result, cancel))?;
     }
     result.elapsed = started.elapsed();
     Ok(result)
+}
+
+/// Steers schedules towards deadlocks that the iterations of a result have shown to be possible, if none of them had a bug:
+/// what ends an exploration whose parts were explored without ([`Budget::steer`](super::Budget::steer)).
+///
+/// # Errors
+/// As [`explore`].
+pub fn steer(plan: &Plan, result: &mut TestResult, cancel: &Arc<AtomicBool>) -> Result<(), ExploreError> {
+    on_engine_thread(|| steer::confirm(plan, result, cancel))
 }
 
 fn context(plan: &Plan) -> Context {

@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::progress::ProgressReport;
 use crate::evidence::{RacingAccess, Side};
 use crate::plural::counted;
-use crate::results::{SeenInversion, SeenRace, TestResult};
+use crate::results::{Indices, SeenInversion, SeenRace, TestResult};
 use crate::runtime::{FAULTS, FaultClass, FaultCount, FaultCounts, Faults};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
@@ -18,6 +18,8 @@ pub enum Note {
     Inconclusive { what: String, advice: Option<String> },
     /// What this tool lacks.
     Limit(String),
+    /// Iterations that have no result, though they belong to what was put together.
+    Missing(Indices),
     /// What a search visited.
     Coverage(Box<Coverage>),
     /// Nothing was to be chosen among this number of workers, with these options that leave points out.
@@ -77,6 +79,9 @@ pub fn of(
         }
         Verdict::Limit(limits) => notes.extend(limits.iter().cloned().map(Note::Limit)),
         _ => {}
+    }
+    if !result.missing.is_empty() && !matches!(verdict, Verdict::Inconclusive { .. }) {
+        notes.push(Note::Missing(result.missing.clone()));
     }
     notes.extend(result.search.as_ref().map(|search| Note::Coverage(Coverage::of(result, search).into())));
     if verdict == Verdict::NothingTested {
@@ -273,6 +278,11 @@ impl fmt::Display for Note {
             }
             Note::Inconclusive { what, advice: None } => write!(f, "Inconclusive: {what}."),
             Note::Limit(limit) => write!(f, "No verdict: {limit}."),
+            Note::Missing(missing) => write!(
+                f,
+                "The results of iterations {missing} are missing: all numbers are of the others alone, and a bug may \
+                 come before."
+            ),
             Note::Coverage(coverage) => coverage.fmt(f),
             Note::NoChoice { workers: 0 | 1, .. } => {
                 f.write_str("This test met no choice: it has one worker and asks for no value.")

@@ -1,6 +1,8 @@
 //! A set of iterations by their numbers.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Range;
 
 /// As ranges, of which both ends belong to the set: ascending, with gaps between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +40,18 @@ impl Indices {
         pairs.filter_map(common).min()
     }
 
+    /// Whether all of them are in a range.
+    pub fn are_in(&self, range: Range<u64>) -> bool {
+        self.0.iter().all(|(first, last)| first <= last && range.contains(first) && range.contains(last))
+    }
+
+    /// Adds a range.
+    pub fn add(&mut self, range: Range<u64>) {
+        if !range.is_empty() {
+            self.unite(&Indices(vec![(range.start, range.end - 1)]));
+        }
+    }
+
     /// Adds all of another set.
     pub fn unite(&mut self, other: &Indices) {
         self.0.extend(&other.0);
@@ -50,6 +64,27 @@ impl Indices {
             }
         }
         self.0 = ranges;
+    }
+}
+
+/// How many ranges are written out.
+const SHOWN: usize = 5;
+
+/// As `0 to 99, 200 to 299`.
+impl fmt::Display for Indices {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (number, (first, last)) in self.0.iter().take(SHOWN).enumerate() {
+            f.write_str(if number > 0 { ", " } else { "" })?;
+            match first == last {
+                true => write!(f, "{first}")?,
+                false => write!(f, "{first} to {last}")?,
+            }
+        }
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            1 => f.write_str(", and 1 more range"),
+            more => write!(f, ", and {more} more ranges"),
+        }
     }
 }
 
@@ -97,5 +132,18 @@ mod tests {
                 assert!(set.0.windows(2).all(|w| w[0].1 + 1 < w[1].0), "{set:?}");
             }
         }
+    }
+
+    #[test]
+    fn they_are_written_as_ranges() {
+        let mut set = Indices::default();
+        assert!(set.to_string().is_empty() && set.are_in(0..0));
+        set.add(3..3);
+        set.add(0..100);
+        set.add(200..201);
+        assert_eq!(set.to_string(), "0 to 99, 200");
+        assert!(set.are_in(0..201) && !set.are_in(0..200) && !set.are_in(1..300));
+        (0..8).for_each(|n| set.add(300 + 10 * n..305 + 10 * n));
+        assert!(set.to_string().ends_with("310 to 314, 320 to 324, and 5 more ranges"), "{set}");
     }
 }

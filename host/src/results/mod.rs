@@ -12,18 +12,19 @@
 //! - `history`: the same step by step, with what happened before what.
 //! - `sweep`: what came of a sweep of faults.
 //! - `progress`: how much was new. `correlation`: what goes along with bugs.
-//! - `indices`: which iterations a result speaks of.
+//! - `indices`: which iterations a result speaks of. `merge`: results of several explorations, put together.
 
 mod bug;
 mod correlation;
 mod explanation;
 mod history;
 mod indices;
+mod merge;
 mod progress;
 mod story;
 mod sweep;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use bug::{
     AccessHistory, BlockHistory, BugIdentity, FoundBug, Livelock, Look, MissingEdge, OutputLine, PastEvent,
@@ -37,6 +38,7 @@ pub use history::{
     History, HistoryFrame, HistoryStep, HistoryWorker, Link, LinkKind, SourceText, Span, SpanKind, Thing,
 };
 pub use indices::Indices;
+pub use merge::MergeError;
 pub use progress::{ClassSeen, Classes, IterationProgress, Novelty, Progress, is_compared};
 pub use story::{Story, StoryRow, StoryWorker};
 pub use sweep::{Sweep, Swept, SweptExecution, SweptSite, WAYS_MAX};
@@ -189,6 +191,10 @@ pub struct TestResult {
     pub subject: Subject,
     /// The iterations that it speaks of; none for a search.
     pub indices: Indices,
+    /// Iterations that belong to the exploration and that nobody has told of, if it was put together from results of
+    /// parts.
+    #[serde(default, skip_serializing_if = "Indices::is_empty")]
+    pub missing: Indices,
     /// How many iterations there were, and how long they were.
     pub statistics: Statistics,
     /// Different bugs. Of samplers in the order in which they were found first, of searches the simplest first.
@@ -330,30 +336,6 @@ impl Done {
     }
 }
 
-/// Why two results cannot be put together.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MergeError {
-    /// They differ in what decides what an iteration of a number is.
-    #[error("the results are of another {what}: {one} and {other}")]
-    Subject {
-        /// In which respect, as `strategy`.
-        what: &'static str,
-        /// What one result has.
-        one: String,
-        /// What the other has.
-        other: String,
-    },
-    /// An iteration would count twice; with its number.
-    #[error("both results count iteration {0}")]
-    Overlap(u64),
-    /// Their sweeps of faults were to try different things, or only one is of a sweep.
-    #[error("the results are of different sweeps of faults")]
-    Sweep,
-    /// At least one is of a search, whose executions have no numbers.
-    #[error("the results of searches cannot be put together: go on with a search by its frontier")]
-    Search,
-}
-
 impl TestResult {
     /// Of no iteration. `goes_on`: after a bug, so that equal bugs are counted once.
     pub fn new(subject: Subject, steps_max: StepsMax, goes_on: bool) -> TestResult {
@@ -362,6 +344,7 @@ impl TestResult {
         TestResult {
             subject,
             indices: Indices::default(),
+            missing: Indices::default(),
             statistics,
             bugs: Vec::new(),
             stop: Stop::Iterations,
@@ -499,80 +482,10 @@ impl TestResult {
         other
     }
 
-    /// Takes over the result of another exploration of the same test. Traces that are not kept stay on disk.
-    ///
-    /// # Errors
-    /// The two speak of different things, of different sweeps, of the same iterations, or of a search; this result is then as before.
-    pub fn merge(&mut self, other: TestResult) -> Result<(), MergeError> {
-        self.subject.check(&other.subject)?;
-        if self.search.is_some() || other.search.is_some() {
-            return Err(MergeError::Search);
-        }
-        match (&self.sweep, &other.sweep) {
-            (None, None) => {}
-            (Some(one), Some(other)) if one.has_plan_of(other) => {}
-            _ => return Err(MergeError::Sweep),
-        }
-        if let Some(both) = self.indices.first_common(&other.indices) {
-            return Err(MergeError::Overlap(both));
-        }
-        self.indices.unite(&other.indices);
-        self.statistics.merge(&other.statistics);
-        other.bugs.into_iter().for_each(|bug| drop(self.add_bug(bug)));
-        self.stop = self.stop.max(other.stop);
-        self.elapsed += other.elapsed;
-        self.any_choice |= other.any_choice;
-        self.workers_max = self.workers_max.max(other.workers_max);
-        self.memory_refused |= other.memory_refused;
-        self.asked_random |= other.asked_random;
-        self.limits.extend(other.limits);
-        self.refused_calls.extend(other.refused_calls);
-        self.offer_first_output(other.first_output);
-        self.left_blocked.extend(other.left_blocked);
-        self.never_joined.extend(other.never_joined);
-        self.faults.merge(&other.faults);
-        other.races.into_iter().for_each(|seen| self.add_race(seen));
-        other.inversions.into_iter().for_each(|seen| self.add_inversion(seen));
-        self.shared.0.extend(other.shared.0);
-        self.repeats += other.repeats;
-        self.states_compared += other.states_compared;
-        if let (Some(sweep), Some(other)) = (&mut self.sweep, &other.sweep) {
-            sweep.merge(other);
-        }
-        if let Some(correlation) = other.correlation {
-            self.correlation.get_or_insert_default().merge(correlation);
-        }
-        self.progress.merge(other.progress);
-        self.exhaust_sweep();
-        Ok(())
-    }
-
     /// Of a sweep of faults of which all is tried, nothing is left, however many iterations the budget had.
     pub fn exhaust_sweep(&mut self) {
         if self.stop == Stop::Iterations && self.sweep.as_ref().is_some_and(Sweep::is_complete) {
             self.stop = Stop::Exhausted;
         }
-    }
-}
-
-impl Subject {
-    fn check(&self, other: &Subject) -> Result<(), MergeError> {
-        let options = |subject: &Subject| {
-            let options: Vec<_> =
-                subject.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            options.join(" ")
-        };
-        for (what, one, other) in [
-            ("module", self.module.clone(), other.module.clone()),
-            ("test", self.test.clone(), other.test.clone()),
-            ("strategy", self.strategy.clone(), other.strategy.clone()),
-            ("seed", self.seed.to_string(), other.seed.to_string()),
-            ("set of options", options(self), options(other)),
-        ] {
-            if one != other {
-                return Err(MergeError::Subject { what, one, other });
-            }
-        }
-        Ok(())
     }
 }

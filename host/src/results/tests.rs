@@ -9,15 +9,15 @@ use coyote_instrumenter::Location;
 use coyote_strategies::{Class, WorkerId};
 
 /// A stream of numbers, by a linear congruential generator (Knuth's MMIX).
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % bound
     }
 
-    fn flag(&mut self) -> bool {
+    pub(crate) fn flag(&mut self) -> bool {
         self.below(2) == 1
     }
 
@@ -95,7 +95,7 @@ impl Numbers {
         if self.below(4) == 0 { vec![race] } else { Vec::new() }
     }
 
-    fn iteration(&mut self, index: Option<u64>) -> IterationResult {
+    pub(crate) fn iteration(&mut self, index: Option<u64>) -> IterationResult {
         let bug = (self.below(3) == 0).then(|| Box::new(self.bug(index)));
         let record = IterationRecord {
             fair: self.flag(),

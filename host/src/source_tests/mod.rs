@@ -13,7 +13,7 @@ pub use roots::of_binary;
 
 use crate::plural::counted;
 use proc_macro2::{TokenStream, TokenTree};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use syn::spanned::Spanned;
@@ -26,7 +26,7 @@ const OF_BROWSERS: &str = "wasm_bindgen_test";
 pub const OF_BROWSERS_RUN: &str = "COYOTE_BROWSER_TESTS";
 
 /// What the sources of a test binary have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceTests {
     /// All tests that were seen.
     pub tests: usize,
@@ -37,7 +37,7 @@ pub struct SourceTests {
 }
 
 /// Tests that are not there on the target, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub file: PathBuf,
     pub line: usize,

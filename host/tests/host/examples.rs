@@ -130,6 +130,7 @@ fn run(
             explore: false,
             bugs_max: u64::MAX,
             check_determinism: false,
+            steer: true,
             jobs,
         },
         trace_stem: directory.path().join("trace"),

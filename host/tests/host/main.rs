@@ -12,7 +12,8 @@
 //! - [`shrink`]: minimised traces: nothing in them can be left out.
 //! - [`explain`]: what experiments say of a bug, against exact probabilities; whether a fix is believed.
 //! - [`stories`]: what happened, in few rows; [`names`]: what memory is called.
-//! - [`results`]: parts of an exploration, put together.
+//! - [`results`]: parts of an exploration, put together; [`units`]: runs in parts, by their files;
+//!   [`campaign`]: by processes that are killed.
 //! - [`lenient`]: traces of programs that were edited since.
 //! - [`debugger`]: replays looked into, forwards and backwards; [`dap`]: by editors.
 //! - [`regressions`]: traces that are kept and tried first; bundles.
@@ -57,6 +58,7 @@ mod browser;
 mod c_orderings;
 mod c_programs;
 mod c_races;
+mod campaign;
 mod cargo;
 mod cases;
 mod classes;
@@ -117,6 +119,7 @@ mod timers;
 mod tokio;
 mod toy_as_wasm;
 mod traces;
+mod units;
 mod views;
 mod wasi;
 mod weak;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Two workers add to a word and one reads it. Several assertions can fail, a deadlock is possible, the worker that
 /// is not joined may stay blocked, and the test writes.
-const BUGGY: &str = r#"(module
+pub const BUGGY: &str = r#"(module
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
   (import "coyote" "join" (func $join (param i32)))
   (import "coyote" "fail" (func $fail (param i32 i32)))

@@ -1,0 +1,197 @@
+//! `coyote-wasm merge`: the results of the parts of a run, put together and reported as one run.
+//!
+//! What `test` does with a result that it has explored itself is done here with one that others have explored: the loop over
+//! the tests, the shrinking and the replays of bugs, and the renderers are the same ([`super::run`]).
+
+use super::load;
+use super::report_args::{ReportArgs, interruptible};
+use super::run::{self, Rules};
+use super::select::{Selected, ToRun};
+use super::session::{Session, TestOptions};
+use super::units::{check_directory, error_of};
+use crate::artifact::Artifact;
+use crate::execution::{Settings, Test};
+use crate::exit::Exit;
+use crate::explain::How;
+use crate::explore::Budget;
+use crate::libtest;
+use crate::options;
+use crate::results::TestResult;
+use crate::symbols::Symbols;
+use crate::units::{CampaignTest, Results};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What files are called that are taken from a directory.
+const EXTENSION: &str = "result";
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Files that `test --result` or `merge --result` wrote; of a directory all that end with .result
+    #[arg(required = true)]
+    results: Vec<PathBuf>,
+    /// The module that was explored [default: the path that `test` was given]
+    #[arg(long, value_name = "FILE")]
+    module: Option<PathBuf>,
+    /// Write all of them into this one file, to be merged again; bugs are neither shrunk nor explained then
+    #[arg(long, value_name = "FILE")]
+    result: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// Do not use the artifact cache
+    #[arg(long)]
+    no_cache: bool,
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// Results cannot be read or do not go together, and as [`run::run`].
+pub fn run(args: &Args) -> Result<Exit> {
+    args.result.as_deref().map_or(Ok(()), check_directory)?;
+    let results = united(&files(&args.results)?)?;
+    let module = args.module.as_ref().unwrap_or(&results.path);
+    let campaign = &results.campaign;
+    let artifact = artifact(&results, module, !args.no_cache)?;
+    if let Some(path) = &args.result {
+        results.write(path)?;
+    }
+    let totals: BTreeMap<&str, TestResult> =
+        campaign.tests.iter().map(|test| (test.name.as_str(), results.total(test))).collect();
+    let how = match args.result {
+        Some(_) => How { shrink: None, experiments: false },
+        None => args.report.how()?,
+    };
+    let mut own = BTreeMap::new();
+    for test in &campaign.tests {
+        let total = &totals[test.name.as_str()];
+        own.insert(test.name.clone(), test_options(test, total, how, args.result.is_none())?);
+    }
+    let first = campaign.tests.first().context("the results are of no test")?;
+    let options = test_options(first, &totals[first.name.as_str()], how, false)?;
+    let harness = artifact.table.libtest;
+    let selected = selected(&results, &artifact)?;
+    let session = Session {
+        module,
+        outdir: &args.report.outdir(module),
+        quiet: args.report.format.for_programs || harness,
+        seed: campaign.seed,
+        resuming: false,
+        resume: None.into(),
+        total_timeout: None,
+        symbols: Symbols::new(&artifact.original),
+        files: args.report.files,
+        interrupted: interruptible()?,
+        artifact: artifact.clone(),
+        options: TestOptions { strategy: campaign.strategy.clone(), ..options },
+        own,
+        regressions: None,
+        not_on_target: campaign.not_on_target.clone(),
+        bundle: args.report.bundle()?,
+        teller: None.into(),
+    };
+    let mut outputs = args.report.outputs(None, harness)?;
+    let rules = Rules { fail_fast: false, needs_no_choice: campaign.needs_no_choice };
+    run::run(&session, &selected, &rules, &mut outputs, &mut |test| {
+        session.adopt(test, totals[test.name.as_str()].clone())
+    })
+}
+
+/// The files themselves, and those of directories, in the order of their names.
+fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let cannot = || format!("cannot read the directory {}", path.display());
+        let before = files.len();
+        for entry in std::fs::read_dir(path).with_context(cannot)? {
+            let file = entry.with_context(cannot)?.path();
+            files.extend(Some(file).filter(|file| file.extension().is_some_and(|e| e == EXTENSION)));
+        }
+        if files.len() == before {
+            bail!("{} has no file that ends with .{EXTENSION}", path.display());
+        }
+        files[before..].sort();
+    }
+    Ok(files)
+}
+
+/// All results as one set.
+fn united(files: &[PathBuf]) -> Result<Results> {
+    let (first, others) = files.split_first().context("give results that `test --result` wrote")?;
+    let mut results = Results::read(first)?;
+    for file in others {
+        let other = Results::read(file)?;
+        let named = || format!("{} does not go with {} and what is between", file.display(), first.display());
+        results.unite(other).map_err(error_of).with_context(named)?;
+    }
+    Ok(results)
+}
+
+/// The module of the results, instrumented as it was.
+fn artifact(results: &Results, module: &Path, cached: bool) -> Result<Arc<Artifact>> {
+    let campaign = &results.campaign;
+    let build = crate::artifact::build();
+    if campaign.build != build {
+        bail!(
+            "the results are of build {} of coyote-wasm, and this one is {build}: merge them with the one that wrote them",
+            campaign.build
+        );
+    }
+    let wasm = load::read(module).context("--module names the module of the results")?;
+    if blake3::hash(&wasm).to_hex().to_string() != campaign.module {
+        bail!("{} is not the module that the results are of: give that one by --module", module.display());
+    }
+    load::artifact(module, &campaign.options, cached)
+}
+
+/// The tests, as they were selected.
+fn selected(results: &Results, artifact: &Artifact) -> Result<Selected> {
+    let all = Test::all(&artifact.table);
+    let to_run = |test: &CampaignTest| {
+        let found = match artifact.table.libtest {
+            true => Some(libtest::test(&test.name)),
+            false => all.iter().find(|known| known.name == test.name).cloned(),
+        };
+        let found = found.with_context(|| format!("the module has no test {}", test.name))?;
+        Ok(ToRun { test: found, ignored: test.ignored.clone() })
+    };
+    let tests = results.campaign.tests.iter().map(to_run).collect::<Result<_>>()?;
+    Ok(Selected { tests, filtered_out: results.campaign.filtered_out })
+}
+
+/// How a test was explored, as its results say it.
+fn test_options(test: &CampaignTest, total: &TestResult, how: How, steer: bool) -> Result<TestOptions> {
+    let (_, mut settings) = options::read(&total.subject.options)?;
+    open_world(&mut settings)?;
+    let budget = Budget {
+        iterations_max: test.iterations.unwrap_or(u64::MAX),
+        timeout: None,
+        explore: test.explore,
+        check_determinism: test.check_determinism,
+        steer,
+        ..Budget::default()
+    };
+    let (strategy, all) = (test.strategy.clone(), test.iterations);
+    Ok(TestOptions { strategy, searching: false, settings, budget, all, how, sweep: None })
+}
+
+/// Preloads the files with which the test was explored.
+fn open_world(settings: &mut Settings) -> Result<()> {
+    let world = Arc::make_mut(&mut settings.world);
+    let recorded = world.preload_hash.take();
+    world.open(settings.memory_bytes_max).context("the files that --preload named")?;
+    if world.preload_hash != recorded {
+        let names: Vec<String> = world.preloads.iter().map(|p| p.host.display().to_string()).collect();
+        bail!(
+            "{} does not hold the files with which the results were made: restore them",
+            names.join(" or ")
+        );
+    }
+    Ok(())
+}

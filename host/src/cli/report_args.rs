@@ -1,0 +1,146 @@
+//! What is told of bugs, and where: options of all subcommands that report a run.
+
+use super::bug_files::BesideTraces;
+use super::bundle;
+use super::libtest_args::HarnessArgs;
+use super::output::{self, Stdout};
+use crate::explain::{How, SHRINK_TIME};
+use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
+use anyhow::{Context, Result, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+#[derive(clap::Args)]
+pub struct ReportArgs {
+    /// Keep the traces of bugs as they were found
+    #[arg(long, conflicts_with = "shrink_time")]
+    no_shrink: bool,
+    /// Seconds in which the trace of a bug is made shorter to read; the one that was found is kept beside it
+    #[arg(long, value_name = "SECONDS", default_value_t = SHRINK_TIME.as_secs_f64())]
+    shrink_time: f64,
+    /// Do not find out by experiment which choice made a bug likely, nor how often it is met
+    #[arg(long)]
+    no_experiments: bool,
+    /// Where traces and logs are written
+    #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
+    outdir: PathBuf,
+    /// Pack the module, the traces of found bugs, the report and versions into this file, which replays anywhere
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
+    /// What is printed
+    #[arg(long, value_parser = formats(), default_value = "text", value_name = "FORMAT")]
+    pub format: &'static RendererEntry,
+    /// Write a report as JUnit XML as well
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write a report as SARIF as well
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: BesideTraces,
+    /// Print the whole log of a failing iteration
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// The formats of the table, as `--format` takes them.
+fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
+    let value = |entry: &RendererEntry| PossibleValue::new(entry.name).help(entry.doc).aliases(entry.alias);
+    PossibleValuesParser::new(RENDERERS.iter().map(value))
+        .map(|name| render::by_name(&name).expect("only names of the table are possible"))
+}
+
+impl ReportArgs {
+    /// What is done with a found bug.
+    ///
+    /// # Errors
+    /// The time is none.
+    pub fn how(&self) -> Result<How> {
+        let shrink = if self.no_shrink { None } else { Some(seconds("--shrink-time", self.shrink_time)?) };
+        Ok(How { shrink, experiments: !self.no_experiments })
+    }
+
+    /// Where traces and logs are written, as the caller can use it. A caller that names the module by an absolute path may
+    /// be elsewhere: cargo runs its runner in the package's directory, wherever the user is.
+    pub fn outdir(&self, module: &Path) -> PathBuf {
+        match module.is_absolute() {
+            true => std::path::absolute(&self.outdir).unwrap_or_else(|_| self.outdir.clone()),
+            false => self.outdir.clone(),
+        }
+    }
+
+    /// The bundle that is to be written, if one is.
+    ///
+    /// # Errors
+    /// As [`bundle::Draft::new`].
+    pub fn bundle(&self) -> Result<Option<bundle::Draft>> {
+        self.bundle.as_deref().map(bundle::Draft::new).transpose()
+    }
+
+    /// What is printed and written, and how. `given`: what the command line says for a test harness; `harness`: whether
+    /// the module has one.
+    ///
+    /// # Errors
+    /// A file cannot be written: that is said before hours of exploration.
+    pub fn outputs(&self, given: Option<&HarnessArgs>, harness: bool) -> Result<Outputs> {
+        let named = |name| render::by_name(name).expect("it is in the table");
+        let format = if given.is_some_and(|given| given.quiet) { named("terse") } else { self.format };
+        let options = RenderOptions {
+            harness,
+            verbose: self.verbose,
+            nocapture: given.is_some_and(|given| given.nocapture),
+            width: output::width(),
+            styles: output::styles(),
+        };
+        let mut outputs = Outputs(vec![((format.make)(&options), Box::new(Stdout))]);
+        for (name, path) in [("junit", &self.junit), ("sarif", &self.sarif)] {
+            let Some(path) = path else { continue };
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            outputs.0.push(((named(name).make)(&options), Box::new(BufWriter::new(file))));
+        }
+        // The summary of a step of GitHub Actions, which several commands may write.
+        let summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| format.name == "github");
+        if let Some(path) = summary.filter(|path| !path.is_empty()).map(PathBuf::from) {
+            let file = File::options().create(true).append(true).open(&path);
+            let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+            outputs.0.push(((named("markdown").make)(&options), Box::new(BufWriter::new(file))));
+        }
+        Ok(outputs)
+    }
+}
+
+/// A time that an option gives.
+///
+/// # Errors
+/// It is none.
+pub fn seconds(option: &str, given: f64) -> Result<Duration> {
+    if given > 0.0 && given < 1e9 {
+        return Ok(Duration::from_secs_f64(given));
+    }
+    bail!("{option} {given}: give a positive number of seconds")
+}
+
+/// A flag that Ctrl-C raises. A second one ends the process, unless it comes at once: some senders
+/// signal a process and then its group.
+///
+/// # Errors
+/// The system lets nobody listen.
+pub fn interruptible() -> Result<Arc<AtomicBool>> {
+    const AT_ONCE: Duration = Duration::from_millis(500);
+    let flag = Arc::new(AtomicBool::new(false));
+    let raised = flag.clone();
+    let mut first: Option<Instant> = None;
+    ctrlc::set_handler(move || {
+        raised.store(true, std::sync::atomic::Ordering::Relaxed);
+        if first.get_or_insert_with(Instant::now).elapsed() > AT_ONCE {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(flag)
+}

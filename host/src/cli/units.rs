@@ -1,0 +1,229 @@
+//! Units on the command line: which part of the iterations `test` executes, and the result that it writes.
+
+use super::error::InternalError;
+use super::run::Rules;
+use super::select::Selected;
+use super::session::{Session, TestOptions};
+use crate::artifact;
+use crate::execution::{Settings, Test};
+use crate::explore::{self, Budget};
+use crate::results::{Stop, TestResult};
+use crate::units::{Campaign, CampaignTest, Results, Shard, UniteError};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
+use coyote_strategies::search::is_search;
+use coyote_strategies::{Context, by_name};
+use std::cell::{Cell, RefCell};
+use std::fs::{File, TryLockError};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What has nothing to do with a part of some iterations.
+const OTHERS: [&str; 7] =
+    ["iteration", "resume", "confirm", "timeout", "total_timeout", "max_bugs", "fault_sweep"];
+
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Parts of a run (docs/scale.md)")]
+pub struct UnitArgs {
+    /// Begin with this iteration: --iterations is how many there are from there
+    #[arg(long, value_name = "A", conflicts_with_all = OTHERS)]
+    iterations_from: Option<u64>,
+    /// Execute the K-th of N equal parts of the iterations, K from 1
+    #[arg(long, value_name = "K/N", conflicts_with_all = OTHERS, conflicts_with = "iterations_from")]
+    shard: Option<Shard>,
+    /// Write what was found out into this file, for `coyote-wasm merge`, which shrinks and explains bugs
+    #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS, conflicts_with_all = ["bundle", "fail_fast"])]
+    result: Option<PathBuf>,
+    /// Hold this file locked while the unit is executed; if somebody else does, end with exit code 75
+    #[arg(long, value_name = "FILE", requires = "result", hide = true)]
+    claim: Option<PathBuf>,
+}
+
+/// Whether this process may execute a unit.
+pub enum Claim {
+    /// For as long as this value lives.
+    Held(#[expect(dead_code, reason = "it is kept for its lock")] Option<File>),
+    /// Another process does, or has.
+    Taken,
+}
+
+impl UnitArgs {
+    /// Claims the unit, if that is asked for. A lock ends with its process, however that ends.
+    ///
+    /// # Errors
+    /// The file system has no locks.
+    pub fn claim(&self) -> Result<Claim> {
+        let (Some(path), Some(result)) = (&self.claim, &self.result) else { return Ok(Claim::Held(None)) };
+        let cannot = || format!("cannot lock {}", path.display());
+        let options = File::options().create(true).truncate(false).write(true).open(path);
+        let file = options.with_context(cannot)?;
+        match file.try_lock() {
+            Ok(()) if result.is_file() => Ok(Claim::Taken),
+            Ok(()) => Ok(Claim::Held(Some(file))),
+            Err(TryLockError::WouldBlock) => Ok(Claim::Taken),
+            Err(TryLockError::Error(error)) => Err(error).with_context(cannot),
+        }
+    }
+
+    /// Whether the iterations are those of a unit.
+    pub fn are_given(&self) -> bool {
+        self.iterations_from.is_some() || self.shard.is_some() || self.is_part()
+    }
+
+    /// Whether somebody else puts it together with others, and reports it.
+    pub fn is_part(&self) -> bool {
+        self.result.is_some()
+    }
+
+    /// The iterations of a unit, if it is one. `iterations`: what `--iterations` says.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn range(&self, iterations: Option<u64>) -> Result<Option<Range<u64>>> {
+        if !self.are_given() {
+            return Ok(None);
+        }
+        let iterations = iterations.unwrap_or(explore::ITERATIONS);
+        if let Some(shard) = self.shard {
+            let range = shard.range(iterations);
+            return range.map(Some).ok_or_else(|| {
+                anyhow!(
+                    "--shard {shard}: there are {iterations} iterations for so many parts; give fewer parts, or \
+                     more --iterations"
+                )
+            });
+        }
+        let first = self.iterations_from.unwrap_or(0);
+        match first.checked_add(iterations) {
+            Some(end) => Ok(Some(first..end)),
+            None => bail!("--iterations-from {first}: there are no {iterations} iterations from there"),
+        }
+    }
+
+    /// How many iterations there are in all units, if that is known: not where one begins somewhere.
+    pub fn all(&self, iterations: Option<u64>) -> Option<u64> {
+        self.iterations_from.is_none().then(|| iterations.unwrap_or(explore::ITERATIONS))
+    }
+
+    /// Whether a test that is explored in this way can be cut by iterations.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn check(&self, strategy: &str, context: &Context, settings: &Settings) -> Result<()> {
+        if !self.are_given() {
+            return Ok(());
+        }
+        if is_search(strategy) {
+            bail!(
+                "{strategy} is a search, whose executions have no numbers by which they could be shared out; \
+                 --resume goes on with one, and --strategy list shows what chooses at random"
+            );
+        }
+        if !by_name(strategy, context).map_err(Error::msg)?.independent() {
+            bail!(
+                "{strategy} learns from one iteration for the next, so that parts of its iterations are not those \
+                 of one run; explore with other seeds instead, or by a strategy whose iterations are independent"
+            );
+        }
+        if !settings.world.directories.is_empty() {
+            bail!(
+                "--dir: what an iteration finds in a directory of the host depends on those before it, so that \
+                 they cannot be shared out; give --preload instead"
+            );
+        }
+        Ok(())
+    }
+
+    /// The result that is to be written, if one is.
+    ///
+    /// # Errors
+    /// Its directory is not there: that is said before hours of exploration.
+    pub fn draft(&self, session: &Session, selected: &Selected, rules: &Rules) -> Result<Option<Draft>> {
+        let Some(path) = &self.result else { return Ok(None) };
+        check_directory(path)?;
+        let campaign = campaign(session, selected, rules);
+        let results = RefCell::new(Results::new(campaign, session.module.to_owned()));
+        Ok(Some(Draft { path: path.clone(), results, interrupted: Cell::new(false) }))
+    }
+}
+
+/// Refuses a file whose directory is not there.
+///
+/// # Errors
+/// It is not.
+pub fn check_directory(result: &Path) -> Result<()> {
+    let directory = result.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
+        bail!("--result: there is no directory {}", directory.display());
+    }
+    Ok(())
+}
+
+/// What the units of a run have in common.
+fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Campaign {
+    let tests = selected.tests.iter().map(|to_run| {
+        let TestOptions { strategy, budget, settings, all, .. } = session.options_of(&to_run.test);
+        CampaignTest {
+            name: to_run.test.name.clone(),
+            ignored: to_run.ignored.clone(),
+            strategy: strategy.clone(),
+            iterations: *all,
+            explore: budget.explore,
+            check_determinism: budget.check_determinism,
+            suppressions: settings.detectors.races.suppressions.iter().map(ToString::to_string).collect(),
+        }
+    });
+    Campaign {
+        build: artifact::build(),
+        module: blake3::hash(&session.artifact.original).to_hex().to_string(),
+        options: session.artifact.options.clone(),
+        seed: session.seed,
+        strategy: session.options.strategy.clone(),
+        tests: tests.collect(),
+        filtered_out: selected.filtered_out,
+        needs_no_choice: rules.needs_no_choice,
+        not_on_target: session.not_on_target.clone(),
+    }
+}
+
+/// The result of a unit whose run is not over.
+pub struct Draft {
+    path: PathBuf,
+    results: RefCell<Results>,
+    interrupted: Cell<bool>,
+}
+
+impl Draft {
+    /// Takes over what was found out about a test.
+    ///
+    /// # Errors
+    /// Of ours.
+    pub fn add(&self, test: &Test, budget: &Budget, result: &TestResult) -> Result<()> {
+        if result.stop == Stop::Interrupted {
+            self.interrupted.set(true);
+            return Ok(());
+        }
+        let end = budget.first + budget.iterations_max;
+        let mut results = self.results.borrow_mut();
+        results.add(&test.name, budget.first, end, result.clone()).map_err(error_of)
+    }
+
+    /// Writes it. A unit that was interrupted has no result: it is to be executed again.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(self) -> Result<()> {
+        if self.interrupted.get() {
+            eprintln!("note: {} was not written, since the run was interrupted", self.path.display());
+            return Ok(());
+        }
+        Ok(self.results.into_inner().write(&self.path)?)
+    }
+}
+
+/// Whose fault it is that results do not go together.
+pub fn error_of(error: UniteError) -> Error {
+    match error {
+        UniteError::Different { .. } => InternalError(error.to_string()).into(),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,119 @@
+//! Results of several explorations of one test, put together.
+
+use super::{Subject, TestResult};
+
+/// Why two results cannot be put together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MergeError {
+    /// They differ in what decides what an iteration of a number is.
+    #[error("the results are of another {what}: {one} and {other}")]
+    Subject {
+        /// In which respect, as `strategy`.
+        what: &'static str,
+        /// What one result has.
+        one: String,
+        /// What the other has.
+        other: String,
+    },
+    /// An iteration would count twice; with its number.
+    #[error("both results count iteration {0}")]
+    Overlap(u64),
+    /// Their sweeps of faults were to try different things, or only one is of a sweep.
+    #[error("the results are of different sweeps of faults")]
+    Sweep,
+    /// At least one is of a search, whose executions have no numbers.
+    #[error("the results of searches cannot be put together: go on with a search by its frontier")]
+    Search,
+}
+
+impl TestResult {
+    /// Whether another result is of the same iterations, or could be: whether both were explored in one way.
+    ///
+    /// # Errors
+    /// [`MergeError::Subject`].
+    pub fn check(&self, other: &TestResult) -> Result<(), MergeError> {
+        self.subject.check(&other.subject)?;
+        let bounds = |result: &TestResult| {
+            let bounds = result.statistics.steps_max;
+            format!("{} {}", bounds.unfair, bounds.fair)
+        };
+        let watch = |result: &TestResult| format!("{:?}", result.watch);
+        for (what, of) in [("bound on steps", &bounds as &dyn Fn(&_) -> _), ("set of detectors", &watch)] {
+            let (one, other) = (of(self), of(other));
+            if one != other {
+                return Err(MergeError::Subject { what, one, other });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over the result of another exploration of the same test. Traces that are not kept stay on disk.
+    ///
+    /// # Errors
+    /// The two speak of different things, of different sweeps, of the same iterations, or of a search; this result is then as before.
+    pub fn merge(&mut self, other: TestResult) -> Result<(), MergeError> {
+        self.check(&other)?;
+        if self.search.is_some() || other.search.is_some() {
+            return Err(MergeError::Search);
+        }
+        match (&self.sweep, &other.sweep) {
+            (None, None) => {}
+            (Some(one), Some(other)) if one.has_plan_of(other) => {}
+            _ => return Err(MergeError::Sweep),
+        }
+        if let Some(both) = self.indices.first_common(&other.indices) {
+            return Err(MergeError::Overlap(both));
+        }
+        self.indices.unite(&other.indices);
+        self.statistics.merge(&other.statistics);
+        other.bugs.into_iter().for_each(|bug| drop(self.add_bug(bug)));
+        self.stop = self.stop.max(other.stop);
+        self.elapsed += other.elapsed;
+        self.any_choice |= other.any_choice;
+        self.workers_max = self.workers_max.max(other.workers_max);
+        self.memory_refused |= other.memory_refused;
+        self.asked_random |= other.asked_random;
+        self.limits.extend(other.limits);
+        self.refused_calls.extend(other.refused_calls);
+        self.offer_first_output(other.first_output);
+        self.left_blocked.extend(other.left_blocked);
+        self.never_joined.extend(other.never_joined);
+        self.faults.merge(&other.faults);
+        other.races.into_iter().for_each(|seen| self.add_race(seen));
+        other.inversions.into_iter().for_each(|seen| self.add_inversion(seen));
+        self.shared.0.extend(other.shared.0);
+        self.repeats += other.repeats;
+        self.states_compared += other.states_compared;
+        if let (Some(sweep), Some(other)) = (&mut self.sweep, &other.sweep) {
+            sweep.merge(other);
+        }
+        if let Some(correlation) = other.correlation {
+            self.correlation.get_or_insert_default().merge(correlation);
+        }
+        self.progress.merge(other.progress);
+        self.exhaust_sweep();
+        Ok(())
+    }
+}
+
+impl Subject {
+    fn check(&self, other: &Subject) -> Result<(), MergeError> {
+        let options = |subject: &Subject| {
+            let options: Vec<_> =
+                subject.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            options.join(" ")
+        };
+        for (what, one, other) in [
+            ("module", self.module.clone(), other.module.clone()),
+            ("test", self.test.clone(), other.test.clone()),
+            ("strategy", self.strategy.clone(), other.strategy.clone()),
+            ("seed", self.seed.to_string(), other.seed.to_string()),
+            ("set of options", options(self), options(other)),
+        ] {
+            if one != other {
+                return Err(MergeError::Subject { what, one, other });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Sets of results on disk.
+//!
+//! Version 1, as bytes: the line `coyote-wasm result 1`; a zstd frame of JSON, `Content`; the BLAKE3 hash of all before
+//! it, 32 bytes. The parts stand in the order of tests and ranges, so that a set has one file.
+//!
+//! A file comes from elsewhere. The hash is compared before anything is believed, then everything that the rest of the tool
+//! relies on is checked; what a file names as the path of a trace is never used, nor are directories of the host.
+
+use super::{Campaign, Part, Results};
+use crate::results::Stop;
+use crate::trace::replace_file;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+const NAME: &[u8] = b"coyote-wasm result ";
+const VERSION: &[u8] = b"1\n";
+const HASH_BYTES: usize = 32;
+/// Content that unpacks to more is none of ours.
+const BYTES_MAX: u64 = 1 << 30;
+const LEVEL: i32 = 3;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content<'a> {
+    campaign: Cow<'a, Campaign>,
+    path: Cow<'a, Path>,
+    parts: Vec<Cow<'a, Part>>,
+}
+
+/// Why results could not be read or written. None of these is a verdict on the guest.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system's, with the path.
+    #[error("cannot read {}: {}", .0.display(), .1)]
+    Read(PathBuf, io::Error),
+    /// The system's, with the path.
+    #[error("cannot write {}: {}", .0.display(), .1)]
+    Write(PathBuf, io::Error),
+    /// It is something else.
+    #[error("{} is no result of coyote-wasm: give files that `test --result` wrote", .0.display())]
+    Other(PathBuf),
+    /// It was written by a later version.
+    #[error("{} is a result of version {}, and this tool reads version 1: use the one that wrote it", .0.display(), .1)]
+    Version(PathBuf, String),
+    /// How that shows.
+    #[error("{} is damaged, and nothing is done with it: {}; execute its iterations again", .0.display(), .1)]
+    Damaged(PathBuf, String),
+}
+
+impl Results {
+    /// The bytes of its file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let parts = self.parts.values().map(Cow::Borrowed).collect();
+        let (campaign, path) = (Cow::Borrowed(&self.campaign), Cow::Borrowed(&*self.path));
+        let mut bytes = [NAME, VERSION].concat();
+        let mut encoder = zstd::Encoder::new(&mut bytes, LEVEL).expect("a level of zstd");
+        let content = Content { campaign, path, parts };
+        serde_json::to_writer(&mut encoder, &content).expect("a Vec takes all, and keys are texts");
+        encoder.finish().expect("a Vec takes all").flush().expect("a Vec takes all");
+        let hash = blake3::hash(&bytes);
+        bytes.extend(hash.as_bytes());
+        bytes
+    }
+
+    /// Writes the whole file or leaves what was there.
+    ///
+    /// # Errors
+    /// [`FileError::Write`].
+    pub fn write(&self, path: &Path) -> Result<(), FileError> {
+        replace_file(path, &self.to_bytes()).map_err(|error| FileError::Write(path.into(), error))
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, is something else, or is damaged.
+    pub fn read(path: &Path) -> Result<Results, FileError> {
+        let bytes = std::fs::read(path).map_err(|error| FileError::Read(path.into(), error))?;
+        Results::parse(path, &bytes)
+    }
+
+    /// Reads what stands in a file. `path` is for messages.
+    ///
+    /// # Errors
+    /// The bytes are something else, or damaged.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Results, FileError> {
+        let damaged = |how: String| FileError::Damaged(path.into(), how);
+        let rest = bytes.strip_prefix(NAME).ok_or_else(|| FileError::Other(path.into()))?;
+        let Some(rest) = rest.strip_prefix(VERSION) else {
+            let version = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let version = version.iter().take(10).map(|byte| char::from(*byte)).collect::<String>();
+            return Err(FileError::Version(path.into(), version.escape_default().to_string()));
+        };
+        let (packed, hash) =
+            rest.split_last_chunk::<HASH_BYTES>().ok_or_else(|| damaged("it is cut off".into()))?;
+        if blake3::hash(&bytes[..bytes.len() - HASH_BYTES]) != *hash {
+            return Err(damaged("its checksum does not match".into()));
+        }
+        let content = unpack(packed).map_err(|error| damaged(error.to_string()))?;
+        let content: Content =
+            serde_json::from_slice(&content).map_err(|error| damaged(error.to_string()))?;
+        let mut results = Results::new(content.campaign.into_owned(), content.path.into_owned());
+        for part in content.parts {
+            check(&part, &results.campaign).map_err(damaged)?;
+            results.insert(part.into_owned()).map_err(|error| damaged(error.to_string()))?;
+        }
+        Ok(results)
+    }
+}
+
+fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
+    let mut unpacked = Vec::new();
+    let read = zstd::Decoder::new(packed)?.take(BYTES_MAX + 1).read_to_end(&mut unpacked)?;
+    if read as u64 > BYTES_MAX {
+        return Err(io::Error::other("it unpacks to more than 1 GiB"));
+    }
+    Ok(unpacked)
+}
+
+/// What is wrong with a part, if anything is.
+fn check(part: &Part, campaign: &Campaign) -> Result<(), String> {
+    let Part { test, first, end, result, .. } = part;
+    let of = |what: &str| Err(format!("test {test}, iterations from {first} before {end}: {what}"));
+    if !campaign.tests.iter().any(|known| known.name == *test) || result.subject.test != *test {
+        return of("there is no such test");
+    }
+    if first >= end || !result.indices.are_in(*first..*end) {
+        return of("other iterations are in it");
+    }
+    if result.search.is_some() || result.sweep.is_some() || !result.missing.is_empty() {
+        return of("it is not of a sampler's iterations");
+    }
+    if !matches!(result.stop, Stop::Iterations | Stop::Bug | Stop::Exhausted) {
+        return of("it was interrupted");
+    }
+    if result.stop == Stop::Iterations && result.indices.len() != end - first {
+        return of("iterations are missing in it");
+    }
+    if result.subject.options.iter().any(|(name, _)| name == "dir") {
+        return of("it works in a directory of the host");
+    }
+    Ok(())
+}

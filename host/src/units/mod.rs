@@ -1,0 +1,295 @@
+//! Parts of an exploration that were executed apart, be it on other machines, and what they come to together.
+//!
+//! A *unit* of work is a range of iterations of the tests of a [`Campaign`]. Its result is a function of these two alone:
+//! not of who executes it, when, and on how many cores. [`Results`] are the results of some units, as a set:
+//! [`Results::unite`] is commutative, associative and idempotent, since it computes nothing. What a set says of a test
+//! follows at last ([`Results::total`]), and is what one exploration of all these iterations would have said.
+//!
+//! - `file`: sets of results on disk.
+//! - [`Shard`]: one of so many equal parts.
+
+mod file;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+pub use file::FileError;
+pub use shard::Shard;
+
+use crate::results::{Indices, MergeError, Stop, Subject, TestResult};
+use crate::source_tests::SourceTests;
+use crate::statistics::StepsMax;
+use coyote_instrumenter::Options;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What decides what the iterations of all units are. Equal for all results that are put together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Campaign {
+    /// Of this tool: another one may instrument the module otherwise.
+    pub build: String,
+    /// The blake3 of the whole module: bugs are compared by lines, which its debug information says.
+    pub module: String,
+    /// How it is instrumented.
+    pub options: Options,
+    /// What all choices follow from.
+    pub seed: u64,
+    /// As the user named it, for tests that have none of their own.
+    pub strategy: String,
+    /// In the order in which they are run.
+    pub tests: Vec<CampaignTest>,
+    /// How many tests of the module are not among them.
+    pub filtered_out: usize,
+    /// Whether a run in which nothing was to be explored is as good as any other.
+    pub needs_no_choice: bool,
+    /// Of a test binary that cargo built: tests of its sources that it has not.
+    pub not_on_target: Option<SourceTests>,
+}
+
+/// A test of a campaign, and how it is explored, as far as its results do not say it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CampaignTest {
+    /// As the user names it.
+    pub name: String,
+    /// Why it is not to be run, if so.
+    pub ignored: Option<String>,
+    /// As the user named it.
+    pub strategy: String,
+    /// How many iterations there are in all, if that is known.
+    pub iterations: Option<u64>,
+    /// Whether exploration goes on after a bug.
+    pub explore: bool,
+    /// Whether every iteration is executed twice more and compared.
+    pub check_determinism: bool,
+    /// Data races that are known.
+    pub suppressions: Vec<String>,
+}
+
+/// What a unit found out about one test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Which test.
+    pub test: String,
+    /// The first of the unit's iterations.
+    pub first: u64,
+    /// The first one behind the unit's iterations: more than `first`. It may have ended before, by its rules.
+    pub end: u64,
+    /// Wall-clock time: the one thing that is not the same each time.
+    pub elapsed: Duration,
+    /// What it found out. Without times and paths.
+    pub result: TestResult,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// What they are of.
+    pub campaign: Campaign,
+    /// The module's path, as someone gave it who has executed a unit: the least of them.
+    pub path: PathBuf,
+    /// By test and range.
+    parts: BTreeMap<(String, u64, u64), Part>,
+}
+
+/// Why results do not go together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UniteError {
+    /// They are of different campaigns.
+    #[error("the results are of another {what}: {one} and {other}")]
+    Campaign {
+        /// In which respect.
+        what: &'static str,
+        /// What one has.
+        one: String,
+        /// What the other has.
+        other: String,
+    },
+    /// They are of different explorations of a test.
+    #[error("test {test}: {error}")]
+    Test {
+        /// Which test.
+        test: String,
+        /// In which respect.
+        error: MergeError,
+    },
+    /// Ranges that are not the same, and yet have iterations in common.
+    #[error(
+        "test {test}: iteration {both} is in two ranges, {} to {} and {} to {}: put results together that were cut in \
+         one way",
+        one.0, one.1 - 1, other.0, other.1 - 1
+    )]
+    Overlap {
+        /// Which test.
+        test: String,
+        /// The first iteration that is in both.
+        both: u64,
+        /// First iteration, and the first one behind it.
+        one: (u64, u64),
+        /// See `one`.
+        other: (u64, u64),
+    },
+    /// Two results of one unit, which is a fault of this tool.
+    #[error("test {test}: iterations {first} to {last} have two different results")]
+    Different {
+        /// Which test.
+        test: String,
+        /// The first iteration of the unit.
+        first: u64,
+        /// The last one.
+        last: u64,
+    },
+}
+
+/// A respect in which campaigns can differ.
+type Respect = (&'static str, fn(&Campaign) -> String);
+
+/// The first that differs is said; the last one is everything.
+const RESPECTS: [Respect; 9] = [
+    ("build of coyote-wasm", |campaign| campaign.build.clone()),
+    ("module", |campaign| campaign.module.clone()),
+    ("seed", |campaign| campaign.seed.to_string()),
+    ("strategy", |campaign| campaign.strategy.clone()),
+    ("set of tests", |campaign| each(campaign, |test| test.name.clone())),
+    ("number of iterations", |campaign| {
+        each(campaign, |test| match test.iterations {
+            Some(iterations) => iterations.to_string(),
+            None => "unknown, with --iterations-from".into(),
+        })
+    }),
+    ("rule for what follows a bug (--explore)", |campaign| each(campaign, |test| test.explore.to_string())),
+    ("instrumentation", |campaign| json(&campaign.options)),
+    ("campaign", |campaign| json(campaign)),
+];
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("its keys are texts")
+}
+
+/// What tests have, each thing once.
+fn each(campaign: &Campaign, of: impl Fn(&CampaignTest) -> String) -> String {
+    let mut all: Vec<String> = campaign.tests.iter().map(of).collect();
+    all.dedup();
+    all.join(", ")
+}
+
+impl Results {
+    /// Of no unit.
+    pub fn new(campaign: Campaign, path: PathBuf) -> Results {
+        Results { campaign, path, parts: BTreeMap::new() }
+    }
+
+    /// All parts, by tests and ranges.
+    pub fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.values()
+    }
+
+    /// Adds what a unit found out about a test in the iterations from `first` to the one before `end`. Times and paths are
+    /// left out.
+    ///
+    /// # Errors
+    /// It does not go with what is there, which is then as before.
+    pub fn add(
+        &mut self,
+        test: &str,
+        first: u64,
+        end: u64,
+        mut result: TestResult,
+    ) -> Result<(), UniteError> {
+        let elapsed = std::mem::take(&mut result.elapsed);
+        result.bugs.iter_mut().for_each(|bug| bug.path = PathBuf::new());
+        self.insert(Part { test: test.into(), first, end, elapsed, result })
+    }
+
+    /// Adds all results of another set.
+    ///
+    /// # Errors
+    /// They do not go together. Some may have been added.
+    pub fn unite(&mut self, other: Results) -> Result<(), UniteError> {
+        for (what, of) in RESPECTS {
+            let (one, other) = (of(&self.campaign), of(&other.campaign));
+            if one != other {
+                return Err(UniteError::Campaign { what, one, other });
+            }
+        }
+        other.parts.into_values().try_for_each(|part| self.insert(part))?;
+        self.path = std::mem::take(&mut self.path).min(other.path);
+        Ok(())
+    }
+
+    fn insert(&mut self, part: Part) -> Result<(), UniteError> {
+        let test = part.test.clone();
+        let key = (test.clone(), part.first, part.end);
+        if let Some(known) = self.parts.get_mut(&key) {
+            if known.result != part.result {
+                return Err(UniteError::Different { test, first: part.first, last: part.end - 1 });
+            }
+            known.elapsed = known.elapsed.min(part.elapsed);
+            return Ok(());
+        }
+        let of_test = || self.of(&test);
+        if let Some(other) = of_test().find(|known| known.first < part.end && part.first < known.end) {
+            return Err(UniteError::Overlap {
+                test: test.clone(),
+                both: part.first.max(other.first),
+                one: (other.first, other.end),
+                other: (part.first, part.end),
+            });
+        }
+        if let Some(known) = of_test().next() {
+            let fits = known.result.check(&part.result);
+            fits.map_err(|error| UniteError::Test { test: test.clone(), error })?;
+        }
+        self.parts.insert(key, part);
+        Ok(())
+    }
+
+    /// The parts of a test, in the order of their iterations.
+    fn of(&self, test: &str) -> impl Iterator<Item = &Part> {
+        let from = (test.to_string(), 0, 0);
+        let test = test.to_string();
+        self.parts.range(from..).map(|(_, part)| part).take_while(move |part| part.test == test)
+    }
+
+    /// What the results say of a test together: the same as one exploration that has executed the iterations. Iterations
+    /// behind the one with which that would have ended do not count; those that it would have executed, and that have
+    /// no result here, are [`TestResult::missing`]. Bugs have no paths.
+    pub fn total(&self, test: &CampaignTest) -> TestResult {
+        let mut total: Option<TestResult> = None;
+        let mut missing = Indices::default();
+        let (mut next, mut elapsed, mut ended) = (0, Duration::ZERO, None);
+        for part in self.of(&test.name) {
+            missing.add(next..part.first);
+            next = part.end;
+            elapsed += part.elapsed;
+            match &mut total {
+                None => total = Some(part.result.clone()),
+                Some(total) => {
+                    let merged = total.merge(part.result.clone());
+                    merged.expect("this was checked when the part was inserted");
+                }
+            }
+            // By its first bug, or since there is nothing to choose.
+            if matches!(part.result.stop, Stop::Bug | Stop::Exhausted) {
+                ended = Some(part.result.stop);
+                break;
+            }
+        }
+        if ended.is_none() {
+            missing.add(next..test.iterations.unwrap_or(next));
+        }
+        let mut total = total.unwrap_or_else(|| {
+            let subject =
+                Subject { test: test.name.clone(), strategy: test.strategy.clone(), ..Subject::default() };
+            TestResult::new(subject, StepsMax { unfair: 0, fair: 0 }, test.explore)
+        });
+        total.stop = ended.unwrap_or(total.stop);
+        total.elapsed = elapsed;
+        total.missing = missing;
+        total
+    }
+}

@@ -1,0 +1,150 @@
+//! Campaigns: units in processes that share a directory and are killed at any time.
+
+use super::guest;
+use super::process::{self, Ended};
+use coyote_wasm::strategies::Iteration;
+use coyote_wasm::strategies::rng::ChoiceRng;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+const TEST: [&str; 8] = ["racy_counter.wasm", "-i", "90", "--explore", "--seed", "5", "-s", "pct:2"];
+const PLAIN: [&str; 4] = ["--no-shrink", "--no-experiments", "--format", "json"];
+
+fn place() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let module = guest::root().join("examples/wasm/racy_counter.wasm");
+    std::fs::copy(module, directory.path().join("racy_counter.wasm")).unwrap();
+    directory
+}
+
+/// A report as JSON without times and paths of the module.
+fn timeless(ended: &Ended) -> String {
+    let text = ended.stdout.replace("c/racy_counter.wasm", "racy_counter.wasm");
+    let lines = text.lines().filter(|line| !line.contains("\"elapsed_seconds\""));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn new(directory: &Path, units: &str) {
+    let ended = process::run(directory, &[&["campaign", "new", "c", "--units", units], &TEST[..]].concat());
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+}
+
+fn check_report(directory: &Path) {
+    let single = process::run(directory, &[&["test"], &TEST[..], &PLAIN[..]].concat());
+    let report = process::run(directory, &[&["campaign", "report", "c"], &PLAIN[..]].concat());
+    assert_eq!((timeless(&report), report.code), (timeless(&single), single.code), "{report:?}");
+    assert_eq!(single.code, Some(2));
+}
+
+/// Starts a worker whose processes can be killed together.
+#[cfg(unix)]
+fn worker(directory: &Path) -> Child {
+    use std::os::unix::process::CommandExt;
+    let mut command = process::command(&process::cache(), directory, &["campaign", "work", "c", "-j", "1"]);
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    command.process_group(0).spawn().unwrap()
+}
+
+/// Workers are killed at random times, alone or with the process that executes their unit; others go on. Every iteration is
+/// there once.
+#[cfg(unix)]
+#[test]
+fn workers_that_are_killed() {
+    let directory = place();
+    let directory = directory.path();
+    new(directory, "30");
+    let mut rng = ChoiceRng::new(Iteration { seed: 1, index: 0 });
+    let (mut workers, mut killed) = (vec![worker(directory), worker(directory)], 0);
+    let started = Instant::now();
+    while workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()) {
+        assert!(started.elapsed() < Duration::from_secs(300), "the campaign does not end");
+        std::thread::sleep(Duration::from_millis(50 + rng.below(400)));
+        if killed == 8 {
+            continue;
+        }
+        let at = rng.below(2) as usize;
+        // By its number, and with it the process of its unit in every other case.
+        let pid = workers[at].id();
+        let target = if rng.below(2) == 0 { format!("-{pid}") } else { pid.to_string() };
+        let status = std::process::Command::new("kill").args(["-KILL", "--", &target]).status().unwrap();
+        killed += u32::from(status.success());
+        workers[at].wait().unwrap();
+        workers[at] = worker(directory);
+    }
+    for mut worker in workers {
+        assert_eq!(worker.wait().unwrap().code(), Some(0));
+    }
+    assert!(killed > 2, "{killed}");
+    let status = process::run(directory, &["campaign", "status", "c"]);
+    assert_eq!((status.code, &*status.stdout), (Some(0), ". c: 30 of 30 units done, 0 at work, 0 open\n"));
+    let failed = std::fs::read_dir(directory.join("c/failed")).unwrap().count();
+    assert_eq!(failed, 0);
+    check_report(directory);
+}
+
+/// Ctrl-C leaves a unit open, and asks for the worker again. One that has done its share ends.
+#[cfg(unix)]
+#[test]
+fn workers_that_are_asked_to_end() {
+    let directory = place();
+    let directory = directory.path();
+    new(directory, "3");
+    let mut worker = worker(directory);
+    std::thread::sleep(Duration::from_millis(100));
+    let pid = worker.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    // Unless it was done by then, or had not begun to listen.
+    assert!(matches!(worker.wait().unwrap().code(), Some(75 | 0) | None));
+    let part = process::run(directory, &["campaign", "work", "c", "--units-max", "1"]);
+    assert_eq!(part.code, Some(0), "{part:?}");
+    let ended = process::run(directory, &["campaign", "work", "c"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check_report(directory);
+}
+
+/// What is wrong is said once; a unit at which processes fail is left alone, and a result that is damaged is named.
+#[test]
+fn what_goes_wrong() {
+    let directory = place();
+    let directory = directory.path();
+    let said = |arguments: &[&str]| {
+        let ended = process::run(directory, arguments);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        ended.stderr
+    };
+    assert!(
+        said(&["campaign", "work", "."]).contains(". is no campaign: `coyote-wasm campaign new` makes one")
+    );
+    let timeout = said(&["campaign", "new", "c", "--units", "2", "racy_counter.wasm", "-t", "3"]);
+    assert!(timeout.contains("cannot be used with"), "{timeout}");
+    new(directory, "3");
+    assert!(
+        said(&[&["campaign", "new", "c", "--units", "3"], &TEST[..]].concat())
+            .contains("is a campaign already")
+    );
+    assert!(said(&["campaign", "report", "c"]).contains("no unit of c is done yet"));
+    std::fs::write(directory.join("c/failed/2"), "a\nb\nsignal: 9\n").unwrap();
+    let ended = process::run(directory, &["campaign", "work", "c"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let status = process::run(directory, &["campaign", "status", "c"]);
+    let text = ". c: 2 of 3 units done, 0 at work, 0 open\n... Unit 2 failed 3 times and was given up, the last time with \
+                signal: 9\n";
+    assert_eq!((status.code, &*status.stdout), (Some(6), text));
+    std::fs::remove_file(directory.join("c/failed/2")).unwrap();
+    let path = directory.join("c/results/1.result");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[50] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let damaged = said(&["campaign", "report", "c"]);
+    assert!(damaged.contains("1.result is damaged") && damaged.contains("remove it"), "{damaged}");
+    std::fs::remove_file(&path).unwrap();
+    let ended = process::run(directory, &["campaign", "work", "c"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check_report(directory);
+    // A search has no units.
+    let line = ["campaign", "new", "d", "--units", "2", "racy_counter.wasm", "-s", "dpor"];
+    assert_eq!(process::run(directory, &line).code, Some(0));
+    let refused = said(&["campaign", "work", "d"]);
+    assert!(refused.contains("dpor is a search, whose executions have no numbers"), "{refused}");
+}
