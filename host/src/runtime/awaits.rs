@@ -28,7 +28,8 @@ pub struct Awaited {
 pub struct Awaits {
     /// The semaphore at which it waits for any of them.
     semaphore: u32,
-    all: Arc<Vec<Awaited>>,
+    /// `None`: nothing, as for all workers that run no tasks.
+    all: Option<Arc<Vec<Awaited>>>,
     /// How many are left out.
     left_out: u32,
 }
@@ -40,9 +41,10 @@ impl Runtime {
         if !more || awaits.semaphore != semaphore {
             *awaits = Awaits { semaphore, ..Awaits::default() };
         }
-        match awaits.all.len() {
+        let all = awaits.all.get_or_insert_default();
+        match all.len() {
             OBJECTS_MAX.. => awaits.left_out = awaits.left_out.saturating_add(1),
-            _ => Arc::make_mut(&mut awaits.all).push(awaited),
+            _ => Arc::make_mut(all).push(awaited),
         }
     }
 
@@ -51,7 +53,7 @@ impl Runtime {
         let worker = self.worker(id);
         let place = ObjectId { class: Class::Semaphore, address: worker.awaits.semaphore };
         let waits = worker.request.wants() == Some(place) && self.pending(id).state == WorkerState::Blocked;
-        if waits { &worker.awaits.all } else { &[] }
+        worker.awaits.all.as_ref().filter(|_| waits).map_or(&[], |all| all)
     }
 
     /// The same in words.
