@@ -283,7 +283,8 @@ impl Execution {
         Ok((outcome, strategy))
     }
 
-    /// Goes on from a saved state under a strategy, to the end of the iteration. The strategy sees the rest alone.
+    /// Goes on from a saved state under a strategy, to the end of the iteration. The strategy sees the rest alone, and is
+    /// told which workers there are.
     ///
     /// # Errors
     /// As [`Execution::run`].
@@ -304,6 +305,7 @@ impl Execution {
         let from = scheduler.runtime.steps();
         scheduler.runtime.monitors.judge(fair_from.map(|step| step.max(from)), scheduler.hot_steps_max);
         scheduler.runtime.footprint.recording = false;
+        scheduler.runtime.spawnings().for_each(|event| strategy.observe(event));
         scheduler.strategy = Some(strategy);
         let result = match scheduler.outcome {
             None => self.machine.run(),

@@ -83,6 +83,16 @@ impl Runtime {
         id
     }
 
+    /// How the workers that there are came about, for a strategy that begins in the midst of an iteration.
+    pub fn spawnings(&self) -> impl Iterator<Item = Event> {
+        let number = |path: &[u32]| self.workers.iter().position(|worker| worker.path.0 == path);
+        self.ids().skip(1).filter_map(move |child| {
+            let path = &self.worker(child).path.0;
+            let parent = number(path.split_last()?.1)?;
+            Some(Event::Spawned { parent: WorkerId(parent as u32), child })
+        })
+    }
+
     /// A name for a new worker, the n-th of its parent.
     pub(super) fn new_handle(&self, parent: WorkerId, n: u32, key: u64) -> u32 {
         if parent.0 == self.first && n < HASHED_HANDLES.start {
