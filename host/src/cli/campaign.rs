@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::plural::counted;
 use crate::trace::replace_file;
 use crate::units::Results;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args as _, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -129,9 +129,10 @@ fn new(args: &New) -> Result<Exit> {
     let name = name.to_str().context("the module's name is no UTF-8")?.to_string();
     // What `test` refuses is said now.
     let shard = format!("1/{}", args.units);
-    let ours = ["test", module, "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x"];
+    let ours = ["test", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x", module];
     let line = ours.into_iter().chain(arguments.iter().map(String::as_str));
-    super::test::Args::augment_args(Command::new("test")).try_get_matches_from(line)?;
+    let parsed = super::test::Args::augment_args(Command::new("test")).try_get_matches_from(line);
+    parsed.map_err(|error| anyhow!("{}", error.to_string().trim().trim_start_matches("error: ")))?;
     let campaign =
         Campaign { version: VERSION, module: name, arguments: arguments.to_vec(), units: args.units };
     let directory = &args.directory;
@@ -234,11 +235,13 @@ impl Place {
         let mut said = tempfile::tempfile()?;
         let Campaign { module, arguments, units, .. } = &self.campaign;
         let mut command = process::Command::new(std::env::current_exe()?);
-        command.arg("test").arg(self.directory.join(module)).args(["--shard", &format!("{unit}/{units}")]);
+        command.args(["test", "--shard", &format!("{unit}/{units}")]);
         command.arg("--result").arg(self.result(unit)).arg("--claim").arg(self.of(UNITS, unit));
         command.arg("--outdir").arg(outdir.path());
         command.args(jobs.iter().flat_map(|jobs| ["--jobs".to_string(), jobs.to_string()]));
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
+        // What follows may belong to the program.
+        command.arg(self.directory.join(module)).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
         let mut child = command.spawn().context("a process for a unit cannot be started")?;
         let status = loop {
             if let Some(status) = child.try_wait()? {

@@ -105,7 +105,10 @@ pub fn run(
 const LOST: &str = "cannot write the report";
 
 /// Why a test is not to be run, if so.
-fn refused(session: &Session, to_run: &ToRun) -> Result<Option<String>> {
+///
+/// # Errors
+/// Of executing a test harness, which knows.
+pub fn refused(session: &Session, to_run: &ToRun) -> Result<Option<String>> {
     match &to_run.ignored {
         None if session.artifact.table.libtest => {
             let settings = &session.options_of(&to_run.test).settings;

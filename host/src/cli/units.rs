@@ -1,7 +1,7 @@
 //! Units on the command line: which part of the iterations `test` executes, and the result that it writes.
 
 use super::error::InternalError;
-use super::run::Rules;
+use super::run::{self, Rules};
 use super::select::Selected;
 use super::session::{Session, TestOptions};
 use crate::artifact;
@@ -140,7 +140,7 @@ impl UnitArgs {
     pub fn draft(&self, session: &Session, selected: &Selected, rules: &Rules) -> Result<Option<Draft>> {
         let Some(path) = &self.result else { return Ok(None) };
         check_directory(path)?;
-        let campaign = campaign(session, selected, rules);
+        let campaign = campaign(session, selected, rules)?;
         let results = RefCell::new(Results::new(campaign, session.module.to_owned()));
         Ok(Some(Draft { path: path.clone(), results, interrupted: Cell::new(false) }))
     }
@@ -159,30 +159,30 @@ pub fn check_directory(result: &Path) -> Result<()> {
 }
 
 /// What the units of a run have in common.
-fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Campaign {
-    let tests = selected.tests.iter().map(|to_run| {
+fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Result<Campaign> {
+    let tests = selected.tests.iter().map(|to_run| -> Result<CampaignTest> {
         let TestOptions { strategy, budget, settings, all, .. } = session.options_of(&to_run.test);
-        CampaignTest {
+        Ok(CampaignTest {
             name: to_run.test.name.clone(),
-            ignored: to_run.ignored.clone(),
+            ignored: run::refused(session, to_run)?,
             strategy: strategy.clone(),
             iterations: *all,
             explore: budget.explore,
             check_determinism: budget.check_determinism,
             suppressions: settings.detectors.races.suppressions.iter().map(ToString::to_string).collect(),
-        }
+        })
     });
-    Campaign {
+    Ok(Campaign {
         build: artifact::build(),
         module: blake3::hash(&session.artifact.original).to_hex().to_string(),
         options: session.artifact.options.clone(),
         seed: session.seed,
         strategy: session.options.strategy.clone(),
-        tests: tests.collect(),
+        tests: tests.collect::<Result<_>>()?,
         filtered_out: selected.filtered_out,
         needs_no_choice: rules.needs_no_choice,
         not_on_target: session.not_on_target.clone(),
-    }
+    })
 }
 
 /// The result of a unit whose run is not over.

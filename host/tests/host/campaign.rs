@@ -53,13 +53,13 @@ fn worker(directory: &Path) -> Child {
 fn workers_that_are_killed() {
     let directory = place();
     let directory = directory.path();
-    new(directory, "30");
+    new(directory, "45");
     let mut rng = ChoiceRng::new(Iteration { seed: 1, index: 0 });
     let (mut workers, mut killed) = (vec![worker(directory), worker(directory)], 0);
     let started = Instant::now();
     while workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()) {
         assert!(started.elapsed() < Duration::from_secs(300), "the campaign does not end");
-        std::thread::sleep(Duration::from_millis(50 + rng.below(400)));
+        std::thread::sleep(Duration::from_millis(20 + rng.below(100)));
         if killed == 8 {
             continue;
         }
@@ -77,7 +77,7 @@ fn workers_that_are_killed() {
     }
     assert!(killed > 2, "{killed}");
     let status = process::run(directory, &["campaign", "status", "c"]);
-    assert_eq!((status.code, &*status.stdout), (Some(0), ". c: 30 of 30 units done, 0 at work, 0 open\n"));
+    assert_eq!((status.code, &*status.stdout), (Some(0), ". c: 45 of 45 units done, 0 at work, 0 open\n"));
     let failed = std::fs::read_dir(directory.join("c/failed")).unwrap().count();
     assert_eq!(failed, 0);
     check_report(directory);

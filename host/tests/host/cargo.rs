@@ -22,7 +22,7 @@ fn cargo(arguments: &[&str]) -> Command {
 }
 
 /// The crate's test binary.
-fn binary() -> Option<&'static PathBuf> {
+pub fn binary() -> Option<&'static PathBuf> {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
     let build = || {
         let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();

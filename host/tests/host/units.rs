@@ -118,7 +118,10 @@ fn merged_reports_are_those_of_the_single_run() {
         (example("account"), &["--seed", "5", "-i", "120", "-s", "surw"]),
         (example("account"), &["--seed", "5", "-i", "100", "--heap-points", "shared"]),
         (example("sct_stack"), &["--seed", "4", "-i", "160", "-s", "random-depth:10", "--explore"]),
-        (case("opposite_locks"), &["--seed", "1", "-i", "40", "-s", "delay:0", "--detect", "lock-order"]),
+        (
+            case("opposite_locks"),
+            &["--seed", "1", "-i", "40", "-s", "round-robin:100", "--detect", "lock-order"],
+        ),
         (case("rounds"), &["--seed", "1", "-i", "60", "--races", "warn", "--check-determinism"]),
     ];
     for (module, options) in cases {
@@ -145,6 +148,16 @@ fn merged_bugs_are_explained_as_by_the_single_run() {
         assert!(single.0.stdout.contains("\"findability\""), "{:?}", single.0);
         check(&module, &options, 3, &single);
     }
+}
+
+/// Test binaries of cargo: tests that their harness does not run, that it runs alone, and that have nothing to explore.
+#[test]
+fn test_binaries_of_cargo() {
+    let Some(module) = super::cargo::binary() else { return };
+    let options = ["--runner", "--seed", "0", "-i", "30", "--no-shrink", "--no-experiments"];
+    let single = single(module, &options);
+    assert!(single.0.stdout.contains("\"ignored\""), "{:?}", single.0);
+    check(module, &options, 3, &single);
 }
 
 /// A bug in one shard alone: the first by number wins, whichever shards there are behind it; without those before it, that
