@@ -110,6 +110,9 @@ imports! {
         fn fail = "fail"(text: i32, length: i32);
         /// # Safety
         /// As for `set_name`.
+        fn unsupported = "unsupported"(text: i32, length: i32);
+        /// # Safety
+        /// As for `set_name`.
         fn fault = "fault"(name: i32, length: i32, ways: i32) -> i32;
         /// # Safety
         /// As for `set_name`.
@@ -154,7 +157,6 @@ mod tests {
         "condvar_init",
         "condvar_destroy",
         "mutex_kind",
-        "unsupported",
         guest::CALL_MAIN,
         guest::CALL_ENTRY,
         guest::ORDER,

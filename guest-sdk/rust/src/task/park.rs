@@ -29,6 +29,8 @@ struct Own {
     woken: bool,
     /// It said since then what it awaits.
     told: bool,
+    /// It said at any time what it awaits.
+    known: bool,
     /// An object of this SDK keeps a waker, and will say what it is.
     quiet: bool,
     timers: Vec<Timer>,
@@ -52,7 +54,8 @@ pub(super) struct ParkRef(ManuallyDrop<Arc<Park>>);
 
 impl ParkRef {
     pub(super) fn new() -> ParkRef {
-        let own = Own { woken: false, told: false, quiet: false, timers: Vec::new(), next_timer: 0 };
+        let own =
+            Own { woken: false, told: false, known: false, quiet: false, timers: Vec::new(), next_timer: 0 };
         ParkRef(ManuallyDrop::new(Arc::new(Park { place: AtomicU8::new(0), own: UnsafeCell::new(own) })))
     }
 }
@@ -78,6 +81,9 @@ impl Clone for ParkRef {
 impl Drop for ParkRef {
     fn drop(&mut self) {
         let _section = Section::enter();
+        // The last one of all drops what the others used. Detectors of races do not see the fence of `Arc` in here.
+        sys::happens_after(self.address());
+        sys::happens_before(self.address());
         // SAFETY: it is dropped once, here.
         unsafe { ManuallyDrop::drop(&mut self.0) };
     }
@@ -129,7 +135,13 @@ impl Park {
             unsafe { self.own(|own| (own.woken, own.told) = (false, false)) };
             let polled = {
                 let _polling = Polling::begin(self);
-                future.as_mut().poll(&mut Context::from_waker(waker))
+                let polled = future.as_mut().poll(&mut Context::from_waker(waker));
+                // SAFETY: as above.
+                if polled.is_pending() && unsafe { !self.own(|own| own.known) } {
+                    // Nobody keeps a waker: at least the future is known.
+                    tell_of("", "", 0, 0);
+                }
+                polled
             };
             if let Poll::Ready(value) = polled {
                 return Some(value);
@@ -256,7 +268,7 @@ fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
         return;
     }
     // SAFETY: as above.
-    unsafe { park.own(|own| own.told = true) };
+    unsafe { park.own(|own| (own.told, own.known) = (true, true)) };
     sys::with_text(what, |what, length| {
         sys::with_text(file, |file, file_length| {
             let (semaphore, more) = (park.address(), i32::from(more));
