@@ -30,6 +30,7 @@ macro_rules! imports {
         $(
             $(#[$udoc])*
             #[cfg(not(target_family = "wasm"))]
+            #[allow(clippy::too_many_arguments)] // As the contract says.
             pub unsafe fn $ufunction($(_: $ut),*) $(-> $ur)? {
                 outside_of_a_guest($uname)
             }
