@@ -50,6 +50,13 @@ uint32_t coyote_raw_current(void);
 COYOTE_IMPORT("set_name")
 void coyote_raw_set_name(uint32_t worker, uint32_t text, uint32_t length);
 
+/* Says for reports what the calling worker awaits when it blocks in a semaphore_wait on
+ * `semaphore`, and that it does so where this is called: an object, by a UTF-8 text,
+ * the file and the line in which it was made, and its address. Without a text it is not
+ * known. If `more` is 0, what was said before does not hold any more. */
+COYOTE_IMPORT("awaits")
+void coyote_raw_awaits(uint32_t semaphore, uint32_t what, uint32_t length, uint32_t file, uint32_t file_length, uint32_t line, uint32_t object, uint32_t more);
+
 /* Lets other workers run. (point) */
 COYOTE_IMPORT("yield")
 void coyote_raw_yield(void);

@@ -30,6 +30,7 @@ macro_rules! imports {
         $(
             $(#[$udoc])*
             #[cfg(not(target_family = "wasm"))]
+            #[allow(clippy::too_many_arguments)] // As the contract says.
             pub unsafe fn $ufunction($(_: $ut),*) $(-> $ur)? {
                 outside_of_a_guest($uname)
             }
@@ -110,6 +111,9 @@ imports! {
         fn fail = "fail"(text: i32, length: i32);
         /// # Safety
         /// As for `set_name`.
+        fn unsupported = "unsupported"(text: i32, length: i32);
+        /// # Safety
+        /// As for `set_name`.
         fn fault = "fault"(name: i32, length: i32, ways: i32) -> i32;
         /// # Safety
         /// As for `set_name`.
@@ -154,7 +158,6 @@ mod tests {
         "condvar_init",
         "condvar_destroy",
         "mutex_kind",
-        "unsupported",
         guest::CALL_MAIN,
         guest::CALL_ENTRY,
         guest::ORDER,

@@ -68,7 +68,7 @@ impl Running {
         // SAFETY: the layout's size is not zero.
         let low = unsafe { std::alloc::alloc(stack) };
         if low.is_null() {
-            std::alloc::handle_alloc_error(stack);
+            no_memory_for_a_stack();
         }
         let stack_low = low as usize;
         // A thin pointer to the closure's fat one.
@@ -123,6 +123,15 @@ impl Running {
     }
 
     fn detach(self) {}
+}
+
+/// That is no mistake of the program's: it ends without a verdict.
+#[cfg(not(std_threads))]
+fn no_memory_for_a_stack() -> ! {
+    let what = "more memory for stacks than --max-memory allows";
+    // SAFETY: address and length of a `str`.
+    sys::with_text(what, |text, length| unsafe { sys::unsupported(text, length) });
+    unreachable!("the host does not return from a limit")
 }
 
 #[cfg(not(std_threads))]

@@ -11,7 +11,8 @@ fn ten_thousand_tasks_in_one_test() {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "--locked", "--target", TARGET]);
     let built = process::ended(process::in_example(cargo, "many_tasks").output().expect("cargo starts"));
-    let unreachable = ["rustup target add", "failed to download", "failed to get", "can't find crate for `core`"];
+    let unreachable =
+        ["rustup target add", "failed to download", "failed to get", "can't find crate for `core`"];
     if built.code != Some(0) && unreachable.iter().any(|text| built.stderr.contains(text)) {
         println!("skipped: {}", built.stderr);
         return;

@@ -5,6 +5,7 @@ use coyote::task::sync::{Notify, oneshot};
 use coyote::task::{self, Either, block_on, spawn};
 use std::future::{pending, poll_fn, ready};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -17,15 +18,18 @@ impl Drop for Dropped {
     }
 }
 
-/// outcomes: a b; b a
+/// Which of two came first.
+/// outcomes: 0; 1
 #[coyote::test]
 fn order_of_two() {
-    block_on(async {
-        let first = spawn(async { say("a") });
-        let second = spawn(async { say("b") });
-        first.await.unwrap();
-        second.await.unwrap();
-    });
+    let turn = Arc::new(AtomicU32::new(0));
+    let take = || {
+        let turn = turn.clone();
+        spawn(async move { turn.fetch_add(1, SeqCst) })
+    };
+    let (first, second) = (take(), take());
+    say(first.join().unwrap());
+    second.join().unwrap();
 }
 
 /// outcomes by stateful: 7

@@ -1,9 +1,6 @@
 //! Which task runs in the calling worker.
 #![allow(unsafe_code)] // The host is given a word that each worker has for itself.
 
-use super::park::Park;
-use std::ptr;
-
 #[cfg(not(std_threads))]
 mod word {
     use crate::sys;
@@ -40,18 +37,18 @@ mod word {
     }
 }
 
-/// The task that the calling worker polls; null if it polls none.
-pub(super) fn get() -> *const Park {
-    ptr::with_exposed_provenance(word::get())
+/// The address of what the calling worker polls; 0 if it polls nothing.
+pub(super) fn get() -> usize {
+    word::get()
 }
 
 /// While it lives, the calling worker polls a task.
 pub(super) struct Polling(usize);
 
 impl Polling {
-    pub(super) fn begin(park: &Park) -> Polling {
+    pub(super) fn begin(task: usize) -> Polling {
         let before = word::get();
-        word::set(ptr::from_ref(park).expose_provenance());
+        word::set(task);
         Polling(before)
     }
 }

@@ -2,13 +2,16 @@
 
 use super::park::{self, ParkRef};
 use super::section::{Section, Shared};
-use crate::thread::STACK_BYTES;
 use crate::worker::{self, Worker};
 use std::fmt;
 use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+
+/// Size in bytes of the stack on which a task is polled unless [`Builder::stack_size`] says otherwise: half of that of a
+/// thread, since the future itself lies elsewhere, so that ten thousand tasks have room.
+pub const STACK_BYTES: usize = crate::thread::STACK_BYTES / 2;
 
 /// Starts a task: a worker that runs the future. Its name in reports is the place of this call.
 #[track_caller]

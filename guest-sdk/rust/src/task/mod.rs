@@ -35,5 +35,5 @@ pub mod sync;
 mod time;
 
 pub use combine::{Either, join_all, select, select_biased};
-pub use handle::{AbortHandle, Builder, JoinError, JoinHandle, block_on, spawn};
+pub use handle::{AbortHandle, Builder, JoinError, JoinHandle, STACK_BYTES, block_on, spawn};
 pub use time::{Elapsed, Sleep, sleep, timeout, yield_now};

@@ -29,6 +29,8 @@ struct Own {
     woken: bool,
     /// It said since then what it awaits.
     told: bool,
+    /// It said at any time what it awaits.
+    known: bool,
     /// An object of this SDK keeps a waker, and will say what it is.
     quiet: bool,
     timers: Vec<Timer>,
@@ -52,7 +54,8 @@ pub(super) struct ParkRef(ManuallyDrop<Arc<Park>>);
 
 impl ParkRef {
     pub(super) fn new() -> ParkRef {
-        let own = Own { woken: false, told: false, quiet: false, timers: Vec::new(), next_timer: 0 };
+        let own =
+            Own { woken: false, told: false, known: false, quiet: false, timers: Vec::new(), next_timer: 0 };
         ParkRef(ManuallyDrop::new(Arc::new(Park { place: AtomicU8::new(0), own: UnsafeCell::new(own) })))
     }
 }
@@ -78,6 +81,9 @@ impl Clone for ParkRef {
 impl Drop for ParkRef {
     fn drop(&mut self) {
         let _section = Section::enter();
+        // The last one of all drops what the others used. Detectors of races do not see the fence of `Arc` in here.
+        sys::happens_after(self.address());
+        sys::happens_before(self.address());
         // SAFETY: it is dropped once, here.
         unsafe { ManuallyDrop::drop(&mut self.0) };
     }
@@ -105,7 +111,7 @@ impl Park {
 
     /// Lets the task be polled once more.
     pub(super) fn wake(&self) {
-        if std::ptr::eq(current::get(), self) {
+        if std::ptr::eq(polled(), self) {
             // Nobody else can tell when: the worker lets others run before it polls the task again.
             // SAFETY: the calling worker is the one that polls the task.
             unsafe { self.own(|own| own.woken = true) };
@@ -128,8 +134,14 @@ impl Park {
             // SAFETY: this worker is the task's.
             unsafe { self.own(|own| (own.woken, own.told) = (false, false)) };
             let polled = {
-                let _polling = Polling::begin(self);
-                future.as_mut().poll(&mut Context::from_waker(waker))
+                let _polling = Polling::begin(std::ptr::from_ref(self).expose_provenance());
+                let polled = future.as_mut().poll(&mut Context::from_waker(waker));
+                // SAFETY: as above.
+                if polled.is_pending() && unsafe { !self.own(|own| own.known) } {
+                    // Nobody keeps a waker: at least the future is known.
+                    tell_of("", "", 0, 0);
+                }
+                polled
             };
             if let Poll::Ready(value) = polled {
                 return Some(value);
@@ -165,7 +177,7 @@ impl Park {
             })
         };
         // What they wake is this task, which goes on anyway.
-        let _polling = Polling::begin(self);
+        let _polling = Polling::begin(std::ptr::from_ref(self).expose_provenance());
         due.into_iter().for_each(|timer| timer.waker.wake());
     }
 
@@ -184,6 +196,11 @@ impl Drop for Park {
     }
 }
 
+/// The task that the calling worker polls; null if it polls none.
+fn polled() -> *const Park {
+    std::ptr::with_exposed_provenance(current::get())
+}
+
 /// The number of a timer, and the task that it belongs to: an address that is only compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimerId {
@@ -194,7 +211,7 @@ pub(super) struct TimerId {
 /// Lets the calling task wake somebody at a point in virtual time. With `id`: of a timer that it has already.
 #[track_caller]
 pub(super) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) -> TimerId {
-    let park = current::get();
+    let park = polled();
     assert!(
         !park.is_null(),
         "a timer of coyote::task is awaited outside of its tasks: run the future by coyote::task::block_on"
@@ -216,7 +233,7 @@ pub(super) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) ->
 
 /// Forgets a timer, unless another task has it: that one is woken once for nothing.
 pub(super) fn drop_timer(id: TimerId) {
-    let park = current::get();
+    let park = polled();
     if park.addr() == id.park {
         let is = |timer: &mut Timer| timer.number == id.number;
         // SAFETY: as in `set_timer`. What is dropped is dropped afterwards.
@@ -226,7 +243,7 @@ pub(super) fn drop_timer(id: TimerId) {
 
 /// A waker for an object of this SDK to keep, which says itself what is awaited.
 pub(super) fn keep(waker: &Waker) -> Waker {
-    let park = current::get();
+    let park = polled();
     if park.is_null() {
         return waker.clone();
     }
@@ -244,7 +261,7 @@ pub(super) fn tell(what: &'static str, made: &'static Location<'static>, object:
 }
 
 fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
-    let park = current::get();
+    let park = polled();
     if park.is_null() {
         return;
     }
@@ -256,7 +273,7 @@ fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
         return;
     }
     // SAFETY: as above.
-    unsafe { park.own(|own| own.told = true) };
+    unsafe { park.own(|own| (own.told, own.known) = (true, true)) };
     sys::with_text(what, |what, length| {
         sys::with_text(file, |file, file_length| {
             let (semaphore, more) = (park.address(), i32::from(more));
