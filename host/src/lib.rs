@@ -29,6 +29,7 @@
 //! - `explain`: why a bug happens, found out by experiment.
 //! - `diagnose`: a found bug, looked into while its execution is at hand.
 //! - `report`: what the user is told, with `plural` for its words.
+//! - `coverage`: which lines of the guest were executed.
 //! - `source_tests`: tests that a crate's sources have and its test binary has not.
 //! - `bundle`: all that a replay needs, in one file.
 //! - `cache`: instrumented modules on disk.
@@ -63,6 +64,8 @@ pub mod cache;
 pub mod cargo;
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
+pub mod coverage;
 #[doc(hidden)]
 pub mod dap;
 #[doc(hidden)]

@@ -9,6 +9,7 @@ mod bundle;
 pub mod config;
 mod configured;
 mod confirm;
+mod coverage;
 pub mod dap;
 mod debug;
 mod detect;

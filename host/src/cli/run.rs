@@ -52,6 +52,7 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
             continue;
         }
         let mut result = shares.explore(session, &to_run.test)?;
+        session.coverage.iter().for_each(|coverage| coverage.add(&result));
         session.explain(&to_run.test, &mut result)?;
         let diverged = session.confirm(&to_run.test, &mut result)?;
         if diverged.is_none() {
@@ -91,6 +92,10 @@ pub fn run(session: &Session, selected: &Selected, rules: &Rules, outputs: &mut 
         exit => exit,
     };
     outputs.each(|renderer, out| renderer.run_finished(out, &run)).context(LOST)?;
+    if let Some(coverage) = &session.coverage {
+        let said = coverage.write(session.module, &session.artifact, &session.symbols)?;
+        eprintln!("note: {said}");
+    }
     if let Some(bundle) = &session.bundle {
         let artifact = &session.artifact;
         bundle.write(session.module, &artifact.original, &artifact.identity, &run)?;

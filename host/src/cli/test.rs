@@ -5,6 +5,7 @@ use super::bundle::Draft;
 use super::config::{self, Config};
 use super::configured::Configured;
 use super::confirm::{self, Given};
+use super::coverage::{self, CoverageFile};
 use super::detect::DetectArgs;
 use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
@@ -129,6 +130,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR|off")]
     regressions: Option<PathBuf>,
     /// Pack the module, the traces of found bugs, the report and versions into this file, which replays anywhere
+    /// [`{module}` in FILE, also of the options that follow, is the module's name]
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
     /// What is printed
@@ -140,11 +142,17 @@ pub struct Args {
     /// Write a report as SARIF as well
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
+    /// Write which lines and functions of the guest were executed, and how often, as a tracefile of lcov
+    #[arg(long, value_name = "FILE", conflicts_with = "confirm")]
+    coverage: Option<PathBuf>,
     #[command(flatten)]
     files: BesideTraces,
-    /// Print the whole log of a failing iteration
+    /// Print the whole log of a failing iteration, and all statistics
     #[arg(short, long)]
     verbose: bool,
+    /// Print all statistics of the explored schedules, not one line
+    #[arg(long)]
+    stats: bool,
     /// Read options from this file [default: coyote.toml of this directory or the nearest above it]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -197,8 +205,12 @@ pub fn run(args: &Args) -> Result<Exit> {
         };
         return confirm::run(module, trace, &given);
     }
-    let uses = Uses::of(&load::read(module)?);
+    let original = load::read(module)?;
+    let uses = Uses::of(&original);
     let mut options = args.instrument.options();
+    if args.coverage.is_some() && !args.list {
+        options.counted = coverage::counted(module, &original)?;
+    }
     for args in configured.of_some_tests()?.iter().chain([args]) {
         options.footprints |= strategies::search::rests_on_footprints(&args.strategy);
         args.detect.prepare(&mut options);
@@ -240,7 +252,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         check_directories(args, options)?;
     }
     say(&configured, own.keys());
-    let mut outputs = outputs(args, harness)?;
+    let mut outputs = outputs(args, module, harness)?;
+    let file = |path: &Option<PathBuf>| path.as_deref().map(|path| output::file_of(path, module));
     let outdir = outdir(args, module);
     let session = Session {
         module,
@@ -262,7 +275,8 @@ pub fn run(args: &Args) -> Result<Exit> {
             false => Regressions::of(args.regressions.as_deref())?,
         },
         not_on_target: if harness { not_on_target(module) } else { None },
-        bundle: args.bundle.as_deref().map(Draft::new).transpose()?,
+        bundle: file(&args.bundle).as_deref().map(Draft::new).transpose()?,
+        coverage: file(&args.coverage).as_deref().map(CoverageFile::create).transpose()?,
         teller: None.into(),
     };
     // That tests, or all, have nothing to explore is as good as any other success where cargo asks.
@@ -340,12 +354,13 @@ fn listing() -> String {
 }
 
 /// What is printed and written, and how.
-fn outputs(args: &Args, harness: bool) -> Result<Outputs> {
+fn outputs(args: &Args, module: &Path, harness: bool) -> Result<Outputs> {
     let named = |name| render::by_name(name).expect("it is in the table");
     let format = if args.harness.quiet { named("terse") } else { args.format };
     let options = RenderOptions {
         harness,
         verbose: args.verbose,
+        stats: args.stats || args.verbose,
         nocapture: args.harness.nocapture,
         width: output::width(),
         styles: output::styles(),
@@ -353,6 +368,7 @@ fn outputs(args: &Args, harness: bool) -> Result<Outputs> {
     let mut outputs = Outputs(vec![((format.make)(&options), Box::new(Stdout))]);
     for (name, path) in [("junit", &args.junit), ("sarif", &args.sarif)] {
         let Some(path) = path else { continue };
+        let path = &output::file_of(path, module);
         // What cannot be written is said before hours of exploration.
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         outputs.0.push(((named(name).make)(&options), Box::new(BufWriter::new(file))));

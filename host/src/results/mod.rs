@@ -12,10 +12,12 @@
 //! - `history`: the same step by step, with what happened before what.
 //! - `sweep`: what came of a sweep of faults.
 //! - `progress`: how much was new. `correlation`: what goes along with bugs.
+//! - `execution_counts`: how often instructions were executed.
 //! - `indices`: which iterations a result speaks of.
 
 mod bug;
 mod correlation;
+mod execution_counts;
 mod explanation;
 mod history;
 mod indices;
@@ -32,6 +34,7 @@ pub use bug::{
 pub use correlation::{
     CONFIGURATIONS_MAX, Configuration, Correlation, Lines, Outcomes, Passage, SourceLine, Suspect,
 };
+pub use execution_counts::ExecutionCounts;
 pub use explanation::{CONFIDENCE, Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
 pub use history::{
     History, HistoryFrame, HistoryStep, HistoryWorker, Link, LinkKind, SourceText, Span, SpanKind, Thing,
@@ -121,6 +124,9 @@ pub struct IterationResult {
     /// By which lines it came, and which data it chose, if that is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passage: Option<Box<Passage>>,
+    /// How often instructions were executed, if they are counted: what comes before every iteration included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<Box<ExecutionCounts>>,
 }
 
 /// What an iteration says beside its record.
@@ -246,6 +252,10 @@ pub struct TestResult {
     /// What iterations with a bug have in common that others have not; only of samplers that go on after bugs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation: Option<Correlation>,
+    /// How often instructions were executed, if they are counted. Executions of a search share what they begin with, so
+    /// that counts once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<ExecutionCounts>,
 }
 
 /// Who watched, and what is taken for granted: it follows from what was explored, and how.
@@ -386,7 +396,13 @@ impl TestResult {
             search: None,
             sweep: None,
             correlation: None,
+            executed: None,
         }
+    }
+
+    /// Takes over how often instructions were executed.
+    pub fn count_executed(&mut self, executed: &ExecutionCounts) {
+        self.executed.get_or_insert_default().merge(executed);
     }
 
     /// How many different bugs there are; limits of this tool are none.
@@ -419,7 +435,9 @@ impl TestResult {
             states_compared,
             progress,
             passage: _,
+            executed,
         } = iteration;
+        executed.iter().for_each(|executed| self.count_executed(executed));
         self.indices.extend(index);
         self.statistics.add(&record);
         self.any_choice |= record.decisions > 0;
@@ -542,6 +560,7 @@ impl TestResult {
         if let Some(correlation) = other.correlation {
             self.correlation.get_or_insert_default().merge(correlation);
         }
+        other.executed.iter().for_each(|executed| self.count_executed(executed));
         self.progress.merge(other.progress);
         self.exhaust_sweep();
         Ok(())
