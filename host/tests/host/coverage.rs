@@ -251,9 +251,9 @@ fn a_sequential_program_has_the_counts_of_other_tools() {
     let (ours, ended) = covered(&built, "program.c", &["-s", "random", "-i", "1"]);
     assert_eq!(ended.code, Some(5), "it has no choice: {ended:?}");
     let mut compared = 0;
-    let tools: [(&str, fn(&Path) -> Option<Record>); 2] = [("clang", by_clang), ("gcov", by_gcov)];
-    for (tool, counts) in tools {
-        let Some(theirs) = counts(built.directory.path()) else {
+    let directory = built.directory.path();
+    for (tool, theirs) in [("clang", by_clang(directory)), ("gcov", by_gcov(directory))] {
+        let Some(theirs) = theirs else {
             eprintln!("skipped: no coverage by {tool} here");
             continue;
         };
