@@ -29,7 +29,7 @@
 //! - `explain`: why a bug happens, found out by experiment.
 //! - `diagnose`: a found bug, looked into while its execution is at hand.
 //! - `report`: what the user is told, with `plural` for its words.
-//! - `coverage`: which lines of the guest were executed.
+//! - `execution_counts`: how often instructions of the guest were executed; `coverage`: which lines that makes.
 //! - `source_tests`: tests that a crate's sources have and its test binary has not.
 //! - `bundle`: all that a replay needs, in one file.
 //! - `cache`: instrumented modules on disk.
@@ -100,6 +100,7 @@ pub mod runtime;
 pub mod shrink;
 
 mod data_segments;
+mod execution_counts;
 mod object_id;
 mod plural;
 mod settings;

@@ -5,7 +5,7 @@
 //! follow, is not counted.
 
 use super::Machine;
-use crate::results::ExecutionCounts;
+use crate::execution_counts::ExecutionCounts;
 use coyote_instrumenter::COUNTER_BYTES;
 
 /// What was read so far.

@@ -12,12 +12,10 @@
 //! - `history`: the same step by step, with what happened before what.
 //! - `sweep`: what came of a sweep of faults.
 //! - `progress`: how much was new. `correlation`: what goes along with bugs.
-//! - `execution_counts`: how often instructions were executed.
 //! - `indices`: which iterations a result speaks of.
 
 mod bug;
 mod correlation;
-mod execution_counts;
 mod explanation;
 mod history;
 mod indices;
@@ -27,6 +25,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use crate::execution_counts::ExecutionCounts;
 pub use bug::{
     AccessHistory, BlockHistory, BugIdentity, FoundBug, Livelock, Look, MissingEdge, OutputLine, PastEvent,
     PostMortem, REGRESSION, RaceHistory, RoundStep, Spin, Stream, WorkerAt,
@@ -34,7 +33,6 @@ pub use bug::{
 pub use correlation::{
     CONFIGURATIONS_MAX, Configuration, Correlation, Lines, Outcomes, Passage, SourceLine, Suspect,
 };
-pub use execution_counts::ExecutionCounts;
 pub use explanation::{CONFIDENCE, Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
 pub use history::{
     History, HistoryFrame, HistoryStep, HistoryWorker, Link, LinkKind, SourceText, Span, SpanKind, Thing,
