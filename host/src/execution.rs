@@ -22,6 +22,7 @@ use crate::machine::scheduler::{Looks, Scheduler};
 use crate::machine::{Machine, Snapshot};
 use crate::observe::{Detector, Observer, Observers};
 use crate::outcome::{Bound, BugKind, Outcome};
+use crate::results::ExecutionCounts;
 pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
 pub use crate::settings::Settings;
@@ -186,6 +187,7 @@ impl Execution {
             self.machine.scheduler_mut().runtime.begin_test();
             self.machine.set_start_here();
         }
+        self.machine.take_counts();
         Ok(())
     }
 
@@ -270,6 +272,8 @@ impl Execution {
         self.machine.scheduler_mut().runtime.footprint.recording = self.records_footprints;
         (self.livelock, self.lasso) = (None, None);
         self.machine.begin()?;
+        // Also of an attempt before that is repeated.
+        self.machine.take_counts();
         self.machine.scheduler_mut().strategy = Some(strategy);
         let result = self.run_and_look();
         let scheduler = self.machine.scheduler_mut();
@@ -365,6 +369,14 @@ impl Execution {
     /// The round with which the iteration has just ended, if that is the bug.
     pub(crate) fn lasso(&self) -> Option<&Lasso> {
         self.lasso.as_ref()
+    }
+
+    /// How often instructions were executed in the iteration that has just ended, what comes before all iterations
+    /// included; `None` if the module counts none. Asked for once.
+    pub(crate) fn executed(&mut self) -> Option<ExecutionCounts> {
+        let mut executed = self.machine.take_counts()?;
+        executed.merge(self.machine.counts_before()?);
+        Some(executed)
     }
 
     /// What statistics want to know of the iteration that just ended.

@@ -29,6 +29,7 @@
 //! - `explain`: why a bug happens, found out by experiment.
 //! - `diagnose`: a found bug, looked into while its execution is at hand.
 //! - `report`: what the user is told, with `plural` for its words.
+//! - `execution_counts`: how often instructions of the guest were executed; `coverage`: which lines that makes.
 //! - `source_tests`: tests that a crate's sources have and its test binary has not.
 //! - `units`: parts of an exploration, executed apart, and what they come to together.
 //! - `bundle`: all that a replay needs, in one file.
@@ -65,6 +66,8 @@ pub mod cargo;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
+pub mod coverage;
+#[doc(hidden)]
 pub mod dap;
 #[doc(hidden)]
 pub mod debug;
@@ -100,6 +103,7 @@ pub mod shrink;
 pub mod units;
 
 mod data_segments;
+mod execution_counts;
 mod object_id;
 mod plural;
 mod settings;

@@ -1,8 +1,9 @@
 //! What the iterations of a run were like, added up and printed at its end.
 //!
-//! Laid out as Coyote's test report is, so that its users find what they know. All numbers follow
-//! from the records alone: two runs with the same seed print the same text, whatever the number of
-//! jobs. Times stand on one line of their own, [`Statistics::elapsed`], which is not part of that text.
+//! [`Statistics::line`] is what everybody is told; with `--stats` all is laid out as Coyote's test report is, so that
+//! its users find what they know. All numbers follow from the records alone: two runs with the same seed print the
+//! same text, whatever the number of jobs. Times stand on one line of their own, [`Statistics::elapsed`], or behind
+//! the number of schedules, [`in_time`], and are not part of that text.
 
 use crate::plural::counted;
 use serde::{Deserialize, Serialize};
@@ -140,6 +141,35 @@ impl Statistics {
         }
     }
 
+    /// What matters most, in one line without a line feed.
+    pub fn line(&self, elapsed: Duration) -> String {
+        let explored = self.iterations();
+        let mut ends = vec![format!("{} buggy", self.buggy)];
+        ends.extend(some(self.fair.hit_max_steps + self.unfair.hit_max_steps, "unfinished"));
+        ends.extend(some(self.fair.abandoned + self.unfair.abandoned, "given up"));
+        let mut of_each = Vec::new();
+        if let Some(workers) = self.workers {
+            of_each.push(match workers.min == workers.max {
+                true => counted(workers.max, "worker"),
+                false => format!("{} to {} workers", workers.min, workers.max),
+            });
+        }
+        let both = |fair: Option<Spread>, unfair| {
+            let mut sum = fair;
+            Spread::merge(&mut sum, unfair);
+            sum
+        };
+        let steps = both(self.fair.steps, self.unfair.steps);
+        let decisions = both(self.fair.decisions, self.unfair.decisions);
+        if let (Some(steps), Some(decisions)) = (steps, decisions) {
+            let decisions = counted(decisions.avg(), "decision");
+            of_each.push(format!("{} and {decisions} on average", counted(steps.avg(), "step")));
+        }
+        let of_each = if of_each.is_empty() { String::new() } else { format!("; {}", of_each.join(", ")) };
+        let time = in_time(explored, elapsed);
+        format!("... Explored {}{time}: {}{of_each}.", counted(explored, "schedule"), ends.join(", "))
+    }
+
     /// The option that raises the bound that some schedules of this fairness hit.
     pub fn raised_for(&self, fair: bool) -> String {
         let schedules = if fair { &self.fair } else { &self.unfair };
@@ -257,6 +287,20 @@ impl fmt::Display for Spread {
     }
 }
 
+/// `3 unfinished`, if there is any.
+pub fn some(number: u64, what: &str) -> Option<String> {
+    (number > 0).then(|| format!("{number} {what}"))
+}
+
+/// ` in 0.120 s (83/s)`, to stand behind the number of schedules.
+pub fn in_time(schedules: u64, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    match schedules as f64 / seconds {
+        rate if rate.is_finite() => format!(" in {seconds:.3} s ({rate:.0}/s)"),
+        _ => format!(" in {seconds:.3} s"),
+    }
+}
+
 /// With two digits. Never rounds some to none or some to all: one bug in a million schedules is not
 /// 0.00%, and it is the one that matters.
 fn percent(part: u64, whole: u64) -> String {
@@ -354,6 +398,36 @@ mod tests {
              ..... Scheduling decisions in unfair terminating schedules: 17 (min), 17 (avg), 17 (max).\n\
              ..... Hit the max-steps bound of 10000 in 33.33% of the unfair schedules: \
              if they should end, try --max-steps 20000 100000.\n",
+        );
+    }
+
+    #[test]
+    fn one_line_has_what_matters() {
+        let line = |records: &[IterationRecord], elapsed| {
+            let mut statistics = Statistics::new(DEFAULT);
+            records.iter().for_each(|record| statistics.add(record));
+            statistics.line(elapsed)
+        };
+        let unfair = IterationRecord { fair: false, steps: 50, decisions: 1, workers: 2, ..FAIR };
+        assert_eq!(line(&[], Duration::ZERO), "... Explored 0 schedules in 0.000 s: 0 buggy.");
+        assert_eq!(
+            line(&[FAIR], Duration::from_millis(500)),
+            "... Explored 1 schedule in 0.500 s (2/s): 0 buggy; 4 workers, 100 steps and 40 decisions on average."
+        );
+        // Of schedules that did not end, steps say nothing.
+        assert_eq!(
+            line(
+                &[
+                    IterationRecord { buggy: true, ..FAIR },
+                    unfair,
+                    IterationRecord { hit_max_steps: true, steps: 100_000, ..FAIR },
+                    IterationRecord { hit_max_steps: true, steps: 10_000, ..unfair },
+                    IterationRecord { abandoned: true, ..unfair },
+                ],
+                Duration::from_millis(1250)
+            ),
+            "... Explored 5 schedules in 1.250 s (4/s): 1 buggy, 2 unfinished, 1 given up; 2 to 4 workers, 75 steps \
+             and 21 decisions on average."
         );
     }
 

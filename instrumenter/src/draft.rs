@@ -110,6 +110,8 @@ pub struct Draft<'a> {
     pub owners: Option<Owners>,
     /// Memory orders that C or C++ gives atomic instructions, by their offsets in the original module.
     pub orders: BTreeMap<u32, Marked>,
+    /// See [`crate::SiteTable::counters`].
+    pub counters: Vec<u32>,
     /// Number of accesses that are no points since only the function's own frame is touched.
     pub private_accesses: BTreeMap<u32, u32>,
     /// Index in the original module of functions that came from it.
@@ -161,6 +163,7 @@ impl<'a> Draft<'a> {
             untold: BTreeSet::new(),
             owners: None,
             orders: BTreeMap::new(),
+            counters: Vec::new(),
             private_accesses: BTreeMap::new(),
             origin,
             imports: BTreeMap::new(),

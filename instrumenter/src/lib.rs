@@ -57,6 +57,7 @@ pub use libtest::runs_libtest;
 pub use options::Mutant;
 pub use options::{HeapPoints, Options, Points};
 pub use pass::Pass;
+pub use passes::{COUNTER_BYTES, COUNTERS};
 pub use pipeline::{Pipeline, Stage, Watch};
 pub use sites::*;
 
@@ -158,6 +159,7 @@ fn finish(draft: &Draft, from: Intermediate, suspended: Suspended) -> Result<Ins
         wasi_threads: draft.original.wasi_threads,
         libtest: draft.original.libtest,
         changes_tables: draft.changes_tables,
+        counters: draft.counters.clone(),
         code: code.into_iter().filter_map(|(out, at)| original_code(draft, &from.places, out, at)).collect(),
     };
     let bytes = table.to_bytes();

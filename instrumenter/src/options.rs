@@ -55,6 +55,8 @@ pub struct Options {
     /// What may fail by the tool's choice, each with a call that asks: `io`, `clock`, `random`, `alloc`; and
     /// `weak`: the host says which stores atomic accesses read.
     pub faults: Vec<String>,
+    /// Instructions that are counted: their offsets in the original module. Changes neither points nor sites.
+    pub counted: Vec<u32>,
     /// A planted bug, so that tests can show that they would notice it.
     #[doc(hidden)]
     #[serde(skip)]
@@ -106,6 +108,7 @@ impl Default for Options {
             footprints: false,
             stubs: Vec::new(),
             faults: Vec::new(),
+            counted: Vec::new(),
             mutant: None,
         }
     }

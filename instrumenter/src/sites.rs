@@ -127,6 +127,8 @@ pub struct SiteTable {
     /// Whether a function that is no part of an allocator asks for the size of memory or makes it larger: then the
     /// program can tell how much memory its allocator took.
     pub tells_memory_size: bool,
+    /// Instructions that are counted, as offsets in the original module, by the numbers of their counters.
+    pub counters: Vec<u32>,
     /// Offsets in the instrumented module and in the original one, ascending by the first.
     #[serde(with = "differences")]
     pub code: Vec<(u32, u32)>,

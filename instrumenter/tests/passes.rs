@@ -23,7 +23,7 @@ fn functions_look_as_expected() {
     for case in cases {
         let text = std::fs::read_to_string(&case).unwrap();
         let wasm = wat::parse_str(&text).unwrap_or_else(|e| panic!("{}: {e}", case.display()));
-        let options = options_of(&text);
+        let options = options_of(&text, &wasm);
         let before = intermediate(&wasm, &options).unwrap_or_else(|e| panic!("{}: {e}", case.display()));
         wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::WASM3)
             .validate_all(&before)
@@ -42,7 +42,7 @@ fn functions_look_as_expected() {
     assert!(wrong.is_empty(), "differ (COYOTE_BLESS=1 accepts):\n{}", wrong.join("\n"));
 }
 
-fn options_of(text: &str) -> Options {
+fn options_of(text: &str, wasm: &[u8]) -> Options {
     let mut options = Options::default();
     for line in text.lines().map_while(|line| line.strip_prefix(";; --")) {
         let (name, value) = line.split_once(' ').expect("--NAME VALUE");
@@ -55,11 +55,29 @@ fn options_of(text: &str) -> Options {
             "no-points-in" => options.no_points_in.push(value),
             "points-only-in" => options.points_only_in.push(value),
             "stub" => options.stubs.push(value),
+            "counted" => options.counted = instructions(wasm, &value),
             "faults" => options.faults.push(value),
             _ => panic!("unknown option --{line}"),
         }
     }
     options
+}
+
+/// Offsets of the instructions of these names.
+fn instructions(wasm: &[u8], names: &str) -> Vec<u32> {
+    let mut found = Vec::new();
+    for payload in wasmparser::Parser::new(0).parse_all(wasm) {
+        let wasmparser::Payload::CodeSectionEntry(body) = payload.unwrap() else { continue };
+        let mut operators = body.get_operators_reader().unwrap();
+        while !operators.eof() {
+            let (operator, offset) = operators.read_with_offset().unwrap();
+            let name = format!("{operator:?}");
+            if names.split(' ').any(|wanted| name.split([' ', '{']).next() == Some(wanted)) {
+                found.push(offset as u32);
+            }
+        }
+    }
+    found
 }
 
 /// The parts of a module that the passes decide on, without indices: one added function or type

@@ -10,6 +10,7 @@
 //! - [`mod@bench`]: what the engine costs, beside its peers.
 //! - [`large`]: large modules for the host's tests.
 //! - [`modules`]: circles of imports, and imports that run up.
+//! - [`dist`]: the archives of a release. [`workflows`]: files of GitHub Actions against their schemas.
 //! - [`package`]: the packages of a registry, and a build from them alone.
 //! - `variables`: a test that all variables of the environment are documented.
 //! - [`command`]: running other programs.
@@ -22,6 +23,7 @@ mod ci;
 mod codegen;
 mod command;
 mod crates;
+mod dist;
 mod files;
 mod guests;
 mod large;
@@ -34,6 +36,7 @@ mod suites;
 mod support;
 #[cfg(test)]
 mod variables;
+mod workflows;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -53,6 +56,7 @@ enum Task {
     Ci(ci::Ci),
     Codegen(codegen::Arguments),
     Crates(crates::Arguments),
+    Dist(dist::Arguments),
     Guests(guests::Arguments),
     Large(large::Arguments),
     /// Refuse circles of imports between modules, and imports that run up the floors
@@ -75,6 +79,7 @@ fn main() -> Result<()> {
         Task::Soak(arguments) => soak::run(&arguments),
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Crates(arguments) => crates::run(&arguments),
+        Task::Dist(arguments) => dist::run(&arguments),
         Task::Guests(arguments) => guests::run(&arguments),
         Task::Orderings(arguments) => orderings::run(&arguments),
         Task::Large(arguments) => large::run(&arguments),

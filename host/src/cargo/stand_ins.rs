@@ -99,7 +99,9 @@ pub fn prepare(cargo: &mut Command, arguments: &[OsString], metadata: &Metadata,
         let text = |text: &str| toml::Value::String(text.into());
         let (name, path) = (text(&package.name), text(&path.to_string_lossy()));
         // Of several versions each needs a key of its own.
-        cargo.args(["--config", &format!("patch.crates-io.coyote-{number}={{package={name}, path={path}}}")]);
+        for (key, value) in [("package", name), ("path", path)] {
+            cargo.args(["--config", &format!("patch.crates-io.coyote-{number}.{key}={value}")]);
+        }
     }
     say(&format!("left out, since no test names them ({ALL} builds them)"), &unused);
     say("made to work on the target (docs/cargo.md)", &replaced);
@@ -275,7 +277,7 @@ mod tests {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
             let mut cargo = Command::new("cargo");
             let _lock = prepare(&mut cargo, &arguments, &metadata, all).unwrap();
-            cargo.get_args().filter(|argument| *argument != "--config").count()
+            cargo.get_args().filter(|argument| *argument != "--config").count() / 2
         };
         assert_eq!(patched(&["--lib"], false), 2);
         assert_eq!(patched(&["--lib"], true), 1, "what does not build is replaced in any case");

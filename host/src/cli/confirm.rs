@@ -159,6 +159,7 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
         not_on_target: None,
         regressions: None,
         bundle: None,
+        coverage: None,
         teller: None.into(),
     };
     let mut result = session.explore(&loaded.test, &budget)?;
@@ -169,6 +170,7 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
     let report = run::report(&session, &loaded.test, &result)?;
     let options = RenderOptions {
         verbose: given.verbose,
+        stats: given.verbose,
         width: output::width(),
         styles: output::styles(),
         ..RenderOptions::default()

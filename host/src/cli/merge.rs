@@ -89,10 +89,11 @@ pub fn run(args: &Args) -> Result<Exit> {
         own,
         regressions: None,
         not_on_target: campaign.not_on_target.clone(),
-        bundle: args.report.bundle()?,
+        bundle: args.report.bundle(module)?,
+        coverage: None,
         teller: None.into(),
     };
-    let mut outputs = args.report.outputs(None, harness)?;
+    let mut outputs = args.report.outputs(None, harness, module)?;
     let rules = Rules { fail_fast: false, needs_no_choice: campaign.needs_no_choice };
     run::run(&session, &selected, &rules, &mut outputs, &mut |test| {
         session.adopt(test, totals[test.name.as_str()].clone())

@@ -10,6 +10,7 @@ pub mod campaign;
 pub mod config;
 mod configured;
 mod confirm;
+mod coverage;
 pub mod dap;
 mod debug;
 mod detect;

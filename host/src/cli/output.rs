@@ -8,6 +8,7 @@
 use crate::report::render::style::Styles;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The first error of standard output.
@@ -68,6 +69,16 @@ pub fn styles() -> Styles {
     };
     let links = io::stdout().is_terminal() && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout);
     Styles { colours, links: links && colours }
+}
+
+/// A file that is to be written beside the report. `{module}` in its name is the module's, so that test binaries of cargo,
+/// which all get the same options, have a file each.
+pub fn file_of(path: &Path, module: &Path) -> PathBuf {
+    let stem = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
+    match path.to_str() {
+        Some(text) => text.replace("{module}", &stem).into(),
+        None => path.into(),
+    }
 }
 
 /// The end of the output.

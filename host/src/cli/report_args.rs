@@ -30,6 +30,7 @@ pub struct ReportArgs {
     #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
     outdir: PathBuf,
     /// Pack the module, the traces of found bugs, the report and versions into this file, which replays anywhere
+    /// [`{module}` in FILE, also of the options that follow, is the module's name]
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
     /// What is printed
@@ -43,9 +44,12 @@ pub struct ReportArgs {
     sarif: Option<PathBuf>,
     #[command(flatten)]
     pub files: BesideTraces,
-    /// Print the whole log of a failing iteration
+    /// Print the whole log of a failing iteration, and all statistics
     #[arg(short, long)]
     pub verbose: bool,
+    /// Print all statistics of the explored schedules, not one line
+    #[arg(long)]
+    stats: bool,
 }
 
 /// The formats of the table, as `--format` takes them.
@@ -78,8 +82,8 @@ impl ReportArgs {
     ///
     /// # Errors
     /// As [`bundle::Draft::new`].
-    pub fn bundle(&self) -> Result<Option<bundle::Draft>> {
-        self.bundle.as_deref().map(bundle::Draft::new).transpose()
+    pub fn bundle(&self, module: &Path) -> Result<Option<bundle::Draft>> {
+        self.bundle.as_deref().map(|path| bundle::Draft::new(&output::file_of(path, module))).transpose()
     }
 
     /// What is printed and written, and how. `given`: what the command line says for a test harness; `harness`: whether
@@ -87,12 +91,13 @@ impl ReportArgs {
     ///
     /// # Errors
     /// A file cannot be written: that is said before hours of exploration.
-    pub fn outputs(&self, given: Option<&HarnessArgs>, harness: bool) -> Result<Outputs> {
+    pub fn outputs(&self, given: Option<&HarnessArgs>, harness: bool, module: &Path) -> Result<Outputs> {
         let named = |name| render::by_name(name).expect("it is in the table");
         let format = if given.is_some_and(|given| given.quiet) { named("terse") } else { self.format };
         let options = RenderOptions {
             harness,
             verbose: self.verbose,
+            stats: self.stats || self.verbose,
             nocapture: given.is_some_and(|given| given.nocapture),
             width: output::width(),
             styles: output::styles(),
@@ -100,6 +105,7 @@ impl ReportArgs {
         let mut outputs = Outputs(vec![((format.make)(&options), Box::new(Stdout))]);
         for (name, path) in [("junit", &self.junit), ("sarif", &self.sarif)] {
             let Some(path) = path else { continue };
+            let path = &output::file_of(path, module);
             let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
             outputs.0.push(((named(name).make)(&options), Box::new(BufWriter::new(file))));
         }

@@ -56,6 +56,7 @@ pub fn run(
             continue;
         }
         let mut result = explore(&to_run.test)?;
+        session.coverage.iter().for_each(|coverage| coverage.add(&result));
         session.explain(&to_run.test, &mut result)?;
         let diverged = session.confirm(&to_run.test, &mut result)?;
         if diverged.is_none() {
@@ -95,6 +96,10 @@ pub fn run(
         exit => exit,
     };
     outputs.each(|renderer, out| renderer.run_finished(out, &run)).context(LOST)?;
+    if let Some(coverage) = &session.coverage {
+        let said = coverage.write(session.module, &session.artifact, &session.symbols)?;
+        eprintln!("note: {said}");
+    }
     if let Some(bundle) = &session.bundle {
         let artifact = &session.artifact;
         bundle.write(session.module, &artifact.original, &artifact.identity, &run)?;

@@ -2,6 +2,7 @@
 
 use super::bug_files::{BesideTraces, file_name};
 use super::bundle::Draft;
+use super::coverage::CoverageFile;
 use super::progress::Progress;
 use super::regressions::{self, Regressions};
 use super::select::Selected;
@@ -49,12 +50,14 @@ pub struct Session<'a> {
     pub options: TestOptions,
     /// Tests with options of their own, by name.
     pub own: BTreeMap<String, TestOptions>,
-    /// Where traces of found bugs are kept, to be tried first, if they are.
     /// Tests of the sources that the module has not, because of its target.
     pub not_on_target: Option<SourceTests>,
+    /// Where traces of found bugs are kept, to be tried first, if they are.
     pub regressions: Option<Regressions>,
     /// The bundle that is to be written, if one is.
     pub bundle: Option<Draft>,
+    /// Where it is written which lines were executed, if it is.
+    pub coverage: Option<CoverageFile>,
     /// Tells the stories of all bugs. It is made for the first one: it reads the module's debug information.
     pub teller: RefCell<Option<Teller>>,
 }

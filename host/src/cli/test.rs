@@ -3,6 +3,7 @@
 use super::config::{self, Config};
 use super::configured::Configured;
 use super::confirm::{self, Given};
+use super::coverage::{self, CoverageFile};
 use super::detect::DetectArgs;
 use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
@@ -111,6 +112,9 @@ pub struct Args {
     /// [default: coyote-regressions, if there is such a directory]
     #[arg(long, value_name = "DIR|off")]
     regressions: Option<PathBuf>,
+    /// Write which lines and functions of the guest were executed, and how often, as a tracefile of lcov
+    #[arg(long, value_name = "FILE", conflicts_with = "confirm")]
+    coverage: Option<PathBuf>,
     #[command(flatten)]
     units: UnitArgs,
     /// Read options from this file [default: coyote.toml of this directory or the nearest above it]
@@ -163,8 +167,12 @@ pub fn run(args: &Args) -> Result<Exit> {
         Claim::Taken => return Ok(Exit::Again),
         held => held,
     };
-    let uses = Uses::of(&load::read(module)?);
+    let original = load::read(module)?;
+    let uses = Uses::of(&original);
     let mut options = args.instrument.options();
+    if args.coverage.is_some() && !args.list {
+        options.counted = coverage::counted(module, &original)?;
+    }
     for args in configured.of_some_tests()?.iter().chain([args]) {
         options.footprints |= strategies::search::rests_on_footprints(&args.strategy);
         args.detect.prepare(&mut options);
@@ -206,7 +214,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         check_directories(args, options)?;
     }
     say(&configured, own.keys());
-    let mut outputs = args.report.outputs(Some(&args.harness), harness)?;
+    let mut outputs = args.report.outputs(Some(&args.harness), harness, module)?;
     let outdir = args.report.outdir(module);
     let session = Session {
         module,
@@ -228,7 +236,12 @@ pub fn run(args: &Args) -> Result<Exit> {
             false => Regressions::of(args.regressions.as_deref())?,
         },
         not_on_target: if harness { not_on_target(module) } else { None },
-        bundle: args.report.bundle()?,
+        bundle: args.report.bundle(module)?,
+        coverage: args
+            .coverage
+            .as_deref()
+            .map(|path| CoverageFile::create(&output::file_of(path, module)))
+            .transpose()?,
         teller: None.into(),
     };
     // That tests, or all, have nothing to explore is as good as any other success where cargo asks.

@@ -48,6 +48,7 @@ pub fn profiling_run(
     }
     execution.cancel_by(Some(cancel.clone()));
     let ran = epochs::run(&mut execution, Box::new(profiler), iteration, &known)?;
+    let executed = execution.executed().map(Box::new);
     execution.cancel_by(None);
     if execution.cancelled() {
         return Ok(Err(Cut::of(&execution)));
@@ -87,6 +88,7 @@ pub fn profiling_run(
         states_compared,
         progress: None,
         passage,
+        executed,
     };
     Ok(Ok(ProfilingRun { profile, result, limits }))
 }

@@ -362,6 +362,7 @@ fn run_job(
         let is_one = taken >= dispatch.needed_before && is_compared(index);
         comparison.begin(&mut execution, is_one);
         let ran = epochs::run(&mut execution, strategy, iteration, &known)?;
+        let executed = execution.executed().map(Box::new);
         let progress = comparison.end(&mut execution, is_one);
         execution.cancel_by(None);
         if execution.cancelled() {
@@ -402,6 +403,7 @@ fn run_job(
             states_compared,
             progress,
             passage,
+            executed,
         };
         batch.push((index, result));
         if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {

@@ -365,6 +365,16 @@ fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), Explo
         drop(state);
         result?;
     }
+    if let Some(executed) = execution.machine_mut().take_counts() {
+        let mut state = pool.lock();
+        // What every job executes before the first step counts once.
+        if state.result.executed.is_none()
+            && let Some(before) = execution.machine().counts_before()
+        {
+            state.result.count_executed(before);
+        }
+        state.result.count_executed(&executed);
+    }
     Ok(())
 }
 

@@ -52,6 +52,7 @@ impl Machine {
     /// [`Machine::bring_back`]. Every worker must be suspended, and [`Machine::can_snapshot`] hold.
     pub fn set_aside(&mut self) -> Aside {
         let snapshot = self.snapshot();
+        self.stop_counting();
         let host = self.store.data_mut();
         host.scheduler.closing = true;
         Aside {
@@ -69,6 +70,7 @@ impl Machine {
     pub fn bring_back(&mut self, aside: Aside) -> Result<(), MachineError> {
         let Aside { snapshot, course, strategy, recording, memory_refused, refused_calls, observers } = aside;
         let restored = self.restore(&snapshot);
+        self.go_on_counting();
         let host = self.store.data_mut();
         host.set_observers(|all| all.unmute(observers));
         host.memory_refused = memory_refused;

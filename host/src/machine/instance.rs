@@ -4,6 +4,7 @@ use super::host::Host;
 use super::{MachineError, assemblyscript, imports, references, stubs, wasi};
 use crate::artifact::Artifact;
 use coyote_abi::rt;
+use coyote_instrumenter::COUNTERS;
 use wasmtime::{Extern, Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val};
 
 /// The exports that the host drives, and where the shared globals are exchanged.
@@ -12,6 +13,8 @@ pub(super) struct Exports {
     pub run: TypedFunc<(), ()>,
     pub memory: Option<Memory>,
     pub dirty: Option<Memory>,
+    /// How often instructions were executed, if they are counted.
+    pub counters: Option<Memory>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Memory>,
     /// Pages of memory as the guest sees it, if that is not all there is.
@@ -56,6 +59,7 @@ pub(super) fn instantiate(
         })?;
     let memory = instance.get_memory(&mut store, rt::MEMORY);
     let dirty = instance.get_memory(&mut store, rt::DIRTY);
+    let counters = instance.get_memory(&mut store, COUNTERS);
     let frames = instance.get_memory(&mut store, rt::FRAMES);
     let owners = instance.get_memory(&mut store, rt::OWNERS);
     let run = instance.get_typed_func(&mut store, rt::RUN).map_err(failed)?;
@@ -87,5 +91,7 @@ pub(super) fn instantiate(
     host.stack_low = stack_low;
     host.me = me;
     host.scheduler.bounds.memory_bytes = seen.unwrap_or(real_bytes as u64);
-    Ok((store, Exports { instance, run, memory, dirty, owners, pages, real_bytes, globals, references }))
+    let exports =
+        Exports { instance, run, memory, dirty, counters, owners, pages, real_bytes, globals, references };
+    Ok((store, exports))
 }

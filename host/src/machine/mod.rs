@@ -4,13 +4,14 @@
 //! and `stubs`, which work on the [`host`], [`directories`] of the real one among it; its [`scheduler`] chooses who goes on; [`guest_memory`] is
 //! the door to memory, [`dirty_memory`] knows what changed there, and [`owners`] whose it is; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
 //! said before it aborted, and `limits` whether that is our limit. Of the whole there are
-//! a `snapshot` and a `fingerprint`, and it can be set `aside`; `instance` is what wasmtime
+//! a `snapshot` and a `fingerprint`, and it can be set `aside`; `counters` say what was executed; `instance` is what wasmtime
 //! makes of the module.
 
 mod aside;
 mod assemblyscript;
 mod atomics;
 mod calls;
+mod counters;
 pub mod directories;
 pub mod dirty_memory;
 mod fault_hooks;
@@ -44,6 +45,7 @@ use crate::outcome::Outcome;
 use crate::runtime::Runtime;
 use crate::runtime::heap::Heap;
 use crate::symbols::Symbols;
+use counters::Counters;
 use coyote_abi::rt;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Pick, WorkerId, WorkerState};
@@ -71,6 +73,7 @@ pub struct Machine {
     tables_changed: bool,
     /// Once a function's name was asked for.
     symbols: Option<Symbols>,
+    counters: Counters,
 }
 
 /// An error of the environment or of this tool while setting up a guest.
@@ -136,6 +139,7 @@ impl Machine {
             exact_addresses: false,
             tables_changed: false,
             symbols: None,
+            counters: Counters::default(),
         };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();

@@ -52,6 +52,7 @@ impl Machine {
         let base: Arc<[u8]> = Arc::from(&self.memory()[..self.memory_bytes()]);
         self.exports.real_bytes = self.memory().len();
         self.collect_marks();
+        self.counted_before();
         let memory_bytes = base.len();
         self.store.data_mut().dirty_memory = DirtyMemory::new(base);
         let globals = self.save_globals();
@@ -165,6 +166,7 @@ impl Machine {
     /// Replaces the instance by a fresh one in the start state. Takes some 50 us: needed only where a
     /// restore cannot undo what the guest did.
     pub(super) fn rebuild(&mut self) -> Result<(), MachineError> {
+        self.read_counters();
         let placeholder = Host::new(
             &self.artifact,
             Scheduler::new(self.scheduler().limits),
@@ -177,6 +179,7 @@ impl Machine {
         let (store, exports) = instantiate(&self.artifact, host)?;
         self.store = store;
         self.exports = exports;
+        self.reset_counters();
         self.tables_changed = false;
         let base = self.store.data().dirty_memory.base().clone();
         self.resize(base.len())?;

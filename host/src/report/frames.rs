@@ -43,7 +43,7 @@ pub fn one_line(frames: &[SourceFrame]) -> String {
 /// Callers that a path names.
 const CALLERS_MAX: usize = 2;
 
-/// A place in one line with who called it, as far as they are the guest's own: `read (store.c:12) < load < main`.
+/// A place in one line with who called it, as far as they are the guest's own: `read (store.c:12:9) < load < main`.
 pub fn path(frames: &[SourceFrame]) -> String {
     let callers = own(frames).skip(1).take(CALLERS_MAX).map(|frame| short(&frame.function));
     std::iter::once(one_line(frames)).chain(callers).collect::<Vec<_>>().join(" < ")
@@ -53,7 +53,10 @@ fn line(frame: &SourceFrame) -> String {
     let function = without_generics(&frame.function);
     let file = frame.file.as_deref().map(|file| library_file(file).unwrap_or(file));
     match (file, frame.line) {
-        (Some(file), Some(line)) => format!("{function} ({file}:{line})"),
+        (Some(file), Some(line)) => {
+            let column = frame.column.map_or(String::new(), |column| format!(":{column}"));
+            format!("{function} ({file}:{line}{column})")
+        }
         (Some(file), None) => format!("{function} ({file})"),
         _ => function,
     }

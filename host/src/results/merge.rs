@@ -90,6 +90,7 @@ impl TestResult {
         if let Some(correlation) = other.correlation {
             self.correlation.get_or_insert_default().merge(correlation);
         }
+        other.executed.iter().for_each(|executed| self.count_executed(executed));
         self.progress.merge(other.progress);
         self.exhaust_sweep();
         Ok(())

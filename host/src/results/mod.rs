@@ -26,6 +26,7 @@ mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use crate::execution_counts::ExecutionCounts;
 pub use bug::{
     AccessHistory, BlockHistory, BugIdentity, FoundBug, Livelock, Look, MissingEdge, OutputLine, PastEvent,
     PostMortem, REGRESSION, RaceHistory, RoundStep, Spin, Stream, WorkerAt,
@@ -123,6 +124,9 @@ pub struct IterationResult {
     /// By which lines it came, and which data it chose, if that is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passage: Option<Box<Passage>>,
+    /// How often instructions were executed, if they are counted: what comes before every iteration included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<Box<ExecutionCounts>>,
 }
 
 /// What an iteration says beside its record.
@@ -252,6 +256,10 @@ pub struct TestResult {
     /// What iterations with a bug have in common that others have not; only of samplers that go on after bugs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation: Option<Correlation>,
+    /// How often instructions were executed, if they are counted. Executions of a search share what they begin with, so
+    /// that counts once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<ExecutionCounts>,
 }
 
 /// Who watched, and what is taken for granted: it follows from what was explored, and how.
@@ -369,7 +377,13 @@ impl TestResult {
             search: None,
             sweep: None,
             correlation: None,
+            executed: None,
         }
+    }
+
+    /// Takes over how often instructions were executed.
+    pub fn count_executed(&mut self, executed: &ExecutionCounts) {
+        self.executed.get_or_insert_default().merge(executed);
     }
 
     /// How many different bugs there are; limits of this tool are none.
@@ -402,7 +416,9 @@ impl TestResult {
             states_compared,
             progress,
             passage: _,
+            executed,
         } = iteration;
+        executed.iter().for_each(|executed| self.count_executed(executed));
         self.indices.extend(index);
         self.statistics.add(&record);
         self.any_choice |= record.decisions > 0;

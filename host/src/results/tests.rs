@@ -95,6 +95,12 @@ impl Numbers {
         if self.below(4) == 0 { vec![race] } else { Vec::new() }
     }
 
+    fn executed(&mut self) -> ExecutionCounts {
+        let mut executed = ExecutionCounts::default();
+        (0..self.below(4)).for_each(|_| executed.add(self.below(6) as u32, self.below(9)));
+        executed
+    }
+
     pub(crate) fn iteration(&mut self, index: Option<u64>) -> IterationResult {
         let bug = (self.below(3) == 0).then(|| Box::new(self.bug(index)));
         let record = IterationRecord {
@@ -137,6 +143,7 @@ impl Numbers {
             states_compared,
             progress,
             passage: None,
+            executed: self.flag().then(|| Box::new(self.executed())),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::module::Module;
 use gimli::{AttributeValue, DW_AT_producer, EndianArcSlice, LittleEndian};
+use std::ops::Range;
 
 type Section = EndianArcSlice<LittleEndian>;
 
@@ -51,6 +52,20 @@ impl Lines {
     pub fn row(&self, offset: u32) -> Option<Row<'_>> {
         let place = self.dwarf.as_ref()?.find_location(self.address(offset)?).ok()??;
         Some(Row { file: place.file?, line: place.line.filter(|line| *line != 0) })
+    }
+
+    /// Where rows begin between two offsets, ascending; the first may begin before them.
+    pub(super) fn row_starts(&self, range: Range<u32>) -> Vec<u32> {
+        let addresses = self.address(range.start).zip(self.address(range.end));
+        let found = self
+            .dwarf
+            .as_ref()
+            .zip(addresses)
+            .and_then(|(dwarf, (low, high))| dwarf.find_location_range(low, high).ok());
+        let starts = found.into_iter().flatten().map(|(start, ..)| start as u32 + self.code_start);
+        let mut starts: Vec<u32> = starts.collect();
+        starts.sort_unstable();
+        starts
     }
 
     /// The unit that an instruction was compiled in.

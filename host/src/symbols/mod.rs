@@ -27,6 +27,7 @@ use coyote_instrumenter::Location;
 use demangle::demangle;
 use module::Module;
 use std::fmt;
+use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 pub(crate) use demangle::without_generics;
@@ -121,6 +122,11 @@ impl Symbols {
                 vec![SourceFrame { function, file: None, line: None, column: None }]
             }
         }
+    }
+
+    /// Where rows of line tables begin between two offsets of the original module, ascending.
+    pub(crate) fn row_starts(&self, range: Range<u32>) -> Vec<u32> {
+        self.lines.row_starts(range)
     }
 
     /// The demangled name of a function of the original module; `f12` if it has none.

@@ -376,7 +376,7 @@ fn an_interrupted_run_loses_nothing() {
     assert!(kill.unwrap().success());
     let ended = process::ended(child.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.line("..... Explored ").contains(" schedules"), "{ended:?}");
+    assert!(ended.line("... Explored ").contains(" schedules"), "{ended:?}");
     assert_eq!(traces(), 1, "the shortest trace of the one bug");
     let trace = ended.line("  trace:  ").trim_start_matches("  trace:  ");
     let replayed = process::run(at, &["replay", "racy.wasm", trace]);

@@ -320,7 +320,8 @@ fn a_call_is_one_step() {
              static pthread_cond_t c; static pthread_rwlock_t w; static sem_t s;\n\
              int main(void) {{ pthread_self(); sem_init(&s, 0, 0); {calls} return 0; }}\n"
         );
-        let ended = explore(Language::C, &program, &[level, "-w"], &["-i", "1", "--strategy", "random"])?;
+        let ended =
+            explore(Language::C, &program, &[level, "-w"], &["-i", "1", "--strategy", "random", "--stats"])?;
         let line = ended.line("..... Steps in fair terminating schedules: ");
         Some(line.split_whitespace().nth(6).unwrap().parse::<i64>().unwrap())
     };
@@ -396,7 +397,7 @@ fn ends_of_a_program_are_bugs() {
         let Some(ended) = explore(Language::C, &program, &[], &["-i", "1"]) else { return };
         assert_eq!(verdict(&ended), format!("bug in test main: {wanted}"), "{ended:?}");
         assert!(ended.stdout.contains("worker 0: before"), "{ended:?}");
-        assert!(ended.stdout.contains("at main (program.c:4)"), "{ended:?}");
+        assert!(ended.stdout.contains("at main (program.c:4:"), "{ended:?}");
     }
 }
 

@@ -9,7 +9,7 @@ use super::{examples, process};
 const BUGS: [(&str, &str); 2] = [
     (
         "crossbeam_channel_0_5_7",
-        "discard_all_messages (/registry/crossbeam-channel-0.5.7/src/flavors/list.rs:595)",
+        "discard_all_messages (/registry/crossbeam-channel-0.5.7/src/flavors/list.rs:595:",
     ),
     ("flume_0_10_14", " lib.rs:"),
 ];

@@ -293,11 +293,17 @@ fn stubs_answer() {
             ],
         )
     };
-    let explored = |ended: &process::Ended| ended.line("..... Explored").to_string();
+    let executions = |ended: &process::Ended, number: usize| {
+        assert!(
+            ended.line("... Explored ").starts_with(&format!("... Explored {number} executions in ")),
+            "{ended:?}"
+        );
+    };
     let all = run("choose:9", "dfs");
-    assert_eq!((all.code, explored(&all)), (Some(2), "..... Explored 9 executions.".into()), "{all:?}");
+    assert_eq!(all.code, Some(2), "{all:?}");
+    executions(&all, 9);
     let three = run("-1,7,4294967295", "dfs");
-    assert_eq!(explored(&three), "..... Explored 3 executions.", "{three:?}");
+    executions(&three, 3);
     let trace = three.line("  trace:  ").trim_start_matches("  trace:").trim().to_string();
     let replayed = process::run(directory.path(), &["replay", "s.wat", &trace]);
     assert!(replayed.stdout.contains(". Reproduced: assertion"), "{replayed:?}");

@@ -64,6 +64,7 @@ mod cases;
 mod classes;
 mod config;
 mod corrupted;
+mod coverage;
 mod crates;
 mod damage;
 mod dap;

@@ -172,7 +172,7 @@ fn reports_have_three_stacks() {
     let line = |text: &str| {
         let at =
             source.lines().position(|l| l.contains(text)).unwrap_or_else(|| panic!("no line has {text}"));
-        format!("memory_errors.c:{})", at + 1)
+        format!("memory_errors.c:{}:", at + 1)
     };
     let (access, allocation, free) =
         (line("seen = message->length;"), line("mailbox = calloc("), line("free(message);"));
@@ -204,7 +204,7 @@ fn reports_have_three_stacks() {
     for (event, expected) in [("allocated", &allocation), ("freed", &free)] {
         let stack = block[event]["stack"].as_array().unwrap_or_else(|| panic!("{json:?}"));
         let lines: Vec<String> =
-            stack.iter().map(|f| format!("{}:{})", f["file"].as_str().unwrap_or(""), f["line"])).collect();
+            stack.iter().map(|f| format!("{}:{}:", f["file"].as_str().unwrap_or(""), f["line"])).collect();
         assert!(lines.iter().any(|l| l.ends_with(&**expected)), "{lines:?}");
     }
 }

@@ -130,6 +130,9 @@ impl Round<'_> {
             return;
         }
         match instr {
+            // Of a memory that is the tool's: nobody else sees what goes there.
+            Instr::Load(_) => self.other(1, 1),
+            Instr::Store(_) => self.other(2, 0),
             Instr::Const(_) | Instr::MemorySize(_) | Instr::TableSize(_) => self.stack.push(false),
             Instr::GlobalGet(i) => self.stack.push(i.global == self.stack_pointer),
             Instr::GlobalSet(i) if i.global == self.stack_pointer => drop(self.pop()),

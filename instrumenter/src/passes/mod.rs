@@ -3,6 +3,7 @@
 mod atomic;
 mod atomic_sections;
 mod countdown;
+mod counters;
 mod effects;
 mod entry;
 mod harness;
@@ -23,6 +24,8 @@ mod threads;
 mod throws;
 mod virtual_size;
 mod weak;
+
+pub use counters::{COUNTER_BYTES, COUNTERS};
 
 use crate::analysis::Analyses;
 use crate::pass::Pass;
@@ -72,6 +75,7 @@ pub const OWN: &[Own] = &[
     own("entry", entry::run, "calls entries of the table by their own types"),
     own("private", private::run, "makes memory private, sorts globals into shared and a worker's own"),
     own("orders", orders::run, "takes what C and C++ say of memory orders to their instructions"),
+    Own { keeps_calls: true, ..own("counters", counters::run, "counts instructions, for coverage") },
     own("threads", threads::run, "turns blocking instructions and imports into runtime imports"),
     own("thread-names", thread_names::run, "passes on what Rust's std calls a thread"),
     own("atomic-sections", atomic_sections::run, "brackets functions that SV-COMP's rules make atomic"),

@@ -9,8 +9,6 @@ use super::number;
 use crate::command;
 use crate::files::{root, target};
 use anyhow::{Context, Result, ensure};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -150,9 +148,17 @@ fn once(row: &Row, tool: &Path, directory: &Path) -> Result<Run> {
 }
 
 /// CPU seconds of all processes that ended.
+#[cfg(unix)]
 fn cpu_s() -> Result<f64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     Ok((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6)
+}
+
+#[cfg(not(unix))]
+fn cpu_s() -> Result<f64> {
+    anyhow::bail!("CPU time is measured on Unix")
 }
 
 /// Steps of all executions.

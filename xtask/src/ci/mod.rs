@@ -72,6 +72,11 @@ const STEPS: &[Step] = &[
         about: "a build from the packages alone",
         run: |_| passed(cargo(&["xtask", "package", "--check", "--allow-dirty"], &[])),
     },
+    Step {
+        name: "workflows",
+        about: "files of GitHub Actions follow their schemas",
+        run: |_| crate::workflows::check().map(|skipped| skipped.map_or(Done::Passed, Done::Skipped)),
+    },
     Step { name: "msrv", about: "the oldest compiler that is supported", run: |_| msrv() },
     Step {
         name: "guests",

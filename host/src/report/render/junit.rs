@@ -57,7 +57,7 @@ fn report(run: &RunReport) -> Report {
 
 /// A module's name by which CI services know it again: of `target/queue-0123456789abcdef.wasm`, which cargo names by
 /// what it was built from, `queue`.
-fn stable_name(module: &str) -> &str {
+pub fn stable_name(module: &str) -> &str {
     let stem = Path::new(module).file_stem().and_then(|stem| stem.to_str()).unwrap_or(module);
     let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
     stem.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(stem, |(name, _)| name)

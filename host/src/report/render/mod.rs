@@ -64,6 +64,8 @@ pub struct RenderOptions {
     pub harness: bool,
     /// Show the whole log of a failing iteration.
     pub verbose: bool,
+    /// Show all statistics of a test.
+    pub stats: bool,
     /// Show what passing tests print in their first iteration.
     pub nocapture: bool,
     /// Columns of the terminal, if there is one.

@@ -5,6 +5,7 @@
 //! makes two bugs the same is their fingerprint. A test without a verdict is no result but a notification.
 
 use super::Renderer;
+use super::junit::stable_name;
 use crate::outcome::BugKind;
 use crate::report::model::{BugReport, RunReport, TestReport};
 use crate::results::{Story, StoryRow};
@@ -39,6 +40,8 @@ fn document(run: &RunReport) -> Value {
                 "semanticVersion": run.header.version,
                 "rules": kinds.iter().map(rule).collect::<Vec<_>>(),
             }},
+            // What code hosts tell the reports of several modules apart by.
+            "automationDetails": { "id": format!("coyote-wasm/{}/", stable_name(&run.header.module)) },
             "invocations": [{
                 "executionSuccessful": run.not_run.is_none(),
                 "exitCode": run.exit as u8,

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::plural::counted;
 use crate::report::model::{RunHeader, RunReport, TestReport};
 use crate::results::SearchSummary;
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, in_time, some};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -35,11 +35,15 @@ impl Renderer for Text {
 
     fn test_finished(&mut self, out: &mut dyn Write, test: &TestReport) -> io::Result<()> {
         write!(out, "{}", bugs::descriptions(test, self.explore, &self.options))?;
-        match &test.search {
-            Some(search) => write!(out, "{}", search_statistics(&test.statistics, search))?,
-            None => write!(out, "{}", test.statistics)?,
+        match (&test.search, self.options.stats) {
+            (Some(search), false) => writeln!(out, "{}", search_line(test, search))?,
+            (None, false) => writeln!(out, "{}", test.statistics.line(test.elapsed))?,
+            (Some(search), true) => write!(out, "{}", search_statistics(&test.statistics, search))?,
+            (None, true) => write!(out, "{}", test.statistics)?,
         }
-        writeln!(out, "{}", Statistics::elapsed(test.schedules(), test.elapsed))?;
+        if self.options.stats {
+            writeln!(out, "{}", Statistics::elapsed(test.schedules(), test.elapsed))?;
+        }
         if let Some(swept) = &test.sweep {
             write!(out, "{}", sweep::text(swept, &test.bugs))?;
         }
@@ -114,6 +118,33 @@ fn no_bug(run: &RunReport) -> String {
     format!("{what} ({})", assumptions.join(", "))
 }
 
+/// What matters most of the executions of a search, in one line without a line feed.
+fn search_line(test: &TestReport, search: &SearchSummary) -> String {
+    let counts = &search.counts;
+    let estimate = search.estimate.filter(|estimate| *estimate > counts.executions as f64);
+    let estimate =
+        estimate.map_or(String::new(), |estimate| format!(" of perhaps {} in all", rounded(estimate)));
+    let mut ends = vec![format!("{} buggy", test.statistics.buggy)];
+    ends.extend(some(counts.unfinished, "unfinished"));
+    ends.extend(some(counts.abandoned, "more ended at an assumption"));
+    ends.extend(some(counts.redundant, "cut off as explored elsewhere"));
+    ends.extend((counts.states > 0).then(|| counted(counts.states, "different state")));
+    format!(
+        "... Explored {}{estimate}{}: {}; {:.1} steps on average.",
+        counted(counts.executions, "execution"),
+        in_time(test.schedules(), test.elapsed),
+        ends.join(", "),
+        steps_of_an_execution(search),
+    )
+}
+
+/// Of all that were begun.
+fn steps_of_an_execution(search: &SearchSummary) -> f64 {
+    let counts = &search.counts;
+    let ends = counts.executions + counts.abandoned + counts.unfinished + counts.redundant;
+    counts.steps as f64 / ends.max(1) as f64
+}
+
 /// What the executions of a search were like. Lines that end in a line feed each; no times.
 fn search_statistics(statistics: &Statistics, search: &SearchSummary) -> String {
     let counts = &search.counts;
@@ -150,8 +181,7 @@ fn search_statistics(statistics: &Statistics, search: &SearchSummary) -> String 
     if counts.states > 0 {
         line(format_args!("Saw {} different states.", counts.states));
     }
-    let ends = counts.executions + counts.abandoned + counts.unfinished + counts.redundant;
-    let per_execution = counts.steps as f64 / ends.max(1) as f64;
+    let per_execution = steps_of_an_execution(search);
     line(format_args!("Executed {} steps, {per_execution:.1} an execution.", counts.steps));
     text
 }

@@ -1,0 +1,64 @@
+//! `--coverage`: which lines were executed, as a tracefile of lcov.
+
+use crate::artifact::Artifact;
+use crate::coverage::lcov::lcov;
+use crate::coverage::{Covered, instructions};
+use crate::results::{ExecutionCounts, TestResult};
+use crate::symbols::Symbols;
+use anyhow::{Context, Result, bail};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The file that is to be written, and what was executed up to now.
+pub struct CoverageFile {
+    path: PathBuf,
+    file: File,
+    executed: RefCell<ExecutionCounts>,
+}
+
+/// The instructions of a module that have to be counted.
+pub fn counted(module: &Path, original: &[u8]) -> Result<Vec<u32>> {
+    let symbols = Symbols::new(original);
+    let counted = instructions(original, &symbols);
+    if counted.is_empty() {
+        let module = module.display();
+        match symbols.has_lines() {
+            true => bail!("--coverage: {module} has no line of a source that is its own"),
+            false => bail!(
+                "--coverage: {module} has no line table: set debug = \"line-tables-only\" in the profile that built \
+                 it (C: -g)"
+            ),
+        }
+    }
+    Ok(counted)
+}
+
+impl CoverageFile {
+    /// What cannot be written is said before hours of exploration.
+    pub fn create(path: &Path) -> Result<CoverageFile> {
+        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(CoverageFile { path: path.into(), file, executed: RefCell::default() })
+    }
+
+    /// Adds what the exploration of a test executed.
+    pub fn add(&self, result: &TestResult) {
+        if let Some(executed) = &result.executed {
+            self.executed.borrow_mut().merge(executed);
+        }
+    }
+
+    /// Writes the file, and says how much was executed.
+    pub fn write(&self, module: &Path, artifact: &Artifact, symbols: &Symbols) -> Result<String> {
+        let covered = Covered::of(&artifact.table, symbols, &self.executed.borrow());
+        let name = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
+        let base = std::env::current_dir().unwrap_or_default();
+        let text = lcov(&covered, &name, &base);
+        let path = self.path.display();
+        (&self.file).write_all(text.as_bytes()).with_context(|| format!("cannot write {path}"))?;
+        let of = |(all, executed): (usize, usize), what| format!("{executed} of {all} {what}");
+        let (lines, functions) = (of(covered.lines(), "lines"), of(covered.functions(), "functions"));
+        Ok(format!("{lines} and {functions} were executed: {path}"))
+    }
+}

@@ -1,0 +1,40 @@
+//! Files of GitHub Actions against the schemas that are published for them, which the tool check-jsonschema has.
+
+use crate::command::succeeds;
+use crate::files;
+use anyhow::{Context, Result, ensure};
+use std::process::Command;
+
+/// Files, each with the name of its schema.
+const FILES: &[(&str, &str)] =
+    &[(".github/workflows/release.yml", "vendor.github-workflows"), ("action.yml", "vendor.github-actions")];
+
+/// Checks them; says why not, if the tool is missing.
+///
+/// # Errors
+/// A file does not follow its schema.
+pub fn check() -> Result<Option<String>> {
+    if !succeeds("check-jsonschema", &["--version"]) {
+        return Ok(Some("no check-jsonschema: pip install check-jsonschema".into()));
+    }
+    for (file, schema) in FILES {
+        let output = Command::new("check-jsonschema")
+            .args(["--builtin-schema", schema, file])
+            .current_dir(files::root())
+            .output()
+            .context("check-jsonschema cannot be started")?;
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{file} does not follow its schema:\n{said}");
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn files_follow_their_schemas() {
+        if let Some(why) = super::check().unwrap() {
+            eprintln!("skipped: {why}");
+        }
+    }
+}
