@@ -240,7 +240,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         coverage: args
             .coverage
             .as_deref()
-            .map(|path| CoverageFile::create(&output::file_of(path, module)))
+            .map(|path| CoverageFile::create(&super::output::file_of(path, module)))
             .transpose()?,
         teller: None.into(),
     };

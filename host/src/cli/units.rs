@@ -31,7 +31,7 @@ pub struct UnitArgs {
     #[arg(long, value_name = "K/N", conflicts_with_all = OTHERS, conflicts_with = "iterations_from")]
     shard: Option<Shard>,
     /// Write what was found out into this file, for `coyote-wasm merge`, which shrinks and explains bugs
-    #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS, conflicts_with_all = ["bundle", "fail_fast"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS, conflicts_with_all = ["bundle", "fail_fast", "coverage"])]
     result: Option<PathBuf>,
     /// Hold this file locked while the unit is executed; if somebody else does, end with exit code 75
     #[arg(long, value_name = "FILE", requires = "result", hide = true)]
