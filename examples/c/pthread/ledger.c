@@ -6,7 +6,9 @@
  *
  * Expected: each of these breaks one of its rules. `early_receipt`, `accounts_first` and `log_emptied_first` are found with
  * --faults crash, `no_sum` only with --faults crash --crash-model torn, `short_write` only with --faults io. `ledger` passes with
- * all of them. Without faults all of them pass. */
+ * all of them. Without faults all of them pass.
+ *
+ * flags: -mexec-model=reactor */
 #include <coyote.h>
 #include <errno.h>
 #include <fcntl.h>
