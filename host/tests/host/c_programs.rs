@@ -515,7 +515,7 @@ fn a_throw_is_reported_with_its_type_and_its_stack() {
         "no verdict on test main: the guest asks for exceptions (it throws std::out_of_range: too short), which \
          cannot be had here (worker 0)"
     );
-    assert!(ended.stdout.contains("(program.cpp:4)"), "{ended:?}");
+    assert!(ended.stdout.contains("(program.cpp:4:24)"), "{ended:?}");
 }
 
 /// Threads of C++'s library, and a static variable that two threads initialise.

@@ -1,3 +1,28 @@
+// A write-ahead log, with five mistakes that only faults show.
+// run: -i 200 --test *
+// exit: 0
+// run: --test early_receipt --faults crash -i 500 --seed 1
+// exit: 2
+// run: --test accounts_first --faults crash -i 500 --seed 1
+// exit: 2
+// run: --test log_emptied_first --faults crash -i 500 --seed 1
+// exit: 2
+// run: --test no_sum --faults crash -i 500 --seed 1
+// exit: 0
+// run: --test no_sum --faults crash --crash-model torn -i 1000 --seed 1
+// exit: 2
+// run: --test short_write --faults crash -i 500 --seed 1
+// exit: 0
+// run: --test short_write --faults io -i 3000 --seed 1
+// exit: 2
+// run: --test short_write --fault-sweep io
+// exit: 2
+// run: --test ledger --fault-sweep crash
+// exit: 0
+// run: --test ledger --fault-sweep io
+// exit: 0
+// run: --test ledger --faults crash=2,io -i 1000 --seed 1
+// exit: 0
 /* A write-ahead log: two tellers move money between two accounts, and tell customers when a transfer is safe.
  *
  * A transfer is a record in the log, with what both accounts have then; once the log is synced, it is safe. The
@@ -6,9 +31,7 @@
  *
  * Expected: each of these breaks one of its rules. `early_receipt`, `accounts_first` and `log_emptied_first` are found with
  * --faults crash, `no_sum` only with --faults crash --crash-model torn, `short_write` only with --faults io. `ledger` passes with
- * all of them. Without faults all of them pass.
- *
- * flags: -mexec-model=reactor */
+ * all of them. Without faults all of them pass. */
 #include <coyote.h>
 #include <errno.h>
 #include <fcntl.h>
