@@ -25,5 +25,5 @@ fn ten_thousand_tasks_in_one_test() {
     let module = module.to_str().unwrap();
     let ended = process::run(directory.path(), &[&["test", module][..], &arguments].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.line("..... Controlled ").contains("10001 workers"), "{ended:?}");
+    assert!(ended.line("... Explored ").contains("10001 workers"), "{ended:?}");
 }
