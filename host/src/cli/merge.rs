@@ -1,7 +1,7 @@
 //! `coyote-wasm merge`: the results of the parts of a run, put together and reported as one run.
 //!
 //! What `test` does with a result that it has explored itself is done here with one that others have explored: the loop over
-//! the tests, the shrinking and the replays of bugs, and the renderers are the same ([`super::run`]).
+//! the tests, the shrinking and the replays of bugs, and the renderers are the same (`cli::run`).
 
 use super::load;
 use super::report_args::{ReportArgs, interruptible};
@@ -48,7 +48,7 @@ pub struct Args {
 /// Runs the subcommand.
 ///
 /// # Errors
-/// Results cannot be read or do not go together, and as [`run::run`].
+/// Results cannot be read or do not go together, and as those of `test`.
 pub fn run(args: &Args) -> Result<Exit> {
     args.result.as_deref().map_or(Ok(()), check_directory)?;
     let results = united(&files(&args.results)?)?;

@@ -245,6 +245,7 @@ impl DirtyMemory {
     }
 }
 
+/// 0 if there are only zeros: how much memory there is behind what the guest has makes no difference.
 fn hash_chunk(chunk: u32, bytes: &[u8], dead: &[Range<usize>], at: Range<usize>) -> u128 {
     let mut masked = [0; CHUNK];
     let mut live = bytes;
@@ -259,6 +260,9 @@ fn hash_chunk(chunk: u32, bytes: &[u8], dead: &[Range<usize>], at: Range<usize>)
         }
     }
     let masked_live = if live.is_empty() { &masked[..bytes.len()] } else { live };
+    if masked_live.iter().all(|byte| *byte == 0) {
+        return 0;
+    }
     xxh3_128_with_seed(masked_live, u64::from(chunk))
 }
 

@@ -1,5 +1,5 @@
 // A write-ahead log, with five mistakes that only faults show.
-// run: -i 200 --test *
+// run: -i 200 --test *_*
 // exit: 0
 // run: --test early_receipt --faults crash -i 500 --seed 1
 // exit: 2
