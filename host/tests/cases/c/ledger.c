@@ -1,19 +1,19 @@
 // A write-ahead log, with five mistakes that only faults show.
 // run: -i 200 --test *_*
 // exit: 0
-// run: --test early_receipt --faults crash -i 500 --seed 1
+// run: --test early_receipt --faults crash -i 500
 // exit: 2
-// run: --test accounts_first --faults crash -i 500 --seed 1
+// run: --test accounts_first --faults crash -i 500
 // exit: 2
-// run: --test log_emptied_first --faults crash -i 500 --seed 1
+// run: --test log_emptied_first --faults crash -i 500
 // exit: 2
-// run: --test no_sum --faults crash -i 500 --seed 1
+// run: --test no_sum --faults crash -i 500
 // exit: 0
-// run: --test no_sum --faults crash --crash-model torn -i 1000 --seed 1
+// run: --test no_sum --faults crash --crash-model torn -i 1000
 // exit: 2
-// run: --test short_write --faults crash -i 500 --seed 1
+// run: --test short_write --faults crash -i 500
 // exit: 0
-// run: --test short_write --faults io -i 3000 --seed 1
+// run: --test short_write --faults io -i 3000
 // exit: 2
 // run: --test short_write --fault-sweep io
 // exit: 2
@@ -21,7 +21,9 @@
 // exit: 0
 // run: --test ledger --fault-sweep io
 // exit: 0
-// run: --test ledger --faults crash=2,io -i 1000 --seed 1
+// run: --test ledger --faults crash=2 -i 1000
+// exit: 0
+// run: --test ledger --faults io -i 1000
 // exit: 0
 /* A write-ahead log: two tellers move money between two accounts, and tell customers when a transfer is safe.
  *
