@@ -6,7 +6,7 @@ use coyote_wasm::cli::{self, Command, error, output};
 use coyote_wasm::exit::Exit;
 use std::process::ExitCode;
 
-/// 4 to 9 % of an iteration's time beside the system's (docs/testing.md tells how to measure it).
+/// Iterations take 0.92 to 0.97 of the time that they take with the allocator of glibc (both preloaded, in one run).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

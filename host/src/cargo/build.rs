@@ -4,7 +4,6 @@
 
 use super::workspace::Metadata;
 use super::{flags, ours, parking, stand_ins, status, unwind};
-use crate::source_tests;
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
@@ -90,17 +89,14 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
     if given.unwind {
         unwind::prepare(&mut cargo, target)?;
     }
-    flags::add_for_tokio(&mut cargo, target);
     let texts: Vec<&str> = own(arguments).iter().filter_map(|argument| argument.to_str()).collect();
     let mut _lock = None;
     if let Some(metadata) = Metadata::of(&texts, target) {
+        flags::add_for_tokio(&mut cargo, &metadata, target);
         parking::prepare(&mut cargo, &metadata, target)?;
         // What a program or nextest needs besides is for cargo to say.
         let all = subcommand != "test" || given.all_dev_dependencies;
-        _lock = Some(stand_ins::prepare(&mut cargo, own(arguments), &metadata, all)?);
-        if metadata.packages.iter().any(|package| package.name == stand_ins::BROWSER_TESTS) {
-            cargo.env(source_tests::OF_BROWSERS_RUN, "1");
-        }
+        _lock = Some(stand_ins::prepare(&mut cargo, &texts, &metadata, all)?);
     }
     // Last, since it may end with what stands behind `--`.
     cargo.args(rest);

@@ -1,5 +1,6 @@
 //! Flags for the compiler, beside those that are given anyway.
 
+use super::workspace::Metadata;
 use crate::toolchain;
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
@@ -20,27 +21,9 @@ pub fn add(cargo: &mut Command, target: &str, more: &[&str]) {
     cargo.env(name, flags);
 }
 
-/// Has cargo build tokio as it has to be built for the target, if the packages of this directory use it.
-pub fn add_for_tokio(cargo: &mut Command, target: &str) {
-    let mut tree = toolchain::cargo();
-    // Any member's, since which are built is for cargo to say.
-    tree.args([
-        "tree",
-        "--workspace",
-        "--prefix",
-        "none",
-        "--format",
-        "{p}",
-        "--target",
-        target,
-        "--invert",
-        "tokio",
-    ]);
-    let tree = tree.args(["--edges", "normal,dev"]).output();
-    // Without tokio among the packages it fails, and also with several versions of it.
-    let used = tree.is_ok_and(|tree| {
-        tree.status.success() || String::from_utf8_lossy(&tree.stderr).contains("multiple `tokio` packages")
-    });
+/// Has cargo build tokio as it has to be built for the target, if it is among the packages.
+pub fn add_for_tokio(cargo: &mut Command, metadata: &Metadata, target: &str) {
+    let used = metadata.packages.iter().any(|package| package.name == "tokio");
     let (name, _) = variable(target);
     let given = set_for(cargo, &name).unwrap_or_default();
     if used && !given.to_string_lossy().contains(TOKIO[1]) {

@@ -12,9 +12,9 @@
 
 use super::workspace::{Metadata, Package};
 use crate::cli::doctor::origins::mentions;
+use crate::source_tests;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,7 +25,7 @@ pub const ALL: &str = "--all-dev-dependencies";
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Tests of browsers, which [`REPLACED`] makes ordinary ones.
-pub const BROWSER_TESTS: &str = "wasm-bindgen-test";
+const BROWSER_TESTS: &str = "wasm-bindgen-test";
 
 /// A package that another one takes the place of.
 struct Replaced {
@@ -47,9 +47,9 @@ const REPLACED: &[Replaced] = &[
     },
 ];
 
-/// Whether this takes the place of a package that builds for the target only so, or means something else there.
-fn is_replaced(name: &str) -> bool {
-    REPLACED.iter().any(|replaced| replaced.name == name)
+/// What takes the place of a package that builds for the target only so, or means something else there.
+fn replacement(name: &str) -> Option<&'static Replaced> {
+    REPLACED.iter().find(|replaced| replaced.name == name)
 }
 
 /// What has to be put back when cargo has ended: Cargo.lock, with what it held.
@@ -73,21 +73,22 @@ const NEED_ALL: &[&str] = &["--all-targets", "--bench", "--benches", "--doc", "-
 /// Arguments of cargo that forbid what a patch does to Cargo.lock.
 const LOCKED: &[&str] = &["--frozen", "--locked"];
 
-/// Has cargo build others in the places of some packages, and says of which.
+/// Has cargo build others in the places of some packages, and says of which. `arguments` are cargo's own.
 ///
 /// # Errors
 /// What takes their places cannot be written.
-pub fn prepare(cargo: &mut Command, arguments: &[OsString], metadata: &Metadata, all: bool) -> Result<Lock> {
-    let texts: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
-    let given = |options: &[&str]| texts.iter().any(|t| options.contains(&t.split('=').next().unwrap_or(t)));
+pub fn prepare(cargo: &mut Command, arguments: &[&str], metadata: &Metadata, all: bool) -> Result<Lock> {
+    let given =
+        |options: &[&str]| arguments.iter().any(|t| options.contains(&t.split('=').next().unwrap_or(t)));
     if given(LOCKED) {
         return Ok(Lock(None));
     }
     let unused = if all || given(NEED_ALL) { Vec::new() } else { metadata.unused() };
-    let replaced =
-        metadata.packages.iter().filter(|package| package.is_patched() && is_replaced(&package.name));
-    let replaced: Vec<&Package> =
-        replaced.filter(|package| unused.iter().all(|unused| unused.id != package.id)).collect();
+    let is_unused = |package: &Package| unused.iter().any(|unused| unused.id == package.id);
+    let is_replaced = |package: &&Package| {
+        package.is_patched() && replacement(&package.name).is_some() && !is_unused(package)
+    };
+    let replaced: Vec<&Package> = metadata.packages.iter().filter(is_replaced).collect();
     if unused.is_empty() && replaced.is_empty() {
         return Ok(Lock(None));
     }
@@ -102,6 +103,9 @@ pub fn prepare(cargo: &mut Command, arguments: &[OsString], metadata: &Metadata,
         for (key, value) in [("package", name), ("path", path)] {
             cargo.args(["--config", &format!("patch.crates-io.coyote-{number}.{key}={value}")]);
         }
+    }
+    if replaced.iter().any(|package| package.name == BROWSER_TESTS) {
+        cargo.env(source_tests::OF_BROWSERS_RUN, "1");
     }
     say(&format!("left out, since no test names them ({ALL} builds them)"), &unused);
     say("made to work on the target (docs/cargo.md)", &replaced);
@@ -168,7 +172,7 @@ fn write(folder: &Path, package: &Package) -> std::io::Result<PathBuf> {
         workspace: BTreeMap<&'a str, &'a str>,
     }
     let path = folder.join(format!("{}-{}", package.name, package.version));
-    let replaced = REPLACED.iter().find(|replaced| replaced.name == package.name);
+    let replaced = replacement(&package.name);
     let manifest = Manifest {
         package: BTreeMap::from([
             ("name", package.name.as_str()),
@@ -274,9 +278,8 @@ mod tests {
         let edges = [("me", "criterion", "dev"), ("me", "wait-timeout", "")];
         let metadata = metadata(directory.path(), &edges, &["src/lib.rs"]);
         let patched = |arguments: &[&str], all: bool| {
-            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
             let mut cargo = Command::new("cargo");
-            let _lock = prepare(&mut cargo, &arguments, &metadata, all).unwrap();
+            let _lock = prepare(&mut cargo, arguments, &metadata, all).unwrap();
             cargo.get_args().filter(|argument| *argument != "--config").count() / 2
         };
         assert_eq!(patched(&["--lib"], false), 2);

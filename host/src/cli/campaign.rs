@@ -17,7 +17,7 @@ use super::report_args::interruptible;
 use crate::exit::Exit;
 use crate::plural::counted;
 use crate::trace::replace_file;
-use crate::units::Results;
+use crate::units::FileError;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args as _, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
@@ -356,16 +356,15 @@ fn report(place: &Place, options: &[OsString]) -> Result<Exit> {
         .map(|unit| place.result(unit))
         .collect();
     ensure!(!done.is_empty(), "no unit of {} is done yet", place.directory.display());
-    // One that is damaged is executed again.
-    for path in &done {
-        if let Err(error) = Results::read(path) {
-            bail!("{error}: remove it, and `coyote-wasm campaign work` executes it again");
-        }
-    }
     let module = place.directory.join(&place.campaign.module);
     let line =
         ["merge".into(), place.directory.join(RESULTS).into_os_string(), "--module".into(), module.into()];
     let command = merge::Args::augment_args(Command::new("merge"));
     let matches = command.try_get_matches_from(line.iter().chain(options))?;
-    merge::run(&merge::Args::from_arg_matches(&matches)?)
+    merge::run(&merge::Args::from_arg_matches(&matches)?).map_err(|error| {
+        match error.downcast::<FileError>() {
+            Ok(file) => anyhow!("{file}: remove it, and `coyote-wasm campaign work` executes it again"),
+            Err(error) => error,
+        }
+    })
 }

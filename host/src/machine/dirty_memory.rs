@@ -15,6 +15,13 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 /// How far a store can reach beyond the chunk that it marks.
 const REACH: usize = 15;
 
+/// So many bytes are compared with zero in one go.
+const BLOCK: usize = 64;
+
+fn is_zero(block: &[u8]) -> bool {
+    block.iter().fold(0, |all, byte| all | byte) == 0
+}
+
 /// Chunks that differ from the base image, ascending.
 pub type Chunks = Arc<Vec<(u32, Arc<[u8]>)>>;
 
@@ -84,10 +91,9 @@ impl DirtyMemory {
 
     /// Takes over and clears the guest's and the host's marks.
     pub fn collect(&mut self, marks: &mut [u8]) {
-        // Nearly all of it is zero; blocks of this size are compared in one go.
-        const BLOCK: usize = 64;
+        // Nearly all of it is zero.
         for (i, block) in marks.chunks_mut(BLOCK).enumerate() {
-            if block.iter().fold(0, |all, mark| all | mark) == 0 {
+            if is_zero(block) {
                 continue;
             }
             for (j, mark) in block.iter_mut().enumerate() {
@@ -260,7 +266,7 @@ fn hash_chunk(chunk: u32, bytes: &[u8], dead: &[Range<usize>], at: Range<usize>)
         }
     }
     let masked_live = if live.is_empty() { &masked[..bytes.len()] } else { live };
-    if masked_live.iter().all(|byte| *byte == 0) {
+    if masked_live.chunks(BLOCK).all(is_zero) {
         return 0;
     }
     xxh3_128_with_seed(masked_live, u64::from(chunk))

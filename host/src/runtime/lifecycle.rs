@@ -4,6 +4,7 @@ use super::Runtime;
 use super::awaits::Awaits;
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
+use std::collections::HashMap;
 
 /// When the test ends after its first worker has ended.
 #[derive(
@@ -85,11 +86,11 @@ impl Runtime {
 
     /// How the workers that there are came about, for a strategy that begins in the midst of an iteration.
     pub fn spawnings(&self) -> impl Iterator<Item = Event> {
-        let number = |path: &[u32]| self.workers.iter().position(|worker| worker.path.0 == path);
+        let numbers: HashMap<&[u32], WorkerId> =
+            self.ids().map(|id| (self.worker(id).path.0.as_slice(), id)).collect();
         self.ids().skip(1).filter_map(move |child| {
-            let path = &self.worker(child).path.0;
-            let parent = number(path.split_last()?.1)?;
-            Some(Event::Spawned { parent: WorkerId(parent as u32), child })
+            let (_, parent) = self.worker(child).path.0.split_last()?;
+            Some(Event::Spawned { parent: *numbers.get(parent)?, child })
         })
     }
 

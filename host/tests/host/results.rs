@@ -42,7 +42,8 @@ pub const BUGGY: &str = r#"(module
     (call $join (local.get 1))
     (if (i32.ne (i32.load (i32.const 0x10)) (i32.const 2)) (then (call $fail (i32.const 0x103) (i32.const 3))))))"#;
 
-fn explore(tester: &Tester, strategy: &str, indices: Range<u64>, directory: &Path) -> TestResult {
+/// What iterations find, without what may differ: the time, and where traces are.
+pub fn explore(tester: &Tester, strategy: &str, indices: Range<u64>, directory: &Path) -> TestResult {
     let mut tester = tester.clone();
     tester.traces = directory.into();
     tester.budget.timeout = None;
@@ -50,7 +51,6 @@ fn explore(tester: &Tester, strategy: &str, indices: Range<u64>, directory: &Pat
     tester.budget.iterations_max = indices.end - indices.start;
     tester.budget.explore = true;
     let mut result = tester.explore("t", strategy).unwrap();
-    // What may differ: the time, and where traces are.
     result.elapsed = Duration::ZERO;
     for bug in &mut result.bugs {
         bug.path = bug.path.file_name().unwrap().into();

@@ -1,15 +1,14 @@
 //! Runs in parts: whatever the cut, the merged report, the traces and the logs are those of the single run.
 
+use super::guest;
 use super::process::{self, Ended};
-use super::{guest, results::BUGGY};
+use super::results::{BUGGY, explore};
 use coyote_wasm::results::TestResult;
 use coyote_wasm::strategies::catalog::SAMPLERS;
 use coyote_wasm::strategies::{Context, by_name};
 use coyote_wasm::tester::Tester;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What runs leave on disk, by name.
 fn files(directory: &Path) -> BTreeMap<String, String> {
@@ -301,20 +300,6 @@ fn refusals() {
     assert!(!place.path().join("x.result").exists(), "{names:?}");
 }
 
-fn explore(tester: &Tester, strategy: &str, indices: Range<u64>, directory: &Path) -> TestResult {
-    let mut tester = tester.clone();
-    tester.traces = directory.into();
-    tester.budget.timeout = None;
-    tester.budget.first = indices.start;
-    tester.budget.iterations_max = indices.end - indices.start;
-    tester.budget.explore = true;
-    tester.budget.steer = false;
-    let mut result = tester.explore("t", strategy).unwrap();
-    result.elapsed = Duration::ZERO;
-    result.bugs.iter_mut().for_each(|bug| bug.path = PathBuf::new());
-    result
-}
-
 /// Iteration K is the same alone as among others: of every strategy of the catalog whose iterations are independent, and of
 /// some that are made of several. The catalog says of all which ones these are.
 #[test]
@@ -323,7 +308,8 @@ fn iterations_of_every_sampler_alone() {
     let context = Context { unfair_steps_max: 10_000 };
     let made = ["fair-pct", "pct@5,then:random", "pos+chess-fair", "portfolio:[random-depth:3,pct:2,surw]"];
     let names = SAMPLERS.iter().map(|sampler| sampler.entry.name).chain(made);
-    let tester = Tester::of(guest::from_text(BUGGY));
+    let mut tester = Tester::of(guest::from_text(BUGGY));
+    tester.budget.steer = false;
     let mut cut = 0;
     for strategy in names {
         let independent = by_name(strategy, &context).unwrap().independent();

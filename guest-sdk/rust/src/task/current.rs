@@ -9,14 +9,19 @@ mod word {
     /// An address, or 0. `thread_local!` is shared by all workers here, so the host keeps one value for each.
     static CURRENT: AtomicU32 = AtomicU32::new(0);
 
+    /// The host is told before each use: until then the word is one that workers share, and its use a scheduling point.
+    fn own() -> &'static AtomicU32 {
+        // SAFETY: a static of four bytes, and an atomic.
+        unsafe { sys::own_word(sys::address(&CURRENT)) };
+        &CURRENT
+    }
+
     pub(super) fn get() -> usize {
-        CURRENT.load(Relaxed) as usize
+        own().load(Relaxed) as usize
     }
 
     pub(super) fn set(address: usize) {
-        // SAFETY: a static of four bytes, and an atomic.
-        unsafe { sys::own_word(sys::address(&CURRENT)) };
-        CURRENT.store(address as u32, Relaxed);
+        own().store(address as u32, Relaxed);
     }
 }
 

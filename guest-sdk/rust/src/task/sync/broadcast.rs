@@ -6,6 +6,8 @@
 //!
 //! The channel keeps exactly as many messages as it was made for; tokio may keep more.
 
+pub use super::send_error::SendError;
+
 use super::queue::{Place, Queue, wake_all};
 use crate::task::park;
 use crate::task::section::Shared;
@@ -249,10 +251,6 @@ impl<T> Drop for Recv<'_, T> {
     }
 }
 
-/// There is no receiver.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SendError<T>(pub T);
-
 /// Why there is no next message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecvError {
@@ -271,18 +269,6 @@ pub enum TryRecvError {
     Closed,
     /// So many were missed.
     Lagged(u64),
-}
-
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("SendError { .. }")
-    }
-}
-
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("channel closed")
-    }
 }
 
 impl fmt::Display for RecvError {
@@ -304,18 +290,7 @@ impl fmt::Display for TryRecvError {
     }
 }
 
-impl<T> std::error::Error for SendError<T> {}
 impl std::error::Error for RecvError {}
 impl std::error::Error for TryRecvError {}
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Sender").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Receiver").finish_non_exhaustive()
-    }
-}
+opaque!(Sender Receiver);

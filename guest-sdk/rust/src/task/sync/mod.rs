@@ -3,6 +3,17 @@
 //!
 //! An operation that need not wait is one step, and so is each part of one that waits: to begin, to be woken, to end.
 
+/// The ends of a channel, whose messages are not shown: to look would be a scheduling point.
+macro_rules! opaque {
+    ($($end:ident)*) => {$(
+        impl<T> std::fmt::Debug for $end<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.debug_struct(stringify!($end)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
 mod barrier;
 pub mod broadcast;
 pub mod mpsc;
@@ -13,6 +24,7 @@ mod permits;
 mod queue;
 mod rwlock;
 mod semaphore;
+mod send_error;
 pub mod watch;
 
 pub use barrier::{Barrier, BarrierWaitResult};

@@ -6,6 +6,8 @@
 //! dropped, the receiver gets what was sent and then `None`. When the receiver is dropped or closes the channel, sending
 //! fails, and what was sent can still be received, also by those that had room already.
 
+pub use super::send_error::SendError;
+
 use super::queue::{Place, Queue, wake_all};
 use crate::task::park;
 use crate::task::section::Shared;
@@ -503,10 +505,6 @@ impl<T> UnboundedReceiver<T> {
     }
 }
 
-/// Nobody can receive the message any more.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SendError<T>(pub T);
-
 /// Why a message was not sent at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
@@ -525,24 +523,12 @@ pub enum TryRecvError {
     Disconnected,
 }
 
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("SendError { .. }")
-    }
-}
-
 impl<T> fmt::Debug for TrySendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             TrySendError::Full(_) => "Full(..)",
             TrySendError::Closed(_) => "Closed(..)",
         })
-    }
-}
-
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("channel closed")
     }
 }
 
@@ -564,22 +550,10 @@ impl fmt::Display for TryRecvError {
     }
 }
 
-impl<T> std::error::Error for SendError<T> {}
 impl<T> std::error::Error for TrySendError<T> {}
 impl std::error::Error for TryRecvError {}
 
-macro_rules! debug {
-    ($($ty:ident)*) => {$(
-        impl<T> fmt::Debug for $ty<T> {
-            /// Does not show the messages: to look would be a scheduling point.
-            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.debug_struct(stringify!($ty)).finish_non_exhaustive()
-            }
-        }
-    )*};
-}
-
-debug! { Sender Receiver UnboundedSender UnboundedReceiver }
+opaque!(Sender Receiver UnboundedSender UnboundedReceiver);
 
 impl<T> fmt::Debug for Permit<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -184,14 +184,4 @@ impl fmt::Display for TryRecvError {
 impl std::error::Error for RecvError {}
 impl std::error::Error for TryRecvError {}
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Sender").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Receiver").finish_non_exhaustive()
-    }
-}
+opaque!(Sender Receiver);

@@ -7,6 +7,8 @@
 //! A [`Ref`] holds a lock of [`crate::sync`], so that a sender blocks while somebody looks: do not keep one over an `await`.
 #![allow(unsafe_code)] // A loop that returns what it borrowed, which the borrow checker does not see.
 
+pub use super::send_error::SendError;
+
 use super::queue::{Place, Queue, wake_all};
 use crate::sync::{RwLock, RwLockReadGuard};
 use crate::task::park;
@@ -306,25 +308,9 @@ impl<T> Deref for Ref<'_, T> {
     }
 }
 
-/// There is no receiver.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SendError<T>(pub T);
-
 /// All senders are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError(());
-
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("SendError { .. }")
-    }
-}
-
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
 
 impl fmt::Display for RecvError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -332,23 +318,12 @@ impl fmt::Display for RecvError {
     }
 }
 
-impl<T> std::error::Error for SendError<T> {}
 impl std::error::Error for RecvError {}
-
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Sender").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Receiver").finish_non_exhaustive()
-    }
-}
 
 impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         (**self).fmt(f)
     }
 }
+
+opaque!(Sender Receiver);
