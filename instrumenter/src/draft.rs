@@ -176,6 +176,17 @@ impl<'a> Draft<'a> {
         self.options.footprints && !self.allocating.contains(&origin) && !self.untold.contains(&origin)
     }
 
+    /// Whether a function has no points because the user says so.
+    pub fn is_left_out_by_user(&self, origin: u32) -> bool {
+        match &self.policies[origin as usize] {
+            PointPolicy::Atomic(kind, _) => *kind == AtomicKind::User,
+            PointPolicy::OnlyFromAtomic => !self.options.atomic_fns.is_empty(),
+            PointPolicy::Excluded(pattern) => self.options.no_points_in.contains(pattern),
+            PointPolicy::NotIncluded => true,
+            PointPolicy::Points | PointPolicy::FileFunction | PointPolicy::Operation => false,
+        }
+    }
+
     /// Index in the original module of the function that this one came from.
     pub fn origin(&self, id: FunctionId) -> Option<u32> {
         self.origin.get(&id).copied()

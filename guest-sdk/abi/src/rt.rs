@@ -142,8 +142,13 @@ impl FaultHook {
     }
 }
 
+/// In [`SEEN`]: the access is in a function that the user has left out.
+pub const LEFT_OUT: u32 = 1;
+/// In [`SEEN`], of an access that is left out: the instruction is atomic.
+pub const ATOMIC: u32 = 2;
+
 /// What a call of [`SEEN`] is about, in the lower 8 bits of its first argument. In the others is the number of
-/// the table, global or segment.
+/// the table, global or segment; of an access of memory, [`LEFT_OUT`] and [`ATOMIC`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Seen {
@@ -173,11 +178,13 @@ pub enum Seen {
     ElementsRead = 11,
     /// Drops a passive element segment.
     ElementsDrop = 12,
+    /// Makes a fence of sequential consistency.
+    Fence = 13,
 }
 
 impl Seen {
     /// Every kind, at the index of its number.
-    pub const ALL: [Seen; 13] = [
+    pub const ALL: [Seen; 14] = [
         Seen::MemoryRead,
         Seen::MemoryWrite,
         Seen::MemorySize,
@@ -191,6 +198,7 @@ impl Seen {
         Seen::DataDrop,
         Seen::ElementsRead,
         Seen::ElementsDrop,
+        Seen::Fence,
     ];
 
     /// The first argument of a call about the table, global or segment of this number.

@@ -209,10 +209,13 @@ impl Host {
         let effect = match seen.0 {
             rt::Seen::MemoryRead => Effect::Read,
             rt::Seen::MemoryWrite => Effect::Write,
+            rt::Seen::Fence => return runtime.observe_fence(worker, Operation::NO_SITE),
             _ => return,
         };
         let access = Access { class: Class::Memory, effect, object: object.into(), size };
-        runtime.observe_access(worker, &access, AccessSource::Told, seen.1 != 0);
+        let left_out = seen.1 & rt::LEFT_OUT != 0;
+        let source = if left_out { AccessSource::LeftOut } else { AccessSource::Told };
+        runtime.observe_access(worker, &access, source, seen.1 & rt::ATOMIC != 0);
     }
 
     /// Whose calls of an allocator these are: before the first worker runs, it is as if that called.

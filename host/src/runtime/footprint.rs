@@ -177,6 +177,8 @@ impl Footprint {
             Seen::DataDrop => (Class::Global, Write, 1 << 32 | u64::from(number), 1),
             Seen::ElementsRead => (Class::Global, Read, 2 << 32 | u64::from(number), 1),
             Seen::ElementsDrop => (Class::Global, Write, 2 << 32 | u64::from(number), 1),
+            // For detectors alone.
+            Seen::Fence => return,
         };
         if self.recording && size > 0 {
             self.join(Access { class, effect, object, size });
@@ -236,7 +238,7 @@ impl Runtime {
     /// The worker executes its pending memory access or first step.
     #[inline]
     pub(super) fn touch_plainly(&mut self, id: WorkerId) {
-        let told = Interest::ACCESSES | Interest::SYNC | Interest::WORKERS;
+        let told = Interest::ACCESSES | Interest::FENCES | Interest::SYNC | Interest::WORKERS;
         if self.footprint.recording || self.stream.wants(told) || self.weak.is_some() {
             self.touch_pending(id);
         }

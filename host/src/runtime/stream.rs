@@ -50,7 +50,6 @@ bitflags::bitflags! {
         const VETOES = 1 << 11;
         /// The stack of every worker whose step is an event. Each worker then unwinds at every scheduling point.
         const STACKS = 1 << 12;
-        /// Of all steps those that are fences.
         const FENCES = 1 << 13;
         /// A monitor has been hot for too long.
         const OVERHEATED = 1 << 14;
@@ -68,6 +67,11 @@ pub enum Event<'a> {
     /// Memory is accessed. The guest's own instruction comes right after the event: of a read, the value stands in
     /// memory, of a write, the one before it.
     Access(MemoryAccess),
+    /// An atomic fence is executed. Of one in a function without points, the site is [`Operation::NO_SITE`].
+    Fence {
+        worker: WorkerId,
+        site: u32,
+    },
     Sync(SyncEvent),
     /// An allocator's function returned.
     Heap {
@@ -108,10 +112,8 @@ impl Event<'_> {
     /// Who gets it.
     pub fn interest(&self) -> Interest {
         match self {
-            Event::Step(Step { operation, .. }) if operation.kind == OpKind::Fence => {
-                Interest::STEPS | Interest::FENCES
-            }
             Event::Step(_) => Interest::STEPS,
+            Event::Fence { .. } => Interest::FENCES,
             Event::Access(_) => Interest::ACCESSES,
             Event::Sync(_) => Interest::SYNC,
             Event::Heap { .. } => Interest::HEAP,
@@ -166,6 +168,8 @@ pub enum AccessSource {
     Operation(OpKind),
     /// The guest told of it: no scheduling point.
     Told,
+    /// The guest told of it, in a function that the user has left out.
+    LeftOut,
     /// The host made it on the worker's behalf.
     Host,
 }
@@ -394,6 +398,15 @@ impl Runtime {
     pub fn observe_operation(&mut self, id: WorkerId, operation: Operation) {
         if self.stream.wants(Interest::ACCESSES) && operation.kind.accesses_memory() && operation.size > 0 {
             self.push_operation(id, operation);
+        } else if operation.kind == OpKind::Fence {
+            self.observe_fence(id, operation.site);
+        }
+    }
+
+    /// The worker executes an atomic fence.
+    pub fn observe_fence(&mut self, worker: WorkerId, site: u32) {
+        if self.stream.wants(Interest::FENCES) {
+            self.stream.push(Event::Fence { worker, site });
         }
     }
 

@@ -2,7 +2,8 @@
 //! what steps say of themselves. With [`crate::Options::footprints`] only; points and sites stay the same.
 //!
 //! - Accesses of memory that `points` announces nothing of: in atomic functions, in functions that the user
-//!   left out, below the user's level of points.
+//!   left out, below the user's level of points. Of functions that the user left out, also fences, and which accesses
+//!   are atomic: what they order is ordered all the same.
 //! - Whether a compare-exchange wrote: it counts as a read until it says that it did.
 //! - The size of memory, tables and passive segments that the guest changes, and globals of all workers.
 //!
@@ -44,15 +45,33 @@ pub fn import(draft: &mut Draft) -> FunctionId {
 
 /// An access of memory whose address, without its offset, `address` pushes. A compare-exchange reads; whether
 /// it writes it says afterwards: see [`tell_exchange`].
-pub fn tell_access(draft: &mut Draft, code: &mut Code, access: &Access, address: &Instr) {
+pub fn tell_access(draft: &mut Draft, code: &mut Code, access: &Access, address: &Instr, left_out: bool) {
     let writes = access.kind.writes() && access.kind != coyote_abi::OpKind::CompareExchange;
     let seen = if writes { Seen::MemoryWrite } else { Seen::MemoryRead };
-    push_access(draft, code, seen, access, address);
+    push_access(draft, code, seen, access, address, left_out);
 }
 
-fn push_access(draft: &mut Draft, code: &mut Code, seen: Seen, access: &Access, address: &Instr) {
+/// A fence is executed.
+pub fn tell_fence(draft: &mut Draft, code: &mut Code) {
     let import = import(draft);
-    code.i32(seen.of(0)).add(address.clone());
+    code.i32(Seen::Fence.of(0)).i32(0).i32(0).call(import);
+}
+
+fn push_access(
+    draft: &mut Draft,
+    code: &mut Code,
+    seen: Seen,
+    access: &Access,
+    address: &Instr,
+    left_out: bool,
+) {
+    let import = import(draft);
+    let marks = match (left_out, access.kind.is_atomic()) {
+        (false, _) => 0,
+        (true, false) => rt::LEFT_OUT,
+        (true, true) => rt::LEFT_OUT | rt::ATOMIC,
+    };
+    code.i32(seen.of(marks)).add(address.clone());
     if access.offset != 0 {
         code.i32(access.offset as i32).binary(BinaryOp::I32Add);
     }
@@ -65,8 +84,8 @@ pub fn tell_exchange(
     function: &mut LocalFunction,
     code: &mut Code,
     access: &Access,
-    operands: &[Instr],
-    result: LocalId,
+    (operands, result): (&[Instr], LocalId),
+    left_out: bool,
 ) {
     code.tee(result).get(result).add(operands[1].clone());
     let narrow = access.size < if access.values[0] == ValType::I64 { 8 } else { 4 };
@@ -78,7 +97,7 @@ pub fn tell_exchange(
         _ => code.binary(BinaryOp::I32Eq),
     };
     let mut wrote = Code::default();
-    push_access(draft, &mut wrote, Seen::MemoryWrite, access, &operands[0]);
+    push_access(draft, &mut wrote, Seen::MemoryWrite, access, &operands[0], left_out);
     code.if_then(function, |code| {
         code.append(wrote);
     });

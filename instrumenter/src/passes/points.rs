@@ -78,6 +78,8 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
         }
         _ => Default::default(),
     };
+    // What the user left out may be what orders the rest.
+    let left_out = told && draft.is_left_out_by_user(origin);
     let mut aside = Aside::default();
     for sequence in sequences(function) {
         let memory = draft.memory;
@@ -113,7 +115,7 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                         }
                     });
                     if told && call.is_none() {
-                        effects::tell_access(draft, &mut code, &access, &operands[0]);
+                        effects::tell_access(draft, &mut code, &access, &operands[0], left_out);
                     }
                     if is_weak && call.is_none() {
                         let site = draft.site(location, access.kind, access.size, access.offset);
@@ -128,14 +130,28 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                         weak::done(draft, &mut code);
                         if told && access.kind == OpKind::CompareExchange {
                             let result = aside.local(draft, access.values[0], RESULT);
-                            effects::tell_exchange(draft, function, &mut code, &access, &operands, result);
+                            effects::tell_exchange(
+                                draft,
+                                function,
+                                &mut code,
+                                &access,
+                                (&operands, result),
+                                left_out,
+                            );
                         }
                         continue;
                     }
                     if told && access.kind == OpKind::CompareExchange {
                         code.push(instr, at);
                         let result = aside.local(draft, access.values[0], RESULT);
-                        effects::tell_exchange(draft, function, &mut code, &access, &operands, result);
+                        effects::tell_exchange(
+                            draft,
+                            function,
+                            &mut code,
+                            &access,
+                            (&operands, result),
+                            left_out,
+                        );
                         continue;
                     }
                 }
@@ -169,7 +185,14 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                 });
                 conclude(draft, function, &mut code, call);
                 code.append(again);
-            } else if matches!(instr, Instr::AtomicFence(_)) && weak {
+            } else if matches!(instr, Instr::AtomicFence(_)) && (weak || left_out) {
+                if left_out {
+                    effects::tell_fence(draft, &mut code);
+                }
+                if !weak {
+                    code.push(instr, at);
+                    continue;
+                }
                 let site = draft.site(location, OpKind::Fence, 0, 0);
                 let import =
                     if points && level != Points::Sync { rt::ATOMIC_POINT } else { rt::ATOMIC_INSIDE };

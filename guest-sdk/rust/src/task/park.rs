@@ -81,9 +81,6 @@ impl Clone for ParkRef {
 impl Drop for ParkRef {
     fn drop(&mut self) {
         let _section = Section::enter();
-        // The last one of all drops what the others used. Detectors of races do not see the fence of `Arc` in here.
-        sys::happens_after(self.address());
-        sys::happens_before(self.address());
         // SAFETY: it is dropped once, here.
         unsafe { ManuallyDrop::drop(&mut self.0) };
     }

@@ -14,7 +14,8 @@
 //! - Accesses that are no scheduling points, and those that are in no event: see [`crate::runtime::stream`]. Of a copy or
 //!   fill, what is behind the first MiB.
 //! - Accesses within atomic functions and sections are in no race with each other: one section is executed at a time.
-//!   They order nothing, so that a call of `malloc` hides no race.
+//!   Sections and the library's atomic functions order nothing, so that a call of `malloc` hides no race. In functions that
+//!   the user left out, atomic accesses and fences count as sequentially consistent.
 //! - A block that is handed out or taken back is new memory. What is wrong with accesses of freed memory, `memory-errors`
 //!   says.
 //! - Where the allocator is not known, memory may have changed hands unseen, and nothing is said.
@@ -30,12 +31,13 @@ mod tests;
 use crate::artifact::Artifact;
 use crate::evidence::{Evidence, RaceRemark, RacingAccess};
 use crate::observe::{
-    AccessSource, Detector, Event, Finding, GuestState, Interest, MemoryAccess, SavedState, Step,
+    AccessSource, Detector, Event, Finding, GuestState, Interest, MemoryAccess, SavedState,
 };
 use crate::orderings::{Atomicity, Order as Orders, Ordering};
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::heap::BlockRef;
-use coyote_strategies::{OpKind, Operation, Pick, WorkerId};
+use coyote_instrumenter::Points;
+use coyote_strategies::{OpKind, Operation, WorkerId};
 use order::{Atomic, Order};
 use rules::Remarks;
 pub use rules::{Rules, Suppression};
@@ -76,6 +78,12 @@ pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
     if !artifact.options.memory_errors {
         return Err("the detector races needs what is known of blocks: leave --no-memory-errors out".into());
     }
+    if artifact.options.points != Points::Heap {
+        return Err(
+            "the detector races watches accesses of memory that are scheduling points: leave --points out"
+                .into(),
+        );
+    }
     if !artifact.orderings().knows_plain() {
         return Err("the detector races finds nothing in this module: of no access is known that it is plain. Build it \
                     with line tables (Rust: debug = \"line-tables-only\", C: -g) or with atomic instructions"
@@ -106,11 +114,11 @@ impl Detector for Races {
                 self.order.synchronise(sync);
                 None
             }
-            Event::Step(Step { pick: Pick::Step(worker), operation, .. })
-                if operation.kind == OpKind::Fence =>
-            {
-                let site = state.ordered_site(*worker, operation.site);
-                if let Atomicity::Fence(ordering) = state.orderings().of(site) {
+            Event::Fence { worker, site } => {
+                let known = (*site != Operation::NO_SITE).then(|| state.ordered_site(*worker, *site));
+                if let Atomicity::Fence(ordering) =
+                    known.map_or(Atomicity::Fence(None), |site| state.orderings().of(site))
+                {
                     self.order.fence(*worker, ordering.unwrap_or(Ordering::SeqCst));
                 }
                 None
@@ -230,6 +238,15 @@ impl Races {
             }
             AccessSource::Host if access.atomic => Some(Ordering::SeqCst),
             AccessSource::Host => None,
+            // It is in a race with nothing, but may be what orders others.
+            AccessSource::LeftOut => {
+                if access.atomic || state.orderings().fences_are_lost() {
+                    let atomic = atomic(access, Ordering::SeqCst, state);
+                    self.order.read(worker, &atomic);
+                    self.order.write(worker, &atomic);
+                }
+                return None;
+            }
             AccessSource::Told => {
                 let exchange = exchange.filter(|e| (e.worker, e.what.address) == (worker, what.address))?;
                 let ordering = exchange.orders.success;

@@ -225,7 +225,7 @@ impl Recorder {
         match access.source {
             // The host has made it already.
             AccessSource::Host => return self.forget(recording, range.0, range.1),
-            AccessSource::Told => return self.settle(recording, state),
+            AccessSource::Told | AccessSource::LeftOut => return self.settle(recording, state),
             AccessSource::Operation(_) if access.in_section => self.settle(recording, state),
             AccessSource::Operation(_) => {}
         }

@@ -7,7 +7,7 @@ use crate::orderings::OnDemand;
 use crate::runtime::Runtime;
 use coyote_abi::rt::CHUNK;
 use coyote_instrumenter::{Location, SiteTable};
-use coyote_strategies::{OpKind, Operation, Pick, WorkerId};
+use coyote_strategies::{Operation, Pick, WorkerId};
 
 /// The guest beside the scheduler.
 pub struct Context<'a> {
@@ -70,8 +70,7 @@ impl Scheduler {
     /// it.
     #[inline]
     pub(super) fn tell_step(&mut self, pick: Pick, operation: Operation, number: u64, context: &mut Context) {
-        let fence = operation.kind == OpKind::Fence && self.runtime.stream.wants(Interest::FENCES);
-        if fence || self.runtime.stream.wants(Interest::STEPS) {
+        if self.runtime.stream.wants(Interest::STEPS) {
             self.tell_executed(Step { number, pick, operation, values: &[] }, context);
         }
         self.deliver(context);
