@@ -13,7 +13,13 @@ use coyote_instrumenter::Location;
 /// Of the iteration that the execution has just ended with this bug.
 pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     let runtime = execution.runtime();
-    let all = [early_timeout(execution, runtime), panic(execution, bug), variable(bug), unreachable(bug)];
+    let all = [
+        early_timeout(execution, runtime),
+        memory(runtime),
+        panic(execution, bug),
+        variable(bug),
+        unreachable(bug),
+    ];
     crashes(execution).into_iter().chain(all.into_iter().flatten()).collect()
 }
 
@@ -78,6 +84,12 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
             early.step
         ),
     })
+}
+
+/// Memory that the program asked for in vain.
+fn memory(runtime: &Runtime) -> Option<String> {
+    let what = "the program was refused memory before: if that is all that is wrong, raise --max-memory";
+    runtime.memory_refused.then(|| what.into())
 }
 
 /// A panic of a thread whose end others may have reckoned with.

@@ -320,10 +320,15 @@ impl Host {
             let before = std::mem::replace(&mut self.scheduler.bounds.memory_bytes, bytes);
             self.scheduler.runtime.footprint.grown(before, bytes, allocating);
         } else {
-            self.memory_refused = true;
-            self.scheduler.runtime.footprint.refused();
+            self.refuse_memory();
         }
         fits
+    }
+
+    fn refuse_memory(&mut self) {
+        self.memory_refused = true;
+        self.scheduler.runtime.memory_refused = true;
+        self.scheduler.runtime.footprint.refused();
     }
 
     /// Forgets where workers stopped or threw.
@@ -458,8 +463,7 @@ impl ResourceLimiter for Host {
         // What a module has from the beginning is not growth.
         let fits = current == 0 || desired <= self.memory_bytes_max;
         if !fits {
-            self.memory_refused = true;
-            self.scheduler.runtime.footprint.refused();
+            self.refuse_memory();
         }
         Ok(fits)
     }

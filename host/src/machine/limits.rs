@@ -11,6 +11,12 @@ use coyote_strategies::WorkerId;
 /// What wasm-ld calls the functions that it makes for calls with other types than the function has. They trap.
 const MISMATCH: &str = "signature_mismatch:";
 
+/// What std says where there is no memory for a thread.
+const NO_THREAD: &str = "failed to spawn thread";
+
+/// Where Rust aborts for want of memory.
+const OUT_OF_MEMORY: &str = "handle_alloc_error";
+
 /// What a panic says that no program could avoid here, and what helps.
 const UNSUPPORTED: &[(&str, &str)] = &[
     (
@@ -37,7 +43,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
 impl Machine {
     /// What a panic of a worker means if it does not mean a bug.
     pub(super) fn limit_of_panic(&mut self, worker: WorkerId, message: &str) -> Option<String> {
-        if let Some(limit) = unsupported(message) {
+        if let Some(limit) = unsupported(message).or_else(|| self.lack_of_memory(message)) {
             return Some(limit);
         }
         if self.artifact.unwinds() {
@@ -56,11 +62,29 @@ impl Machine {
     /// What executing `unreachable` without a panic means if it does not mean a bug.
     pub(super) fn limit_of_unreachable(&mut self, worker: WorkerId) -> Option<String> {
         let stack = self.functions(worker);
+        if stack.iter().any(|function| function.ends_with(OUT_OF_MEMORY)) {
+            return self.refused();
+        }
         let name = stack.first()?.strip_prefix(MISMATCH)?;
         Some(format!(
             "{name} is called with other types than it is defined with, which cannot be linked on this target: \
              declare it as it is defined (the linker's warning names both)"
         ))
+    }
+
+    /// What a panic means if it is for want of memory that the user does not let the program have.
+    pub(super) fn lack_of_memory(&self, message: &str) -> Option<String> {
+        if message.contains(NO_THREAD) { self.refused() } else { None }
+    }
+
+    fn refused(&self) -> Option<String> {
+        let host = self.store.data();
+        host.scheduler.runtime.memory_refused.then(|| {
+            format!(
+                "the program needs more than {} MiB of memory, which it was refused: raise --max-memory",
+                host.memory_bytes_max >> 20
+            )
+        })
     }
 
     /// The functions in which a worker is, innermost first.

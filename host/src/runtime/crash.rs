@@ -67,6 +67,7 @@ impl Runtime {
         self.heap.clone_from(&begun.heap);
         self.weak.clone_from(&begun.weak);
         self.monitors.restart(&begun.monitors, self.steps);
+        self.memory_refused = begun.memory_refused;
         self.worker_local_word = begun.worker_local_word;
         self.workers.iter_mut().for_each(|worker| worker.worker_local_word = 0);
     }

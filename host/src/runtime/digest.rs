@@ -31,6 +31,7 @@ impl Runtime {
             monitors,
             // For reports.
             fault_counts: _,
+            memory_refused,
             worker_local_word,
             files,
             heap,
@@ -115,6 +116,10 @@ impl Runtime {
         sum = sum.wrapping_add(u128::from(heap.digest()));
         if let Some(weak) = weak {
             sum = sum.wrapping_add(term(14, &|h| weak.hash(h)));
+        }
+        // What a panic means depends on it.
+        if *memory_refused {
+            sum = sum.wrapping_add(term(15, &|_| ()));
         }
         if *tells_time {
             let (now_ns, reads, reader) = clock.read_state();

@@ -127,6 +127,8 @@ pub struct Runtime {
     pub timers: Timers,
     /// Whether a normal mutex can be unlocked by who does not hold it: POSIX leaves that open.
     pub foreign_unlocks: bool,
+    /// Whether the program asked for more memory than the user lets it have.
+    pub memory_refused: bool,
     /// The address of the word that is each worker's own.
     worker_local_word: Option<u32>,
     /// The guest's files and descriptors.
@@ -197,6 +199,7 @@ impl Runtime {
             fault_counts,
             timers,
             foreign_unlocks,
+            memory_refused,
             worker_local_word,
             files,
             heap,
@@ -235,6 +238,7 @@ impl Runtime {
         fault_counts.clone_from(&other.fault_counts);
         *timers = other.timers;
         *foreign_unlocks = other.foreign_unlocks;
+        *memory_refused = other.memory_refused;
         *worker_local_word = other.worker_local_word;
         files.clone_from(&other.files);
         heap.clone_from(&other.heap);

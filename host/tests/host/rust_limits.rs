@@ -24,6 +24,14 @@ const CODE: &str = r#"
     #[test] fn reads_a_variable() { std::env::var("NAME").unwrap(); }
     #[test] fn aborts() { std::process::abort(); }
     #[test] fn is_wrong() { assert_eq!(1 + 1, 3); }
+    #[test] fn starts_threads() {
+        let threads: Vec<_> = (0..40).map(|_| thread::spawn(|| ())).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+    #[test] fn allocates() { std::hint::black_box(vec![1u8; 30 << 20]); }
+    #[test] fn goes_on_without() {
+        assert!(Vec::<u8>::new().try_reserve(30 << 20).is_ok(), "no room");
+    }
     #[test] fn sleeps() {
         use std::{sync::atomic::{AtomicBool, Ordering::SeqCst}, time::Duration};
         static DONE: AtomicBool = AtomicBool::new(false);
@@ -90,6 +98,25 @@ fn limits_have_no_verdict() {
         assert!(ended.line(&format!("no verdict on test {test}: ")).contains(said), "{test}: {ended:?}");
         assert!(ended.stdout.contains("0 passed; 0 failed; 0 ignored"), "{test}: {ended:?}");
     }
+}
+
+/// A program that needs more memory than it was given is not wrong; one that goes on without may be.
+#[test]
+fn memory_that_was_refused() {
+    let little = ["--max-memory", "20"];
+    for test in ["starts_threads", "allocates"] {
+        let Some(ended) = run(test, &little) else { return };
+        assert_eq!(ended.code, Some(7), "{test}: {ended:?}");
+        let said = "the program needs more than 20 MiB of memory, which it was refused: raise --max-memory";
+        assert!(ended.line(&format!("no verdict on test {test}: ")).contains(said), "{test}: {ended:?}");
+        assert_eq!(run(test, &["-i", "3"]).unwrap().code, Some(0), "{test}");
+        // Not for want of memory that there is.
+        let faulty = run(test, &["--faults", "thread=1,alloc-rust=1", "-s", "dfs"]).unwrap();
+        assert_eq!(faulty.code, Some(2), "{test}: {faulty:?}");
+    }
+    let ended = run("goes_on_without", &little).unwrap();
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    ended.line("  note: the program was refused memory before: ");
 }
 
 /// What may be the program's mistake stays a bug, and has a note where it may be none.
