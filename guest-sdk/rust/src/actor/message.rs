@@ -1,0 +1,100 @@
+//! Events, and what is known of one that was sent.
+
+use super::group::EventGroup;
+use crate::task::section::Section;
+use std::any::{Any, TypeId, type_name};
+use std::fmt;
+
+/// What can be sent to actors: values of any type that may go to another worker. Its type is what actors declare.
+pub trait Event: Any + Send {}
+
+impl<T: Any + Send> Event for T {}
+
+/// Halts the actor that does not handle it otherwise: every state without a reaction to it is left first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Halt;
+
+/// Happens as often as an actor finds no other event to take, in states that react to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DefaultEvent;
+
+/// Stands for every event, but for [`DefaultEvent`], to which a state has no other reaction. What it holds is that event.
+#[derive(Debug)]
+pub struct AnyEvent(pub Message);
+
+/// An event, with what came with it. To send one is to send the event in it.
+pub struct Message {
+    value: Box<dyn Any + Send>,
+    name: &'static str,
+    pub(super) group: Option<EventGroup>,
+    pub(super) must_handle: bool,
+    /// By which timer of the actor it was sent.
+    pub(super) timer: Option<u32>,
+}
+
+impl Message {
+    pub(super) fn new<E: Event>(event: E) -> Message {
+        // Nobody else has seen any of it: a part of the step of whoever sends it.
+        let _section = Section::enter();
+        let value: Box<dyn Any + Send> = Box::new(event);
+        match value.downcast::<Message>() {
+            Ok(message) => *message,
+            Err(value) => {
+                Message { value, name: short_name::<E>(), group: None, must_handle: false, timer: None }
+            }
+        }
+    }
+
+    /// Whether the event has this type.
+    pub fn is<E: Event>(&self) -> bool {
+        self.value.is::<E>()
+    }
+
+    /// The event, if it has this type.
+    pub fn get<E: Event>(&self) -> Option<&E> {
+        self.value.downcast_ref()
+    }
+
+    /// The event, if it has this type.
+    ///
+    /// # Errors
+    /// It has another one: the message is returned.
+    pub fn into_event<E: Event>(mut self) -> Result<E, Message> {
+        let section = Section::enter();
+        let value = match self.value.downcast::<E>() {
+            Ok(event) => return Ok(*event),
+            Err(value) => value,
+        };
+        drop(section);
+        self.value = value;
+        Err(self)
+    }
+
+    /// The name of the event's type, without its module.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The group that it was sent in.
+    pub fn group(&self) -> Option<&EventGroup> {
+        self.group.as_ref()
+    }
+
+    pub(super) fn kind(&self) -> TypeId {
+        (*self.value).type_id()
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Message").field(&self.name).finish()
+    }
+}
+
+/// The name of a type without the path of its module.
+pub(super) fn short_name<T>() -> &'static str {
+    let name = type_name::<T>();
+    let path = name.find('<').unwrap_or(name.len());
+    let begin = name.get(..path).and_then(|path| path.rfind("::")).map_or(0, |at| at + 2);
+    name.get(begin..).unwrap_or(name)
+}

@@ -1,0 +1,145 @@
+//! What the worker of an actor does: it executes what [`core`](super::core) says, and waits for events.
+
+use super::core::{Ask, Command, Fate, Machine, Mistake};
+use super::inbox::{ActorRef, Life};
+use super::message::{DefaultEvent, Message};
+use super::states::States;
+use super::timer::Pulse;
+use super::{Actor, Context, system};
+use crate::sys;
+use crate::task::section::Section;
+
+/// Runs an actor until it halts.
+pub(super) fn run<A: Actor>(actor: A, me: ActorRef) {
+    me.inbox().tell("inbox");
+    let states = {
+        let _section = Section::enter();
+        States::<A>::declared()
+    };
+    let Some(start) = states.start else { panic!("the actor `{}` has no start state", me.name()) };
+    let context = Context { me, state: start, asked: None, group: None };
+    Running { actor, states, machine: Machine::new(start), context, idles: false }.run();
+}
+
+struct Running<A: Actor> {
+    actor: A,
+    states: States<A>,
+    machine: Machine<A::State, Message>,
+    context: Context<A>,
+    /// The last event was the default one.
+    idles: bool,
+}
+
+impl<A: Actor> Running<A> {
+    fn run(mut self) {
+        loop {
+            match self.next() {
+                Command::Call(action) => self.states.plain[action](&mut self.actor, &mut self.context),
+                Command::Handle(action, message) => {
+                    self.states.handlers[action](&mut self.actor, &mut self.context, message);
+                }
+                Command::Discard(message) => drop(message),
+                Command::Handled => self.actor.on_handled(&mut self.context),
+                Command::Unhandled(message) => self.unhandled(&message),
+                Command::Take => {
+                    let message = self.take();
+                    self.context.taken(&message);
+                    self.actor.on_dequeued(&message);
+                    let (me, state) = (&self.context.me, self.context.state);
+                    system::log(|| format!("{} in {state:?}: {}", me.name(), message.name()));
+                    let _section = Section::enter();
+                    self.machine.took(message);
+                }
+                Command::Halt => return self.halt(),
+            }
+        }
+    }
+
+    /// What is to be done next.
+    fn next(&mut self) -> Command<Message> {
+        let section = Section::enter();
+        let asked = self.context.asked.take();
+        let next = self.machine.next(&self.states.table, Message::kind, asked);
+        drop(section);
+        let (name, before) = (self.context.me.name(), self.context.state);
+        match next {
+            Ok(command) => {
+                // Without a state, it is still the last one that an event was not handled in.
+                self.context.state = self.machine.stack().last().copied().unwrap_or(before);
+                if self.context.state != before {
+                    system::log(|| format!("{name}: {before:?} -> {:?}", self.context.state));
+                }
+                command
+            }
+            Err(Mistake::AsksOnExit) => {
+                panic!("`{name}` asks for another state while it leaves {before:?}: it can only halt there")
+            }
+            Err(Mistake::PopsLast) => panic!("`{name}` pops {before:?}, which was not pushed"),
+            Err(Mistake::RaisesDeferred(message)) => {
+                panic!("`{name}` raises {} in {before:?}, where it is deferred", message.name())
+            }
+            Err(Mistake::Undeclared(state)) => panic!("`{name}` enters {state:?}, which is not declared"),
+        }
+    }
+
+    fn unhandled(&mut self, message: &Message) {
+        self.actor.on_unhandled(&mut self.context, message);
+        let halts = matches!(self.context.asked, Some(Ask::Halt));
+        let (name, state) = (self.context.name(), self.context.state);
+        assert!(halts, "`{name}` cannot handle {} in {state:?}", message.name());
+    }
+
+    /// Takes the next event out of the inbox, and waits for one if it must.
+    fn take(&mut self) -> Message {
+        let inbox = self.context.me.inbox();
+        let (table, stack) = (&self.states.table, self.machine.stack());
+        loop {
+            let (taken, ignored) = inbox.shared.at_once(|state| {
+                let timers = &state.timers;
+                state.events.take(|message| {
+                    if timers.is_stale(message) { Fate::Ignore } else { table.fate(stack, &message.kind()) }
+                })
+            });
+            drop(ignored);
+            if let Some(message) = taken {
+                self.idles = false;
+                return message;
+            }
+            let idles = {
+                let _section = Section::enter();
+                table.has_default(stack)
+            };
+            if !idles {
+                sys::semaphore_wait(inbox.semaphore(), sys::FOREVER);
+            } else {
+                if std::mem::replace(&mut self.idles, true) {
+                    // Not for the first time: others may have to go on before anything can come.
+                    sys::yield_now();
+                }
+                if sys::semaphore_try_wait(inbox.semaphore()) != 0 {
+                    return Message::new(DefaultEvent);
+                }
+            }
+            inbox.shared.at_once(|state| state.events.see());
+        }
+    }
+
+    fn halt(mut self) {
+        let me = self.context.me();
+        let (left, timers) = me.inbox().shared.at_once(|state| {
+            state.life = Life::Halted;
+            (state.events.drain(), state.timers.stop_all())
+        });
+        system::log(|| format!("{} halts", me.name()));
+        timers.iter().for_each(Pulse::post);
+        for message in left {
+            let name = message.name();
+            assert!(!message.must_handle, "`{}` halted before it handled {name}, which must be handled", me.name());
+            system::dropped(&me, message);
+        }
+        self.actor.on_halt(&mut self.context);
+        assert!(self.context.asked.is_none(), "`{}` asks for something when it has halted", me.name());
+        drop(self);
+        me.announce_halt();
+    }
+}
