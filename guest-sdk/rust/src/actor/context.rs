@@ -7,6 +7,7 @@ use super::message::{Event, Message, short_name};
 use super::timer::{self, Timer};
 use super::Actor;
 use crate::sys;
+use crate::task::section::Section;
 use std::time::Duration;
 
 /// What an action of an actor can do, and what is known of it.
@@ -58,15 +59,17 @@ impl<A: Actor> Context<A> {
 
     /// An event that is to be sent in the actor's group, with more to be said about it.
     pub fn message<'a, E: Event>(&self, to: &'a ActorRef, event: E) -> Outgoing<'a> {
+        let _section = Section::enter();
         let outgoing = to.message(event);
         match &self.group {
-            Some(group) if outgoing.message.group.is_none() => outgoing.in_group(group),
+            Some(group) if outgoing.message.group().is_none() => outgoing.in_group(group),
             _ => outgoing,
         }
     }
 
     #[track_caller]
     fn ask(&mut self, ask: Ask<A::State, Message>) {
+        let _section = Section::enter();
         let twice = self.asked.is_some();
         assert!(!twice, "an action of `{}` asks for two of raise, goto, push, pop and halt", self.name());
         self.asked = Some(ask);
@@ -79,8 +82,8 @@ impl<A: Actor> Context<A> {
     #[track_caller]
     pub fn raise<E: Event>(&mut self, event: E) {
         let mut message = Message::new(event);
-        if message.group.is_none() {
-            message.group = self.group.clone();
+        if message.group().is_none() {
+            message.parts_mut().group = self.group.clone();
         }
         self.ask(Ask::Raise(message));
     }
@@ -183,10 +186,13 @@ impl<A: Actor> Context<A> {
 
     /// An event has left the inbox.
     pub(super) fn taken(&mut self, message: &Message) {
-        if message.group.is_some() {
-            self.group.clone_from(&message.group);
+        let section = Section::enter();
+        if let Some(group) = message.group() {
+            self.group = Some(group.clone());
         }
-        if let Some(number) = message.timer {
+        let timer = message.parts().timer;
+        drop(section);
+        if let Some(number) = timer {
             timer::taken(&self.me, number);
         }
     }

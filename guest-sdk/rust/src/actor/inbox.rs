@@ -11,7 +11,7 @@ use super::system;
 use super::timer::Timers;
 use super::{Actor, run};
 use crate::sys;
-use crate::task::section::Shared;
+use crate::task::section::{Section, Shared};
 use crate::task::{block_on, sync::Notify};
 use std::cmp::Ordering;
 use std::fmt;
@@ -129,6 +129,7 @@ impl ActorRef {
 
     /// An event that is to be sent with more to be said about it.
     pub fn message<E: Event>(&self, event: E) -> Outgoing<'_> {
+        let _section = Section::enter();
         Outgoing { to: self, message: Message::new(event), at_most: None }
     }
 
@@ -204,7 +205,7 @@ pub struct Outgoing<'a> {
 impl Outgoing<'_> {
     /// It is a bug if the actor halts before it has handled the event, or has halted already.
     pub fn must_handle(mut self) -> Self {
-        self.message.must_handle = true;
+        self.message.parts_mut().must_handle = true;
         self
     }
 
@@ -216,7 +217,7 @@ impl Outgoing<'_> {
 
     /// Sends it in this group.
     pub fn in_group(mut self, group: &EventGroup) -> Self {
-        self.message.group = Some(group.clone());
+        self.message.parts_mut().group = Some(group.clone());
         self
     }
 
@@ -226,23 +227,28 @@ impl Outgoing<'_> {
     /// As [`ActorRef::send`], and as was said about it.
     #[track_caller]
     pub fn send(self) {
-        let (name, kind, inbox) = (self.message.name(), self.message.kind(), self.to.inbox());
-        sys::semaphore_post(inbox.semaphore());
+        let section = Section::enter();
+        let (to, at_most, name) = (self.to, self.at_most, self.message.name());
+        let semaphore = to.inbox().semaphore();
         let mut message = Some(self.message);
-        let (life, instances) = inbox.shared.at_once(|state| {
-            if state.life == Life::Alive {
-                message.take().into_iter().for_each(|message| state.events.push(message));
-            }
-            (state.life, self.at_most.map(|_| state.events.iter().filter(|event| event.kind() == kind).count()))
+        drop(section);
+        sys::semaphore_post(semaphore);
+        let section = Section::enter();
+        let (life, instances) = to.inbox().shared.at_once(|state| {
+            let Life::Alive = state.life else { return (state.life, 0) };
+            let kind = message.as_ref().map(Message::kind);
+            message.take().into_iter().for_each(|message| state.events.push(message));
+            let alike = |_| state.events.iter().filter(|event| Some(event.kind()) == kind).count();
+            (state.life, at_most.map_or(0, alike))
         });
-        let to = self.to.name();
-        assert!(life != Life::Named, "{name} is sent to `{to}`, which is a name: no actor was created for it");
-        if let (Some(at_most), Some(instances)) = (self.at_most, instances) {
-            assert!(instances <= at_most, "{instances} events {name} are in the inbox of `{to}`, at most {at_most} may be");
+        if instances > at_most.unwrap_or(usize::MAX) {
+            let at_most = at_most.unwrap_or(0);
+            panic!("{name} is in the inbox of `{}` {instances} times, where it may be {at_most} times", to.name());
         }
-        if let Some(message) = message {
-            assert!(!message.must_handle, "{name}, which must be handled, is sent to `{to}`, which has halted");
-            system::dropped(self.to, message);
-        }
+        let Some(message) = message else { return };
+        assert!(life != Life::Named, "{name} is sent to `{}`, for which no actor was created yet", to.name());
+        assert!(!message.parts().must_handle, "{name}, which must be handled, is sent to `{}`, which has halted", to.name());
+        drop(section);
+        system::dropped(to, message);
     }
 }

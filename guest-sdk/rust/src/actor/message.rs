@@ -23,7 +23,11 @@ pub struct DefaultEvent;
 pub struct AnyEvent(pub Message);
 
 /// An event, with what came with it. To send one is to send the event in it.
-pub struct Message {
+///
+/// It is one word, so that passing it on takes no access of memory.
+pub struct Message(Box<Parts>);
+
+pub(super) struct Parts {
     value: Box<dyn Any + Send>,
     name: &'static str,
     pub(super) group: Option<EventGroup>,
@@ -40,54 +44,64 @@ impl Message {
         match value.downcast::<Message>() {
             Ok(message) => *message,
             Err(value) => {
-                Message { value, name: short_name::<E>(), group: None, must_handle: false, timer: None }
+                let name = short_name::<E>();
+                Message(Box::new(Parts { value, name, group: None, must_handle: false, timer: None }))
             }
         }
     }
 
     /// Whether the event has this type.
     pub fn is<E: Event>(&self) -> bool {
-        self.value.is::<E>()
+        self.0.value.is::<E>()
     }
 
     /// The event, if it has this type.
     pub fn get<E: Event>(&self) -> Option<&E> {
-        self.value.downcast_ref()
+        self.0.value.downcast_ref()
     }
 
     /// The event, if it has this type.
     ///
     /// # Errors
     /// It has another one: the message is returned.
-    pub fn into_event<E: Event>(mut self) -> Result<E, Message> {
+    pub fn into_event<E: Event>(self) -> Result<E, Message> {
+        if !self.is::<E>() {
+            return Err(self);
+        }
         let section = Section::enter();
-        let value = match self.value.downcast::<E>() {
-            Ok(event) => return Ok(*event),
-            Err(value) => value,
-        };
+        let Parts { value, group, .. } = *self.0;
+        let event = value.downcast::<E>().map(|event| *event);
         drop(section);
-        self.value = value;
-        Err(self)
+        drop(group);
+        Ok(event.unwrap_or_else(|_| unreachable!("its type was asked for")))
     }
 
     /// The name of the event's type, without its module.
     pub fn name(&self) -> &'static str {
-        self.name
+        self.0.name
     }
 
     /// The group that it was sent in.
     pub fn group(&self) -> Option<&EventGroup> {
-        self.group.as_ref()
+        self.0.group.as_ref()
     }
 
     pub(super) fn kind(&self) -> TypeId {
-        (*self.value).type_id()
+        (*self.0.value).type_id()
+    }
+
+    pub(super) fn parts(&self) -> &Parts {
+        &self.0
+    }
+
+    pub(super) fn parts_mut(&mut self) -> &mut Parts {
+        &mut self.0
     }
 }
 
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_tuple("Message").field(&self.name).finish()
+        f.debug_tuple("Message").field(&self.name()).finish()
     }
 }
 

@@ -11,14 +11,14 @@ use crate::task::section::Section;
 
 /// Runs an actor until it halts.
 pub(super) fn run<A: Actor>(actor: A, me: ActorRef) {
+    let section = Section::enter();
     me.inbox().tell("inbox");
-    let states = {
-        let _section = Section::enter();
-        States::<A>::declared()
-    };
+    let states = States::<A>::declared();
     let Some(start) = states.start else { panic!("the actor `{}` has no start state", me.name()) };
     let context = Context { me, state: start, asked: None, group: None };
-    Running { actor, states, machine: Machine::new(start), context, idles: false }.run();
+    let running = Running { actor, states, machine: Machine::new(start), context, idles: false };
+    drop(section);
+    running.run();
 }
 
 struct Running<A: Actor> {
@@ -31,36 +31,46 @@ struct Running<A: Actor> {
 }
 
 impl<A: Actor> Running<A> {
+    /// All that is not the program's own is a part of the step in which the worker comes to it, but for what waits.
     fn run(mut self) {
         loop {
+            let section = Section::enter();
             match self.next() {
-                Command::Call(action) => self.states.plain[action](&mut self.actor, &mut self.context),
+                Command::Call(action) => {
+                    let action = &self.states.plain[action];
+                    drop(section);
+                    action(&mut self.actor, &mut self.context);
+                }
                 Command::Handle(action, message) => {
-                    self.states.handlers[action](&mut self.actor, &mut self.context, message);
+                    let action = &self.states.handlers[action];
+                    drop(section);
+                    action(&mut self.actor, &mut self.context, message);
                 }
-                Command::Discard(message) => drop(message),
-                Command::Handled => self.actor.on_handled(&mut self.context),
-                Command::Unhandled(message) => self.unhandled(&message),
-                Command::Take => {
-                    let message = self.take();
-                    self.context.taken(&message);
-                    self.actor.on_dequeued(&message);
-                    let (me, state) = (&self.context.me, self.context.state);
-                    system::log(|| format!("{} in {state:?}: {}", me.name(), message.name()));
-                    let _section = Section::enter();
-                    self.machine.took(message);
+                Command::Discard(message) => {
+                    drop(section);
+                    drop(message);
                 }
-                Command::Halt => return self.halt(),
+                Command::Handled => {
+                    drop(section);
+                    self.actor.on_handled(&mut self.context);
+                }
+                Command::Unhandled(message) => {
+                    drop(section);
+                    self.unhandled(&message);
+                }
+                Command::Take => self.take(section),
+                Command::Halt => {
+                    drop(section);
+                    return self.halt();
+                }
             }
         }
     }
 
     /// What is to be done next.
     fn next(&mut self) -> Command<Message> {
-        let section = Section::enter();
         let asked = self.context.asked.take();
         let next = self.machine.next(&self.states.table, Message::kind, asked);
-        drop(section);
         let (name, before) = (self.context.me.name(), self.context.state);
         match next {
             Ok(command) => {
@@ -89,39 +99,47 @@ impl<A: Actor> Running<A> {
         assert!(halts, "`{name}` cannot handle {} in {state:?}", message.name());
     }
 
-    /// Takes the next event out of the inbox, and waits for one if it must.
-    fn take(&mut self) -> Message {
-        let inbox = self.context.me.inbox();
-        let (table, stack) = (&self.states.table, self.machine.stack());
-        loop {
+    /// Takes the next event out of the inbox, for which it waits if it must, and hands it to the machine.
+    fn take(&mut self, mut section: Section) {
+        let message = loop {
+            let (table, stack) = (&self.states.table, self.machine.stack());
+            let inbox = self.context.me.inbox();
             let (taken, ignored) = inbox.shared.at_once(|state| {
                 let timers = &state.timers;
                 state.events.take(|message| {
                     if timers.is_stale(message) { Fate::Ignore } else { table.fate(stack, &message.kind()) }
                 })
             });
-            drop(ignored);
             if let Some(message) = taken {
                 self.idles = false;
-                return message;
+                drop(section);
+                drop(ignored);
+                break message;
             }
-            let idles = {
-                let _section = Section::enter();
-                table.has_default(stack)
-            };
-            if !idles {
-                sys::semaphore_wait(inbox.semaphore(), sys::FOREVER);
+            let (semaphore, has_default) = (inbox.semaphore(), table.has_default(stack));
+            let idled = has_default && std::mem::replace(&mut self.idles, true);
+            drop(section);
+            drop(ignored);
+            if !has_default {
+                sys::semaphore_wait(semaphore, sys::FOREVER);
             } else {
-                if std::mem::replace(&mut self.idles, true) {
+                if idled {
                     // Not for the first time: others may have to go on before anything can come.
                     sys::yield_now();
                 }
-                if sys::semaphore_try_wait(inbox.semaphore()) != 0 {
-                    return Message::new(DefaultEvent);
+                if sys::semaphore_try_wait(semaphore) != 0 {
+                    break Message::new(DefaultEvent);
                 }
             }
+            section = Section::enter();
             inbox.shared.at_once(|state| state.events.see());
-        }
+        };
+        self.context.taken(&message);
+        self.actor.on_dequeued(&message);
+        let _section = Section::enter();
+        let (me, state) = (&self.context.me, self.context.state);
+        system::log(|| format!("{} in {state:?}: {}", me.name(), message.name()));
+        self.machine.took(message);
     }
 
     fn halt(mut self) {
@@ -134,7 +152,7 @@ impl<A: Actor> Running<A> {
         timers.iter().for_each(Pulse::post);
         for message in left {
             let name = message.name();
-            assert!(!message.must_handle, "`{}` halted before it handled {name}, which must be handled", me.name());
+            assert!(!message.parts().must_handle, "`{}` halted before it handled {name}, which must be handled", me.name());
             system::dropped(&me, message);
         }
         self.actor.on_halt(&mut self.context);

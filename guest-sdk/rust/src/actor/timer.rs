@@ -50,7 +50,7 @@ impl Timers {
 
     /// Whether an event is that of a timer which was stopped.
     pub(super) fn is_stale(&self, message: &Message) -> bool {
-        message.timer.is_some_and(|number| self.position(number).is_none())
+        message.parts().timer.is_some_and(|number| self.position(number).is_none())
     }
 
     fn stop(&mut self, number: u32) -> Option<Pulse> {
@@ -121,7 +121,7 @@ fn run<E: Event>(
     // If it is posted before the time is up, it was stopped.
     while sys::semaphore_wait(pulse.semaphore(), sys::span_ns(delay)) != 0 {
         let mut message = Message::new(event());
-        message.timer = Some(number);
+        message.parts_mut().timer = Some(number);
         let mut message = Some(message);
         sys::semaphore_post(inbox.semaphore());
         inbox.shared.at_once(|state| {
