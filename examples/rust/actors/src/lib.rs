@@ -1,1 +1,3 @@
+mod coffee_machine;
+mod drinks_robot;
 mod raft;
