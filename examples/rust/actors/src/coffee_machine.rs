@@ -137,6 +137,7 @@ impl Actor for Controller {
             .entry(|controller, ctx| ctx.send(&controller.hardware, TurnOn(ctx.me())))
             .goto_with(State::Starting, |controller, ctx, _: Ground| controller.brew(ctx))
             .goto::<HopperEmpty>(State::Empty)
+            .defer::<MakeCoffee>()
             .exit(|controller, ctx| ctx.send(&controller.hardware, TurnOff));
         states.state(State::Empty).entry(Controller::refuse).on(Controller::refuse_at_once);
         // The hardware may be late.
@@ -231,6 +232,7 @@ impl User {
 }
 
 fn make_coffee(tests_for_zero: bool) {
+    actor::log_events();
     let hardware = actor::create("hardware", Hardware { beans: BEANS, ground: 0, grinder: None });
     actor::create("user", User { hardware, controller: None, failures: FAILURES, tests_for_zero });
 }

@@ -70,15 +70,13 @@ impl Inbox {
     /// For reports: the actor waits at its semaphore for something.
     pub(super) fn tell(&self, what: &str) {
         let (file, line, semaphore) = (self.made.file(), self.made.line(), self.semaphore());
-        sys::with_text(what, |what, length| {
-            sys::with_text(file, |file, file_length| {
-                // SAFETY: addresses and lengths of two `str`.
-                #[allow(unsafe_code)]
-                unsafe {
-                    sys::awaits(semaphore, what, length, file, file_length, line as i32, semaphore, 0);
-                };
-            });
-        });
+        let place = |text: &str| (text.as_ptr() as usize as i32, text.len() as i32);
+        let ((what, length), (file, file_length)) = (place(what), place(file));
+        // SAFETY: addresses and lengths of two `str`.
+        #[allow(unsafe_code)]
+        unsafe {
+            sys::awaits(semaphore, what, length, file, file_length, line as i32, semaphore, 0);
+        };
     }
 }
 
