@@ -1,3 +1,4 @@
 mod coffee_machine;
 mod drinks_robot;
+mod generated;
 mod raft;
