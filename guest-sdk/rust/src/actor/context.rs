@@ -170,7 +170,8 @@ impl<A: Actor> Context<A> {
             }
             if !unseen && !waits {
                 sys::mutex_lock(inbox.within(), sys::FOREVER);
-                inbox.tell(what);
+                let _section = Section::enter();
+                inbox.tell(&format!("{what} in the inbox"));
                 waits = true;
             }
             sys::semaphore_wait(inbox.semaphore(), sys::FOREVER);

@@ -49,6 +49,8 @@ pub(super) enum Life {
     /// It has a name, and does not exist yet.
     Named,
     Alive,
+    /// It takes no events any more.
+    Halting,
     Halted,
 }
 
@@ -131,12 +133,12 @@ impl ActorRef {
         Outgoing { to: self, message: Message::new(event), at_most: None }
     }
 
-    /// Whether the actor has halted. A scheduling point.
+    /// Whether the actor has halted, and done what it does then. A scheduling point.
     pub fn has_halted(&self) -> bool {
         self.0.shared.look(|state| state.life == Life::Halted)
     }
 
-    /// Blocks the calling worker until the actor has halted.
+    /// Blocks the calling worker until the actor has halted, and done what it does then.
     pub fn join(&self) {
         block_on(async {
             let halts = self.0.halts.notified();
@@ -146,8 +148,9 @@ impl ActorRef {
         });
     }
 
-    /// Tells those that wait for it.
-    pub(super) fn announce_halt(&self) {
+    /// The actor has done all that it does. Tells those that wait for it.
+    pub(super) fn has_ended(&self) {
+        self.0.shared.at_once(|state| state.life = Life::Halted);
         self.0.halts.notify_waiters();
     }
 }

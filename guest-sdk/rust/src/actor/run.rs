@@ -145,7 +145,7 @@ impl<A: Actor> Running<A> {
     fn halt(mut self) {
         let me = self.context.me();
         let (left, timers) = me.inbox().shared.at_once(|state| {
-            state.life = Life::Halted;
+            state.life = Life::Halting;
             (state.events.drain(), state.timers.stop_all())
         });
         system::log(|| format!("{} halts", me.name()));
@@ -158,6 +158,6 @@ impl<A: Actor> Running<A> {
         self.actor.on_halt(&mut self.context);
         assert!(self.context.asked.is_none(), "`{}` asks for something when it has halted", me.name());
         drop(self);
-        me.announce_halt();
+        me.has_ended();
     }
 }
