@@ -66,7 +66,11 @@ impl Hardware {
     }
 
     fn turn_on(&mut self, ctx: &mut Context<Hardware>, TurnOn(controller): TurnOn) {
-        assert!(self.beans > 0, "the grinder is turned on without beans in the hopper: its level is {}", self.beans);
+        assert!(
+            self.beans > 0,
+            "the grinder is turned on without beans in the hopper: its level is {}",
+            self.beans
+        );
         self.stop(ctx);
         let tick = Duration::from_millis(100);
         self.grinder = Some((ctx.start_periodic_timer(tick, tick, Tick), controller));

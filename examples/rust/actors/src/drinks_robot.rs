@@ -117,10 +117,9 @@ impl Actor for Navigator {
     type State = ();
 
     fn states(states: &mut States<Navigator>) {
-        states
-            .start(())
-            .entry(|navigator, ctx| ctx.send(&navigator.robot, Registered(ctx.me())))
-            .on(|navigator: &mut Navigator, ctx, _: PlanRoute| ctx.send(&navigator.robot, Route { moves: MOVES }));
+        states.start(()).entry(|navigator, ctx| ctx.send(&navigator.robot, Registered(ctx.me()))).on(
+            |navigator: &mut Navigator, ctx, _: PlanRoute| ctx.send(&navigator.robot, Route { moves: MOVES }),
+        );
     }
 }
 

@@ -63,7 +63,8 @@ fn threads_tasks_and_actors() {
         task.await.expect("nobody aborts it");
         thread.join();
         let asks = actor::create("asks", Asks { counter: counter.clone() });
-        let groups: Vec<_> = (0..2).map(|number| EventGroup::awaited::<u32>(format!("request {number}"))).collect();
+        let groups: Vec<_> =
+            (0..2).map(|number| EventGroup::awaited::<u32>(format!("request {number}"))).collect();
         for (group, _) in &groups {
             asks.message(Ask).in_group(group).must_handle().send();
         }

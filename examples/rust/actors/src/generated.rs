@@ -111,9 +111,8 @@ fn declare(declared: Declaration<'_, Generated>, kind: Kind, rule: Rule) -> Decl
 
 fn declare_for<E: Number>(declared: Declaration<'_, Generated>, rule: Rule) -> Declaration<'_, Generated> {
     match rule {
-        Rule::Do(script) => {
-            declared.on(move |machine: &mut Generated, ctx, event: E| machine.act(ctx, script, event.number()))
-        }
+        Rule::Do(script) => declared
+            .on(move |machine: &mut Generated, ctx, event: E| machine.act(ctx, script, event.number())),
         Rule::Goto(state, None) => declared.goto::<E>(state),
         Rule::Goto(state, Some(script)) => {
             declared.goto_with(state, move |machine, ctx, event: E| machine.act(ctx, script, event.number()))

@@ -168,7 +168,8 @@ impl Actor for Safety {
 
 fn elect(counts_twice: bool) {
     let safety = actor::create("safety", Safety::default());
-    let servers: Vec<ActorRef> = (0..SERVERS).map(|number| actor::named(&format!("server {number}"))).collect();
+    let servers: Vec<ActorRef> =
+        (0..SERVERS).map(|number| actor::named(&format!("server {number}"))).collect();
     for server in &servers {
         server.create(Server {
             others: servers.iter().filter(|other| *other != server).cloned().collect(),

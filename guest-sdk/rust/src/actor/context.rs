@@ -1,26 +1,16 @@
 //! What an action can do.
 
 use super::core::Ask;
+use super::event::{Event, short_name};
 use super::group::EventGroup;
-use super::inbox::{ActorRef, Outgoing};
-use super::message::{Event, Message, short_name};
+use super::inbox::ActorRef;
+use super::machine::{Actor, Context};
+use super::message::Message;
+use super::send::Outgoing;
 use super::timer::{self, Timer};
-use super::Actor;
 use crate::sys;
 use crate::task::section::Section;
 use std::time::Duration;
-
-/// What an action of an actor can do, and what is known of it.
-///
-/// An action may ask for one of [`raise`](Context::raise), [`goto`](Context::goto), [`push`](Context::push),
-/// [`pop`](Context::pop) and [`halt`](Context::halt), which is done when the action has ended, before any other event is
-/// taken.
-pub struct Context<A: Actor> {
-    pub(super) me: ActorRef,
-    pub(super) state: A::State,
-    pub(super) asked: Option<Ask<A::State, Message>>,
-    pub(super) group: Option<EventGroup>,
-}
 
 impl<A: Actor> Context<A> {
     /// The actor itself.

@@ -1,7 +1,7 @@
 //! What belongs together: events that follow from one another, and a value that somebody awaits.
 
 use super::counted::Counted;
-use super::message::{Event, short_name};
+use super::event::{Event, short_name};
 use crate::task::section::Shared;
 use crate::task::sync::oneshot;
 use std::any::Any;
@@ -58,11 +58,7 @@ impl EventGroup {
         let awaited = self.0.awaited.step(Option::take);
         let sender = awaited.and_then(|sender| sender.downcast::<oneshot::Sender<T>>().ok());
         let Some(sender) = sender else {
-            panic!(
-                "the event group `{}` awaits no {}, or has got it already",
-                self.name(),
-                short_name::<T>()
-            )
+            panic!("the event group `{}` awaits no {}, or has got it already", self.name(), short_name::<T>())
         };
         let _nobody_waits_any_more = sender.send(value);
     }

@@ -1,17 +1,13 @@
 //! An actor as others see it: who can be sent events.
 //!
-//! An inbox has a semaphore, at which its actor waits. Each event is a post, which is the only scheduling point of a send,
-//! and the event is there when that step has ended: senders need no lock, and the actor takes a step for each event.
+//! An inbox has a semaphore, at which its actor waits, and which is posted for each event (`send`).
 
 use super::core::Events;
 use super::counted::Counted;
-use super::group::EventGroup;
-use super::message::{Event, Message};
-use super::system;
-use super::timer::Timers;
-use super::{Actor, run};
+use super::message::Message;
+use super::timers::Timers;
 use crate::sys;
-use crate::task::section::{Section, Shared};
+use crate::task::section::Shared;
 use crate::task::{block_on, sync::Notify};
 use std::cmp::Ordering;
 use std::fmt;
@@ -106,33 +102,6 @@ impl ActorRef {
         &self.0.name
     }
 
-    /// Creates the actor of a reference that [`named`](super::named) returned.
-    ///
-    /// # Panics
-    /// It was created before.
-    #[track_caller]
-    pub fn create<A: Actor>(&self, actor: A) {
-        let before = self.0.shared.at_once(|state| std::mem::replace(&mut state.life, Life::Alive));
-        assert!(before == Life::Named, "the actor `{}` is created twice", self.name());
-        let me = self.clone();
-        system::start(self.name().into(), crate::thread::STACK_BYTES, move || run::run(actor, me));
-    }
-
-    /// Sends an event, in no group. One scheduling point.
-    ///
-    /// # Panics
-    /// The actor has a name but was not created yet.
-    #[track_caller]
-    pub fn send<E: Event>(&self, event: E) {
-        self.message(event).send();
-    }
-
-    /// An event that is to be sent with more to be said about it.
-    pub fn message<E: Event>(&self, event: E) -> Outgoing<'_> {
-        let _section = Section::enter();
-        Outgoing { to: self, message: Message::new(event), at_most: None }
-    }
-
     /// Whether the actor has halted, and done what it does then. A scheduling point.
     pub fn has_halted(&self) -> bool {
         self.0.shared.look(|state| state.life == Life::Halted)
@@ -191,65 +160,5 @@ impl Ord for ActorRef {
 impl Hash for ActorRef {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.number.hash(state);
-    }
-}
-
-/// An event on its way to an actor.
-#[must_use = "it is sent by `send`"]
-#[derive(Debug)]
-pub struct Outgoing<'a> {
-    pub(super) to: &'a ActorRef,
-    pub(super) message: Message,
-    at_most: Option<usize>,
-}
-
-impl Outgoing<'_> {
-    /// It is a bug if the actor halts before it has handled the event, or has halted already.
-    pub fn must_handle(mut self) -> Self {
-        self.message.parts_mut().must_handle = true;
-        self
-    }
-
-    /// It is a bug if more than so many events of this type are in the actor's inbox then.
-    pub fn at_most(mut self, instances: usize) -> Self {
-        self.at_most = Some(instances);
-        self
-    }
-
-    /// Sends it in this group.
-    pub fn in_group(mut self, group: &EventGroup) -> Self {
-        self.message.parts_mut().group = Some(group.clone());
-        self
-    }
-
-    /// Sends it.
-    ///
-    /// # Panics
-    /// As [`ActorRef::send`], and as was said about it.
-    #[track_caller]
-    pub fn send(self) {
-        let section = Section::enter();
-        let (to, at_most, name) = (self.to, self.at_most, self.message.name());
-        let semaphore = to.inbox().semaphore();
-        let mut message = Some(self.message);
-        drop(section);
-        sys::semaphore_post(semaphore);
-        let section = Section::enter();
-        let (life, instances) = to.inbox().shared.at_once(|state| {
-            let Life::Alive = state.life else { return (state.life, 0) };
-            let kind = message.as_ref().map(Message::kind);
-            message.take().into_iter().for_each(|message| state.events.push(message));
-            let alike = |_| state.events.iter().filter(|event| Some(event.kind()) == kind).count();
-            (state.life, at_most.map_or(0, alike))
-        });
-        if instances > at_most.unwrap_or(usize::MAX) {
-            let at_most = at_most.unwrap_or(0);
-            panic!("{name} is in the inbox of `{}` {instances} times, where it may be {at_most} times", to.name());
-        }
-        let Some(message) = message else { return };
-        assert!(life != Life::Named, "{name} is sent to `{}`, for which no actor was created yet", to.name());
-        assert!(!message.parts().must_handle, "{name}, which must be handled, is sent to `{}`, which has halted", to.name());
-        drop(section);
-        system::dropped(to, message);
     }
 }

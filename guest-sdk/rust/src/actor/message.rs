@@ -1,24 +1,12 @@
-//! Events, and what is known of one that was sent.
+//! An event that was sent, and what is known of it.
 
+use super::event::{Event, short_name};
 use super::group::EventGroup;
 use crate::task::section::Section;
-use std::any::{Any, TypeId, type_name};
+use std::any::{Any, TypeId};
 use std::fmt;
 
-/// What can be sent to actors: values of any type that may go to another worker. Its type is what actors declare.
-pub trait Event: Any + Send {}
-
-impl<T: Any + Send> Event for T {}
-
-/// Halts the actor that does not handle it otherwise: every state without a reaction to it is left first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Halt;
-
-/// Happens as often as an actor finds no other event to take, in states that react to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DefaultEvent;
-
-/// Stands for every event, but for [`DefaultEvent`], to which a state has no other reaction. What it holds is that event.
+/// Stands for every event, but for [`DefaultEvent`](super::DefaultEvent), to which a state has no other reaction. What it holds is that event.
 #[derive(Debug)]
 pub struct AnyEvent(pub Message);
 
@@ -103,12 +91,4 @@ impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_tuple("Message").field(&self.name()).finish()
     }
-}
-
-/// The name of a type without the path of its module.
-pub(super) fn short_name<T>() -> &'static str {
-    let name = type_name::<T>();
-    let path = name.find('<').unwrap_or(name.len());
-    let begin = name.get(..path).and_then(|path| path.rfind("::")).map_or(0, |at| at + 2);
-    name.get(begin..).unwrap_or(name)
 }

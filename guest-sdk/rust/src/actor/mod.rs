@@ -86,52 +86,38 @@
 //! - A panic is a bug; there is no handler of exceptions.
 //! - An actor waits in the middle of an action where `await` would be in C#, so that actions are plain functions.
 //!
-//! - `core`: these rules, as data; `run`: the worker that follows them. `states`: how they are declared.
-//! - `inbox`, `message`: sending; `context`: what actions do; `timer`, `group`; `system`: what all actors share.
-//! - `counted`: references that are counted without scheduling points.
+//! - `core`: these rules, as data; `run`: the worker that follows them.
+//! - `machine`: what makes an actor; `states`: how states are declared; `context`: what actions do.
+//! - `event`, `message`, `group`: what is sent; `inbox`: to whom; `send`: how.
+//! - `timers`: which an actor has; `timer`: the worker of one.
+//! - `create`; `system`: what all actors share. `counted`: references that are counted without scheduling points.
 
 mod context;
 mod core;
 mod counted;
+mod create;
+mod event;
 mod group;
 mod inbox;
+mod machine;
 mod message;
 #[cfg(test)]
 mod naive;
 mod run;
+mod send;
 mod states;
 mod system;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod timers;
 
-pub use context::Context;
+pub use create::{create, named};
+pub use event::{DefaultEvent, Event, Halt};
 pub use group::EventGroup;
-pub use inbox::{ActorRef, Outgoing};
-pub use message::{AnyEvent, DefaultEvent, Event, Halt, Message};
-pub use states::{Declaration, States};
-pub use system::{create, log_events, named, on_dropped};
+pub use inbox::ActorRef;
+pub use machine::{Actor, Context, Declaration, States};
+pub use message::{AnyEvent, Message};
+pub use send::Outgoing;
+pub use system::{log_events, on_dropped};
 pub use timer::Timer;
-
-use std::fmt::Debug;
-
-/// An actor: what it knows, and its states.
-pub trait Actor: Sized + Send + 'static {
-    /// Its states: an enum, or `()` for an actor that has only one.
-    type State: Copy + PartialEq + Debug + Send + 'static;
-
-    /// Declares the states. Called once for each actor, when it starts; it must not block.
-    fn states(states: &mut States<Self>);
-
-    /// Called with each event that is taken from the inbox, before it is handled; not with those that are received.
-    fn on_dequeued(&mut self, _event: &Message) {}
-
-    /// Called when an event that was taken, and all that was raised after it, has been handled.
-    fn on_handled(&mut self, _context: &mut Context<Self>) {}
-
-    /// Called with an event that no state reacts to. It is a bug, unless this asks to halt.
-    fn on_unhandled(&mut self, _context: &mut Context<Self>, _event: &Message) {}
-
-    /// Called when the actor has halted, as the last thing that it does.
-    fn on_halt(&mut self, _context: &mut Context<Self>) {}
-}

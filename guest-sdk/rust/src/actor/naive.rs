@@ -356,7 +356,9 @@ impl Naive<'_> {
         loop {
             match self.nearest(event.kind) {
                 Some(Rule::Do(script)) => return self.act(script, Some(event), false),
-                Some(Rule::Goto(state, script)) => return self.goto(state, script.map(|script| (script, event))),
+                Some(Rule::Goto(state, script)) => {
+                    return self.goto(state, script.map(|script| (script, event)));
+                }
                 Some(Rule::Push(state)) => return self.push(state),
                 Some(Rule::Defer | Rule::Ignore) => return,
                 None if self.stack.is_empty() && event.kind == HALT => return self.halting = true,
@@ -437,7 +439,9 @@ impl Naive<'_> {
                 }
             }
         }
-        let Some(request) = script.requests.filter(|_| self.requests < self.spec.requests_max) else { return };
+        let Some(request) = script.requests.filter(|_| self.requests < self.spec.requests_max) else {
+            return;
+        };
         self.requests += 1;
         if leaving && !matches!(request, Request::Halt) {
             return self.end("bug: an exit asks");

@@ -1,11 +1,12 @@
 //! What the worker of an actor does: it executes what [`core`](super::core) says, and waits for events.
 
 use super::core::{Ask, Command, Fate, Machine, Mistake};
+use super::event::DefaultEvent;
 use super::inbox::{ActorRef, Life};
-use super::message::{DefaultEvent, Message};
-use super::states::States;
-use super::timer::Pulse;
-use super::{Actor, Context, system};
+use super::machine::{Actor, Context, States};
+use super::message::Message;
+use super::system;
+use super::timers::Pulse;
 use crate::sys;
 use crate::task::section::Section;
 
@@ -152,7 +153,11 @@ impl<A: Actor> Running<A> {
         timers.iter().for_each(Pulse::post);
         for message in left {
             let name = message.name();
-            assert!(!message.parts().must_handle, "`{}` halted before it handled {name}, which must be handled", me.name());
+            assert!(
+                !message.parts().must_handle,
+                "`{}` halted before it handled {name}, which must be handled",
+                me.name()
+            );
             system::dropped(&me, message);
         }
         self.actor.on_halt(&mut self.context);

@@ -1,28 +1,10 @@
 //! The declaration of an actor's states.
 
 use super::core::{Action, Reaction, Row, Special, Table};
-use super::message::{AnyEvent, DefaultEvent, Event, Halt, Message};
-use super::{Actor, Context};
+use super::event::{DefaultEvent, Event, Halt, short_name};
+use super::machine::{Actor, Context, Declaration, States};
+use super::message::{AnyEvent, Message};
 use std::any::TypeId;
-
-pub(super) type Handler<A> = Box<dyn Fn(&mut A, &mut Context<A>, Message)>;
-pub(super) type Plain<A> = Box<dyn Fn(&mut A, &mut Context<A>)>;
-
-/// The states of an actor, declared by [`Actor::states`].
-pub struct States<A: Actor> {
-    pub(super) table: Table<A::State, TypeId>,
-    pub(super) start: Option<A::State>,
-    /// What is done with events, and on entry and exit.
-    pub(super) handlers: Vec<Handler<A>>,
-    pub(super) plain: Vec<Plain<A>>,
-}
-
-/// What is declared of one state. In a state there is one reaction to each type of event.
-pub struct Declaration<'a, A: Actor> {
-    states: &'a mut States<A>,
-    /// `None`: everywhere.
-    at: Option<usize>,
-}
 
 impl<A: Actor> States<A> {
     pub(super) fn declared() -> States<A> {
@@ -85,7 +67,7 @@ impl<A: Actor> Declaration<'_, A> {
     fn react<E: Event>(mut self, reaction: Reaction<A::State>) -> Self {
         let kind = TypeId::of::<E>();
         let twice = self.row().reactions.iter().any(|(of, _)| *of == kind);
-        assert!(!twice, "{} has two reactions to {}", self.name(), super::message::short_name::<E>());
+        assert!(!twice, "{} has two reactions to {}", self.name(), short_name::<E>());
         let fits = self.at.is_some() || reaction.is_inherited();
         assert!(fits, "`everywhere` cannot be left: declare `goto` and `push` in a state");
         self.row().reactions.push((kind, reaction));
@@ -97,10 +79,7 @@ impl<A: Actor> Declaration<'_, A> {
         Some(self.states.plain.len() - 1)
     }
 
-    fn handler<E: Event>(
-        &mut self,
-        action: impl Fn(&mut A, &mut Context<A>, E) + 'static,
-    ) -> Action {
+    fn handler<E: Event>(&mut self, action: impl Fn(&mut A, &mut Context<A>, E) + 'static) -> Action {
         self.states.handlers.push(Box::new(move |actor, context, message| {
             let event = open::<E>(message);
             action(actor, context, event);
@@ -138,10 +117,7 @@ impl<A: Actor> Declaration<'_, A> {
     /// # Panics
     /// There is another reaction to it in this state.
     #[track_caller]
-    pub fn on<E: Event>(
-        mut self,
-        action: impl Fn(&mut A, &mut Context<A>, E) + 'static,
-    ) -> Self {
+    pub fn on<E: Event>(mut self, action: impl Fn(&mut A, &mut Context<A>, E) + 'static) -> Self {
         let action = self.handler(action);
         self.react::<E>(Reaction::Do(action))
     }
@@ -199,11 +175,10 @@ impl<A: Actor> Declaration<'_, A> {
 
 /// What a handler of this type of events is given.
 fn open<E: Event>(message: Message) -> E {
-    let message = if TypeId::of::<E>() == TypeId::of::<AnyEvent>() {
-        Message::new(AnyEvent(message))
-    } else {
-        message
-    };
+    let message =
+        if TypeId::of::<E>() == TypeId::of::<AnyEvent>() { Message::new(AnyEvent(message)) } else { message };
     let event = message.into_event::<E>();
-    event.unwrap_or_else(|_| unreachable!("events come to handlers of their type: this is a bug in the coyote SDK"))
+    event.unwrap_or_else(|_| {
+        unreachable!("events come to handlers of their type: this is a bug in the coyote SDK")
+    })
 }

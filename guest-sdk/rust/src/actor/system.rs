@@ -1,6 +1,5 @@
 //! What all actors of a test share: names, and who is told of events that are lost.
 
-use super::Actor;
 use super::inbox::ActorRef;
 use super::message::Message;
 use crate::task::section::{Section, Shared};
@@ -17,37 +16,33 @@ struct System {
     logs: bool,
 }
 
-static SYSTEM: Shared<System> = Shared::new(System { actors: 0, named: Vec::new(), dropped: None, logs: false });
+static SYSTEM: Shared<System> =
+    Shared::new(System { actors: 0, named: Vec::new(), dropped: None, logs: false });
 
-fn next_number() -> u32 {
+pub(super) fn next_number() -> u32 {
     SYSTEM.at_once(|system| {
         system.actors += 1;
         system.actors
     })
 }
 
-/// Creates an actor: a worker of this name, which enters its start state.
-#[track_caller]
-pub fn create<A: Actor>(name: impl Into<String>, actor: A) -> ActorRef {
-    let reference = ActorRef::new(name.into(), next_number());
-    reference.create(actor);
-    reference
+impl System {
+    fn named(&self, name: &str) -> Option<ActorRef> {
+        self.named.iter().find(|actor| actor.name() == name).cloned()
+    }
 }
 
-/// The actor of this name, which may be created later, by [`ActorRef::create`]: the same one whoever asks. Names are for those
-/// who must know each other before they exist; [`create`] takes no notice of them.
-#[track_caller]
-pub fn named(name: &str) -> ActorRef {
-    let find = |system: &mut System| system.named.iter().find(|actor| actor.name() == name).cloned();
-    if let Some(known) = SYSTEM.step(find) {
-        return known;
-    }
-    let new = ActorRef::new(name.into(), next_number());
-    // Somebody else may have come in between.
+/// The actor of this name, if anybody asked for it. A scheduling point.
+pub(super) fn named(name: &str) -> Option<ActorRef> {
+    SYSTEM.step(|system| system.named(name))
+}
+
+/// Keeps an actor for its name, unless there is one by now, and returns the one that is kept.
+pub(super) fn keep(actor: ActorRef) -> ActorRef {
     SYSTEM.at_once(|system| {
-        find(system).unwrap_or_else(|| {
-            system.named.push(new.clone());
-            new
+        system.named(actor.name()).unwrap_or_else(|| {
+            system.named.push(actor.clone());
+            actor
         })
     })
 }

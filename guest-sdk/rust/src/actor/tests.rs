@@ -16,11 +16,8 @@ fn row(rules: &[(Kind, Rule)]) -> Vec<(Kind, Reaction<usize>)> {
 }
 
 fn table(spec: &Spec) -> Table<usize, Kind> {
-    let state = |state: &naive::State| Row {
-        entry: state.entry,
-        exit: state.exit,
-        reactions: row(&state.rules),
-    };
+    let state =
+        |state: &naive::State| Row { entry: state.entry, exit: state.exit, reactions: row(&state.rules) };
     Table {
         states: spec.states.iter().map(state).enumerate().collect(),
         everywhere: Row { entry: None, exit: None, reactions: row(&spec.everywhere) },

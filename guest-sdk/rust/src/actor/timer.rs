@@ -3,14 +3,14 @@
 //! A timer fires in one step, in which it looks whether it was stopped. A periodic one waits then until the actor has taken its
 //! event, so that inboxes do not grow without bound in schedules that leave the actor behind.
 
-use super::counted::Counted;
+use super::event::Event;
 use super::inbox::ActorRef;
-use super::message::{Event, Message};
+use super::message::Message;
 use super::system;
+use super::timers::Pulse;
 use crate::sys;
 use crate::task::STACK_BYTES;
 use crate::task::section::Section;
-use std::sync::atomic::AtomicU8;
 use std::time::Duration;
 
 /// A timer of an actor: see [`Context::start_timer`](super::Context::start_timer).
@@ -20,78 +20,6 @@ pub struct Timer {
     number: u32,
 }
 
-/// The timers of an actor that are neither stopped nor over.
-pub(super) struct Timers {
-    active: Vec<Active>,
-    /// How many there were.
-    started: u32,
-}
-
-struct Active {
-    number: u32,
-    periodic: bool,
-    pulse: Pulse,
-}
-
-impl Timers {
-    pub(super) const fn new() -> Timers {
-        Timers { active: Vec::new(), started: 0 }
-    }
-
-    fn start(&mut self, periodic: bool, pulse: Pulse) -> u32 {
-        self.started += 1;
-        self.active.push(Active { number: self.started, periodic, pulse });
-        self.started
-    }
-
-    fn position(&self, number: u32) -> Option<usize> {
-        self.active.iter().position(|timer| timer.number == number)
-    }
-
-    /// Whether an event is that of a timer which was stopped.
-    pub(super) fn is_stale(&self, message: &Message) -> bool {
-        message.parts().timer.is_some_and(|number| self.position(number).is_none())
-    }
-
-    fn stop(&mut self, number: u32) -> Option<Pulse> {
-        Some(self.active.remove(self.position(number)?).pulse)
-    }
-
-    /// Stops all of them.
-    pub(super) fn stop_all(&mut self) -> Vec<Pulse> {
-        self.active.drain(..).map(|timer| timer.pulse).collect()
-    }
-
-    /// The event of a timer was taken. One that is periodic is to be told.
-    fn taken(&mut self, number: u32) -> Option<Pulse> {
-        let at = self.position(number)?;
-        if self.active[at].periodic { Some(self.active[at].pulse.clone()) } else { drop(self.active.remove(at)); None }
-    }
-}
-
-/// Where the worker of a timer waits, and for what its actor wakes it: it is stopped, or its event was taken.
-#[derive(Clone)]
-pub(super) struct Pulse(Counted<Place>);
-
-/// Its address is that of a semaphore. Nobody reads or writes it.
-struct Place(AtomicU8);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        sys::semaphore_destroy(sys::address(&self.0));
-    }
-}
-
-impl Pulse {
-    fn semaphore(&self) -> i32 {
-        sys::address(&self.0.0)
-    }
-
-    pub(super) fn post(&self) {
-        sys::semaphore_post(self.semaphore());
-    }
-}
-
 /// Starts a timer of an actor, which fires once, or again and again after a period.
 pub(super) fn start<E: Event>(
     of: ActorRef,
@@ -99,7 +27,7 @@ pub(super) fn start<E: Event>(
     period: Option<Duration>,
     event: impl FnMut() -> E + Send + 'static,
 ) -> Timer {
-    let pulse = Pulse(Counted::new(Place(AtomicU8::new(0))));
+    let pulse = Pulse::new();
     let number = of.inbox().shared.at_once(|state| state.timers.start(period.is_some(), pulse.clone()));
     let (name, actor) = {
         let _section = Section::enter();
@@ -125,7 +53,7 @@ fn run<E: Event>(
         let mut message = Some(message);
         sys::semaphore_post(inbox.semaphore());
         inbox.shared.at_once(|state| {
-            if state.timers.position(number).is_some() {
+            if state.timers.is_active(number) {
                 message.take().into_iter().for_each(|message| state.events.push(message));
             }
         });
@@ -134,7 +62,7 @@ fn run<E: Event>(
             break;
         }
         sys::semaphore_wait(pulse.semaphore(), sys::FOREVER);
-        if inbox.shared.at_once(|state| state.timers.position(number).is_none()) {
+        if inbox.shared.at_once(|state| !state.timers.is_active(number)) {
             break;
         }
         delay = period;
