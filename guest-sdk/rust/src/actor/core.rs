@@ -191,9 +191,12 @@ impl<S: Copy + PartialEq, E> Machine<S, E> {
         &self.stack
     }
 
-    /// Handles an event of the inbox next.
-    pub(super) fn took(&mut self, event: E) {
-        self.todo.extend([Todo::Event(event), Todo::Handled]);
+    /// Handles an event of the inbox next, or the default one.
+    pub(super) fn took(&mut self, event: E, is_default: bool) {
+        self.todo.push_back(Todo::Event(event));
+        if !is_default {
+            self.todo.push_back(Todo::Handled);
+        }
     }
 
     fn first<const N: usize>(&mut self, todo: [Todo<S, E>; N]) {

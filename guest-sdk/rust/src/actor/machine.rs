@@ -15,7 +15,8 @@ pub trait Actor: Sized + Send + 'static {
     /// Declares the states. Called once for each actor, when it starts; it must not block.
     fn states(states: &mut States<Self>);
 
-    /// Called with each event that is taken from the inbox, before it is handled; not with those that are received.
+    /// Called with each event that is taken from the inbox, before it is handled; not with those that are received or raised,
+    /// and not with [`DefaultEvent`](super::DefaultEvent).
     fn on_dequeued(&mut self, _event: &Message) {}
 
     /// Called when an event that was taken, and all that was raised after it, has been handled.

@@ -233,7 +233,7 @@ impl Naive<'_> {
                 }
                 None => {
                     let Some(event) = self.dequeue() else { return };
-                    taken = Some(event);
+                    taken = (event.kind != DEFAULT).then_some(event);
                     self.handle(event);
                 }
             }

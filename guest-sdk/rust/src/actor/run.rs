@@ -136,11 +136,14 @@ impl<A: Actor> Running<A> {
             inbox.shared.at_once(|state| state.events.see());
         };
         self.context.taken(&message);
-        self.actor.on_dequeued(&message);
+        let is_default = message.is::<DefaultEvent>();
+        if !is_default {
+            self.actor.on_dequeued(&message);
+        }
         let _section = Section::enter();
         let (me, state) = (&self.context.me, self.context.state);
         system::log(|| format!("{} in {state:?}: {}", me.name(), message.name()));
-        self.machine.took(message);
+        self.machine.took(message, is_default);
     }
 
     fn halt(mut self) {

@@ -78,7 +78,7 @@ impl Driver<'_> {
                 }
                 Ok(Command::Take) => {
                     let event = self.take()?;
-                    self.machine.took(event);
+                    self.machine.took(event, event.kind == DEFAULT);
                 }
                 Ok(Command::Halt) => {
                     let left: Vec<u32> = self.events.drain().iter().map(|event| event.number).collect();
