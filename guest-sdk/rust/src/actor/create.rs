@@ -4,11 +4,12 @@ use super::inbox::{ActorRef, Life};
 use super::machine::Actor;
 use super::{run, system};
 use crate::task::section::Section;
+use std::panic::Location;
 
 /// Creates an actor: a worker of this name, which enters its start state.
 #[track_caller]
 pub fn create<A: Actor>(name: impl Into<String>, actor: A) -> ActorRef {
-    let reference = ActorRef::new(name.into(), system::next_number());
+    let reference = ActorRef::new(name.into(), system::next_number(), Location::caller());
     reference.create(actor);
     reference
 }
@@ -17,9 +18,10 @@ pub fn create<A: Actor>(name: impl Into<String>, actor: A) -> ActorRef {
 /// who must know each other before they exist; [`create`] takes no notice of them.
 #[track_caller]
 pub fn named(name: &str) -> ActorRef {
+    let made = Location::caller();
     system::named(name).unwrap_or_else(|| {
         let _section = Section::enter();
-        system::keep(ActorRef::new(name.into(), system::next_number()))
+        system::keep(ActorRef::new(name.into(), system::next_number(), made))
     })
 }
 

@@ -79,13 +79,13 @@ impl Inbox {
 }
 
 impl ActorRef {
-    #[track_caller]
-    pub(super) fn new(name: String, number: u32) -> ActorRef {
+    /// `made`: for reports.
+    pub(super) fn new(name: String, number: u32, made: &'static Location<'static>) -> ActorRef {
         let state = State { life: Life::Named, events: Events::new(), timers: Timers::new() };
         ActorRef(Counted::new(Inbox {
             number,
             name,
-            made: Location::caller(),
+            made,
             place: AtomicU8::new(0),
             within: AtomicU8::new(0),
             shared: Shared::new(state),
