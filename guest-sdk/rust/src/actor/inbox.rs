@@ -7,7 +7,7 @@ use super::counted::Counted;
 use super::message::Message;
 use super::timers::Timers;
 use crate::sys;
-use crate::task::section::Shared;
+use crate::task::section::{Section, Shared};
 use crate::task::{block_on, sync::Notify};
 use std::cmp::Ordering;
 use std::fmt;
@@ -63,6 +63,21 @@ impl Inbox {
 
     pub(super) fn within(&self) -> i32 {
         sys::address(&self.within)
+    }
+
+    /// Changes the state in one step, and says whether there is an event more.
+    ///
+    /// The semaphore counts the events that the actor has not seen. To try it is the scheduling point; whoever gets something
+    /// by that gives it back in the section, in which the semaphore and the events change together. So it does not
+    /// matter if others run between the point and the section.
+    pub(super) fn step<R>(&self, change: impl FnOnce(&mut State) -> (bool, R)) -> R {
+        let got = sys::semaphore_try_wait(self.semaphore()) == 0;
+        let _section = Section::enter();
+        let (more, result) = self.shared.at_once(change);
+        for _ in 0..u32::from(got) + u32::from(more) {
+            sys::semaphore_post(self.semaphore());
+        }
+        result
     }
 
     /// For reports: the actor waits at its semaphore for something.

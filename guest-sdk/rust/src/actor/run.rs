@@ -129,6 +129,12 @@ impl<A: Actor> Running<A> {
                     sys::yield_now();
                 }
                 if sys::semaphore_try_wait(semaphore) != 0 {
+                    section = Section::enter();
+                    if inbox.shared.at_once(|state| state.events.has_unseen()) {
+                        // There is an event, and whoever sends another one will give its place back: see `Inbox::step`.
+                        continue;
+                    }
+                    drop(section);
                     break Message::new(DefaultEvent);
                 }
             }

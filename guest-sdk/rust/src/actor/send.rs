@@ -1,14 +1,13 @@
 //! Sending.
 //!
-//! Each event is a post of the inbox's semaphore, which is the only scheduling point of a send, and the event is there when that
-//! step has ended: senders need no lock, and the actor takes a step for each event.
+//! A send is one step, and the event is in the inbox when it has ended: senders need no lock, and the actor takes a step for
+//! each event.
 
 use super::event::Event;
 use super::group::EventGroup;
 use super::inbox::{ActorRef, Life};
 use super::message::Message;
 use super::system;
-use crate::sys;
 use crate::task::section::Section;
 
 impl ActorRef {
@@ -64,18 +63,16 @@ impl Outgoing<'_> {
     pub fn send(self) {
         let section = Section::enter();
         let (to, at_most, name) = (self.to, self.at_most, self.message.name());
-        let semaphore = to.inbox().semaphore();
         let mut message = Some(self.message);
         drop(section);
-        sys::semaphore_post(semaphore);
-        let section = Section::enter();
-        let (life, instances) = to.inbox().shared.at_once(|state| {
-            let Life::Alive = state.life else { return (state.life, 0) };
+        let (life, instances) = to.inbox().step(|state| {
+            let Life::Alive = state.life else { return (false, (state.life, 0)) };
             let kind = message.as_ref().map(Message::kind);
             message.take().into_iter().for_each(|message| state.events.push(message));
             let alike = |_| state.events.iter().filter(|event| Some(event.kind()) == kind).count();
-            (state.life, at_most.map_or(0, alike))
+            (true, (state.life, at_most.map_or(0, alike)))
         });
+        let section = Section::enter();
         if instances > at_most.unwrap_or(usize::MAX) {
             let at_most = at_most.unwrap_or(0);
             panic!(

@@ -51,11 +51,12 @@ fn run<E: Event>(
         let mut message = Message::new(event());
         message.parts_mut().timer = Some(number);
         let mut message = Some(message);
-        sys::semaphore_post(inbox.semaphore());
-        inbox.shared.at_once(|state| {
-            if state.timers.is_active(number) {
+        inbox.step(|state| {
+            let fires = state.timers.is_active(number);
+            if fires {
                 message.take().into_iter().for_each(|message| state.events.push(message));
             }
+            (fires, ())
         });
         let Some(period) = period else { break };
         if message.is_some() {
