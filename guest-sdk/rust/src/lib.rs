@@ -36,6 +36,7 @@
 //! - [`thread`]: starting workers and waiting for them.
 //! - [`sync`]: locks, condition variables, semaphores and barriers.
 //! - [`task`]: futures that are workers, and what they share.
+//! - [`actor`]: state machines that send each other events.
 //! - [`ThreadUnsafe`]: what several workers must not use at once.
 //! - [`nondet`]: values that the tool chooses.
 //! - [`fault`]: points where something may go wrong.
@@ -43,6 +44,7 @@
 //! - [`monitor`]: what must eventually come about.
 //! - [`report`]: what a guest tells the tool.
 
+pub mod actor;
 pub mod fault;
 pub mod linearize;
 pub mod monitor;

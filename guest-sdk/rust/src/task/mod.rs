@@ -30,7 +30,7 @@ mod combine;
 mod current;
 mod handle;
 mod park;
-mod section;
+pub(crate) mod section;
 pub mod sync;
 mod time;
 

@@ -1,0 +1,179 @@
+//! An actor as others see it: who can be sent events.
+//!
+//! An inbox has a semaphore, at which its actor waits, and which is posted for each event (`send`).
+
+use super::core::Events;
+use super::counted::Counted;
+use super::message::Message;
+use super::timers::Timers;
+use crate::sys;
+use crate::task::section::{Section, Shared};
+use crate::task::{block_on, sync::Notify};
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::panic::Location;
+use std::sync::atomic::AtomicU8;
+
+/// An actor, to send it events. Clones are the same one.
+pub struct ActorRef(Counted<Inbox>);
+
+pub(super) struct Inbox {
+    number: u32,
+    name: String,
+    made: &'static Location<'static>,
+    /// Its address is that of the semaphore. Nobody reads or writes it, as the next one.
+    place: AtomicU8,
+    /// Its address is that of a mutex, which the actor holds while it waits for an event in an action: it must come out of
+    /// there, and if it does not, that is a deadlock. An actor that has nothing to do may wait for ever.
+    within: AtomicU8,
+    pub(super) shared: Shared<State>,
+    /// Tells who waits for the actor to halt.
+    halts: Notify,
+}
+
+pub(super) struct State {
+    pub(super) life: Life,
+    pub(super) events: Events<Message>,
+    /// Timers that are neither stopped nor over.
+    pub(super) timers: Timers,
+}
+
+/// Where an actor is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// It has a name, and does not exist yet.
+    Named,
+    Alive,
+    /// It takes no events any more.
+    Halting,
+    Halted,
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        sys::semaphore_destroy(self.semaphore());
+    }
+}
+
+impl Inbox {
+    pub(super) fn semaphore(&self) -> i32 {
+        sys::address(&self.place)
+    }
+
+    pub(super) fn within(&self) -> i32 {
+        sys::address(&self.within)
+    }
+
+    /// Changes the state in one step, and says whether there is an event more.
+    ///
+    /// The semaphore counts the events that the actor has not seen. To try it is the scheduling point; whoever gets something
+    /// by that gives it back in the section, in which the semaphore and the events change together. So it does not
+    /// matter if others run between the point and the section.
+    pub(super) fn step<R>(&self, change: impl FnOnce(&mut State) -> (bool, R)) -> R {
+        let got = sys::semaphore_try_wait(self.semaphore()) == 0;
+        let _section = Section::enter();
+        let (more, result) = self.shared.at_once(change);
+        for _ in 0..u32::from(got) + u32::from(more) {
+            sys::semaphore_post(self.semaphore());
+        }
+        result
+    }
+
+    /// For reports: the actor waits at its semaphore for something.
+    pub(super) fn tell(&self, what: &str) {
+        let (file, line, semaphore) = (self.made.file(), self.made.line(), self.semaphore());
+        let place = |text: &str| (text.as_ptr() as usize as i32, text.len() as i32);
+        let ((what, length), (file, file_length)) = (place(what), place(file));
+        // SAFETY: addresses and lengths of two `str`.
+        #[allow(unsafe_code)]
+        unsafe {
+            sys::awaits(semaphore, what, length, file, file_length, line as i32, semaphore, 0);
+        };
+    }
+}
+
+impl ActorRef {
+    /// `made`: for reports.
+    pub(super) fn new(name: String, number: u32, made: &'static Location<'static>) -> ActorRef {
+        let state = State { life: Life::Named, events: Events::new(), timers: Timers::new() };
+        ActorRef(Counted::new(Inbox {
+            number,
+            name,
+            made,
+            place: AtomicU8::new(0),
+            within: AtomicU8::new(0),
+            shared: Shared::new(state),
+            halts: Notify::new(),
+        }))
+    }
+
+    pub(super) fn inbox(&self) -> &Inbox {
+        &self.0
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whether the actor has halted, and done what it does then. A scheduling point.
+    pub fn has_halted(&self) -> bool {
+        self.0.shared.look(|state| state.life == Life::Halted)
+    }
+
+    /// Blocks the calling worker until the actor has halted, and done what it does then.
+    pub fn join(&self) {
+        block_on(async {
+            let halts = self.0.halts.notified();
+            if !self.has_halted() {
+                halts.await;
+            }
+        });
+    }
+
+    /// The actor has done all that it does. Tells those that wait for it.
+    pub(super) fn has_ended(&self) {
+        self.0.shared.at_once(|state| state.life = Life::Halted);
+        self.0.halts.notify_waiters();
+    }
+}
+
+impl Clone for ActorRef {
+    fn clone(&self) -> ActorRef {
+        ActorRef(self.0.clone())
+    }
+}
+
+impl fmt::Debug for ActorRef {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("ActorRef").field(&self.name()).finish()
+    }
+}
+
+impl PartialEq for ActorRef {
+    fn eq(&self, other: &ActorRef) -> bool {
+        self.0.number == other.0.number
+    }
+}
+
+impl Eq for ActorRef {}
+
+impl PartialOrd for ActorRef {
+    fn partial_cmp(&self, other: &ActorRef) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// In the order in which they were created or named.
+impl Ord for ActorRef {
+    fn cmp(&self, other: &ActorRef) -> Ordering {
+        self.0.number.cmp(&other.0.number)
+    }
+}
+
+impl Hash for ActorRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.number.hash(state);
+    }
+}

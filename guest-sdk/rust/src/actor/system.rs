@@ -1,0 +1,89 @@
+//! What all actors of a test share: names, and who is told of events that are lost.
+
+use super::inbox::ActorRef;
+use super::message::Message;
+use crate::task::section::{Section, Shared};
+use crate::worker;
+use std::sync::Arc;
+
+type Dropped = dyn Fn(&ActorRef, Message) + Send + Sync;
+
+struct System {
+    /// How many actors were created or named.
+    actors: u32,
+    named: Vec<ActorRef>,
+    dropped: Option<Arc<Dropped>>,
+    logs: bool,
+}
+
+static SYSTEM: Shared<System> =
+    Shared::new(System { actors: 0, named: Vec::new(), dropped: None, logs: false });
+
+pub(super) fn next_number() -> u32 {
+    SYSTEM.at_once(|system| {
+        system.actors += 1;
+        system.actors
+    })
+}
+
+impl System {
+    fn named(&self, name: &str) -> Option<ActorRef> {
+        self.named.iter().find(|actor| actor.name() == name).cloned()
+    }
+}
+
+/// The actor of this name, if anybody asked for it. A scheduling point.
+pub(super) fn named(name: &str) -> Option<ActorRef> {
+    SYSTEM.step(|system| system.named(name))
+}
+
+/// Keeps an actor for its name, unless there is one by now, and returns the one that is kept.
+pub(super) fn keep(actor: ActorRef) -> ActorRef {
+    SYSTEM.at_once(|system| {
+        system.named(actor.name()).unwrap_or_else(|| {
+            system.named.push(actor.clone());
+            actor
+        })
+    })
+}
+
+/// Has a function called with every event that is lost: sent to an actor that has halted, or left in its inbox when it did. It
+/// is called by the worker that sent it, or that of the actor.
+pub fn on_dropped(hook: impl Fn(&ActorRef, Message) + Send + Sync + 'static) {
+    let hook: Arc<Dropped> = {
+        let _section = Section::enter();
+        Arc::new(hook)
+    };
+    SYSTEM.at_once(|system| system.dropped = Some(hook));
+}
+
+pub(super) fn dropped(to: &ActorRef, message: Message) {
+    log(|| format!("{}: {} is dropped", to.name(), message.name()));
+    if let Some(hook) = SYSTEM.at_once(|system| system.dropped.clone()) {
+        hook(to, message);
+    }
+}
+
+/// Writes a line to the log of the iteration whenever an actor takes an event, is in another state, or halts, from now on. The
+/// log is shown for iterations that fail.
+pub fn log_events() {
+    SYSTEM.at_once(|system| system.logs = true);
+}
+
+pub(super) fn log(line: impl FnOnce() -> String) {
+    if SYSTEM.at_once(|system| system.logs) {
+        let _section = Section::enter();
+        crate::report::log(format_args!("{}", line()));
+    }
+}
+
+/// Starts a worker that nobody waits for: it may wait for ever.
+pub(super) fn start(name: String, stack_bytes: usize, main: impl FnOnce() + Send + 'static) {
+    let main: worker::Main<'static> = {
+        let _section = Section::enter();
+        Box::new(main)
+    };
+    // SAFETY: `'static` is never outlived.
+    #[allow(unsafe_code)]
+    drop(unsafe { worker::start(Some(name), stack_bytes, main) });
+}
