@@ -29,8 +29,8 @@
 mod combine;
 mod current;
 mod handle;
-mod park;
-mod section;
+pub(crate) mod park;
+pub(crate) mod section;
 pub mod sync;
 mod time;
 

@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 /// As long as it lives, no other worker runs. It must not be kept over what may block.
-pub(super) struct Section(());
+pub(crate) struct Section(());
 
 impl Section {
-    pub(super) fn enter() -> Section {
+    pub(crate) fn enter() -> Section {
         sys::atomic_begin();
         Section(())
     }
@@ -24,7 +24,7 @@ impl Drop for Section {
 
 /// A value that is used in sections, each right behind a scheduling point: an access of `turn`, by which strategies
 /// and searches know which object it is, and whether it is only looked at.
-pub(super) struct Shared<S> {
+pub(crate) struct Shared<S> {
     turn: AtomicU32,
     state: UnsafeCell<S>,
 }
@@ -33,31 +33,31 @@ pub(super) struct Shared<S> {
 unsafe impl<S: Send> Sync for Shared<S> {}
 
 impl<S> Shared<S> {
-    pub(super) const fn new(state: S) -> Shared<S> {
+    pub(crate) const fn new(state: S) -> Shared<S> {
         Shared { turn: AtomicU32::new(1), state: UnsafeCell::new(state) }
     }
 
     /// By which the host knows the object.
-    pub(super) fn address(&self) -> i32 {
+    pub(crate) fn address(&self) -> i32 {
         sys::address(&self.turn)
     }
 
     /// Changes the state in one step. `change` must not call code of the program that may block, such as
     /// [`Waker::wake`](std::task::Waker::wake).
-    pub(super) fn step<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
+    pub(crate) fn step<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
         // The value stays the same, so that states do not differ in how often it was used.
         self.turn.swap(1, AcqRel);
         self.at_once(change)
     }
 
     /// Looks at the state in one step.
-    pub(super) fn look<R>(&self, look: impl FnOnce(&S) -> R) -> R {
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&S) -> R) -> R {
         self.turn.load(Acquire);
         self.at_once(|state| look(state))
     }
 
     /// As a part of the step that the worker makes.
-    pub(super) fn at_once<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
+    pub(crate) fn at_once<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
         let _section = Section::enter();
         sys::happens_after(self.address());
         // SAFETY: no other worker is in a section, and `change` does not come back here.
