@@ -1,24 +1,34 @@
 //! `coyote::net`: what each preset allows and forbids, without faults and with. The programs are those of
 //! `examples/rust/outcomes_network`; what searches find must be what a naive model of each says.
 
-use super::examples::artifact_for;
-use super::guest;
+use super::{examples, guest};
+use coyote_wasm::artifact::Artifact;
 use coyote_wasm::execution::{Execution, Settings};
+use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::runtime::Faults;
 use coyote_wasm::strategies::search::{Advance, by_name};
 use std::collections::BTreeSet;
-
-const MODULE: &str = "outcomes_network";
+use std::sync::{Arc, OnceLock};
 
 type Outcomes = BTreeSet<String>;
+
+/// Without points at plain accesses: workers share nothing but the network.
+fn artifact() -> Arc<Artifact> {
+    static ARTIFACT: OnceLock<Arc<Artifact>> = OnceLock::new();
+    let make = || {
+        let wasm = std::fs::read(examples::module_path("outcomes_network")).unwrap();
+        guest::compile(&wasm, &Options { points: Points::Atomic, ..guest::options_for("dpor") }).unwrap()
+    };
+    ARTIFACT.get_or_init(make).clone()
+}
 
 /// What a search that comes to its end has seen: all words that a test logs, or the kind of its bug.
 fn searched(test: &str, search: &str, budgets: &[&str]) -> Outcomes {
     let mut faults = Faults::default();
     budgets.iter().for_each(|budget| faults.read(budget).unwrap());
     let settings = Settings { faults, ..guest::settings() };
-    guest::with(&artifact_for(MODULE, search), test, &settings, |execution| {
+    guest::with(&artifact(), test, &settings, |execution| {
         let mut search = by_name::<Execution>(search, 0, None).unwrap();
         let mut outcomes = Outcomes::new();
         loop {
