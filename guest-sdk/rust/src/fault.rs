@@ -18,8 +18,9 @@
 use crate::{sys, thread};
 use std::time::Duration;
 
-/// In which of `ways` ways something goes wrong here, from 1 on; 0 for none.
-fn choose(name: &str, ways: u32) -> u32 {
+/// In which of `ways` ways something goes wrong here, from 1 on; 0 for none. The host takes a name that begins with `!`
+/// for one of its own.
+pub(crate) fn choose(name: &str, ways: u32) -> u32 {
     // SAFETY: the text is initialised, being a string.
     #[allow(unsafe_code)]
     let chosen = sys::with_text(name, |text, length| unsafe { sys::fault(text, length, ways as i32) });

@@ -39,6 +39,7 @@
 //! - [`actor`]: state machines that send each other events.
 //! - [`ThreadUnsafe`]: what several workers must not use at once.
 //! - [`nondet`]: values that the tool chooses.
+//! - [`net`]: a network of nodes within the guest, which the tool can disturb.
 //! - [`fault`]: points where something may go wrong.
 //! - [`linearize`]: whether what workers saw can be explained one operation after the other.
 //! - [`monitor`]: what must eventually come about.
@@ -48,6 +49,7 @@ pub mod actor;
 pub mod fault;
 pub mod linearize;
 pub mod monitor;
+pub mod net;
 pub mod nondet;
 pub mod report;
 pub mod sync;

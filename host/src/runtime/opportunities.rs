@@ -5,7 +5,7 @@ use super::harness::Harness;
 use super::{Request, Runtime};
 use coyote_strategies::{Class, Effect, WorkerId};
 
-/// Fault points of our SDK begin with this: what follows names the class.
+/// Fault points of our SDK begin with this: what follows names the class, or a point of a class that has several.
 const OF_SDK: &str = "!";
 
 /// What an operation that may fail is about, by the number of its class or fault point: apart from all addresses.
@@ -35,9 +35,10 @@ impl Runtime {
             let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
             return self.may_fail(class).then_some((request, of_site(class as u32)));
         }
-        let budget = self.faults.of_point(name).filter(|_| ways > 0);
-        self.fault_counts.see(&format!("{POINT}{name}"));
-        let point = hash(&format!("{POINT}{name}"));
+        let name = name.strip_prefix(OF_SDK).map_or_else(|| format!("{POINT}{name}"), String::from);
+        let budget = self.faults.of_point(&name).filter(|_| ways > 0);
+        self.fault_counts.see(&name);
+        let point = hash(&name);
         budget.map(|budget| (Request::Fault { budget, ways, point }, of_site(point)))
     }
 
@@ -78,10 +79,7 @@ impl Runtime {
         let effect = if chosen > 0 { Effect::Write } else { Effect::Read };
         self.footprint.touch(Class::Other, effect, object(id));
         if chosen > 0 {
-            self.faulted(match id {
-                BudgetId::Class(class) => class,
-                BudgetId::Point(_) => FaultClass::Point,
-            });
+            self.faulted(self.faults.class(id));
         }
         Ok(chosen)
     }

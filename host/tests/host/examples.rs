@@ -10,6 +10,7 @@ use coyote_wasm::execution::Test;
 use coyote_wasm::explore::{Budget, Plan, Unwatched, sample};
 use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::results::TestResult;
+use coyote_wasm::runtime::Faults;
 use coyote_wasm::strategies::{Context, by_name};
 use coyote_wasm::tester::Tester;
 use coyote_wasm::verdict::Verdict;
@@ -53,14 +54,36 @@ impl Expected {
 
     /// The module, instrumented as its options say, compiled once for all tests of this process.
     pub fn artifact(&self) -> Arc<Artifact> {
-        let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
-        match options[..] {
-            [] | ["--leaks"] => artifact(&self.module),
-            ["--points", "sync"] => {
-                compiled(&self.module, Options { points: Points::Sync, ..Options::default() })
-            }
-            _ => panic!("{self:?}: other options are for the command line"),
+        let points = match self.option("--points") {
+            None => Points::default(),
+            Some("sync") => Points::Sync,
+            Some("atomic") => Points::Atomic,
+            Some(other) => panic!("{self:?}: --points {other}"),
+        };
+        let known = ["--points", "--faults"].map(|name| 2 * usize::from(self.option(name).is_some()));
+        let known: usize = known.iter().sum::<usize>() + usize::from(self.wants_leaks());
+        assert_eq!(known, self.options.len(), "{self:?}: other options are for the command line");
+        compiled(&self.module, Options { points, ..Options::default() })
+    }
+
+    /// What stands behind an option.
+    fn option(&self, name: &str) -> Option<&str> {
+        let at = self.options.iter().position(|option| option == name)?;
+        let value = self.options.get(at + 1).map(String::as_str);
+        Some(value.unwrap_or_else(|| panic!("{self:?}: {name} without a value")))
+    }
+
+    pub fn wants_leaks(&self) -> bool {
+        self.options.iter().any(|option| option == "--leaks")
+    }
+
+    /// The budgets of faults that its options give.
+    pub fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        for budget in self.option("--faults").into_iter().flat_map(|budgets| budgets.split(',')) {
+            faults.read(budget).unwrap();
         }
+        faults
     }
 }
 
@@ -115,7 +138,8 @@ fn run(
     let directory = tempfile::tempdir().unwrap();
     let mut settings = guest::settings();
     settings.limits.fair_steps_max = fair_steps_max;
-    settings.detectors.set("leaks", expected.options.iter().any(|o| o == "--leaks"));
+    settings.detectors.set("leaks", expected.wants_leaks());
+    settings.faults = expected.faults();
     let plan = Plan {
         artifact: &artifact,
         test: &test,

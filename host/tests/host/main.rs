@@ -27,6 +27,7 @@
 //! - [`cases`]: programs that say themselves what must come of them.
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
 //! - [`outcomes`]: what threads' primitives of C programs allow, exhaustively.
+//! - [`network`]: what presets and faults of the guest's network allow, exhaustively.
 //! - [`orderings`]: the memory ordering of every atomic access.
 //! - [`memory_errors`]: errors in the use of memory, and what looks like one.
 //! - [`observers`]: the step stream, and detectors of the user's own.
@@ -90,6 +91,7 @@ mod lock_order;
 mod manual;
 mod memory_errors;
 mod names;
+mod network;
 mod observers;
 mod orderings;
 mod outcomes;

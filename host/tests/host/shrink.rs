@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex};
 
 fn settings(expected: &Expected) -> Settings {
     let mut settings = guest::settings();
-    settings.detectors.set("leaks", expected.options.iter().any(|o| o == "--leaks"));
+    settings.detectors.set("leaks", expected.wants_leaks());
+    settings.faults = expected.faults();
     settings
 }
 

@@ -29,7 +29,7 @@
 mod combine;
 mod current;
 mod handle;
-mod park;
+pub(crate) mod park;
 pub(crate) mod section;
 pub mod sync;
 mod time;

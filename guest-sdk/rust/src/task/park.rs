@@ -200,14 +200,14 @@ fn polled() -> *const Park {
 
 /// The number of a timer, and the task that it belongs to: an address that is only compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TimerId {
+pub(crate) struct TimerId {
     park: usize,
     number: u32,
 }
 
 /// Lets the calling task wake somebody at a point in virtual time. With `id`: of a timer that it has already.
 #[track_caller]
-pub(super) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) -> TimerId {
+pub(crate) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) -> TimerId {
     let park = polled();
     assert!(
         !park.is_null(),
@@ -229,7 +229,7 @@ pub(super) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) ->
 }
 
 /// Forgets a timer, unless another task has it: that one is woken once for nothing.
-pub(super) fn drop_timer(id: TimerId) {
+pub(crate) fn drop_timer(id: TimerId) {
     let park = polled();
     if park.addr() == id.park {
         let is = |timer: &mut Timer| timer.number == id.number;
@@ -239,7 +239,7 @@ pub(super) fn drop_timer(id: TimerId) {
 }
 
 /// A waker for an object of this SDK to keep, which says itself what is awaited.
-pub(super) fn keep(waker: &Waker) -> Waker {
+pub(crate) fn keep(waker: &Waker) -> Waker {
     let park = polled();
     if park.is_null() {
         return waker.clone();
@@ -253,7 +253,7 @@ pub(super) fn keep(waker: &Waker) -> Waker {
 }
 
 /// Says for reports that the calling task awaits an object, and where.
-pub(super) fn tell(what: &'static str, made: &'static Location<'static>, object: i32) {
+pub(crate) fn tell(what: &'static str, made: &'static Location<'static>, object: i32) {
     tell_of(what, made.file(), made.line(), object);
 }
 

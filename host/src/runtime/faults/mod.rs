@@ -24,7 +24,7 @@ use std::hash::{Hash, Hasher};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     classes: [Allowance; CLASSES],
-    /// Fault points of the guest that have a budget of their own, and those whose names go on with a dot.
+    /// Fault points that have a budget of their own, and those whose names go on with a dot. Names begin with the class.
     points: Vec<(String, Allowance)>,
     /// A defect of ours, so that tests can show that they would notice it.
     pub(super) mutant: Option<Mutant>,
@@ -68,7 +68,7 @@ fn names() -> String {
     FAULTS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Budgets of fault points begin with this.
+/// Budgets of the guest's own fault points begin with this.
 pub const POINT: &str = "point.";
 
 impl Faults {
@@ -132,17 +132,27 @@ impl Faults {
     }
 
     /// The budget of a fault point, if it was given one: that of its name, or of the longest beginning of it that ends
-    /// before a dot, or that of all points.
+    /// before a dot, or that of all points of its class, with which the name begins.
     pub fn of_point(&self, name: &str) -> Option<BudgetId> {
+        let class = class_of(name)?;
         let is = |given: &str| {
             name.strip_prefix(given).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let named = self.points.iter().enumerate().filter(|(_, (given, _))| is(given));
         let (id, allowance) = match named.max_by_key(|(_, (given, _))| given.len()) {
             Some((index, (_, allowance))) => (BudgetId::Point(index as u16), allowance),
-            None => (BudgetId::Class(FaultClass::Point), &self.classes[FaultClass::Point as usize]),
+            None => (BudgetId::Class(class), &self.classes[class as usize]),
         };
         (allowance.given > 0).then_some(id)
+    }
+
+    /// The class that a fault is of which takes from this budget.
+    pub fn class(&self, id: BudgetId) -> FaultClass {
+        match id {
+            BudgetId::Class(class) => class,
+            BudgetId::Point(index) => class_of(&self.points[usize::from(index)].0)
+                .expect("a name was read that begins with a class"),
+        }
     }
 
     /// Reads `NAME=BUDGET`, or `NAME` for the usual budget of the class.
@@ -151,16 +161,16 @@ impl Faults {
     /// There is no such class, or its budget is no number.
     pub fn read(&mut self, text: &str) -> Result<(), FaultError> {
         let (name, budget) = text.split_once('=').map_or((text, None), |(name, budget)| (name, Some(budget)));
-        let point = name.strip_prefix(POINT).filter(|point| !point.is_empty());
-        let class = if point.is_some() { Some(FaultClass::Point) } else { FaultClass::by_name(name) };
+        let point = class_of(name);
+        let class = point.or_else(|| FaultClass::by_name(name));
         let class = class.ok_or_else(|| FaultError::Unknown(name.into()))?;
         let wrong = |_| FaultError::Budget(text.into(), name.into());
         let budget = budget.map_or(Ok(class.row().usual), |budget| budget.parse().map_err(wrong))?;
         match point {
             None => self.set(class, budget),
-            Some(point) => {
-                self.points.retain(|(given, _)| given != point);
-                self.points.push((point.into(), Allowance { given: budget, left: budget }));
+            Some(_) => {
+                self.points.retain(|(given, _)| given != name);
+                self.points.push((name.into(), Allowance { given: budget, left: budget }));
                 // The order of options says nothing.
                 self.points.sort_by(|(one, _), (other, _)| one.cmp(other));
             }
@@ -174,7 +184,7 @@ impl Faults {
         let classes = rows.map(|row| (row.name.to_string(), self.classes[row.class as usize].given));
         let classes = classes.filter(|(_, given)| *given > 0);
         // A budget of 0 takes points out of those that share one.
-        let points = self.points.iter().map(|(name, allowance)| (format!("{POINT}{name}"), allowance.given));
+        let points = self.points.iter().map(|(name, allowance)| (name.clone(), allowance.given));
         classes.chain(points).map(|(name, given)| format!("{name}={given}")).collect()
     }
 
@@ -182,7 +192,7 @@ impl Faults {
     pub fn given(&self) -> Vec<String> {
         let classes = FAULTS.iter().filter(|row| self.has(row.class)).map(|row| row.name.to_string());
         let points = self.points.iter().filter(|(_, allowance)| allowance.given > 0);
-        classes.chain(points.map(|(name, _)| format!("{POINT}{name}"))).collect()
+        classes.chain(points.map(|(name, _)| name.clone())).collect()
     }
 
     /// Has a module instrumented for the classes that were given a budget.
@@ -238,6 +248,13 @@ impl Faults {
     }
 }
 
+/// The class of a fault point, with whose name that of the point begins: `point.disk`.
+fn class_of(point: &str) -> Option<FaultClass> {
+    let (class, rest) = point.split_once('.')?;
+    let class = FaultClass::by_name(class).filter(|class| FaultClass::NAMED.contains(class))?;
+    (!rest.is_empty()).then_some(class)
+}
+
 /// A budget among the objects of the relation.
 pub fn object(id: BudgetId) -> u64 {
     const OBJECTS: u64 = 1 << 41;
@@ -260,7 +277,7 @@ mod tests {
             faults.read(row.name).unwrap();
             assert_eq!(faults.budget(row.class), row.usual);
         }
-        for text in ["point.disk.write=2", "point.disk=0", "point.net"] {
+        for text in ["point.disk.write=2", "net.loss=4", "point.disk=0", "net.partition", "point.net"] {
             faults.read(text).unwrap();
         }
         let mut again = Faults::default();
@@ -279,6 +296,7 @@ mod tests {
             error("colour=1").starts_with("there is no class of faults colour; there are try-lock, spurious")
         );
         assert!(error("point.=1").starts_with("there is no class of faults point."));
+        assert!(error("io.write=1").starts_with("there is no class of faults io.write;"));
         assert_eq!(
             error("spurious=many"),
             "spurious=many: the budget is a number of faults in an execution, as in spurious=1"
@@ -296,11 +314,17 @@ mod tests {
             })
         };
         let texts = ["point", "point.disk=3", "point.disk.write=0", "point.net"];
-        assert_eq!(of(&texts, "disk.read"), Some("disk".into()));
-        assert_eq!(of(&texts, "disk"), Some("disk".into()));
-        assert_eq!(of(&texts, "diskette"), Some("point".into()));
-        assert_eq!(of(&texts, "disk.write.late"), None);
-        assert_eq!(of(&texts[1..], "other"), None);
-        assert_eq!(of(&[], "disk"), None);
+        assert_eq!(of(&texts, "point.disk.read"), Some("point.disk".into()));
+        assert_eq!(of(&texts, "point.disk"), Some("point.disk".into()));
+        assert_eq!(of(&texts, "point.diskette"), Some("point".into()));
+        assert_eq!(of(&texts, "point.disk.write.late"), None);
+        assert_eq!(of(&texts[1..], "point.other"), None);
+        assert_eq!(of(&[], "point.disk"), None);
+        // Points of one class take nothing from those of another.
+        assert_eq!(of(&texts, "net.loss"), None);
+        assert_eq!(of(&["net.loss", "net=0", "point"], "net.loss"), Some("net.loss".into()));
+        assert_eq!(of(&["net.loss=0", "net", "point=0"], "net.loss"), None);
+        assert_eq!(of(&["net.loss=0", "net", "point=0"], "net.delay"), Some("net".into()));
+        assert_eq!(of(&["net", "point.net"], "point.net.loss"), Some("point.net".into()));
     }
 }

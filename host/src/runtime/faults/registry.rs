@@ -155,11 +155,23 @@ classes! {
         option: None,
         hook: Some("crash"),
     }
+    /// Something goes wrong in the SDK's network.
+    Net {
+        name: "net",
+        does: "datagrams, streams and links fail: network.md; `net.NAME` has a budget of its own",
+        at: "`coyote::net`",
+        usual: 3,
+        option: None,
+        hook: None,
+    }
 }
 
 impl FaultClass {
     /// Classes that are no failures: what they choose is left open by what the program runs on.
     pub const OPEN: [FaultClass; 2] = [FaultClass::Seed, FaultClass::Poll];
+
+    /// Classes of fault points, each of which can be given a budget of its own, behind the class and a dot.
+    pub const NAMED: [FaultClass; 2] = [FaultClass::Point, FaultClass::Net];
 
     /// The row of the class.
     pub fn row(self) -> &'static FaultRow {

@@ -21,7 +21,7 @@ mod mutex;
 mod notify;
 pub mod oneshot;
 mod permits;
-mod queue;
+pub(crate) mod queue;
 mod rwlock;
 mod semaphore;
 mod send_error;

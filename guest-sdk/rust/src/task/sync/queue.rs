@@ -6,7 +6,7 @@ use std::task::Waker;
 
 /// Waiters with what each of them waits for, or was given. One that leaves the queue keeps its place until it has
 /// taken what it was given, or is dropped.
-pub(super) struct Queue<W> {
+pub(crate) struct Queue<W> {
     places: Vec<Option<Waiter<W>>>,
     free: Vec<usize>,
     order: VecDeque<usize>,
@@ -18,20 +18,26 @@ struct Waiter<W> {
 }
 
 /// A place in a queue.
-pub(super) type Place = usize;
+pub(crate) type Place = usize;
+
+impl<W> Default for Queue<W> {
+    fn default() -> Queue<W> {
+        Queue::new()
+    }
+}
 
 impl<W> Queue<W> {
-    pub(super) const fn new() -> Queue<W> {
+    pub(crate) const fn new() -> Queue<W> {
         Queue { places: Vec::new(), free: Vec::new(), order: VecDeque::new() }
     }
 
     /// Whether nobody waits.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
     /// Somebody begins to wait, behind all others.
-    pub(super) fn push(&mut self, what: W, waker: Option<&Waker>) -> Place {
+    pub(crate) fn push(&mut self, what: W, waker: Option<&Waker>) -> Place {
         let waiter = Waiter { what, waker: waker.map(park::keep) };
         let place = self.free.pop().unwrap_or(self.places.len());
         match self.places.get_mut(place) {
@@ -46,12 +52,12 @@ impl<W> Queue<W> {
         self.places[place].as_mut().expect("a place belongs to its waiter until that leaves")
     }
 
-    pub(super) fn what(&mut self, place: Place) -> &mut W {
+    pub(crate) fn what(&mut self, place: Place) -> &mut W {
         &mut self.waiter(place).what
     }
 
     /// The waiter was polled by another waker, perhaps.
-    pub(super) fn renew(&mut self, place: Place, waker: &Waker) {
+    pub(crate) fn renew(&mut self, place: Place, waker: &Waker) {
         let waiter = self.waiter(place);
         if !waiter.waker.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
             waiter.waker = Some(park::keep(waker));
@@ -59,19 +65,19 @@ impl<W> Queue<W> {
     }
 
     /// What the first one waits for.
-    pub(super) fn front(&mut self) -> Option<&mut W> {
+    pub(crate) fn front(&mut self) -> Option<&mut W> {
         let place = *self.order.front()?;
         Some(self.what(place))
     }
 
     /// Lets the first one go, whose waker is to be called afterwards.
-    pub(super) fn pop(&mut self) -> Option<Waker> {
+    pub(crate) fn pop(&mut self) -> Option<Waker> {
         let place = self.order.pop_front()?;
         self.waiter(place).waker.take()
     }
 
     /// The waiter goes, woken or not.
-    pub(super) fn remove(&mut self, place: Place) -> W {
+    pub(crate) fn remove(&mut self, place: Place) -> W {
         let waiter = self.places[place].take().expect("a place belongs to its waiter until that leaves");
         self.order.retain(|other| *other != place);
         self.free.push(place);
@@ -80,6 +86,6 @@ impl<W> Queue<W> {
 }
 
 /// Calls wakers, each call of which is a step of its own.
-pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+pub(crate) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     wakers.into_iter().for_each(Waker::wake);
 }

@@ -1,0 +1,170 @@
+//! Links: one for each direction between two nodes, and what goes wrong with them.
+
+use super::wait::all_of;
+use super::{Config, Delivery};
+use crate::task::section::Shared;
+use crate::task::sync::queue::Queue;
+use crate::{fault, sys};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::task::Waker;
+
+/// A point in time that does not come.
+pub(super) const NEVER: i64 = i64::MAX;
+
+/// All links of a network. Everything here is used in sections alone, each a part of a step that somebody makes.
+pub(super) struct Wires {
+    pub(super) names: Vec<&'static str>,
+    pub(super) delivery: Delivery,
+    lateness_ns: i64,
+    outage_ns: i64,
+    patience_ns: i64,
+    /// That from node `f` to node `t` is the one at `f * names.len() + t`.
+    links: Vec<Link>,
+    /// Who is to be told when links are cut or mended.
+    pub(super) watchers: Shared<Queue<()>>,
+}
+
+/// The state of a link: points in virtual time, 0 for none. Atomics, since what nodes send and receive is ordered by
+/// messages and by nothing else.
+#[derive(Default)]
+struct Link {
+    /// Until then datagrams are lost, and streams keep what they have.
+    cut_until_ns: AtomicI64,
+    /// Since when, if it is cut.
+    cut_since_ns: AtomicI64,
+    /// Until then nothing arrives, and all of it afterwards.
+    held_until_ns: AtomicI64,
+    /// How long everything takes that is sent.
+    latency_ns: AtomicI64,
+}
+
+/// Whether a link lets through what is on its way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Arrival {
+    Now,
+    /// Not before this time.
+    At(i64),
+}
+
+impl Arrival {
+    fn after(ns: i64) -> Arrival {
+        if ns == 0 || ns != NEVER && ns <= sys::now() { Arrival::Now } else { Arrival::At(ns) }
+    }
+}
+
+impl Wires {
+    pub(super) fn new(names: Vec<&'static str>, config: Config) -> Wires {
+        let links = (0..names.len() * names.len()).map(|_| Link::default()).collect();
+        Wires {
+            names,
+            delivery: config.delivery,
+            lateness_ns: sys::span_ns(config.lateness),
+            outage_ns: sys::span_ns(config.outage),
+            patience_ns: sys::span_ns(config.patience),
+            links,
+            watchers: Shared::new(Queue::new()),
+        }
+    }
+
+    fn link(&self, from: u32, to: u32) -> &Link {
+        &self.links[from as usize * self.names.len() + to as usize]
+    }
+
+    /// Something is sent: asks for what goes wrong with the link from now on, and adds who is to be told. Returns when it
+    /// arrives at the earliest, 0 for at once; `None` if the link is cut.
+    pub(super) fn enter(&self, from: u32, to: u32, woken: &mut Vec<Waker>) -> Option<i64> {
+        if from == to {
+            return Some(0);
+        }
+        let way = fault::choose("!net.partition", 6);
+        if way > 0 {
+            self.partition(from, to, way - 1);
+            woken.extend(self.watchers.at_once(all_of));
+        }
+        if self.cut(from, to) != Arrival::Now {
+            return None;
+        }
+        let link = self.link(from, to);
+        if fault::choose("!net.jam", 1) > 0 {
+            link.held_until_ns.fetch_max(in_the_future(self.lateness_ns), Relaxed);
+        }
+        if fault::choose("!net.slow", 1) > 0 {
+            link.latency_ns.store(self.lateness_ns, Relaxed);
+        }
+        let late = fault::choose("!net.delay", 1) > 0;
+        let latency = link.latency_ns.load(Relaxed).saturating_add(if late { self.lateness_ns } else { 0 });
+        Some(if latency > 0 { in_the_future(latency) } else { 0 })
+    }
+
+    /// Cuts links of the node that sends: this direction, this link, or all of the node's; for a time, or for good.
+    fn partition(&self, from: u32, to: u32, way: u32) {
+        let until = if way.is_multiple_of(2) { in_the_future(self.outage_ns) } else { NEVER };
+        match way / 2 {
+            0 => self.cut_until(from, to, until),
+            1 => self.cut_both(from, to, until),
+            _ => self.isolate(from, until),
+        }
+    }
+
+    pub(super) fn cut_until(&self, from: u32, to: u32, until_ns: i64) {
+        if self.cut(from, to) == Arrival::Now {
+            self.link(from, to).cut_since_ns.store(sys::now(), Relaxed);
+        }
+        self.link(from, to).cut_until_ns.fetch_max(until_ns, Relaxed);
+    }
+
+    fn cut_both(&self, one: u32, other: u32, until_ns: i64) {
+        self.cut_until(one, other, until_ns);
+        self.cut_until(other, one, until_ns);
+    }
+
+    pub(super) fn isolate(&self, node: u32, until_ns: i64) {
+        for other in (0..self.names.len() as u32).filter(|other| *other != node) {
+            self.cut_both(node, other, until_ns);
+        }
+    }
+
+    pub(super) fn hold(&self, from: u32, to: u32) {
+        self.link(from, to).held_until_ns.store(NEVER, Relaxed);
+    }
+
+    pub(super) fn slow(&self, from: u32, to: u32, latency_ns: i64) {
+        self.link(from, to).latency_ns.store(latency_ns, Relaxed);
+    }
+
+    pub(super) fn mend(&self, from: u32, to: u32) {
+        let Link { cut_until_ns, cut_since_ns, held_until_ns, latency_ns } = self.link(from, to);
+        [cut_until_ns, cut_since_ns, held_until_ns, latency_ns].iter().for_each(|ns| ns.store(0, Relaxed));
+    }
+
+    /// Whether nothing can be sent.
+    pub(super) fn cut(&self, from: u32, to: u32) -> Arrival {
+        Arrival::after(self.link(from, to).cut_until_ns.load(Relaxed))
+    }
+
+    /// When a datagram arrives that is due at this time.
+    pub(super) fn datagram(&self, from: u32, to: u32, due_ns: i64) -> Arrival {
+        Arrival::after(due_ns.max(self.link(from, to).held_until_ns.load(Relaxed)))
+    }
+
+    /// When bytes of a stream arrive that are due at this time: what is lost meanwhile is sent again.
+    pub(super) fn bytes(&self, from: u32, to: u32, due_ns: i64) -> Arrival {
+        self.datagram(from, to, due_ns).max(self.cut(from, to))
+    }
+}
+
+impl Wires {
+    /// When a connection of two nodes breaks, if its link stays cut in one direction or the other.
+    pub(super) fn breaks(&self, one: u32, other: u32) -> Option<Arrival> {
+        let links = [(one, other), (other, one)].into_iter();
+        let cut = links.filter(|(from, to)| self.cut(*from, *to) != Arrival::Now);
+        let since = cut.map(|(from, to)| self.link(from, to).cut_since_ns.load(Relaxed)).min()?;
+        // Not at 0, which is no time.
+        Some(Arrival::after(since.saturating_add(self.patience_ns).max(1)))
+    }
+}
+
+/// So much later than now.
+fn in_the_future(span_ns: i64) -> i64 {
+    sys::now().saturating_add(span_ns)
+}

@@ -1,0 +1,370 @@
+//! A network within the guest: nodes with names, links between them, datagrams and streams.
+//!
+//! What is sent, received, late or lost is a choice of the tool's, stored in the trace and replayed. Which choices there
+//! are without faults says the [`Delivery`]; everything else happens only with a budget: `--faults net.loss=1` loses one
+//! datagram at most in an execution, `--faults net=3` lets three things go wrong, whatever they are. docs/network.md lists
+//! all of them.
+//!
+//! ```no_run
+//! use coyote::net::{Delivery, Network};
+//!
+//! #[coyote::test]
+//! fn a_question() {
+//!     let network = Network::new(Delivery::Unordered, ["client", "server"]);
+//!     let server = network.node("server").bind(7).expect("the port is free");
+//!     let client = network.node("client").bind(1).expect("the port is free");
+//!     coyote::thread::scope(|scope| {
+//!         scope.spawn(|| {
+//!             let (question, from): (u32, _) = server.recv();
+//!             server.send_to(question + 1, from);
+//!         });
+//!         client.send_to(1, server.address());
+//!         assert_eq!(client.recv().0, 2);
+//!     });
+//! }
+//! ```
+//!
+//! Whatever a node is made of runs as workers or tasks of the guest's, which use the node's sockets and streams and, to
+//! be honest, nothing else in common with other nodes. Functions block the worker; those that end with `_async` are
+//! for tasks of [`task`](crate::task).
+//!
+//! - `datagram`: messages of any type; `stream`: bytes in order.
+//! - `link`: what goes wrong; `wait`: how to wait for what comes late.
+
+mod datagram;
+mod link;
+mod stream;
+mod wait;
+
+pub use datagram::Socket;
+pub use stream::{Listener, Stream};
+
+use crate::sys;
+use crate::task::section::{Section, Shared};
+use crate::task::sync::queue::wake_all;
+use datagram::Mailbox;
+use link::{NEVER, Wires};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Duration;
+use stream::Backlog;
+use wait::all_of;
+
+/// In which order datagrams arrive, and how often, if nothing goes wrong. Streams are in order by what they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Each once; those that one node sends to another in the order in which they were sent, of different nodes in any.
+    Ordered,
+    /// Each once, in any order.
+    Unordered,
+    /// Each once or twice, in any order.
+    UnorderedDuplicating,
+}
+
+/// What a network is made with: begin with [`Config::new`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// In which order datagrams arrive.
+    pub delivery: Delivery,
+    /// Virtual time by which things are late where a fault delays them: 10 s by default, longer than most timeouts.
+    pub lateness: Duration,
+    /// Virtual time after which a link is mended that a fault has cut for a time: 60 s by default.
+    pub outage: Duration,
+    /// Virtual time for which a link must be cut until connections over it fail: 30 s by default.
+    pub patience: Duration,
+}
+
+impl Config {
+    /// With the usual spans of time.
+    pub const fn new(delivery: Delivery) -> Config {
+        let [lateness, outage, patience] =
+            [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(30)];
+        Config { delivery, lateness, outage, patience }
+    }
+}
+
+/// Nodes and the links between them. `M` is what datagrams hold.
+pub struct Network<M = Vec<u8>> {
+    inner: Arc<Inner<M>>,
+}
+
+struct Inner<M> {
+    wires: Arc<Wires>,
+    /// By the number of the node.
+    inboxes: Vec<Shared<Inbox<M>>>,
+}
+
+/// What is sent to a node.
+struct Inbox<M> {
+    sockets: BTreeMap<u16, Mailbox<M>>,
+    listeners: BTreeMap<u16, Backlog>,
+}
+
+impl<M> Inbox<M> {
+    /// Of a socket that exists.
+    fn mailbox(&mut self, port: u16) -> &mut Mailbox<M> {
+        self.sockets.get_mut(&port).expect("a socket has a mailbox until it is dropped")
+    }
+
+    /// Of a listener that exists.
+    fn backlog(&mut self, port: u16) -> &mut Backlog {
+        self.listeners.get_mut(&port).expect("a listener has a backlog until it is dropped")
+    }
+}
+
+impl<M> Inner<M> {
+    /// Refuses an address that another network has given out.
+    fn checked(&self, address: Address) {
+        let known = self.wires.names.get(address.node as usize) == Some(&address.name);
+        assert!(known, "{address} is no address of this network");
+    }
+}
+
+impl<M: Clone + Send> Network<M> {
+    /// A network of these nodes, each linked with each other.
+    ///
+    /// # Panics
+    /// Two nodes have the same name.
+    #[track_caller]
+    pub fn new(delivery: Delivery, nodes: impl IntoIterator<Item = &'static str>) -> Network<M> {
+        Network::with(Config::new(delivery), nodes)
+    }
+
+    /// The same with other spans of time.
+    ///
+    /// # Panics
+    /// Two nodes have the same name.
+    #[track_caller]
+    pub fn with(config: Config, nodes: impl IntoIterator<Item = &'static str>) -> Network<M> {
+        let _section = Section::enter();
+        let names: Vec<&'static str> = nodes.into_iter().collect();
+        for (number, name) in names.iter().enumerate() {
+            assert!(!names[..number].contains(name), "two nodes have the name {name}");
+        }
+        let inbox = || Shared::new(Inbox { sockets: BTreeMap::new(), listeners: BTreeMap::new() });
+        let inboxes = names.iter().map(|_| inbox()).collect();
+        Network { inner: Arc::new(Inner { wires: Arc::new(Wires::new(names, config)), inboxes }) }
+    }
+
+    /// The node of this name.
+    ///
+    /// # Panics
+    /// There is none.
+    #[track_caller]
+    pub fn node(&self, name: &str) -> Node<M> {
+        let (number, name) = self.inner.numbered(name);
+        let _section = Section::enter();
+        Node { network: Arc::clone(&self.inner), number, name }
+    }
+
+    /// The address of a port of the node of this name.
+    ///
+    /// # Panics
+    /// There is no such node.
+    #[track_caller]
+    pub fn address(&self, name: &str, port: u16) -> Address {
+        let (node, name) = self.inner.numbered(name);
+        Address { name, node, port }
+    }
+
+    /// Cuts the link from one node to another until [`Network::heal`]: datagrams are lost, streams keep what they have,
+    /// connections are not made. The other direction stays as it is.
+    ///
+    /// # Panics
+    /// There is no such node; this holds for all of these functions.
+    #[track_caller]
+    pub fn cut(&self, from: &str, to: &str) {
+        self.change(from, to, |wires, from, to| wires.cut_until(from, to, NEVER));
+    }
+
+    /// Cuts all links of a node, in both directions.
+    #[track_caller]
+    pub fn isolate(&self, node: &str) {
+        self.change(node, node, |wires, node, _| wires.isolate(node, NEVER));
+    }
+
+    /// Lets nothing arrive that is on its way from one node to another, or will be, until [`Network::heal`], and then all.
+    #[track_caller]
+    pub fn hold(&self, from: &str, to: &str) {
+        self.change(from, to, |wires, from, to| wires.hold(from, to));
+    }
+
+    /// Lets everything that is sent from one node to another from now on take so much virtual time.
+    #[track_caller]
+    pub fn slow(&self, from: &str, to: &str, latency: Duration) {
+        self.change(from, to, |wires, from, to| wires.slow(from, to, sys::span_ns(latency)));
+    }
+
+    /// Mends the link from one node to another, whatever was wrong with it.
+    #[track_caller]
+    pub fn heal(&self, from: &str, to: &str) {
+        self.change(from, to, |wires, from, to| wires.mend(from, to));
+    }
+
+    /// Mends all links. With [`fault::stop`](crate::fault::stop) before, nothing goes wrong any more.
+    pub fn heal_all(&self) {
+        self.inner.change(|wires| {
+            let nodes = wires.names.len() as u32;
+            (0..nodes)
+                .flat_map(|from| (0..nodes).map(move |to| (from, to)))
+                .for_each(|(from, to)| wires.mend(from, to));
+        });
+    }
+
+    #[track_caller]
+    fn change(&self, from: &str, to: &str, change: impl FnOnce(&Wires, u32, u32)) {
+        let ((from, _), (to, _)) = (self.inner.numbered(from), self.inner.numbered(to));
+        self.inner.change(|wires| change(wires, from, to));
+    }
+}
+
+impl<M> Inner<M> {
+    #[track_caller]
+    fn numbered(&self, name: &str) -> (u32, &'static str) {
+        let _section = Section::enter();
+        let number = self.wires.names.iter().position(|known| *known == name);
+        let number = number.unwrap_or_else(|| panic!("the network has no node {name}"));
+        (number as u32, self.wires.names[number])
+    }
+
+    /// Changes links in one step, and tells all who wait for what they keep back.
+    fn change(&self, change: impl FnOnce(&Wires)) {
+        let wires = {
+            let _section = Section::enter();
+            &*self.wires
+        };
+        let woken = wires.watchers.step(|waiting| {
+            change(wires);
+            all_of(waiting)
+        });
+        wake_all(woken);
+    }
+}
+
+impl<M> Clone for Network<M> {
+    fn clone(&self) -> Network<M> {
+        let _section = Section::enter();
+        Network { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<M> fmt::Debug for Network<M> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Network").finish_non_exhaustive()
+    }
+}
+
+/// One of a network's nodes.
+pub struct Node<M = Vec<u8>> {
+    network: Arc<Inner<M>>,
+    number: u32,
+    name: &'static str,
+}
+
+impl<M: Clone + Send> Node<M> {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The address of one of its ports.
+    pub fn address(&self, port: u16) -> Address {
+        Address { name: self.name, node: self.number, port }
+    }
+
+    /// Takes a port for datagrams.
+    ///
+    /// # Errors
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse): another socket has it.
+    #[track_caller]
+    pub fn bind(&self, port: u16) -> io::Result<Socket<M>> {
+        Socket::bind(self, port, Location::caller())
+    }
+
+    /// Takes a port for streams. It has nothing to do with that of the same number for datagrams.
+    ///
+    /// # Errors
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse): another listener has it.
+    #[track_caller]
+    pub fn listen(&self, port: u16) -> io::Result<Listener<M>> {
+        Listener::bind(self, port, Location::caller())
+    }
+
+    /// Makes a connection to a listener. Blocks while a link between the nodes is cut.
+    ///
+    /// # Errors
+    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused): nobody listens there.
+    /// [`TimedOut`](io::ErrorKind::TimedOut): a link between the nodes was cut for [`Config::patience`].
+    /// [`ConnectionReset`](io::ErrorKind::ConnectionReset): by a fault.
+    #[track_caller]
+    pub fn connect(&self, to: Address) -> io::Result<Stream> {
+        crate::task::block_on(stream::connect(self, to, Location::caller()))
+    }
+
+    /// As [`Node::connect`], for tasks.
+    ///
+    /// # Errors
+    /// The same.
+    #[track_caller]
+    pub fn connect_async(&self, to: Address) -> impl Future<Output = io::Result<Stream>> + Send {
+        stream::connect(self, to, Location::caller())
+    }
+
+    fn network(&self) -> Arc<Inner<M>> {
+        let _section = Section::enter();
+        Arc::clone(&self.network)
+    }
+
+    fn inbox(&self) -> &Shared<Inbox<M>> {
+        let _section = Section::enter();
+        &self.network.inboxes[self.number as usize]
+    }
+}
+
+impl<M> Clone for Node<M> {
+    fn clone(&self) -> Node<M> {
+        let _section = Section::enter();
+        Node { network: Arc::clone(&self.network), number: self.number, name: self.name }
+    }
+}
+
+impl<M> fmt::Debug for Node<M> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Node").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A port of a node. It is written as `node:port`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    name: &'static str,
+    node: u32,
+    port: u16,
+}
+
+impl Address {
+    /// The name of the node.
+    pub fn node(self) -> &'static str {
+        self.name
+    }
+
+    /// The number of the node.
+    fn number(self) -> u32 {
+        self.node
+    }
+
+    /// The port.
+    pub fn port(self) -> u16 {
+        self.port
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}:{}", self.name, self.port)
+    }
+}

@@ -1,0 +1,445 @@
+//! Streams: bytes in order, without borders between what was written, over a connection that both ends can lose.
+
+use super::link::{Arrival, Wires};
+use super::wait::{Nothing, Wait, all_of};
+use super::{Address, Inbox, Inner, Node};
+use crate::task::section::{Section, Shared};
+use crate::task::sync::queue::{Queue, wake_all};
+use crate::task::{self, park};
+use crate::{fault, nondet, sys};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, Read, Write};
+use std::panic::Location;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+/// A connection.
+struct Connection {
+    shared: Shared<Pipes>,
+    made: &'static Location<'static>,
+}
+
+struct Pipes {
+    /// What each end writes.
+    halves: [Half; 2],
+    /// Why it is lost, which both ends are told.
+    lost: Option<ErrorKind>,
+}
+
+/// One direction.
+#[derive(Default)]
+struct Half {
+    segments: VecDeque<Segment>,
+    /// The writer can write no more.
+    shut: bool,
+    /// The end of the bytes is on its way behind them.
+    ended: bool,
+    /// What is written is lost, and nobody is told.
+    silent: bool,
+    /// Nobody will read any more.
+    unread: bool,
+    reading: Queue<()>,
+}
+
+/// Bytes that were written at once, as far as they were not read.
+struct Segment {
+    bytes: VecDeque<u8>,
+    /// When they are there at the earliest; 0 for at once.
+    due_ns: i64,
+}
+
+impl Half {
+    /// Moves bytes that have arrived to a buffer: all that fit, or by choice fewer.
+    fn read(&mut self, buffer: &mut [u8], arrival: impl Fn(i64) -> Arrival) -> Result<usize, Nothing> {
+        let arrived = self.segments.iter().take_while(|segment| arrival(segment.due_ns) == Arrival::Now);
+        let arrived: usize = arrived.map(|segment| segment.bytes.len()).sum();
+        let most = arrived.min(buffer.len());
+        if most == 0 {
+            return match self.segments.front() {
+                Some(segment) => Err(Nothing::Arrived(arrival(segment.due_ns))),
+                None if !self.ended => Err(Nothing::Sent),
+                None if arrival(0) == Arrival::Now => Ok(0),
+                None => Err(Nothing::Arrived(arrival(0))),
+            };
+        }
+        let count = most - if most > 1 { nondet::int(0..most) } else { 0 };
+        for place in &mut buffer[..count] {
+            let segment = self.segments.front_mut().expect("so many bytes have arrived");
+            *place = segment.bytes.pop_front().expect("a segment has a byte");
+            if segment.bytes.is_empty() {
+                self.segments.pop_front();
+            }
+        }
+        Ok(count)
+    }
+
+    /// The writer writes no more.
+    fn end(&mut self) -> Vec<Waker> {
+        self.shut = true;
+        self.ended |= !self.silent;
+        all_of(&mut self.reading)
+    }
+}
+
+impl Pipes {
+    /// Whether it is lost, or is now since its link has been cut for too long. Otherwise when that will be, if it is.
+    fn check(&mut self, (one, other): (u32, u32), wires: &Wires) -> io::Result<Option<Arrival>> {
+        let breaks = wires.breaks(one, other);
+        if breaks == Some(Arrival::Now) {
+            self.lost.get_or_insert(ErrorKind::TimedOut);
+        }
+        match self.lost {
+            Some(kind) => Err(kind.into()),
+            None => Ok(breaks),
+        }
+    }
+
+    /// Both ends lose it.
+    fn reset(&mut self, all: &mut Vec<Waker>) {
+        self.lost = Some(ErrorKind::ConnectionReset);
+        self.halves.iter_mut().for_each(|half| all.extend(all_of(&mut half.reading)));
+    }
+
+    /// An end writes bytes, which are not none, to the other end. Adds who is to be told.
+    fn write(
+        &mut self,
+        end: usize,
+        bytes: &[u8],
+        link: (u32, u32),
+        wires: &Wires,
+        all: &mut Vec<Waker>,
+    ) -> io::Result<usize> {
+        self.check(link, wires)?;
+        if self.halves[end].shut {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        let (from, to) = link;
+        // What is sent over a link that is cut waits until that is mended.
+        let due_ns = wires.enter(from, to, all).unwrap_or(0);
+        if from != to {
+            match fault::choose("!net.reset", 2) {
+                0 => {}
+                1 => {
+                    self.reset(all);
+                    return Err(ErrorKind::ConnectionReset.into());
+                }
+                _ => self.reset(all),
+            }
+            let ways = fault::choose("!net.half-open", 2);
+            self.halves[end].silent |= ways > 0;
+            self.halves[1 - end].silent |= ways > 1;
+        }
+        if self.halves[end].unread {
+            // The other end answers that it is gone.
+            self.reset(all);
+        }
+        let half = &mut self.halves[end];
+        if self.lost.is_none() && !half.silent {
+            let due_ns = half.segments.back().map_or(due_ns, |last| last.due_ns.max(due_ns));
+            half.segments.push_back(Segment { bytes: bytes.iter().copied().collect(), due_ns });
+            all.extend(all_of(&mut half.reading));
+        }
+        Ok(bytes.len())
+    }
+
+    /// An end reads. Nothing that was sent over a lost connection is read.
+    fn read(
+        &mut self,
+        end: usize,
+        buffer: &mut [u8],
+        link: (u32, u32),
+        wires: &Wires,
+    ) -> Result<io::Result<usize>, Nothing> {
+        let breaks = match self.check(link, wires) {
+            Ok(breaks) => breaks,
+            Err(error) => return Ok(Err(error)),
+        };
+        let (from, to) = link;
+        let read = self.halves[1 - end].read(buffer, |due_ns| wires.bytes(from, to, due_ns));
+        read.map(Ok).map_err(|nothing| match (nothing, breaks) {
+            (Nothing::Arrived(arrival), Some(breaks)) => Nothing::Arrived(arrival.min(breaks)),
+            (_, Some(breaks)) => Nothing::Arrived(breaks),
+            (Nothing::Sent, None) => Nothing::Over,
+            (nothing, None) => nothing,
+        })
+    }
+}
+
+/// One end of a connection: see [`Node::connect`] and [`Listener::accept`]. Reading and writing is that of
+/// [`std::io`], also by reference. Dropping it ends what is written, as [`Stream::shutdown`] does.
+///
+/// What is written arrives in order, but a read may return fewer bytes than have arrived, whatever was written at once. A
+/// write takes all bytes and never waits.
+pub struct Stream {
+    connection: Arc<Connection>,
+    wires: Arc<Wires>,
+    end: usize,
+    local: Address,
+    peer: Address,
+}
+
+impl Stream {
+    /// The address of this end. That of who has connected has the port 0.
+    pub fn local_address(&self) -> Address {
+        self.local
+    }
+
+    /// The address of the other end.
+    pub fn peer_address(&self) -> Address {
+        self.peer
+    }
+
+    /// Ends what is written: the other end reads what was written before, and then the end.
+    pub fn shutdown(&self) {
+        let (connection, _, end, _) = self.reads();
+        wake_all(connection.shared.step(|pipes| pipes.halves[end].end()));
+    }
+
+    /// Reads bytes for tasks: as many as have arrived, or fewer, but at least one; 0 at the end. Cancellation safe: what
+    /// it did not return is not read.
+    ///
+    /// # Errors
+    /// [`ConnectionReset`](ErrorKind::ConnectionReset); [`TimedOut`](ErrorKind::TimedOut): the link was cut for
+    /// [`Config::patience`](super::Config::patience).
+    pub async fn read_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let (connection, wires, end, link) = self.reads();
+        let mut wait =
+            Wait::new(&connection.shared, wires, move |pipes| Some(&mut pipes.halves[1 - end].reading));
+        poll_fn(|context| {
+            let polled = wait.poll(context, |pipes| pipes.read(end, buffer, link, wires));
+            if polled.is_pending() {
+                park::tell("stream", connection.made, connection.shared.address());
+            }
+            polled
+        })
+        .await
+    }
+
+    /// What it has, as a part of the step that the worker makes: the link is the one from which it reads.
+    fn reads(&self) -> (&Connection, &Wires, usize, (u32, u32)) {
+        let _section = Section::enter();
+        (&self.connection, &self.wires, self.end, (self.peer.number(), self.local.number()))
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let (connection, wires, end, link) = self.reads();
+        let read = connection.shared.step(|pipes| pipes.read(end, buffer, link, wires));
+        read.unwrap_or_else(|_| task::block_on(self.read_async(buffer)))
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let (connection, wires, end, (from, to)) = self.reads();
+        let link = (to, from);
+        let mut woken = Vec::new();
+        let written = connection.shared.step(|pipes| pipes.write(end, bytes, link, wires, &mut woken));
+        wake_all(woken);
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self).read(buffer)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&*self).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let (connection, _, end, _) = self.reads();
+        let (woken, _unread) = connection.shared.step(|pipes| {
+            let incoming = &mut pipes.halves[1 - end];
+            incoming.unread = true;
+            let unread = std::mem::take(&mut incoming.segments);
+            (pipes.halves[end].end(), unread)
+        });
+        wake_all(woken);
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Stream").field("local", &self.local).field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+/// Connections that were made and not accepted yet.
+pub(super) struct Backlog {
+    streams: VecDeque<Stream>,
+    waiting: Queue<()>,
+}
+
+/// Accepts connections, in the order in which they were made: see [`Node::listen`]. Those that were not accepted when it is
+/// dropped end.
+pub struct Listener<M = Vec<u8>> {
+    network: Arc<Inner<M>>,
+    address: Address,
+    made: &'static Location<'static>,
+}
+
+impl<M: Clone + Send> Listener<M> {
+    pub(super) fn bind(node: &Node<M>, port: u16, made: &'static Location<'static>) -> io::Result<Self> {
+        let bound = node.inbox().step(|inbox| {
+            if inbox.listeners.contains_key(&port) {
+                return false;
+            }
+            inbox.listeners.insert(port, Backlog { streams: VecDeque::new(), waiting: Queue::new() });
+            true
+        });
+        match bound {
+            true => Ok(Listener { network: node.network(), address: node.address(port), made }),
+            false => Err(ErrorKind::AddrInUse.into()),
+        }
+    }
+
+    /// Where others connect to.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// Waits for a connection. [`Stream::peer_address`] says who has made it.
+    pub fn accept(&self) -> Stream {
+        let (inbox, _, port) = self.own();
+        let accepted = inbox.step(|inbox| inbox.backlog(port).streams.pop_front());
+        accepted.unwrap_or_else(|| task::block_on(self.accept_async()))
+    }
+
+    /// As [`Listener::accept`], for tasks. Cancellation safe.
+    pub async fn accept_async(&self) -> Stream {
+        let (inbox, wires, port) = self.own();
+        let mut wait = Wait::new(inbox, wires, move |inbox| Some(&mut inbox.backlog(port).waiting));
+        poll_fn(|context| {
+            let next = |backlog: &mut Backlog| backlog.streams.pop_front().ok_or(Nothing::Sent);
+            let polled = wait.poll(context, |inbox| next(inbox.backlog(port)));
+            if polled.is_pending() {
+                park::tell("listener", self.made, inbox.address());
+            }
+            polled
+        })
+        .await
+    }
+
+    /// What it has, as a part of the step that the worker makes.
+    fn own(&self) -> (&Shared<Inbox<M>>, &Wires, u16) {
+        let _section = Section::enter();
+        let inbox = &self.network.inboxes[self.address.number() as usize];
+        (inbox, &self.network.wires, self.address.port())
+    }
+}
+
+impl<M> Drop for Listener<M> {
+    fn drop(&mut self) {
+        let (inbox, port) = {
+            let _section = Section::enter();
+            (&self.network.inboxes[self.address.number() as usize], self.address.port())
+        };
+        let _streams = inbox.step(|inbox| inbox.listeners.remove(&port));
+    }
+}
+
+impl<M> fmt::Debug for Listener<M> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Listener").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// What becomes of an attempt to connect.
+enum Attempt {
+    /// The connection is made, at this time; 0 for at once.
+    Made(Stream, i64),
+    Fails(ErrorKind),
+    Cut(Arrival),
+}
+
+/// See [`Node::connect`].
+pub(super) async fn connect<M: Clone + Send>(
+    node: &Node<M>,
+    to: Address,
+    made: &'static Location<'static>,
+) -> io::Result<Stream> {
+    let from = node.address(0);
+    let (inbox, wires) = {
+        let _section = Section::enter();
+        node.network.checked(to);
+        (&node.network.inboxes[to.number() as usize], &node.network.wires)
+    };
+    let link = (from.number(), to.number());
+    loop {
+        let mut all = Vec::new();
+        let attempt = inbox.step(|inbox| {
+            let due_ns = wires.enter(link.0, link.1, &mut all);
+            let (due_ns, cut) = match (due_ns, wires.cut(link.1, link.0)) {
+                (Some(due_ns), Arrival::Now) => (due_ns, None),
+                (Some(_), back) => (0, Some(back)),
+                (None, back) => (0, Some(back.max(wires.cut(link.0, link.1)))),
+            };
+            match (cut, wires.breaks(link.0, link.1)) {
+                (None, _) => {}
+                (Some(_), Some(Arrival::Now)) => return Attempt::Fails(ErrorKind::TimedOut),
+                (Some(cut), breaks) => return Attempt::Cut(breaks.map_or(cut, |breaks| cut.min(breaks))),
+            }
+            if link.0 != link.1 && fault::choose("!net.reset", 1) > 0 {
+                return Attempt::Fails(ErrorKind::ConnectionReset);
+            }
+            let Some(backlog) = inbox.listeners.get_mut(&to.port()) else {
+                return Attempt::Fails(ErrorKind::ConnectionRefused);
+            };
+            let pipes = Pipes { halves: Default::default(), lost: None };
+            let connection = Arc::new(Connection { shared: Shared::new(pipes), made });
+            let stream = |end, local, peer| Stream {
+                connection: Arc::clone(&connection),
+                wires: Arc::clone(wires),
+                end,
+                local,
+                peer,
+            };
+            backlog.streams.push_back(stream(1, to, from));
+            all.extend(all_of(&mut backlog.waiting));
+            Attempt::Made(stream(0, from, to), due_ns)
+        });
+        wake_all(all);
+        match attempt {
+            Attempt::Made(stream, 0) => return Ok(stream),
+            Attempt::Made(stream, due_ns) => {
+                task::sleep(span_until(due_ns)).await;
+                return Ok(stream);
+            }
+            Attempt::Fails(kind) => return Err(kind.into()),
+            Attempt::Cut(Arrival::Now) => {}
+            Attempt::Cut(Arrival::At(ns)) => task::sleep(span_until(ns)).await,
+        }
+    }
+}
+
+fn span_until(ns: i64) -> Duration {
+    Duration::from_nanos((ns - sys::now()).max(0) as u64)
+}
