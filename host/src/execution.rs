@@ -444,7 +444,7 @@ impl Execution {
         strategy.begin(iteration);
         self.machine.scheduler_mut().fair = strategy.fair();
         let usual = std::mem::replace(&mut self.ends_at_once, true);
-        let begun = self.begin_driven(strategy.fair_from());
+        let begun = self.begin_driven(strategy.fair_from().or(self.fair_from));
         self.ends_at_once = usual;
         begun?;
         loop {

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | atomic instruction or fence, behind a call of `coyote.order` | atomic, with the ordering that the call says |
 //! | any, on a line of a `match` arm over orderings in Rust's `atomic.rs` | atomic, with the arm's ordering |
+//! | atomic instruction of the linker's `__wasm_init_memory` | atomic, sequentially consistent |
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
 //! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
 //! | plain, of a module with shared memory | plain: the linker demands atomic instructions of all objects |
@@ -129,6 +130,9 @@ impl Orderings {
                         Atomicity::Plain if function.is_some_and(|f| volatile::is_one(&f.name)) => {
                             Atomicity::Unknown
                         }
+                        Atomicity::Atomic(None) if function.is_some_and(|f| f.name == OF_THE_LINKER) => {
+                            Atomicity::Atomic(Some(Order::always(Ordering::SeqCst)))
+                        }
                         atomicity => atomicity,
                     }
                 })
@@ -214,6 +218,9 @@ impl OnDemand {
         self.orderings.get_or_init(|| Orderings::of_module(&self.original, &self.table))
     }
 }
+
+/// What wasm-ld writes itself, so that one worker initialises shared memory: no source says less than its instructions.
+const OF_THE_LINKER: &str = "__wasm_init_memory";
 
 /// What is looked into.
 struct Module<'a> {

@@ -101,7 +101,7 @@ fn check(run: &Run, directory: &Path, module: &str) -> Result<(), String> {
         return differs(format!("exit code {:?}, not {:?}", ended.code, run.exit), &ended);
     }
     for line in &run.lines {
-        if !ended.stdout.lines().any(|l| l.contains(line.as_str())) {
+        if !ended.stdout.lines().chain(ended.stderr.lines()).any(|l| l.contains(line.as_str())) {
             return differs(format!("no line contains `{line}`"), &ended);
         }
     }
