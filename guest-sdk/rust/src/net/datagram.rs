@@ -1,7 +1,7 @@
 //! Datagrams: messages that are received whole, or not at all.
 
 use super::link::{Arrival, Wires};
-use super::wait::{Nothing, Wait, all_of};
+use super::wait::{Nothing, Wait};
 use super::{Address, Delivery, Inbox, Inner, Node};
 use crate::task::section::{Section, Shared};
 use crate::task::sync::queue::{Queue, wake_all};
@@ -122,7 +122,7 @@ impl<M: Clone + Send> Socket<M> {
                 mailbox.letters.push_back(Letter { message: message.clone(), from, due_ns });
             }
             mailbox.letters.push_back(Letter { message, from, due_ns });
-            woken.extend(all_of(&mut mailbox.waiting));
+            woken.extend(mailbox.waiting.pop_all());
             None
         });
         wake_all(woken);

@@ -1,6 +1,5 @@
 //! Links: one for each direction between two nodes, and what goes wrong with them.
 
-use super::wait::all_of;
 use super::{Config, Delivery};
 use crate::task::section::Shared;
 use crate::task::sync::queue::Queue;
@@ -79,7 +78,7 @@ impl Wires {
         let way = fault::choose("!net.partition", 6);
         if way > 0 {
             self.partition(from, to, way - 1);
-            woken.extend(self.watchers.at_once(all_of));
+            woken.extend(self.watchers.at_once(Queue::pop_all));
         }
         if self.cut(from, to) != Arrival::Now {
             return None;

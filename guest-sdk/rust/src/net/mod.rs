@@ -51,7 +51,6 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 use stream::Backlog;
-use wait::all_of;
 
 /// In which order datagrams arrive, and how often, if nothing goes wrong. Streams are in order by what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,7 +238,7 @@ impl<M> Inner<M> {
         };
         let woken = wires.watchers.step(|waiting| {
             change(wires);
-            all_of(waiting)
+            waiting.pop_all()
         });
         wake_all(woken);
     }

@@ -1,7 +1,7 @@
 //! Streams: bytes in order, without borders between what was written, over a connection that both ends can lose.
 
 use super::link::{Arrival, Wires};
-use super::wait::{Nothing, Wait, all_of};
+use super::wait::{Nothing, Wait};
 use super::{Address, Inbox, Inner, Node};
 use crate::task::section::{Section, Shared};
 use crate::task::sync::queue::{Queue, wake_all};
@@ -80,7 +80,7 @@ impl Half {
     fn end(&mut self) -> Vec<Waker> {
         self.shut = true;
         self.ended |= !self.silent;
-        all_of(&mut self.reading)
+        self.reading.pop_all()
     }
 }
 
@@ -100,7 +100,7 @@ impl Pipes {
     /// Both ends lose it.
     fn reset(&mut self, all: &mut Vec<Waker>) {
         self.lost = Some(ErrorKind::ConnectionReset);
-        self.halves.iter_mut().for_each(|half| all.extend(all_of(&mut half.reading)));
+        self.halves.iter_mut().for_each(|half| all.extend(half.reading.pop_all()));
     }
 
     /// An end writes bytes, which are not none, to the other end. Adds who is to be told.
@@ -140,7 +140,7 @@ impl Pipes {
         if self.lost.is_none() && !half.silent {
             let due_ns = half.segments.back().map_or(due_ns, |last| last.due_ns.max(due_ns));
             half.segments.push_back(Segment { bytes: bytes.iter().copied().collect(), due_ns });
-            all.extend(all_of(&mut half.reading));
+            all.extend(half.reading.pop_all());
         }
         Ok(bytes.len())
     }
@@ -423,7 +423,7 @@ pub(super) async fn connect<M: Clone + Send>(
                 peer,
             };
             backlog.streams.push_back(stream(1, to, from));
-            all.extend(all_of(&mut backlog.waiting));
+            all.extend(backlog.waiting.pop_all());
             Attempt::Made(stream(0, from, to), due_ns)
         });
         wake_all(all);

@@ -4,7 +4,7 @@ use super::link::{Arrival, NEVER, Wires};
 use crate::task::park::{self, TimerId};
 use crate::task::section::Shared;
 use crate::task::sync::queue::{Place, Queue};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// Why there is nothing yet.
 pub(super) enum Nothing {
@@ -92,13 +92,4 @@ where
             shared.step(|state| self.leave(state));
         }
     }
-}
-
-/// Lets all go that wait there: their wakers.
-pub(super) fn all_of(queue: &mut Queue<()>) -> Vec<Waker> {
-    let mut woken = Vec::new();
-    while !queue.is_empty() {
-        woken.extend(queue.pop());
-    }
-    woken
 }

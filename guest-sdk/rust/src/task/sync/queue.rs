@@ -76,6 +76,15 @@ impl<W> Queue<W> {
         self.waiter(place).waker.take()
     }
 
+    /// Lets all go, whose wakers are to be called afterwards.
+    pub(crate) fn pop_all(&mut self) -> Vec<Waker> {
+        let mut woken = Vec::new();
+        while !self.is_empty() {
+            woken.extend(self.pop());
+        }
+        woken
+    }
+
     /// The waiter goes, woken or not.
     pub(crate) fn remove(&mut self, place: Place) -> W {
         let waiter = self.places[place].take().expect("a place belongs to its waiter until that leaves");
