@@ -4,7 +4,7 @@ use super::Runtime;
 use super::awaits::Awaits;
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// When the test ends after its first worker has ended.
 #[derive(
@@ -86,7 +86,7 @@ impl Runtime {
 
     /// How the workers that there are came about, for a strategy that begins in the midst of an iteration.
     pub fn spawnings(&self) -> impl Iterator<Item = Event> {
-        let numbers: HashMap<&[u32], WorkerId> =
+        let numbers: BTreeMap<&[u32], WorkerId> =
             self.ids().map(|id| (self.worker(id).path.0.as_slice(), id)).collect();
         self.ids().skip(1).filter_map(move |child| {
             let (_, parent) = self.worker(child).path.0.split_last()?;
