@@ -1,13 +1,12 @@
 //! `coyote::net`: what each preset allows and forbids, without faults and with. The programs are those of
 //! `examples/rust/outcomes_network`; what searches find must be what a naive model of each says.
 
+use super::outcomes::all_outcomes;
 use super::{examples, guest};
 use coyote_wasm::artifact::Artifact;
-use coyote_wasm::execution::{Execution, Settings};
+use coyote_wasm::execution::Settings;
 use coyote_wasm::instrumenter::{Options, Points};
-use coyote_wasm::outcome::Outcome;
 use coyote_wasm::runtime::Faults;
-use coyote_wasm::strategies::search::{Advance, by_name};
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
@@ -29,31 +28,10 @@ fn searched(test: &str, search: &str, budgets: &[&str]) -> Outcomes {
     budgets.iter().for_each(|budget| faults.read(budget).unwrap());
     let settings = Settings { faults, ..guest::settings() };
     guest::with(&artifact(), test, &settings, |execution| {
-        let mut search = by_name::<Execution>(search, 0, None).unwrap();
-        let mut outcomes = Outcomes::new();
-        loop {
-            match search.advance(execution, u64::MAX) {
-                Advance::Ended(_) => outcomes.insert(outcome(execution)),
-                Advance::Livelock => panic!("these programs end"),
-                Advance::Working => continue,
-                Advance::Exhausted => break,
-            };
-        }
-        assert!(!search.counts().cut, "{test} {budgets:?}");
-        println!("{test} {budgets:?}: {} executions, {outcomes:?}", search.counts().executions);
+        let (outcomes, executions) = all_outcomes(execution, search);
+        println!("{test} {budgets:?}: {executions} executions, {outcomes:?}");
         outcomes
     })
-}
-
-fn outcome(execution: &Execution) -> String {
-    match execution.machine().scheduler().outcome.as_ref().expect("it has ended") {
-        Outcome::Passed => {
-            let said = execution.runtime().output.iter();
-            said.map(|o| String::from_utf8_lossy(&o.text).trim().to_string()).collect::<Vec<_>>().join(" ")
-        }
-        Outcome::Bug(bug) => bug.kind.name().into(),
-        other => panic!("{other:?}"),
-    }
 }
 
 /// How many faults may happen: of each kind by its name, or of all together.

@@ -86,22 +86,27 @@ fn outcome(execution: &Execution) -> String {
 }
 
 /// What a search that comes to its end has seen, and in how many executions.
+pub fn all_outcomes(execution: &mut Execution, search: &str) -> (BTreeSet<String>, u64) {
+    let mut search = by_name::<Execution>(search, 0, None).unwrap();
+    let mut outcomes = BTreeSet::new();
+    loop {
+        match search.advance(execution, u64::MAX) {
+            Advance::Ended(_) => outcomes.insert(outcome(execution)),
+            Advance::Livelock => panic!("these programs end"),
+            Advance::Working => continue,
+            Advance::Exhausted => break,
+        };
+    }
+    assert!(!search.counts().cut, "{outcomes:?}");
+    (outcomes, search.counts().executions)
+}
+
+/// Of a claim's program.
 fn searched(claim: &Claim, mutant: Option<Mutant>) -> (BTreeSet<String>, u64) {
     let settings = Settings { faults: claim.faults.clone().with_mutant(mutant), ..guest::settings() };
-    guest::with(&artifact_for(claim.module, &claim.search), &claim.test, &settings, |execution| {
-        let mut search = by_name::<Execution>(&claim.search, 0, None).unwrap();
-        let mut outcomes = BTreeSet::new();
-        loop {
-            match search.advance(execution, u64::MAX) {
-                Advance::Ended(_) => outcomes.insert(outcome(execution)),
-                Advance::Livelock => panic!("these programs end"),
-                Advance::Working => continue,
-                Advance::Exhausted => break,
-            };
-        }
-        assert!(!search.counts().cut, "{claim:?}");
-        (outcomes, search.counts().executions)
-    })
+    let artifact = artifact_for(claim.module, &claim.search);
+    println!("{claim:?}");
+    guest::with(&artifact, &claim.test, &settings, |execution| all_outcomes(execution, &claim.search))
 }
 
 #[test]
