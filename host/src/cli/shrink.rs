@@ -1,14 +1,19 @@
-//! `coyote-wasm shrink`: the same bug from a schedule that is easier to read.
+//! `coyote-wasm shrink`: the same bug from a schedule that is easier to read, and the report of it.
 
+use super::output;
 use super::trace_of::TraceOf;
-use crate::diagnose::SourceLines;
+use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
 use crate::exit::Exit;
+use crate::explain;
 use crate::explore::alarm;
 use crate::machine::MachineError;
-use crate::report::render::explanation;
+use crate::report::build::Builder;
+use crate::report::render::{bug, explanation};
+use crate::results::FoundBug;
 use crate::shrink::{self, Effort, Shrunk};
+use crate::symbols::Symbols;
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -41,24 +46,38 @@ pub fn run(args: &Args) -> Result<Exit> {
     }
     let (limit, started) = (Duration::from_secs_f64(args.time_limit), Instant::now());
     let lines = Mutex::new(SourceLines::new(&artifact));
-    let result = on_engine_thread(|| -> Result<Result<Option<Shrunk>, &str>, MachineError> {
+    let output = args.output.clone().unwrap_or_else(|| args.trace.with_extension("min.trace"));
+    let explained = |execution: &mut Execution, shrunk: &Shrunk| -> Result<FoundBug, MachineError> {
+        let (trace, path) = (shrunk.trace.clone(), output.clone());
+        let discovery = Discovery { index: Some(trace.header.iteration), trace, path, by: None };
+        let mut found = found_bug(execution, &shrunk.bug, discovery, &lines)?;
+        found.explanation.shrinking = Some(shrunk.shrinking.clone());
+        let FoundBug { trace, identity, explanation, .. } = &mut found;
+        explain::experiments(execution, trace, identity, &lines, explanation)?;
+        let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
+        Teller::new(&artifact, &args.module).tell(execution, &mut found, decisive)?;
+        Ok(found)
+    };
+    let result = on_engine_thread(|| -> Result<Result<Option<(Shrunk, FoundBug)>, &str>, MachineError> {
         let mut execution = Execution::new(&artifact, &test, &settings)?;
         if let Some(why) = shrink::refused(&execution, &trace) {
             return Ok(Err(why));
         }
-        alarm::with(Some(limit), &AtomicBool::new(false), |stop| {
-            shrink::shrink(&mut execution, &trace, Effort::default(), stop, &lines).map(Ok)
-        })
+        let shrunk = alarm::with(Some(limit), &AtomicBool::new(false), |stop| {
+            shrink::shrink(&mut execution, &trace, Effort::default(), stop, &lines)
+        })?;
+        let Some(shrunk) = shrunk else { return Ok(Ok(None)) };
+        let found = explained(&mut execution, &shrunk)?;
+        Ok(Ok(Some((shrunk, found))))
     })?;
-    let shrunk = match result {
+    let (shrunk, found) = match result {
         Err(why) => bail!("{} cannot be shrunk: {why}", args.trace.display()),
         Ok(None) => {
             println!(". Not reproduced: {} does not end with the bug any more", args.trace.display());
             return Ok(Exit::ReplayDiverged);
         }
-        Ok(Some(shrunk)) => shrunk,
+        Ok(Some(both)) => both,
     };
-    let output = args.output.clone().unwrap_or_else(|| args.trace.with_extension("min.trace"));
     shrunk.trace.write(&output)?;
     println!(
         ". Shrunk {}: test {}, {} choices to {}, {} schedules in {:.1} s",
@@ -69,7 +88,11 @@ pub fn run(args: &Args) -> Result<Exit> {
         shrunk.shrinking.attempts,
         started.elapsed().as_secs_f64()
     );
-    println!("  smallest: {}", explanation::smallest(&shrunk.shrinking));
-    println!("  trace:    {}", output.display());
+    let (symbols, host_directories) = (Symbols::new(&artifact.original), false);
+    let report = Builder { module: &args.module, symbols: &symbols, host_directories }.bug(&found);
+    println!("{}", bug::headline(&test.name, &report, output::styles()));
+    print!("{}", bug::details(&report, output::width(), output::styles()));
+    print!("{}", explanation::lines(&report));
+    println!("  trace:  {}", output.display());
     Ok(Exit::BugFound)
 }

@@ -43,7 +43,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
 impl Machine {
     /// What a panic of a worker means if it does not mean a bug.
     pub(super) fn limit_of_panic(&mut self, worker: WorkerId, message: &str) -> Option<String> {
-        if let Some(limit) = unsupported(message).or_else(|| self.lack_of_memory(message)) {
+        if let Some(limit) = self.limit_of_message(message) {
             return Some(limit);
         }
         if self.artifact.unwinds() {
@@ -72,9 +72,10 @@ impl Machine {
         ))
     }
 
-    /// What a panic means if it is for want of memory that the user does not let the program have.
-    pub(super) fn lack_of_memory(&self, message: &str) -> Option<String> {
-        if message.contains(NO_THREAD) { self.refused() } else { None }
+    /// What a panic's message says that is no bug: what no program can do here, or that there is no memory that the
+    /// user lets the program have.
+    pub(super) fn limit_of_message(&self, message: &str) -> Option<String> {
+        unsupported(message).or_else(|| self.refused().filter(|_| message.contains(NO_THREAD)))
     }
 
     fn refused(&self) -> Option<String> {
@@ -96,7 +97,7 @@ impl Machine {
 }
 
 /// What a panic means if no program could avoid it here.
-pub(super) fn unsupported(message: &str) -> Option<String> {
+fn unsupported(message: &str) -> Option<String> {
     let (_, help) = UNSUPPORTED.iter().find(|(text, _)| message.contains(text))?;
     Some(format!("panic: {message}; {help}"))
 }

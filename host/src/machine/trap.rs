@@ -1,6 +1,6 @@
 //! What it means that wasm code trapped, or threw what is not caught.
 
-use super::{Machine, limits};
+use super::Machine;
 use crate::evidence::{self, Evidence};
 use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use crate::runtime::panic;
@@ -58,7 +58,7 @@ impl Machine {
         let Some(Outcome::Bug(bug)) = &self.scheduler().outcome else { return };
         let (BugKind::Panic, Evidence::Said(message)) = (bug.kind, &bug.evidence) else { return };
         let worker = bug.worker;
-        if let Some(limit) = limits::unsupported(message).or_else(|| self.lack_of_memory(message))
+        if let Some(limit) = self.limit_of_message(message)
             && let Some(Outcome::Bug(bug)) = &mut self.scheduler_mut().outcome
         {
             *bug = Bug { kind: BugKind::Limit, evidence: Evidence::Said(limit), worker };

@@ -10,6 +10,8 @@ type Result<T> = std::result::Result<T, MachineError>;
 
 /// Most segments of a schedule of which each is tried in each other's place, and up to each later end.
 const MOVED_MAX: usize = 16;
+/// Most segments of a schedule of which each is tried up to each later end when nothing else helps.
+const ENDS_MAX: usize = 64;
 /// How many pairs of workers change their parts.
 const EXCHANGED_MAX: usize = 128;
 
@@ -21,6 +23,9 @@ pub fn to_local_minimum(attempts: &mut Attempts, mut best: Attempt) -> Result<At
             [without_parts, going_on, moved, exchanged, with_smaller_values_alone, lengthened, truncated]
         {
             pass(attempts, &mut best)?;
+        }
+        if best == before {
+            going_on_to_any_end(attempts, &mut best)?;
         }
         if best == before || !attempts.may_go_on() {
             return Ok(best);
@@ -54,12 +59,21 @@ fn without_parts(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     Ok(())
 }
 
-/// Lets workers go on where they were left.
+/// Lets workers go on where they were left: in short schedules up to each later end, else up to the next.
 fn going_on(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    going_on_to(attempts, best, MOVED_MAX)
+}
+
+/// The same with schedules that count as short up to [`ENDS_MAX`] segments.
+fn going_on_to_any_end(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
+    going_on_to(attempts, best, ENDS_MAX)
+}
+
+fn going_on_to(attempts: &mut Attempts, best: &mut Attempt, short: usize) -> Result<()> {
     let mut at = 0;
     while at < best.preference.segments.len() {
         let count = best.preference.segments.len();
-        let ends = if count <= MOVED_MAX { count } else { 1 };
+        let ends = if count <= short { count } else { 1 };
         let edited = edits::going_on(&best.preference, at, ends).into_iter();
         let mut improved = false;
         for edited in edited.chain(edits::run_on(&best.preference, at)) {

@@ -1,4 +1,4 @@
-//! A trace as text, versions 1 to 4.
+//! A trace as text, versions 1 to 5.
 //!
 //! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` mean nothing and may stand
 //! anywhere after the first. `TEXT` is text with the escapes of `super::escape`, `N` a decimal
@@ -6,7 +6,7 @@
 //! read traces with other tools, and a test holds its example against the committed sample.
 //!
 //! ```text
-//! trace     = "coyote-wasm trace " version header* "schedule" decision* answer* "end" count [checksum]
+//! trace     = "coyote-wasm trace " version header* "schedule" run* answer* "end" count [checksum]
 //! header    = "tool" TEXT | "module" TEXT | "test" TEXT | "strategy" TEXT | "seed" N
 //!           | "iteration" N | "option" NAME "=" TEXT | "outcome" TEXT | "message" TEXT
 //!           | "fingerprint" HEX*32
@@ -16,7 +16,9 @@
 //! answer    = "answer" FUNCTION HEX*16 N BYTES BYTES              from version 3 on: see `answers`
 //! granules  = [range (" " range)*]             ascending, with gaps between them
 //! range     = HEX ["-" HEX]                    numbers of granules, below 2^26
-//! decision  = worker KIND [place] | worker "timeout" | "value" N "of" N
+//! run       = worker decision ("; " decision)* | value       from version 5 on; before it, one decision a line
+//! decision  = KIND [place] | "timeout" | value
+//! value     = "value" N "of" N
 //! worker    = "0" ("." N)*                     below 2^32; the creation path
 //! place     = "f" N "@0x" HEX                  below 2^32; function index, offset in the file
 //! count     = N                                of decisions
@@ -24,9 +26,11 @@
 //! ```
 //!
 //! Each header key stands exactly once, except that there are any number of options and functions, at most one
-//! fingerprint, one set of shared granules and one identity, to which all lines `at` belong. A trace is written
-//! in the least version that has what it says. The offset after `@` counts from the beginning of the module, as
-//! tools such as `wasm-objdump` print it, not from that of the function.
+//! fingerprint, one set of shared granules and one identity, to which all lines `at` belong. The offset after `@`
+//! counts from the beginning of the module, as tools such as `wasm-objdump` print it, not from that of the function.
+//!
+//! A run is what one worker does until another one goes on, so that each line but the first is a switch; a value was
+//! asked for by the step before it. A trace is written in the newest version.
 //!
 //! The end line is there so that no cut goes unnoticed, and the checksum so that no damage does: the
 //! first 64 bits of the blake3 of the lines, each with its `\n`. An edited trace must leave it out.
@@ -35,7 +39,7 @@
 //! Readers refuse what they do not know: a schedule half understood is another schedule.
 
 use super::escape::escape;
-use super::version::{MAGIC, SCHEDULE, WITH_ANSWERS, WITH_IDENTITY, WITH_SHARED};
+use super::version::{MAGIC, SCHEDULE, WRITTEN};
 use super::{Decision, Header, Trace, answers};
 use crate::identity::{Identity, Party};
 use coyote_instrumenter::Location;
@@ -44,19 +48,11 @@ use std::fmt::{self, Write};
 impl Trace {
     /// The whole file.
     pub fn to_text(&self) -> String {
-        let version = match () {
-            () if self.header.identity.is_some() || !self.header.functions.is_empty() => WITH_IDENTITY,
-            () if !self.answers.is_empty() => WITH_ANSWERS,
-            () if self.header.shared.is_some() => WITH_SHARED,
-            () => 1,
-        };
-        let mut text = format!("{MAGIC} {version}\n");
+        let mut text = format!("{MAGIC} {WRITTEN}\n");
         write_header(&self.header, &mut text).expect("a String takes all");
         text.push_str(SCHEDULE);
         text.push('\n');
-        for decision in &self.decisions {
-            writeln!(text, "{decision}").expect("a String takes all");
-        }
+        write_schedule(&self.decisions, &mut text).expect("a String takes all");
         for answer in &self.answers {
             answers::write(answer, &mut text).expect("a String takes all");
         }
@@ -65,6 +61,26 @@ impl Trace {
         text
     }
 }
+
+/// A line for each run.
+fn write_schedule(decisions: &[Decision], text: &mut String) -> fmt::Result {
+    let mut running = None;
+    for (i, decision) in decisions.iter().enumerate() {
+        let worker = decision.worker();
+        if running.is_some() && (worker.is_none() || worker == running) {
+            write!(text, "{RUN}{}", WithoutWorker(decision))?;
+            continue;
+        }
+        text.push_str(if i == 0 { "" } else { "\n" });
+        write!(text, "{decision}")?;
+        running = worker;
+    }
+    text.push_str(if decisions.is_empty() { "" } else { "\n" });
+    Ok(())
+}
+
+/// Between the decisions of a run.
+pub(super) const RUN: &str = "; ";
 
 /// What stands behind the count: the first 64 bits in hex.
 pub(super) fn checksum(hash: blake3::Hash) -> String {
@@ -142,18 +158,25 @@ impl fmt::Display for Place {
     }
 }
 
-/// The decision's line.
+/// As the first of a run.
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Decision::Step { worker, kind, site } => {
-                write!(f, "{worker} {}", kind.name())?;
-                match site {
-                    Some(place) => write!(f, " {}", Place(*place)),
-                    None => Ok(()),
-                }
-            }
-            Decision::Timeout { worker } => write!(f, "{worker} timeout"),
+        match self.worker() {
+            Some(worker) => write!(f, "{worker} {}", WithoutWorker(self)),
+            None => WithoutWorker(self).fmt(f),
+        }
+    }
+}
+
+/// A decision of a worker that is known.
+struct WithoutWorker<'a>(&'a Decision);
+
+impl fmt::Display for WithoutWorker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.0 {
+            Decision::Step { kind, site: None, .. } => f.write_str(kind.name()),
+            Decision::Step { kind, site: Some(place), .. } => write!(f, "{} {}", kind.name(), Place(*place)),
+            Decision::Timeout { .. } => f.write_str("timeout"),
             Decision::Value { value, bound } => write!(f, "value {value} of {bound}"),
         }
     }

@@ -81,11 +81,10 @@ pub struct Header {
 impl Trace {
     /// How often another worker went on, or a timeout fired: what makes a schedule hard to read.
     pub fn switches(&self) -> usize {
-        let who = self.decisions.iter().filter_map(|decision| match decision {
-            Decision::Step { worker, .. } => Some((worker, false)),
-            Decision::Timeout { worker } => Some((worker, true)),
-            Decision::Value { .. } => None,
-        });
+        let who = self
+            .decisions
+            .iter()
+            .filter_map(|decision| Some((decision.worker()?, matches!(decision, Decision::Timeout { .. }))));
         let mut last = None;
         who.filter(|next| last.replace(*next) != Some(*next)).count()
     }
@@ -130,4 +129,14 @@ pub enum Decision {
         /// The values are below it.
         bound: u64,
     },
+}
+
+impl Decision {
+    /// Who does it; `None` for a value, which the step before it asked for.
+    pub fn worker(&self) -> Option<&WorkerPath> {
+        match self {
+            Decision::Step { worker, .. } | Decision::Timeout { worker } => Some(worker),
+            Decision::Value { .. } => None,
+        }
+    }
 }

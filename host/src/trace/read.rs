@@ -2,9 +2,9 @@
 
 use super::answers::{ANSWER, read as read_answer};
 use super::escape::unescape;
-use super::format::checksum;
+use super::format::{RUN, checksum};
 use super::numbers::{digits, hex};
-use super::version::{MAGIC, SCHEDULE, VERSIONS, WITH_ANSWERS, WITH_IDENTITY, WITH_SHARED};
+use super::version::{MAGIC, SCHEDULE, VERSIONS, WITH_ANSWERS, WITH_IDENTITY, WITH_RUNS, WITH_SHARED};
 use super::{Decision, Header, Problem, Trace, TraceError, WorkerPath};
 use crate::identity::{Identity, Party};
 use coyote_abi::OpKind;
@@ -79,6 +79,7 @@ fn read(lines: &mut Lines) -> Result<Trace, Problem> {
         match line.strip_prefix(ANSWER) {
             Some(answer) if version >= WITH_ANSWERS => answers.push(read_answer(answer)?),
             _ if !answers.is_empty() => return Err(Problem::malformed("an answer of the host", line)),
+            _ if version >= WITH_RUNS => read_run(line, &mut decisions)?,
             _ => decisions.push(read_decision(line)?),
         }
     }
@@ -174,27 +175,57 @@ fn check_end(end: &str, found: usize, lines: &mut Lines) -> Result<(), Problem> 
     Ok(())
 }
 
-fn read_decision(line: &str) -> Result<Decision, Problem> {
-    const EXPECTED: &str = "a decision, `WORKER KIND [PLACE]`, `WORKER timeout` or `value N of N`";
-    let (first, rest) = line.split_once(' ').ok_or_else(|| Problem::malformed(EXPECTED, line))?;
-    if first == "value" {
-        let (value, bound) = rest.split_once(" of ").ok_or_else(|| Problem::malformed(EXPECTED, line))?;
-        let (value, bound) = (read_number(value)?, read_number(bound)?);
-        return match value < bound {
-            true => Ok(Decision::Value { value, bound }),
-            false => Err(Problem::ValueOutOfBound { value, bound }),
-        };
+const DECISION: &str = "a decision, `WORKER KIND [PLACE]`, `WORKER timeout` or `value N of N`";
+
+/// What one worker does in a row, and the values that it asks for.
+fn read_run(line: &str, decisions: &mut Vec<Decision>) -> Result<(), Problem> {
+    let mut parts = line.split(RUN);
+    let first = read_decision(parts.next().unwrap_or(line))?;
+    let worker = first.worker().cloned();
+    decisions.push(first);
+    for part in parts {
+        let worker = worker.clone().ok_or_else(|| Problem::malformed(DECISION, line))?;
+        decisions.push(match part.strip_prefix(VALUE) {
+            Some(value) => read_value(value, part)?,
+            None => read_step(part, worker)?,
+        });
     }
-    let worker = read_worker(first).ok_or_else(|| Problem::malformed(EXPECTED, line))?;
-    if rest == "timeout" {
+    Ok(())
+}
+
+fn read_decision(line: &str) -> Result<Decision, Problem> {
+    if let Some(value) = line.strip_prefix(VALUE) {
+        return read_value(value, line);
+    }
+    let (worker, rest) = line.split_once(' ').ok_or_else(|| Problem::malformed(DECISION, line))?;
+    let worker = read_worker(worker).ok_or_else(|| Problem::malformed(DECISION, line))?;
+    read_step(rest, worker)
+}
+
+/// How a value begins.
+const VALUE: &str = "value ";
+
+fn read_value(text: &str, line: &str) -> Result<Decision, Problem> {
+    let (value, bound) = text.split_once(" of ").ok_or_else(|| Problem::malformed(DECISION, line))?;
+    let (value, bound) = (read_number(value)?, read_number(bound)?);
+    if value < bound {
+        Ok(Decision::Value { value, bound })
+    } else {
+        Err(Problem::ValueOutOfBound { value, bound })
+    }
+}
+
+/// What the worker does.
+fn read_step(text: &str, worker: WorkerPath) -> Result<Decision, Problem> {
+    if text == "timeout" {
         return Ok(Decision::Timeout { worker });
     }
-    let (kind, site) = match rest.split_once(' ') {
+    let (kind, site) = match text.split_once(' ') {
         Some((kind, place)) => (
             kind,
             Some(read_place(place).ok_or_else(|| Problem::malformed("a place such as `f12@0x3a4`", place))?),
         ),
-        None => (rest, None),
+        None => (text, None),
     };
     let kind = OpKind::from_name(kind).ok_or_else(|| Problem::UnknownKind(kind.to_owned()))?;
     Ok(Decision::Step { worker, kind, site })

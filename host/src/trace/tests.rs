@@ -9,6 +9,9 @@ use coyote_strategies::rng::ChoiceRng;
 
 const SAMPLE: &str = include_str!("../../tests/trace_samples/v1.trace");
 
+/// What is written.
+const WRITTEN: &str = include_str!("../../tests/trace_samples/v5.trace");
+
 fn step(worker: &[u32], kind: OpKind, place: Option<(u32, u32)>) -> Decision {
     let site = place.map(|(function, offset)| Location { function, offset });
     Decision::Step { worker: WorkerPath(worker.to_vec()), kind, site }
@@ -70,7 +73,6 @@ fn the_sample_of_version_3_reads() {
         answer("fd_close", u64::MAX, None, &[], &[]),
     ];
     const SAMPLE: &str = include_str!("../../tests/trace_samples/v3.trace");
-    assert_eq!(expected.to_text(), SAMPLE);
     assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), expected);
     let refused = |from: &str, to: &str| {
         let text = SAMPLE.replacen(from, to, 1);
@@ -101,7 +103,6 @@ fn the_sample_of_version_2_reads() {
     expected.header.shared = Some([0x40, 0x41, 0x42, 0x60, 0x3ffffff].into_iter().collect());
     const SAMPLE: &str = include_str!("../../tests/trace_samples/v2.trace");
     assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), expected);
-    assert_eq!(expected.to_text(), SAMPLE);
     let old = SAMPLE.replacen("trace 2", "trace 1", 1);
     let error = Trace::parse(old.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("unknown header key `shared`"), "{error}");
@@ -113,23 +114,15 @@ fn the_sample_of_version_2_reads() {
 }
 
 #[test]
-fn the_sample_without_its_comments_is_what_is_written() {
-    let lines = SAMPLE.lines().filter(|l| !l.starts_with('#') && !l.is_empty());
-    assert_eq!(sample().to_text(), lines.map(|l| format!("{l}\n")).collect::<String>());
-}
-
-#[test]
 fn the_documentation_shows_a_sample_that_is_executed() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/trace-format.md");
     let page = std::fs::read_to_string(page).unwrap();
-    const SAMPLE: &str = include_str!("../../tests/trace_samples/v4-files.trace");
+    const SAMPLE: &str = include_str!("../../tests/trace_samples/v5-files.trace");
     assert!(page.contains(&format!("```text\n{SAMPLE}```\n")), "docs/trace-format.md shows another example");
 }
 
-/// What distinguishes version 4.
-#[test]
-fn the_sample_of_version_4_reads() {
-    const SAMPLE: &str = include_str!("../../tests/trace_samples/v4.trace");
+/// The sample, with what version 4 has.
+fn with_identity() -> Trace {
     let place = |function, offset| Location { function, offset };
     let mut expected = sample();
     expected.header.functions = [(9, "take(int)".into()), (12, "main".into())].into();
@@ -140,7 +133,14 @@ fn the_sample_of_version_4_reads() {
             Party { worker: WorkerPath(vec![1]), stack: Vec::new() },
         ],
     });
-    assert_eq!(expected.to_text(), SAMPLE);
+    expected
+}
+
+/// What distinguishes version 4.
+#[test]
+fn the_sample_of_version_4_reads() {
+    const SAMPLE: &str = include_str!("../../tests/trace_samples/v4.trace");
+    let expected = with_identity();
     assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), expected);
     let refused = |from: &str, to: &str| {
         assert!(SAMPLE.contains(from), "{from}");
@@ -163,6 +163,34 @@ fn the_sample_of_version_4_reads() {
     assert!(refused("function 9", "function 12").contains("is not the first line of this function"));
 }
 
+/// What distinguishes version 5: a line for what a worker does in a row.
+#[test]
+fn the_sample_of_version_5_is_what_is_written() {
+    assert_eq!(with_identity().to_text(), WRITTEN);
+    assert_eq!(Trace::parse(WRITTEN.as_bytes()).unwrap(), with_identity());
+    let refused = |from: &str, to: &str| {
+        assert!(WRITTEN.contains(from), "{from}");
+        Trace::parse(WRITTEN.replacen(from, to, 1).as_bytes()).unwrap_err().to_string()
+    };
+    assert!(refused("trace 5", "trace 4").contains("is not a place such as `f12@0x3a4`"));
+    assert!(refused("value 2 of 3", "value 3 of 3").contains("the value 3 is not below its bound 3"));
+    assert!(refused("; timeout", "; timeouts").contains("unknown operation kind `timeouts`"));
+    assert!(refused("; timeout", ";timeout").contains("unknown operation kind `start;timeout`"));
+    assert!(refused("; timeout", "; ").contains("unknown operation kind ``"));
+    assert!(refused("; timeout", "; 0.1 timeout").contains("is not a place such as"));
+    // A value has no worker whose run could go on.
+    assert!(refused("; value 2 of 3", "\nvalue 2 of 3; value 0 of 1").contains("is not a decimal number"));
+    assert!(refused("; value 2 of 3", "").contains("10 decisions and its end line says 11"));
+}
+
+/// Each decision on a line of its own is the same trace.
+#[test]
+fn runs_may_be_cut() {
+    let end = WRITTEN.find("end 11").unwrap();
+    let cut = WRITTEN[..end].replace("; spawn", "\n0 spawn").replace("; value", "\nvalue") + "end 11\n";
+    assert_eq!(Trace::parse(cut.as_bytes()).unwrap(), with_identity());
+}
+
 /// The sample with one edit, and the whole error that it gives.
 #[track_caller]
 fn check(from: &str, to: &str, error: &str) {
@@ -181,7 +209,7 @@ fn each_mistake_has_one_clear_error() {
     check(
         "trace 1",
         "trace 12",
-        "line 1 of the trace: the trace has format version 12, this tool reads versions 1 to 4; \
+        "line 1 of the trace: the trace has format version 12, this tool reads versions 1 to 5; \
          replay it with the version of coyote-wasm that its `tool` line names",
     );
     check(
@@ -305,62 +333,68 @@ fn what_people_do_to_text_files_is_no_mistake() {
 
 #[test]
 fn every_truncation_is_noticed() {
-    for length in 0..SAMPLE.len() {
-        let error = Trace::parse(&SAMPLE.as_bytes()[..length]).unwrap_err();
-        let TraceError::Format { problem, .. } = error else { panic!("{error}") };
-        let expected = if length < version::MAGIC.len() { Problem::Magic } else { Problem::CutOff };
-        assert_eq!(problem, expected, "at {length}");
+    for sample in [SAMPLE, WRITTEN] {
+        for length in 0..sample.len() {
+            let error = Trace::parse(&sample.as_bytes()[..length]).unwrap_err();
+            let TraceError::Format { problem, .. } = error else { panic!("{error}") };
+            let expected = if length < version::MAGIC.len() { Problem::Magic } else { Problem::CutOff };
+            assert_eq!(problem, expected, "at {length}");
+        }
     }
 }
 
 #[test]
 fn every_flipped_bit_is_noticed_or_harmless() {
-    let trace = sample();
-    let mut harmless = 0;
-    for bit in 0..SAMPLE.len() * 8 {
-        let mut bytes = SAMPLE.as_bytes().to_vec();
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        match Trace::parse(&bytes) {
-            Ok(read) => {
-                assert_eq!(read, trace, "bit {bit}");
-                harmless += 1;
+    for sample in [SAMPLE, WRITTEN] {
+        let trace = Trace::parse(sample.as_bytes()).unwrap();
+        let mut harmless = 0;
+        for bit in 0..sample.len() * 8 {
+            let mut bytes = sample.as_bytes().to_vec();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            match Trace::parse(&bytes) {
+                Ok(read) => {
+                    assert_eq!(read, trace, "bit {bit}");
+                    harmless += 1;
+                }
+                Err(error) => drop(error.to_string()),
             }
-            Err(error) => drop(error.to_string()),
         }
+        let comments: usize = sample.lines().filter(|l| l.starts_with('#')).map(|l| l.len() * 8).sum();
+        assert!(harmless <= comments, "{harmless} flips outside of comments went unnoticed");
     }
-    let comments: usize = SAMPLE.lines().filter(|l| l.starts_with('#')).map(|l| l.len() * 8).sum();
-    assert!(harmless <= comments, "{harmless} flips outside of comments went unnoticed");
 }
 
 /// Every byte changed to any other, left out, doubled, or swapped with its neighbour.
 #[test]
 fn every_damaged_byte_is_noticed_or_harmless() {
-    let (trace, whole) = (sample(), SAMPLE.as_bytes());
-    let comments: usize = SAMPLE.lines().filter(|l| l.starts_with('#')).map(|l| l.len() + 1).sum();
-    let mut harmless = 0;
-    for at in 0..whole.len() {
-        let others = (1..=255).map(|change| whole[at] ^ change);
-        let mut damages: Vec<Vec<u8>> = Vec::new();
-        damages.extend(others.map(|byte| [&whole[..at], &[byte], &whole[at + 1..]].concat()));
-        damages.push([&whole[..at], &whole[at + 1..]].concat());
-        damages.push([&whole[..at], &whole[at..=at], &whole[at..]].concat());
-        if at + 1 < whole.len() {
-            damages.push([&whole[..at], &[whole[at + 1], whole[at]], &whole[at + 2..]].concat());
-        }
-        let mut overlooked = 0;
-        for damaged in damages {
-            match Trace::parse(&damaged) {
-                // White space and comments mean nothing.
-                Ok(read) => {
-                    assert_eq!(read, trace, "byte {at}");
-                    overlooked += 1;
-                }
-                Err(error) => assert!(!error.to_string().is_empty()),
+    for sample in [SAMPLE, WRITTEN] {
+        let (trace, whole) = (Trace::parse(sample.as_bytes()).unwrap(), sample.as_bytes());
+        let comments: usize = sample.lines().filter(|l| l.starts_with('#')).map(|l| l.len() + 1).sum();
+        let mut harmless = 0;
+        for at in 0..whole.len() {
+            let others = (1..=255).map(|change| whole[at] ^ change);
+            let mut damages: Vec<Vec<u8>> = Vec::new();
+            damages.extend(others.map(|byte| [&whole[..at], &[byte], &whole[at + 1..]].concat()));
+            damages.push([&whole[..at], &whole[at + 1..]].concat());
+            damages.push([&whole[..at], &whole[at..=at], &whole[at..]].concat());
+            if at + 1 < whole.len() {
+                damages.push([&whole[..at], &[whole[at + 1], whole[at]], &whole[at + 2..]].concat());
             }
+            let mut overlooked = 0;
+            for damaged in damages {
+                match Trace::parse(&damaged) {
+                    // White space and comments mean nothing.
+                    Ok(read) => {
+                        assert_eq!(read, trace, "byte {at}");
+                        overlooked += 1;
+                    }
+                    Err(error) => assert!(!error.to_string().is_empty()),
+                }
+            }
+            harmless += usize::from(overlooked > 20);
         }
-        harmless += usize::from(overlooked > 20);
+        assert!(harmless <= comments, "changes of {harmless} bytes outside of comments went unnoticed");
     }
-    assert!(harmless <= comments, "changes of {harmless} bytes outside of comments went unnoticed");
 }
 
 /// Several flips at once, with the checksum removed so that they reach the reader of decisions.
@@ -404,7 +438,11 @@ fn a_round_trip_is_exact() {
 
 #[test]
 fn no_operation_kind_is_taken_for_another_decision() {
-    assert!(OpKind::ALL.iter().all(|k| k.name() != "timeout" && !k.name().contains(' ')));
+    assert!(
+        OpKind::ALL
+            .iter()
+            .all(|k| !["timeout", "value"].contains(&k.name()) && !k.name().contains([' ', ';']))
+    );
 }
 
 #[test]

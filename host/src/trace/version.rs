@@ -3,8 +3,11 @@
 /// How every trace begins, before its version.
 pub const MAGIC: &str = "coyote-wasm trace";
 
-/// The versions that are read. The least one that can say what a trace has to say is written.
-pub const VERSIONS: [u32; 4] = [1, 2, 3, 4];
+/// The versions that are read.
+pub const VERSIONS: [u32; 5] = [1, 2, 3, 4, 5];
+
+/// The version that is written.
+pub(super) const WRITTEN: u32 = WITH_RUNS;
 
 /// The version that has shared granules.
 pub(super) const WITH_SHARED: u32 = 2;
@@ -14,6 +17,9 @@ pub(super) const WITH_ANSWERS: u32 = 3;
 
 /// The version that has the identity of a bug and names of functions.
 pub(super) const WITH_IDENTITY: u32 = 4;
+
+/// The version that has the decisions of a worker in one line.
+pub(super) const WITH_RUNS: u32 = 5;
 
 /// The line between header and decisions.
 pub(super) const SCHEDULE: &str = "schedule";

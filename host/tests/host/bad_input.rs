@@ -157,7 +157,7 @@ fn traces_that_cannot_be_followed() {
     let unsigned = format!("{all}\n{}\n", end.rsplit_once(' ').unwrap().0);
     let write = |name: &str, text: String| std::fs::write(at.join(name), text).unwrap();
     write("whole.trace", text.clone());
-    write("version.trace", text.replacen("coyote-wasm trace 4", "coyote-wasm trace 9", 1));
+    write("version.trace", text.replacen("coyote-wasm trace 5", "coyote-wasm trace 9", 1));
     write("test.trace", unsigned.replacen("test racy", "test calm", 1));
     write("option.trace", unsigned.replacen("option points=heap", "option colour=red", 1));
     write("value.trace", unsigned.replacen("option points=heap", "option points=stack", 1));

@@ -223,7 +223,7 @@ fn a_wrong_decision_is_reported_at_its_step() {
     assert!(seen.len() == WAYS as usize && seen.values().all(|n| *n >= 10), "not every way: {seen:?}");
 }
 
-/// Each decision's line in turn is edited in the file: the process names the choice and exits with 4.
+/// Each decision in turn is edited in the file: the process names the choice and exits with 4.
 #[test]
 fn the_command_line_names_the_choice() {
     let directory = tempfile::tempdir().unwrap();
@@ -237,13 +237,17 @@ fn the_command_line_names_the_choice() {
     let lines: Vec<&str> = text.lines().collect();
     let first = lines.iter().position(|l| *l == "schedule").unwrap() + 1;
     let last = lines.len() - 1;
-    assert!(last - first >= 10, "{text}");
-    for line in first..last {
+    let count = |line: &usize| lines[*line].split("; ").count();
+    let decisions = (first..last).flat_map(|line| (0..count(&line)).map(move |part| (line, part)));
+    assert!((first..last).map(|line| count(&line)).sum::<usize>() >= 10, "{text}");
+    for (choice, (line, part)) in decisions.enumerate() {
         let mut edited: Vec<String> = lines.iter().map(|l| l.to_string()).collect();
-        let (worker, rest) = lines[line].split_once(' ').unwrap();
-        let kind = rest.split(' ').next().unwrap();
+        let mut parts: Vec<String> = lines[line].split("; ").map(str::to_string).collect();
+        // The first has the worker before it.
+        let kind = parts[part].split(' ').nth(usize::from(part == 0)).unwrap().to_string();
         let other = if kind == "fence" { "load" } else { "fence" };
-        edited[line] = format!("{worker} {}", rest.replacen(kind, other, 1));
+        parts[part] = parts[part].replacen(&kind, other, 1);
+        edited[line] = parts.join("; ");
         let write =
             |lines: &[String]| std::fs::write(at.join("edited.trace"), lines.join("\n") + "\n").unwrap();
 
@@ -260,7 +264,7 @@ fn the_command_line_names_the_choice() {
         write(&edited);
         let diverged = process::run(at, &["replay", module, "edited.trace"]);
         assert_eq!(diverged.code, Some(4), "line {line}: {diverged:?}");
-        let left = format!("... The execution left the trace at choice {}: ", line - first + 1);
+        let left = format!("... The execution left the trace at choice {}: ", choice + 1);
         assert!(diverged.line(&left).ends_with(&format!("the trace says {other}")), "{diverged:?}");
         assert!(diverged.line(". Not reproduced").contains("assertion"), "{diverged:?}");
     }

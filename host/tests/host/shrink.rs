@@ -116,16 +116,11 @@ fn edits(preference: &Preference) -> Vec<Preference> {
     all
 }
 
-/// Open: an edit of its minimum weighs less by one switch and more by one step, and why the shrinker has not come to it
-/// is not known.
-const OPEN: (&str, &str) = ("actors", "drinks_robot");
-
 #[test]
 fn nothing_can_be_left_out() {
     let mut wrong = Vec::new();
     let mut tried = 0;
-    let is_open = |e: &&Expected| (&*e.module, &*e.test) == OPEN;
-    for expected in examples::index().iter().filter(|e| e.is_bug() && !is_open(e)) {
+    for expected in examples::index().iter().filter(|e| e.is_bug()) {
         let Some(found) = found(expected, 0) else { continue };
         let Some(shrunk) = shrunk(expected, &found) else { continue };
         let name = format!("{}, {}", expected.module, expected.test);

@@ -125,33 +125,17 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                         conclude(draft, function, &mut code, call);
                     }
                     code.append(again);
-                    if is_weak {
+                    let exchange = told && access.kind == OpKind::CompareExchange;
+                    if is_weak || exchange {
                         code.push(instr, at);
-                        weak::done(draft, &mut code);
-                        if told && access.kind == OpKind::CompareExchange {
-                            let result = aside.local(draft, access.values[0], RESULT);
-                            effects::tell_exchange(
-                                draft,
-                                function,
-                                &mut code,
-                                &access,
-                                (&operands, result),
-                                left_out,
-                            );
+                        if is_weak {
+                            weak::done(draft, &mut code);
                         }
-                        continue;
-                    }
-                    if told && access.kind == OpKind::CompareExchange {
-                        code.push(instr, at);
-                        let result = aside.local(draft, access.values[0], RESULT);
-                        effects::tell_exchange(
-                            draft,
-                            function,
-                            &mut code,
-                            &access,
-                            (&operands, result),
-                            left_out,
-                        );
+                        if exchange {
+                            let result = aside.local(draft, access.values[0], RESULT);
+                            let seen = (&operands[..], result);
+                            effects::tell_exchange(draft, function, &mut code, &access, seen, left_out);
+                        }
                         continue;
                     }
                 }
@@ -185,22 +169,20 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                 });
                 conclude(draft, function, &mut code, call);
                 code.append(again);
-            } else if matches!(instr, Instr::AtomicFence(_)) && (weak || left_out) {
+            } else if matches!(instr, Instr::AtomicFence(_)) {
+                let counts = points && level != Points::Sync;
                 if left_out {
                     effects::tell_fence(draft, &mut code);
                 }
-                if !weak {
-                    code.push(instr, at);
-                    continue;
+                if weak {
+                    let site = draft.site(location, OpKind::Fence, 0, 0);
+                    let import = if counts { rt::ATOMIC_POINT } else { rt::ATOMIC_INSIDE };
+                    code.append(weak::fence(draft, import, site));
+                } else if counts {
+                    let site = draft.site(location, OpKind::Fence, 0, 0);
+                    let zero = Const { value: Value::I32(0) }.into();
+                    code.append(announcement(draft, rt::POINT, site, &[zero]));
                 }
-                let site = draft.site(location, OpKind::Fence, 0, 0);
-                let import =
-                    if points && level != Points::Sync { rt::ATOMIC_POINT } else { rt::ATOMIC_INSIDE };
-                code.append(weak::fence(draft, import, site));
-            } else if matches!(instr, Instr::AtomicFence(_)) && points && level != Points::Sync {
-                let site = draft.site(location, OpKind::Fence, 0, 0);
-                let zero = Const { value: Value::I32(0) }.into();
-                code.append(announcement(draft, rt::POINT, site, &[zero]));
             }
             code.push(instr, at);
         }

@@ -1,6 +1,5 @@
 //! A shared reference whose counting is no scheduling point: nobody can tell the difference.
 
-use crate::sys;
 use crate::task::section::Section;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -37,10 +36,6 @@ impl<T> Deref for Counted<T> {
 impl<T> Drop for Counted<T> {
     fn drop(&mut self) {
         let section = Section::enter();
-        // The last one of all drops what the others used. Detectors of races do not see the fence of `Arc` in here.
-        let object = sys::address(&**self);
-        sys::happens_after(object);
-        sys::happens_before(object);
         let Some(counted) = self.0.take() else { return };
         if Arc::strong_count(&counted) == 1 {
             // Nobody can get another one. What it holds may do anything when it is dropped, and is dropped where it lies,

@@ -8,7 +8,7 @@ use super::message::Message;
 use super::timers::Timers;
 use crate::sys;
 use crate::task::section::{Section, Shared};
-use crate::task::{block_on, sync::Notify};
+use crate::task::{block_on, park, sync::Notify};
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -82,14 +82,8 @@ impl Inbox {
 
     /// For reports: the actor waits at its semaphore for something.
     pub(super) fn tell(&self, what: &str) {
-        let (file, line, semaphore) = (self.made.file(), self.made.line(), self.semaphore());
-        let place = |text: &str| (text.as_ptr() as usize as i32, text.len() as i32);
-        let ((what, length), (file, file_length)) = (place(what), place(file));
-        // SAFETY: addresses and lengths of two `str`.
-        #[allow(unsafe_code)]
-        unsafe {
-            sys::awaits(semaphore, what, length, file, file_length, line as i32, semaphore, 0);
-        };
+        let semaphore = self.semaphore();
+        park::say(semaphore, what, (self.made.file(), self.made.line()), semaphore, false);
     }
 }
 

@@ -271,9 +271,14 @@ fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
     }
     // SAFETY: as above.
     unsafe { park.own(|own| (own.told, own.known) = (true, true)) };
+    say(park.address(), what, (file, line), object, more);
+}
+
+/// Says for reports what is awaited at a semaphore, and where that was made; `more`: besides what was said before.
+pub(crate) fn say(semaphore: i32, what: &str, (file, line): (&str, u32), object: i32, more: bool) {
     sys::with_text(what, |what, length| {
         sys::with_text(file, |file, file_length| {
-            let (semaphore, more) = (park.address(), i32::from(more));
+            let more = i32::from(more);
             // SAFETY: addresses and lengths of two `str`.
             unsafe { sys::awaits(semaphore, what, length, file, file_length, line as i32, object, more) };
         });
