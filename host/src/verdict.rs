@@ -4,7 +4,7 @@
 //! |---|---|
 //! | bug | a bug was found |
 //! | limit | it needs what this tool does not have, in some execution |
-//! | inconclusive | iterations that belong to it have no result; a fair schedule, or an execution of a search, was cut off by the bound on steps; or none came to an end |
+//! | inconclusive | iterations that belong to it have no result; a fair schedule, or an execution of a search, was cut off by the bound on steps; or none came to an end, be it that the time was over before |
 //! | nothing tested | no execution met a choice; a sweep of faults met no place for one |
 //! | proved | a search visited everything |
 //! | not found | else: it speaks of what was tried |
@@ -13,7 +13,7 @@
 //! whom the others wait for. (A livelock that is proved is a bug, see [`crate::livelock`].)
 
 use crate::plural::counted;
-use crate::results::TestResult;
+use crate::results::{Stop, TestResult};
 use serde::Serialize;
 
 /// See the module's documentation.
@@ -158,7 +158,14 @@ fn unfinished(result: &TestResult) -> Option<String> {
         return Some(cut_off(fair.hit_max_steps, fair.explored, "fair schedule", statistics.steps_max.fair));
     }
     let ended = |s: &crate::statistics::Schedules| s.explored - s.hit_max_steps - s.abandoned;
-    if result.iterations() == 0 || ended(fair) + ended(unfair) > 0 {
+    if result.iterations() == 0 {
+        // With a choice: it was looked for what there is to choose, and that took all the time.
+        let nothing_known = result.any_choice && result.stop == Stop::Timeout;
+        let what =
+            "no schedule came to its end before the time was over: the test needs more time, or fewer rounds";
+        return nothing_known.then(|| what.into());
+    }
+    if ended(fair) + ended(unfair) > 0 {
         return None;
     }
     Some(match unfair.hit_max_steps {

@@ -45,6 +45,7 @@ const REPLACED: &[Replaced] = &[
         source: include_str!("replacements/wait_timeout.rs"),
         makes_macros: false,
     },
+    Replaced { name: "rusty-fork", source: include_str!("replacements/rusty_fork.rs"), makes_macros: false },
 ];
 
 /// What takes the place of a package that builds for the target only so, or means something else there.

@@ -94,6 +94,21 @@ fn a_hang_is_never_well() {
     }
 }
 
+/// All the time of a long test can go by before its first iteration has come to an end.
+#[test]
+fn a_test_that_had_no_time_is_not_well() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::copy(guest::wat_file("hangs.wat"), directory.path().join("hangs.wat")).unwrap();
+    // An iteration of so many steps takes longer than the test has.
+    let options = ["--test", "counts_beside_another", "-t", "1", "-ms", "1000000000", "-j", "1", "--seed", "0"];
+    for strategy in ["portfolio", "random", "pct"] {
+        let run =
+            process::run(directory.path(), &[&["test", "hangs.wat", "-s", strategy], &options[..]].concat());
+        assert_eq!(run.code, Some(6), "{strategy}: {run:?}");
+        assert!(run.stdout.contains("before the time was over"), "{strategy}: {run:?}");
+    }
+}
+
 /// Half of the schedules end: none of the others counts as an end.
 #[test]
 fn a_rare_hang_is_found() {

@@ -14,12 +14,13 @@
 //! Deviations. The paper's yields are those of the program. Here a yield, a sleep or a read counts only
 //! if it is a spin (see `spins.rs`): a program that yields between its messages keeps the schedules
 //! in which one worker runs ahead. And so that a loop which is no spin to us cannot starve anybody, each
-//! worker's every thousandth step counts, too. Thus the whole is fair for every strategy, as long as
+//! worker's every thousandth step counts, too; and once it has done the same few operations for a thousand steps,
+//! one of each further round of them (code that is not optimised writes to its frame while it waits). Thus the whole is fair for every strategy, as long as
 //! the numbers of workers and timeouts are finite. Sets are kept as times: u is in `E[t]` if it was
 //! enabled ever since t's last yield.
 
 use super::sequence::as_one;
-use super::spins::Spins;
+use super::spins::{Circles, Spins};
 use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View, WorkerId, WorkerState};
 
 /// Steps without a yield that count as one.
@@ -29,6 +30,7 @@ const PATIENCE: u32 = 1_000;
 pub struct ChessFair {
     inner: Box<dyn Strategy>,
     spins: Spins,
+    circles: Circles,
     /// Picks made so far.
     now: u64,
     /// Who made the last step, and whether that was a yield.
@@ -62,6 +64,7 @@ impl ChessFair {
         ChessFair {
             inner,
             spins: Spins::default(),
+            circles: Circles::default(),
             now: 0,
             last: None,
             workers: Vec::new(),
@@ -168,6 +171,7 @@ impl Strategy for ChessFair {
     fn begin(&mut self, iteration: Iteration) {
         self.inner.begin(iteration);
         self.spins.clear();
+        self.circles.clear();
         self.now = 0;
         self.last = None;
         self.workers.clear();
@@ -185,8 +189,10 @@ impl Strategy for ChessFair {
         };
         match pick {
             Pick::Step(worker) => {
-                let yields = self.spins.step(worker, &view.workers[worker.index()].operation);
-                self.last = Some((worker, yields));
+                let operation = &view.workers[worker.index()].operation;
+                let spins = self.spins.step(worker, operation);
+                let circles = self.circles.step(worker, operation, PATIENCE);
+                self.last = Some((worker, spins || circles));
             }
             Pick::Timeout(worker) => self.spins.woken(worker),
         }

@@ -90,6 +90,62 @@ fn changes_what_others_read(kind: OpKind) -> bool {
     kind.writes() || kind.releases()
 }
 
+/// Loops that write in each round, of a worker each, and come nowhere by it for so long that they are taken to wait.
+///
+/// Code that is not optimised keeps all its locals in memory: `while flag.load() == 0 {}` stores the value that it read
+/// before it looks at it. What is written so is not told from progress, round by round. But a worker that does the same
+/// few operations with the same objects for many steps is in a tight loop, and whatever that is, letting the others run
+/// between its rounds does no harm to it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Circles {
+    workers: Vec<Circle>,
+}
+
+/// The operations of a worker since it last did more different ones than [`ROUND_MAX`].
+#[derive(Clone, Debug, Default)]
+struct Circle {
+    operations: Vec<(u32, u64)>,
+    /// Of the operation before: the next one mostly follows it.
+    at: usize,
+    /// Steps since the last operation that was new.
+    known: u32,
+}
+
+impl Circles {
+    pub fn clear(&mut self) {
+        self.workers.clear();
+    }
+
+    /// The worker executes this: whether that begins another round of a circle in which it has been for `patience` steps.
+    #[inline]
+    pub fn step(&mut self, worker: WorkerId, operation: &Operation, patience: u32) -> bool {
+        if self.workers.len() <= worker.index() {
+            self.workers.resize(worker.index() + 1, Circle::default());
+        }
+        let circle = &mut self.workers[worker.index()];
+        let operation = (operation.site, operation.object);
+        let next = if circle.at + 1 < circle.operations.len() { circle.at + 1 } else { 0 };
+        let found = match circle.operations.get(next) {
+            Some(expected) if *expected == operation => Some(next),
+            _ => circle.operations.iter().position(|known| *known == operation),
+        };
+        let Some(at) = found else {
+            if circle.operations.len() == ROUND_MAX {
+                circle.operations.clear();
+            }
+            circle.at = circle.operations.len();
+            circle.operations.push(operation);
+            circle.known = 0;
+            return false;
+        };
+        // Back, and not on: one step of each round, wherever the loop was entered.
+        let again = at <= circle.at;
+        circle.at = at;
+        circle.known = circle.known.saturating_add(1);
+        again && circle.known >= patience
+    }
+}
+
 /// Whether a worker that does this may be somewhere else than before.
 fn is_progress(kind: OpKind) -> bool {
     kind.writes()
@@ -132,6 +188,26 @@ mod tests {
         // Locking and unlocking around the read changes nothing.
         let locked = [op(OpKind::Lock, 4, 8), load, op(OpKind::Unlock, 5, 8)].map(|o| (0, o));
         assert_eq!(spins(&[locked, locked].concat()), [false, false, false, true, false, false]);
+    }
+
+    #[test]
+    fn a_loop_that_writes_is_a_circle_when_it_has_gone_round_for_long() {
+        let round = [op(OpKind::Load, 1, 64), op(OpKind::Store, 2, 128), op(OpKind::Store, 3, 132)];
+        let mut circles = Circles::default();
+        let mut rounds = |count: usize, round: &[Operation]| {
+            let steps = (0..count).flat_map(|_| round.iter());
+            steps.filter(|step| circles.step(WorkerId(1), step, 30)).count()
+        };
+        // What came before, which is not part of the loop.
+        assert_eq!(rounds(1, &[op(OpKind::Store, 9, 8)]), 0);
+        assert_eq!(rounds(11, &round), 0);
+        assert_eq!(rounds(100, &round), 100, "one step of each");
+        // Something new: it has come further.
+        assert_eq!(rounds(1, &[op(OpKind::Store, 4, 136)]), 0);
+        assert_eq!(rounds(9, &round), 0);
+        // A walk over an array.
+        let walk: Vec<Operation> = (0..100).map(|i| op(OpKind::Store, 5, i * 4)).collect();
+        assert_eq!(rounds(20, &walk), 0);
     }
 
     #[test]

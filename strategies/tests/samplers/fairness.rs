@@ -95,3 +95,25 @@ fn spins_end_under_chess_fair_and_only_then() {
         assert!(endless.count() > 10);
     }
 }
+
+#[test]
+fn loops_that_write_while_they_wait_end_under_chess_fair() {
+    // As code that is not optimised: what was read is stored before it is looked at. The other one has far to go.
+    let poll = [Load(0), Set(5, 1), Set(6, 1), Load(0)];
+    let waits = [&poll[..], &[BackUnless(1, 4), Load(1)]].concat();
+    let works: Vec<_> = (0..60).map(|_| Rmw(2, 1)).chain([Set(0, 1)]).collect();
+    let program: Program = vec![waits, works];
+    for name in ["pct:1", "pct:3", "delay:0", "delay:2"] {
+        for seed in 0..50 {
+            let mut toy = Toy::new(program.clone());
+            let mut strategy = make(&format!("{name}+chess-fair"));
+            strategy.begin(Iteration { seed, index: 0 });
+            while toy.status() == Status::Ready && toy.view().step < 20_000 {
+                let pick = strategy.pick(&toy.view()).unwrap();
+                toy.step(pick);
+            }
+            // Twice the patience, then a round or two for each step of the other. By patience alone: 60,000.
+            assert!(toy.view().step < 4_000, "{name}, seed {seed}: {} steps", toy.view().step);
+        }
+    }
+}

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
 const LIST: &str = "xtask/src/suites/suites.json";
@@ -31,8 +31,8 @@ pub struct Arguments {
     /// Only these crates; the rows of the others stay as they are
     #[arg(value_name = "CRATE")]
     only: Vec<String>,
-    /// Seconds for all tests of a binary
-    #[arg(long, default_value_t = 12)]
+    /// Seconds for all tests of a crate, in equal shares for its test binaries
+    #[arg(long, default_value_t = 40)]
     timeout: u32,
     /// A folder with coyote-wasm and cargo-coyote, instead of those that are built
     #[arg(long, value_name = "FOLDER")]
@@ -161,25 +161,47 @@ fn fetch(suites: &[Suite]) -> Result<BTreeMap<String, PathBuf>> {
 }
 
 fn row(arguments: &Arguments, suite: &Suite, source: &Path, tools: &Path) -> Result<Row> {
-    let mut command = Command::new(tools.join("cargo-coyote"));
-    command.args(["coyote", "test", "--unwind", "--no-fail-fast"]).args(&suite.arguments);
-    command.arg("--target-dir").arg(std::path::absolute(directory().join("build"))?);
-    command.args(["--", "--seed", "0", "--format", "json", "--no-shrink"]);
-    command.args(["--total-timeout", &arguments.timeout.to_string(), "--outdir"]);
-    command.arg(std::path::absolute(directory().join("out"))?).current_dir(source);
+    let call = |more: &[&str]| {
+        let mut command = Command::new(tools.join("cargo-coyote"));
+        command.args(["coyote", "test", "--unwind", "--no-fail-fast"]).args(&suite.arguments);
+        command.arg("--target-dir").arg(std::path::absolute(directory().join("build"))?);
+        let ended = command.args(more).current_dir(source).output();
+        ended.with_context(|| format!("{} cannot be run", tools.display()))
+    };
+    let mut row = Row { version: suite.version.clone(), ..Row::default() };
     let start = Instant::now();
-    let ended = command.output().with_context(|| format!("{} cannot be run", tools.display()))?;
-    let seconds = start.elapsed().as_secs();
+    let built = call(&["--no-run"])?;
+    row.building = start.elapsed().as_secs();
+    let said = String::from_utf8_lossy(&built.stderr);
+    let binaries = said.lines().filter(|line| line.trim_start().starts_with("Executable ")).count();
+    if binaries == 0 {
+        keep(suite, &built)?;
+        let error = said.lines().find(|line| line.starts_with("error"));
+        row.not_run = Some(error.unwrap_or("nothing was built").to_string());
+        return Ok(row);
+    }
+    // Binaries of a crate have different numbers of tests; who gets how much is not worth a second run.
+    let share = (f64::from(arguments.timeout) / binaries as f64).max(1.0);
+    let (share, out) = (format!("{share:.1}"), std::path::absolute(directory().join("out"))?);
+    let start = Instant::now();
+    let options = ["--", "--seed", "0", "--format", "json", "--no-shrink", "--total-timeout", &share];
+    let out = out.to_string_lossy();
+    let ended = call(&[&options[..], &["--outdir", &out]].concat())?;
+    row.seconds = start.elapsed().as_secs();
+    keep(suite, &ended)?;
     let runs = serde_json::Deserializer::from_slice(&ended.stdout).into_iter::<Value>();
-    let runs: Vec<Value> = runs.map_while(std::result::Result::ok).collect();
-    let mut row = Row { version: suite.version.clone(), seconds, ..Row::default() };
-    for run in &runs {
-        row.add(run);
+    for run in runs.map_while(std::result::Result::ok) {
+        row.binaries += 1;
+        row.add(&run);
     }
-    if runs.is_empty() {
-        let text = String::from_utf8_lossy(&ended.stderr);
-        let error = text.lines().find(|line| line.starts_with("error")).unwrap_or("it printed no result");
-        row.not_run = Some(error.to_string());
-    }
+    // A binary that ended without a word is a mistake of ours, as is one that is missing.
+    row.missing = binaries.saturating_sub(row.binaries);
     Ok(row)
+}
+
+/// Keeps what was printed, for whoever looks into a failure.
+fn keep(suite: &Suite, ended: &Output) -> Result<()> {
+    let logs = directory().join("logs");
+    files::write(&logs.join(format!("{}.json", suite.name)), &ended.stdout)?;
+    files::write(&logs.join(format!("{}.log", suite.name)), &ended.stderr)
 }

@@ -25,23 +25,23 @@ pub fn page(results: &Results, causes: &[Cause]) -> Result<String> {
     write!(
         page,
         "Test suites as their crates publish them, sources unmodified, by\n\n    \
-         cargo coyote test --unwind --no-fail-fast -- --total-timeout {} --seed 0\n\n\
-         in the package's directory: {} s for all tests of a binary. *explored* are the tests that had anything to choose;\n\
-         *unfinished* those of them of which nothing is known, since executions did not come to an end; *not here* are tests that\n\
-         the crate leaves out on wasm, which the run says with their lines. Seconds are those of the whole run with building, on\n\
-         two cores.\n\n",
-        results.timeout, results.timeout
+         cargo coyote test --unwind --no-fail-fast -- --total-timeout SECONDS --seed 0\n\n\
+         in the package's directory: {} s for all tests of a crate, in equal shares for its test binaries, of which one that\n\
+         finds nothing uses its share up. *explored* are the tests that had anything to choose; *unfinished* those of them of\n\
+         which nothing is known, since executions did not come to an end; *not here* are tests that the crate leaves out on\n\
+         wasm, which the run says with their lines. The seconds of building and of testing are those of two cores that others\n\
+         used as well.\n\n",
+        results.timeout
     )?;
-    page +=
-        "| crate | passed | failed | no verdict | ignored | not here | explored | unfinished | seconds |\n";
-    page += "|---|---|---|---|---|---|---|---|---|\n";
+    page += "| crate | passed | failed | no verdict | ignored | not here | explored | unfinished | build | tests |\n";
+    page += "|---|---|---|---|---|---|---|---|---|---|\n";
     for (name, row) in &results.rows {
         write!(page, "| {name} {} | ", row.version)?;
         match &row.not_run {
-            Some(why) => writeln!(page, "not run: {} | | | | | | | {} |", cell(why), row.seconds)?,
+            Some(why) => writeln!(page, "not run: {} | | | | | | | {} | |", cell(why), row.building)?,
             None => writeln!(
                 page,
-                "{} | {} | {} | {} | {} | {} | {} | {} |",
+                "{} | {} | {} | {} | {} | {} | {} | {} | {} |",
                 row.passed,
                 row.failed,
                 row.no_verdict,
@@ -49,6 +49,7 @@ pub fn page(results: &Results, causes: &[Cause]) -> Result<String> {
                 row.not_here,
                 row.explored,
                 row.unfinished,
+                row.building,
                 row.seconds
             )?,
         }

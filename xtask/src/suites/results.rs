@@ -19,7 +19,16 @@ pub struct Row {
     pub explored: usize,
     /// Of these, those of which no execution came to its end, or that are inconclusive.
     pub unfinished: usize,
-    /// Of the whole run, with building.
+    /// Test binaries that printed a result.
+    #[serde(default)]
+    pub binaries: usize,
+    /// Test binaries that printed none.
+    #[serde(default)]
+    pub missing: usize,
+    /// Seconds of building, std included where no suite before it needed that.
+    #[serde(default)]
+    pub building: u64,
+    /// Seconds of the tests, with instrumenting and compiling them.
     pub seconds: u64,
     /// Why there was no test at all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,12 +72,12 @@ impl Row {
 
     /// What is printed when it has run.
     pub fn line(&self, name: &str) -> String {
-        let Row { passed, failed, no_verdict, explored, unfinished, seconds, .. } = self;
+        let Row { passed, failed, no_verdict, explored, unfinished, building, seconds, missing, .. } = self;
         match &self.not_run {
             Some(why) => format!("{name}: not run: {why}"),
             None => format!(
                 "{name}: {passed} passed, {failed} failed, {no_verdict} without a verdict, {explored} explored, \
-                 {unfinished} unfinished, {seconds} s"
+                 {unfinished} unfinished, {missing} binaries without a result, {building} and {seconds} s"
             ),
         }
     }
@@ -80,7 +89,14 @@ fn message(test: &Value) -> String {
     let bug = &test["bugs"][0];
     let said = match text(&bug["message"]) {
         Some(message) => format!("{}: {message}", bug["kind"].as_str().unwrap_or_default()),
-        None => text(&test["reason"]).or_else(|| text(&test["limits"][0])).unwrap_or_default(),
+        None => {
+            let notes = test["notes"].as_array().into_iter().flatten().filter_map(text);
+            let inconclusive = notes.into_iter().find(|note| note.starts_with("Inconclusive"));
+            inconclusive
+                .or_else(|| text(&test["reason"]))
+                .or_else(|| text(&test["limits"][0]))
+                .unwrap_or_default()
+        }
     };
     said.lines().next().unwrap_or_default().to_string()
 }

@@ -89,6 +89,16 @@ const KNOWN: &[Known] = &[
         help: "nothing: cargo coyote test puts one in its place that builds; for plain cargo test, if it comes with\n\
                proptest: proptest = { version = \"1\", default-features = false, features = [\"std\"] }",
     },
+    Known {
+        name: "rusty-fork",
+        features: &[],
+        without: &[],
+        without_cfg: "",
+        severity: Severity::Note,
+        why: UNIX,
+        help: "nothing: cargo coyote test puts one in its place that builds; for plain cargo test, if it comes with\n\
+               proptest: proptest = { version = \"1\", default-features = false, features = [\"std\"] }",
+    },
     refused("tikv-jemalloc-sys", "the allocator does not build for wasm", NOT_ON_WASM),
     refused("libmimalloc-sys", "the allocator does not build for wasm", NOT_ON_WASM),
     Known {
