@@ -134,7 +134,7 @@ fn withdraw(takes_the_next: bool) {
     let database = actor::create("database", Database { balance: DEPOSIT });
     let server = actor::create("server", Server { database, safety, takes_the_next });
     for number in 0..2 {
-        actor::create(&format!("client {number}"), Client { server: server.clone() });
+        actor::create(format!("client {number}"), Client { server: server.clone() });
     }
 }
 

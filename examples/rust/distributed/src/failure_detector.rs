@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const NODES: usize = 2;
-const ROUNDS: u32 = 4;
+const ROUNDS: u32 = 6;
 const ATTEMPTS: u32 = 2;
 const PINGS_MAX: u32 = 3;
 const TIMEOUT: Duration = Duration::from_millis(100);
@@ -154,7 +154,7 @@ impl Actor for Safety {
 fn detect(takes_late_pongs: bool) {
     actor::log_events();
     let safety = actor::create("safety", Safety::default());
-    let node = |number| actor::create(&format!("node {number}"), Node { safety: safety.clone() });
+    let node = |number| actor::create(format!("node {number}"), Node { safety: safety.clone() });
     let alive: Vec<_> = (0..NODES).map(node).collect();
     // One of the nodes fails.
     let failing = alive[0].clone();

@@ -170,13 +170,13 @@ fn choose(counts_late_promises: bool) {
     let safety = actor::create("safety", Safety::default());
     let acceptor = |number| {
         let acceptor = Acceptor { safety: safety.clone(), promised: 0, accepted: None };
-        actor::create(&format!("acceptor {number}"), acceptor)
+        actor::create(format!("acceptor {number}"), acceptor)
     };
     let acceptors: Vec<_> = (0..ACCEPTORS).map(acceptor).collect();
     for number in 1..=PROPOSERS {
         let (acceptors, ballot, promises, accepted) = (acceptors.clone(), number, 0, None);
         let proposer = Proposer { number, acceptors, ballot, promises, accepted, counts_late_promises };
-        actor::create(&format!("proposer {number}"), proposer);
+        actor::create(format!("proposer {number}"), proposer);
     }
 }
 

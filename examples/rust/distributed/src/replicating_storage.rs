@@ -141,7 +141,7 @@ fn store(records_all: bool) {
     let liveness = actor::create("liveness", Liveness::default());
     let node = |number| {
         let node = Node { manager: manager.clone(), liveness: liveness.clone() };
-        actor::create(&format!("node {number}"), node)
+        actor::create(format!("node {number}"), node)
     };
     let nodes: Vec<_> = (0..NODES).map(node).collect();
     manager.send(Nodes(nodes.clone()));

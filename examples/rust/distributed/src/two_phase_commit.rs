@@ -173,7 +173,7 @@ fn commit(gives_up: bool) {
     let coordinator = actor::create("coordinator", coordinator);
     let participant = |number| {
         let (coordinator, atomicity) = (coordinator.clone(), atomicity.clone());
-        actor::create(&format!("participant {number}"), Participant { coordinator, atomicity, gives_up })
+        actor::create(format!("participant {number}"), Participant { coordinator, atomicity, gives_up })
     };
     let participants = (0..PARTICIPANTS).map(participant).collect();
     coordinator.send(Participants(participants));
