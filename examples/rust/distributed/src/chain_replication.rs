@@ -191,7 +191,8 @@ impl Actor for Failure {
 
 fn replicate(resends_all: bool) {
     actor::log_events();
-    let [client, head, middle, tail] = ["client", "head", "middle", "tail"].map(actor::named);
+    let (client, head) = (actor::named("client"), actor::named("head"));
+    let (middle, tail) = (actor::named("middle"), actor::named("tail"));
     let server = |predecessor: &ActorRef, successor: Option<&ActorRef>| Server {
         predecessor: predecessor.clone(),
         successor: successor.cloned(),

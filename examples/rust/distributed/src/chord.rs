@@ -6,8 +6,8 @@
 //!
 //! *Specification:* every request for a key that is stored is eventually answered.
 //!
-//! *Bug:* the new node takes itself for a part of the ring before it has its keys. It does not know the key that it is asked for, and nobody else
-//! is responsible: the request is dropped.
+//! *Bug:* the new node takes itself for a part of the ring before it has its keys. It does not know the key that it is
+//! asked for, and nobody else is responsible: the request is dropped.
 //!
 //! *Correction:* requests are deferred until the keys have come.
 
@@ -144,7 +144,7 @@ impl Actor for Client {
 /// Nodes 0 and 3 are the ring; node 6 joins between them.
 fn find_while_a_node_joins(answers_at_once: bool) {
     actor::log_events();
-    let [node_0, node_3, node_6] = ["node 0", "node 3", "node 6"].map(actor::named);
+    let (node_0, node_3, node_6) = (actor::named("node 0"), actor::named("node 3"), actor::named("node 6"));
     let node = |id, predecessor, successor: &ActorRef, keys: &[u32]| {
         let (successor, keys) = (successor.clone(), keys.iter().copied().collect());
         Node { id, predecessor, successor, keys, joins_behind: None, answers_at_once }
