@@ -133,7 +133,7 @@ fn in_original(draft: &Draft, intermediate: &Intermediate, error: Error) -> Erro
     }
 }
 
-/// Puts the site table together and the last hand to the module.
+/// Builds the site table and appends it to the module as a custom section.
 fn finish(draft: &Draft, from: Intermediate, suspended: Suspended) -> Result<Instrumented, Error> {
     let Suspended { mut wasm, frames, code, .. } = suspended;
     if let Err(e) = wasmparser::Validator::new_with_features(check::FEATURES).validate_all(&wasm) {

@@ -1,4 +1,4 @@
-//! Whose fault an error is.
+//! Which errors are bugs of this tool, and the exit codes of errors.
 
 use crate::exit::Exit;
 use crate::explore::ExploreError;

@@ -220,7 +220,7 @@ impl Draft {
     }
 }
 
-/// Whose fault it is that results do not go together.
+/// The error of results that cannot be put together: a bug of this tool, or the user's mistake.
 pub fn error_of(error: UniteError) -> Error {
     match error {
         UniteError::Different { .. } => InternalError(error.to_string()).into(),

@@ -2,9 +2,8 @@
 //! no block.
 //!
 //! An access is looked at when its worker was picked, not when it announced it: others may free the block
-//! in between. What an allocator does to its own heap is its own affair, and so is what a worker does on its own
-//! stack after that was freed: libraries that create threads take the stack of a thread back that
-//! has said its last word, while it still has instructions to execute that return from there.
+//! in between. Exempt are an allocator's accesses of its own heap, and a worker's accesses of its own freed stack: thread
+//! libraries free the stack of a thread that has announced its end, while its last instructions still run on it.
 //!
 //! What is not found stands in docs/memory-errors.md. Without `Options::memory_errors` nothing is known of blocks, and
 //! null and the end of memory are all that is looked at. Cost: asked of what the map of the heap does not allow plainly

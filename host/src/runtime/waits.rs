@@ -9,7 +9,7 @@ use coyote_abi::errno;
 use coyote_strategies::{Class, Effect, OpKind, WorkerId};
 
 impl Runtime {
-    /// The worker leaves the runner's hands until it is woken.
+    /// Blocks the worker until it is woken or `span_ns` of virtual time have passed.
     pub(super) fn block(&mut self, id: WorkerId, span_ns: Option<u64>) -> Performed {
         let worker = &mut self.workers[id.index()];
         worker.waiting = true;
