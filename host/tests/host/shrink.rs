@@ -162,8 +162,9 @@ fn nothing_can_be_left_out() {
 /// Seeds of one bug, and examples of which the minimal trace may still depend on them: docs/shrink.md says how many
 /// there are.
 const SEEDS: u64 = 5;
-const SEVERAL: [&str; 10] = [
+const SEVERAL: [&str; 11] = [
     "actors",
+    "distributed",
     "network",
     "crossbeam_channel_0_5_7",
     "flume_0_10_14",
