@@ -100,7 +100,8 @@ fn a_test_that_had_no_time_is_not_well() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::copy(guest::wat_file("hangs.wat"), directory.path().join("hangs.wat")).unwrap();
     // An iteration of so many steps takes longer than the test has.
-    let options = ["--test", "counts_beside_another", "-t", "1", "-ms", "1000000000", "-j", "1", "--seed", "0"];
+    let options =
+        ["--test", "counts_beside_another", "-t", "1", "-ms", "1000000000", "-j", "1", "--seed", "0"];
     for strategy in ["portfolio", "random", "pct"] {
         let run =
             process::run(directory.path(), &[&["test", "hangs.wat", "-s", strategy], &options[..]].concat());
