@@ -159,8 +159,7 @@ fn unfinished(result: &TestResult) -> Option<String> {
     }
     let ended = |s: &crate::statistics::Schedules| s.explored - s.hit_max_steps - s.abandoned;
     if result.iterations() == 0 {
-        // With a choice: it was looked for what there is to choose, and that took all the time.
-        let nothing_known = result.any_choice && result.stop == Stop::Timeout;
+        let nothing_known = result.stop == Stop::Timeout;
         let what =
             "no schedule came to its end before the time was over: the test needs more time, or fewer rounds";
         return nothing_known.then(|| what.into());
