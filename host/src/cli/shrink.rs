@@ -51,32 +51,28 @@ pub fn run(args: &Args) -> Result<Exit> {
         let (trace, path) = (shrunk.trace.clone(), output.clone());
         let discovery = Discovery { index: Some(trace.header.iteration), trace, path, by: None };
         let mut found = found_bug(execution, &shrunk.bug, discovery, &lines)?;
-        found.explanation.shrinking = Some(shrunk.shrinking.clone());
+        found.explanation.shrinking = Some(shrunk.shrinking);
         let FoundBug { trace, identity, explanation, .. } = &mut found;
         explain::experiments(execution, trace, identity, &lines, explanation)?;
         let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
         Teller::new(&artifact, &args.module).tell(execution, &mut found, decisive)?;
         Ok(found)
     };
-    let result = on_engine_thread(|| -> Result<Result<Option<(Shrunk, FoundBug)>, &str>, MachineError> {
+    let result = on_engine_thread(|| -> Result<Option<(Shrunk, FoundBug)>> {
         let mut execution = Execution::new(&artifact, &test, &settings)?;
         if let Some(why) = shrink::refused(&execution, &trace) {
-            return Ok(Err(why));
+            bail!("{} cannot be shrunk: {why}", args.trace.display());
         }
         let shrunk = alarm::with(Some(limit), &AtomicBool::new(false), |stop| {
             shrink::shrink(&mut execution, &trace, Effort::default(), stop, &lines)
         })?;
-        let Some(shrunk) = shrunk else { return Ok(Ok(None)) };
+        let Some(shrunk) = shrunk else { return Ok(None) };
         let found = explained(&mut execution, &shrunk)?;
-        Ok(Ok(Some((shrunk, found))))
+        Ok(Some((shrunk, found)))
     })?;
-    let (shrunk, found) = match result {
-        Err(why) => bail!("{} cannot be shrunk: {why}", args.trace.display()),
-        Ok(None) => {
-            println!(". Not reproduced: {} does not end with the bug any more", args.trace.display());
-            return Ok(Exit::ReplayDiverged);
-        }
-        Ok(Some(both)) => both,
+    let Some((shrunk, found)) = result else {
+        println!(". Not reproduced: {} does not end with the bug any more", args.trace.display());
+        return Ok(Exit::ReplayDiverged);
     };
     shrunk.trace.write(&output)?;
     println!(

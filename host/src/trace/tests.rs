@@ -179,7 +179,7 @@ fn the_sample_of_version_5_is_what_is_written() {
     assert!(refused("; timeout", "; ").contains("unknown operation kind ``"));
     assert!(refused("; timeout", "; 0.1 timeout").contains("is not a place such as"));
     // A value has no worker whose run could go on.
-    assert!(refused("; value 2 of 3", "\nvalue 2 of 3; value 0 of 1").contains("is not a decimal number"));
+    assert!(refused("; value 2 of 3", "\nvalue 2 of 3; value 0 of 1").contains("is not a decision"));
     assert!(refused("; value 2 of 3", "").contains("10 decisions and its end line says 11"));
 }
 

@@ -10,7 +10,7 @@ use coyote_wasm::execution::Test;
 use coyote_wasm::explore::{Budget, Plan, Unwatched, sample};
 use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::results::TestResult;
-use coyote_wasm::runtime::Faults;
+use coyote_wasm::runtime::{FaultClass, Faults};
 use coyote_wasm::strategies::{Context, by_name};
 use coyote_wasm::tester::Tester;
 use coyote_wasm::verdict::Verdict;
@@ -60,10 +60,13 @@ impl Expected {
             Some("atomic") => Points::Atomic,
             Some(other) => panic!("{self:?}: --points {other}"),
         };
-        let known = ["--points", "--faults"].map(|name| 2 * usize::from(self.option(name).is_some()));
+        let known =
+            ["--points", "--faults", "--memory"].map(|name| 2 * usize::from(self.option(name).is_some()));
         let known: usize = known.iter().sum::<usize>() + usize::from(self.wants_leaks());
         assert_eq!(known, self.options.len(), "{self:?}: other options are for the command line");
-        compiled(&self.module, Options { points, ..Options::default() })
+        let mut options = Options { points, ..Options::default() };
+        self.faults().prepare(&mut options);
+        compiled(&self.module, options)
     }
 
     /// What stands behind an option.
@@ -77,9 +80,14 @@ impl Expected {
         self.options.iter().any(|option| option == "--leaks")
     }
 
-    /// The budgets of faults that its options give.
+    /// The budgets of faults that its options give, that of stale reads included.
     pub fn faults(&self) -> Faults {
         let mut faults = Faults::default();
+        match self.option("--memory") {
+            None => {}
+            Some("weak") => faults = faults.with(FaultClass::Stale, FaultClass::Stale.row().usual),
+            Some(other) => panic!("{self:?}: --memory {other}"),
+        }
         for budget in self.option("--faults").into_iter().flat_map(|budgets| budgets.split(',')) {
             faults.read(budget).unwrap();
         }
@@ -115,14 +123,14 @@ pub fn artifact_for(module: &str, strategy: &str) -> Arc<Artifact> {
 }
 
 fn compiled(module: &str, options: Options) -> Arc<Artifact> {
-    type Artifacts = BTreeMap<(String, Points, bool), Arc<Artifact>>;
+    type Artifacts = BTreeMap<(String, String), Arc<Artifact>>;
     static ARTIFACTS: OnceLock<Mutex<Artifacts>> = OnceLock::new();
     let mut artifacts = ARTIFACTS.get_or_init(Mutex::default).lock().unwrap_or_else(|e| e.into_inner());
     let make = || {
         let wasm = std::fs::read(module_path(module)).unwrap();
         guest::compile(&wasm, &options).unwrap()
     };
-    artifacts.entry((module.into(), options.points, options.footprints)).or_insert_with(make).clone()
+    artifacts.entry((module.into(), format!("{options:?}"))).or_insert_with(make).clone()
 }
 
 fn run(
