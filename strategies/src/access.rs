@@ -3,78 +3,62 @@
 use coyote_abi::OpKind;
 use serde::{Deserialize, Serialize};
 
-/// What an access belongs to: objects of different classes never overlap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Class {
-    /// Guest memory, by address and size.
-    Memory,
-    /// That guest memory is as large as it is, by pages.
-    Size,
-    /// Whether the guest's allocator finds memory: a request that does not depends on all others.
-    Heap,
-    /// Entries of tables, and their sizes.
-    Table,
-    /// Globals that workers share, and passive segments.
-    Global,
-    /// A mutex, by its address, as all classes of sync objects down to the futex.
-    Mutex,
-    /// A lock that several readers can hold.
-    Rwlock,
-    /// A counting semaphore.
-    Semaphore,
-    /// A barrier.
-    Barrier,
-    /// A condition variable: who waits at it.
-    Condvar,
-    /// Who waits at an address of memory, apart from what the memory holds.
-    Futex,
-    /// That a worker exists: enabled by its creation, awaited by its first step.
-    Birth,
-    /// That a worker has ended: enabled by its last step, awaited by joins.
-    End,
-    /// That a blocked worker was woken: enabled by who wakes it, awaited by its next step.
-    Wake,
-    /// The virtual clock and the queue of timeouts.
-    Clock,
-    /// Numbers that the guest sees and whose order of assignment matters.
-    Counter,
-    /// A file or directory of the guest's world, by its number.
-    File,
-    /// A file descriptor, by its number; the greatest number stands for which of them are taken.
-    Descriptor,
-    /// What the system keeps for itself and the relation has to order all the same.
-    Other,
-}
-
-impl Class {
-    /// The class of the sync object that an operation is about; `None` also for [`OpKind::Init`] and
-    /// [`OpKind::Destroy`], whose object is of any class.
-    pub const fn of_sync_object(kind: OpKind) -> Option<Class> {
-        use OpKind::*;
-        Some(match kind {
-            Lock | TryLock | Unlock | Relock => Class::Mutex,
-            ReadLock | TryReadLock | WriteLock | TryWriteLock | RwUnlock => Class::Rwlock,
-            SemaphoreWait | SemaphoreTryWait | SemaphorePost | SemaphoreValue => Class::Semaphore,
-            BarrierWait => Class::Barrier,
-            Wait | Signal | Broadcast => Class::Condvar,
-            FutexWait | FutexNotify => Class::Futex,
-            _ => return None,
-        })
-    }
-
-    /// What reports call a sync object of the class.
-    pub const fn noun(self) -> &'static str {
-        match self {
-            Class::Mutex => "mutex",
-            Class::Rwlock => "rwlock",
-            Class::Semaphore => "semaphore",
-            Class::Barrier => "barrier",
-            Class::Condvar => "condvar",
-            Class::Futex => "futex",
-            _ => "object",
+macro_rules! classes {
+    ($($(#[$doc:meta])* $class:ident $noun:literal [$($kind:ident),*],)*) => {
+        /// What an access belongs to: objects of different classes never overlap.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum Class {
+            /// Guest memory, by address and size.
+            Memory,
+            /// That guest memory is as large as it is, by pages.
+            Size,
+            /// Whether the guest's allocator finds memory: a request that does not depends on all others.
+            Heap,
+            /// Entries of tables, and their sizes.
+            Table,
+            /// Globals that workers share, and passive segments.
+            Global,
+            $($(#[$doc])* $class,)*
+            /// That a worker exists: enabled by its creation, awaited by its first step.
+            Birth,
+            /// That a worker has ended: enabled by its last step, awaited by joins.
+            End,
+            /// That a blocked worker was woken: enabled by who wakes it, awaited by its next step.
+            Wake,
+            /// The virtual clock and the queue of timeouts.
+            Clock,
+            /// Numbers that the guest sees and whose order of assignment matters.
+            Counter,
+            /// A file or directory of the guest's world, by its number.
+            File,
+            /// A file descriptor, by its number; the greatest number stands for which of them are taken.
+            Descriptor,
+            /// What the system keeps for itself and the relation has to order all the same.
+            Other,
         }
-    }
+
+        impl Class {
+            /// The class of the sync object that an operation is about; `None` also for [`OpKind::Init`] and
+            /// [`OpKind::Destroy`], whose object is of any class.
+            pub const fn of_sync_object(kind: OpKind) -> Option<Class> {
+                match kind {
+                    $($(OpKind::$kind)|* => Some(Class::$class),)*
+                    _ => None,
+                }
+            }
+
+            /// What reports call a sync object of the class.
+            pub const fn noun(self) -> &'static str {
+                match self {
+                    $(Class::$class => $noun,)*
+                    _ => "object",
+                }
+            }
+        }
+    };
 }
+
+coyote_abi::sync_objects!(classes);
 
 /// How an access relates to others of the same object.
 ///

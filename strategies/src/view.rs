@@ -60,24 +60,6 @@ impl Operation {
             & (other.object < self.object + u64::from(self.size.max(1)))
     }
 
-    /// The kind of fault that a data value of this operation is: whether one strikes, 0 for none. `None`: its values
-    /// are the program's own. A fault point of the guest is a kind by itself.
-    pub fn opportunity(&self) -> Option<u64> {
-        match self.kind {
-            OpKind::TryLock | OpKind::TryReadLock | OpKind::TryWriteLock | OpKind::SemaphoreTryWait => {
-                Some(1)
-            }
-            OpKind::Wait | OpKind::FutexWait => Some(2),
-            OpKind::File => Some(3),
-            OpKind::Spawn => Some(4),
-            // With weak memory, an older store than the newest.
-            OpKind::AtomicLoad | OpKind::Rmw | OpKind::CompareExchange => Some(5),
-            OpKind::AtomicStore => Some(6),
-            OpKind::Fault => Some(self.object),
-            _ => None,
-        }
-    }
-
     /// The object whose accesses can be put in different orders, if the operation has one. Accesses of
     /// overlapping memory at different addresses count as different objects; a release is no access,
     /// since only acquisitions compete; a futex is the memory it lies in.
@@ -184,6 +166,9 @@ pub struct View<'a> {
     pub changes: u64,
     /// Whether a worker in an atomic section keeps all others, and timeouts, from being picked.
     pub in_section: bool,
+    /// While a value is asked for that says whether a fault strikes, 0 for none: the *kind* of fault, a number for a class
+    /// of faults or a fault point of the guest. `None`: the value is the program's own.
+    pub fault: Option<u64>,
 }
 
 impl View<'_> {

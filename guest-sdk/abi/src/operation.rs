@@ -121,6 +121,28 @@ kinds! {
     Fault = 63 "fault",
 }
 
+/// The classes of sync objects, as a table for a macro: what is said of each, its name, what reports call it, and the
+/// operations that are about it alone. An initialisation or a destruction is about any.
+#[macro_export]
+macro_rules! sync_objects {
+    ($table:ident) => {
+        $table! {
+            /// A mutex, by its address, as all classes of sync objects.
+            Mutex "mutex" [Lock, TryLock, Unlock, Relock],
+            /// A lock that several readers can hold.
+            Rwlock "rwlock" [ReadLock, TryReadLock, WriteLock, TryWriteLock, RwUnlock],
+            /// A counting semaphore.
+            Semaphore "semaphore" [SemaphoreWait, SemaphoreTryWait, SemaphorePost, SemaphoreValue],
+            /// A barrier.
+            Barrier "barrier" [BarrierWait],
+            /// A condition variable: who waits at it.
+            Condvar "condvar" [Wait, Signal, Broadcast],
+            /// Who waits at an address of memory, apart from what the memory holds.
+            Futex "futex" [FutexWait, FutexNotify],
+        }
+    };
+}
+
 impl OpKind {
     /// Whether the operation may write guest memory at its object.
     #[inline]
@@ -139,6 +161,25 @@ impl OpKind {
     /// Whether the operation gives back what others may wait for.
     pub const fn releases(self) -> bool {
         matches!(self, OpKind::Unlock | OpKind::RwUnlock | OpKind::SemaphorePost)
+    }
+
+    /// Whether a worker that does this may be somewhere else than before: what waits in a loop does nothing of the kind.
+    #[inline]
+    pub const fn is_progress(self) -> bool {
+        self.writes()
+            || matches!(
+                self,
+                OpKind::Start
+                    | OpKind::Spawn
+                    | OpKind::Signal
+                    | OpKind::Broadcast
+                    | OpKind::FutexNotify
+                    | OpKind::SemaphorePost
+                    | OpKind::BarrierWait
+                    | OpKind::ChooseBool
+                    | OpKind::ChooseInt
+                    | OpKind::Fault
+            )
     }
 
     /// Whether the operation's object is an address of guest memory that it accesses.

@@ -4,7 +4,7 @@ use super::{ExploreError, Plan};
 use crate::execution::Execution;
 use crate::outcome::Outcome;
 use crate::results::{IterationResult, Sweep, SweptExecution, SweptSite, WAYS_MAX};
-use crate::runtime::{FAULTS, FaultClass, POINT, fault_hash, of_site};
+use crate::runtime::{FaultClass, POINT, fault_hash, of_site};
 use coyote_instrumenter::Location;
 use coyote_strategies::sample::sweep::{Attempt, Met, Sweep as Attempts};
 use coyote_strategies::{Iteration, RandomWalk, Status, System};
@@ -33,7 +33,7 @@ pub fn prepare(plan: &Plan, samples: u64) -> Result<SweepPlan, ExploreError> {
         execution.run_stepwise(&mut baseline, Iteration { seed: plan.seed, index: 0 }, &mut |execution| {
             let picked = course.lock().unwrap_or_else(PoisonError::into_inner).picked;
             if let (Status::Choosing { .. }, Some(worker)) = (execution.status(), picked)
-                && execution.view().workers[worker.index()].operation.opportunity().is_some()
+                && execution.view().fault.is_some()
             {
                 stacks.push(execution.machine().stack(worker));
             }
@@ -100,15 +100,9 @@ impl SweepPlan {
     }
 }
 
-/// The class or fault point of a kind of opportunity, see [`coyote_strategies::Operation::opportunity`].
+/// The class or fault point of a kind of fault, see [`coyote_strategies::View::fault`].
 fn name_of(kind: u64, names: &[String]) -> String {
-    let class = match kind {
-        1 => Some(FaultClass::TryLock),
-        2 => Some(FaultClass::Spurious),
-        3 => Some(FaultClass::Io),
-        4 => Some(FaultClass::Thread),
-        _ => FAULTS.iter().map(|row| row.class).find(|class| of_site(*class as u32) == kind),
-    };
+    let class = FaultClass::of_kind(kind).map(|class| class.row().name.to_string());
     let point = || names.iter().find(|name| of_site(fault_hash(name)) == kind).cloned();
-    class.map(|class| class.row().name.to_string()).or_else(point).unwrap_or_else(|| POINT.to_string())
+    class.or_else(point).unwrap_or_else(|| POINT.to_string())
 }

@@ -28,7 +28,12 @@ impl Runtime {
             if ways > 1 && self.may_fail(FaultClass::Stale) && self.heap.is_known() {
                 match self.fault(FaultClass::Stale, ways - 1, values) {
                     Ok(value) => chosen = value,
-                    Err(bound) => return Performed::NeedsValue(bound),
+                    Err(bound) => {
+                        if operation.kind == OpKind::AtomicStore {
+                            self.fault_asked = Some(FaultClass::STALE_STORE);
+                        }
+                        return Performed::NeedsValue(bound);
+                    }
                 }
             }
             self.weak.as_mut().expect("memory is weak").begin(access, chosen);

@@ -55,6 +55,8 @@ impl Runtime {
             call_stack: _,
             // A bound like that on steps.
             alone_ticks: _,
+            // It follows from what is announced.
+            fault_asked: _,
             // For strategies, for the user, and of a step.
             events: _,
             output: _,

@@ -21,6 +21,7 @@ impl Runtime {
             step: self.steps,
             changes: self.changes,
             in_section: alone.is_some(),
+            fault: self.fault_asked,
         }
     }
 

@@ -119,6 +119,8 @@ pub struct Runtime {
     sync: SyncObjects,
     clock: Clock,
     faults: Faults,
+    /// The kind of fault that the value which is missing decides on: see [`coyote_strategies::View::fault`].
+    fault_asked: Option<u64>,
     /// What the guest says must come about.
     pub monitors: Monitors,
     /// Opportunities and faults so far, for reports.
@@ -195,6 +197,7 @@ impl Runtime {
             sync,
             clock,
             faults,
+            fault_asked,
             monitors,
             fault_counts,
             timers,
@@ -234,6 +237,7 @@ impl Runtime {
         sync.clone_from(&other.sync);
         clock.clone_from(&other.clock);
         faults.clone_from(&other.faults);
+        *fault_asked = other.fault_asked;
         monitors.clone_from(&other.monitors);
         fault_counts.clone_from(&other.fault_counts);
         *timers = other.timers;

@@ -13,6 +13,14 @@ pub fn of_site(number: u32) -> u64 {
     1 << 32 | u64::from(number)
 }
 
+/// The kind of fault that strategies are told of. `point`: the hash of the name of a fault point, or 0.
+fn kind(id: BudgetId, point: u32) -> u64 {
+    match id {
+        BudgetId::Class(class) if point == 0 => class.kind(),
+        _ => of_site(point),
+    }
+}
+
 impl Runtime {
     /// What was given to faults, whatever is left of it.
     pub fn faults(&self) -> &Faults {
@@ -62,7 +70,10 @@ impl Runtime {
         let (_, open) = self.faults.state(id);
         let chosen = match values.first() {
             _ if !open => 0,
-            None => return Err(ways + 1),
+            None => {
+                self.fault_asked = Some(kind(id, point));
+                return Err(ways + 1);
+            }
             Some(value) => *value,
         };
         match id {

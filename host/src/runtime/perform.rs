@@ -20,6 +20,7 @@ impl Runtime {
         debug_assert_eq!(self.pending[id.index()].state, WorkerState::Enabled);
         let request = self.workers[id.index()].request;
         self.stream.begin_step(Some(id));
+        self.fault_asked = None;
         let performed = match request {
             Request::Step => {
                 self.touch_plainly(id);

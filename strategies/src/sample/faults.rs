@@ -1,6 +1,6 @@
 //! When faults strike: any strategy for schedules, with its own rule for values that are faults.
 //!
-//! A fault is a value that is not 0, asked for by an *opportunity* ([`Operation::opportunity`]), which is of a *kind*: a class
+//! A fault is a value that is not 0, asked for by an *opportunity* ([`View::fault`]), which is of a *kind*: a class
 //! of faults or a fault point of the guest. A strategy that drew such values like any other would strike at one of the
 //! first opportunities in nearly every execution, so that what comes late is hardly ever struck, and nothing is
 //! ever executed as it usually goes. So an iteration is drawn in two stages, as in FoundationDB's BUGGIFY:
@@ -22,7 +22,7 @@
 //! choices are the same with and without.
 
 use crate::rng::ChoiceRng;
-use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId};
+use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One iteration in so many has no fault.
@@ -46,8 +46,6 @@ pub struct Faults {
     /// Of the profile.
     active: BTreeSet<u64>,
     kinds: BTreeMap<u64, Kind>,
-    /// Who was picked last: values are asked for its operation.
-    picked: Option<WorkerId>,
 }
 
 /// A kind in an iteration.
@@ -88,7 +86,6 @@ impl Faults {
             faultless: true,
             active: BTreeSet::new(),
             kinds: BTreeMap::new(),
-            picked: None,
         }
     }
 
@@ -160,7 +157,6 @@ impl Strategy for Faults {
     fn begin(&mut self, iteration: Iteration) {
         self.schedules.begin(iteration);
         self.iteration = iteration;
-        self.picked = None;
         self.kinds.clear();
         self.active.clear();
         let mut rng = self.stream(0);
@@ -176,14 +172,11 @@ impl Strategy for Faults {
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
-        let pick = self.schedules.pick(view)?;
-        self.picked = Some(pick.worker());
-        Some(pick)
+        self.schedules.pick(view)
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
-        let opportunity = self.picked.and_then(|worker| opportunity(view, worker));
-        let Some(kind) = opportunity else { return self.schedules.value(bound, view) };
+        let Some(kind) = view.fault else { return self.schedules.value(bound, view) };
         let drawn = self.kinds.remove(&kind);
         let mut drawn = drawn.unwrap_or_else(|| self.draw(kind));
         let value = if drawn.strikes() { 1 + drawn.rng.below(bound - 1) } else { 0 };
@@ -198,10 +191,4 @@ impl Strategy for Faults {
     fn end(&mut self, summary: Summary) {
         self.schedules.end(summary);
     }
-}
-
-/// The kind of fault that a value is for which a worker's operation asks, if it is one.
-pub(super) fn opportunity(view: &View, worker: WorkerId) -> Option<u64> {
-    let operation: &Operation = &view.workers.get(worker.index())?.operation;
-    operation.opportunity()
 }

@@ -1,6 +1,5 @@
 //! Records the profile of an execution.
 
-use super::faults::opportunity;
 use crate::{
     Class, Event, Iteration, Paths, Pick, Profile, RandomWalk, Strategy, Summary, View, WorkerId, WorkerState,
 };
@@ -11,7 +10,6 @@ use std::sync::{Arc, Mutex};
 pub struct Profiler {
     walk: RandomWalk,
     paths: Paths,
-    picked: Option<WorkerId>,
     profile: Profile,
     /// Steps by worker, until they are known by path.
     steps: Vec<u64>,
@@ -55,21 +53,17 @@ impl Strategy for Profiler {
         self.walk.begin(iteration);
         self.paths.reset();
         self.steps.clear();
-        self.picked = None;
         self.profile = Profile::default();
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
         let pick = self.walk.pick(view)?;
         self.record(pick, view);
-        self.picked = Some(pick.worker());
         Some(pick)
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
-        let Some(kind) = self.picked.and_then(|worker| opportunity(view, worker)) else {
-            return self.walk.value(bound, view);
-        };
+        let Some(kind) = view.fault else { return self.walk.value(bound, view) };
         // What usually happens is what is to be known.
         *self.profile.opportunities.entry(kind).or_default() += 1;
         Some(0)

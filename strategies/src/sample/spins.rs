@@ -72,7 +72,7 @@ impl Spins {
             }
         }
         let round = &mut self.rounds[worker.index()];
-        if is_progress(operation.kind) {
+        if operation.kind.is_progress() {
             round.clear();
             return false;
         }
@@ -144,24 +144,6 @@ impl Circles {
         circle.known = circle.known.saturating_add(1);
         again && circle.known >= patience
     }
-}
-
-/// Whether a worker that does this may be somewhere else than before.
-fn is_progress(kind: OpKind) -> bool {
-    kind.writes()
-        || matches!(
-            kind,
-            OpKind::Start
-                | OpKind::Spawn
-                | OpKind::Signal
-                | OpKind::Broadcast
-                | OpKind::FutexNotify
-                | OpKind::SemaphorePost
-                | OpKind::BarrierWait
-                | OpKind::ChooseBool
-                | OpKind::ChooseInt
-                | OpKind::Fault
-        )
 }
 
 #[cfg(test)]

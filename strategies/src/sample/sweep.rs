@@ -2,7 +2,7 @@
 //!
 //! The *default schedule* is the same in every iteration: the running worker goes on as long as it can, then the first
 //! created of those that can, timeouts fire when no worker can go on, and values are 0; around it, [`ChessFair`] lets a
-//! worker that spins give way. Its opportunities for faults ([`crate::Operation::opportunity`]) are numbered. An
+//! worker that spins give way. Its opportunities for faults ([`View::fault`]) are numbered. An
 //! [`Attempt`] follows it up to one of them and strikes there with one value: once, or from there on at every opportunity
 //! of the same kind. What follows is the default schedule again, or one that another strategy chooses.
 //!
@@ -10,7 +10,6 @@
 //!
 //! What a sweep leaves out: faults of other schedules before the fault, and two faults that are not of one kind.
 
-use super::faults::opportunity;
 use crate::{ChessFair, Event, Iteration, Pick, Profile, Strategy, Summary, View, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,7 +30,7 @@ pub struct Attempt {
 /// An opportunity that was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Met {
-    /// See [`crate::Operation::opportunity`].
+    /// See [`View::fault`].
     pub kind: u64,
     /// The values are below it; 0 is no fault.
     pub bound: u64,
@@ -139,8 +138,7 @@ impl Strategy for Sweep {
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
         let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
-        let met = course.picked.and_then(|worker| Some((worker, opportunity(view, worker)?)));
-        if let Some((worker, kind)) = met {
+        if let (Some(worker), Some(kind)) = (course.picked, view.fault) {
             let number = course.met.len() as u64;
             course.met.push(Met { kind, bound, worker });
             drop(course);

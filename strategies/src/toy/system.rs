@@ -35,6 +35,7 @@ impl System for Toy {
             step: self.steps,
             changes: self.changes,
             in_section: alone.is_some(),
+            fault: None,
         }
     }
 

@@ -16,6 +16,7 @@ fn pick(strategy: &mut dyn Strategy, enabled: &[u32]) -> u32 {
         step: 0,
         changes: 0,
         in_section: false,
+        fault: None,
     };
     match strategy.pick(&view) {
         Some(Pick::Step(worker)) => worker.0,

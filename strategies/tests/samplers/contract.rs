@@ -164,6 +164,7 @@ fn timeouts_fire_at_one_choice_in_sixteen() {
                 step: *step,
                 changes: 0,
                 in_section: false,
+                fault: None,
             };
             strategy.pick(&view) == Some(Pick::Timeout(WorkerId(2)))
         });
@@ -179,6 +180,7 @@ fn timeouts_fire_at_one_choice_in_sixteen() {
             step: 0,
             changes: 0,
             in_section: false,
+            fault: None,
         };
         assert_eq!(strategy.pick(&view), Some(Pick::Timeout(WorkerId(2))), "{name}");
     }

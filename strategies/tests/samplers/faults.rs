@@ -24,6 +24,7 @@ fn run(strategy: &mut Faults, index: u64, kinds: &[u64], ways: u64) -> Vec<u64> 
             step: step as u64,
             changes: 0,
             in_section: false,
+            fault: Some(*kind),
         };
         strategy.pick(&view).unwrap();
         chosen.push(strategy.value(ways + 1, &view).unwrap());

@@ -4,7 +4,7 @@ use super::moment::{Act, SharedAccess};
 use super::rows::Group;
 use crate::plural::amount;
 use crate::symbols::{Encoding, MemoryName};
-use coyote_strategies::{OpKind, WorkerId};
+use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
 
 /// How a pointer to nothing is shown.
@@ -103,7 +103,13 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
                 FutexNotify => ("notifies".into(), "no worker waits"),
                 Destroy => (format!("destroys {}", thing("an object")), ""),
                 Init => (format!("initialises {}", thing("an object")), ""),
-                _ => return None,
+                // Of a class that has no words of its own here.
+                kind => match Class::of_sync_object(*kind) {
+                    Some(class) => {
+                        (format!("{} of {}", kind.name(), thing(&format!("a {}", class.noun()))), "")
+                    }
+                    None => return None,
+                },
             };
             let effect = if woken.is_empty() { effect.to_string() } else { woken };
             let text = match kind {

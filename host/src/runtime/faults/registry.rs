@@ -2,6 +2,8 @@
 //!
 //! A new class is a row here and the place where it may happen, which calls [`super::super::Runtime::fault`].
 
+use crate::runtime::of_site;
+
 macro_rules! classes {
     ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr,)* })*) => {
         /// A class of faults: what has one budget.
@@ -172,6 +174,31 @@ impl FaultClass {
 
     /// Classes of fault points, each of which can be given a budget of its own, behind the class and a dot.
     pub const NAMED: [FaultClass; 2] = [FaultClass::Point, FaultClass::Net];
+
+    /// The kind of fault ([`coyote_strategies::View::fault`]) that a store is which comes before newer ones: of stores there
+    /// may be far fewer than of loads.
+    pub const STALE_STORE: u64 = 6;
+
+    /// The kind of fault that strategies are told of. Random streams depend on it, so that the numbers of those that had
+    /// one before there was a table stay what they were.
+    pub fn kind(self) -> u64 {
+        match self {
+            FaultClass::TryLock => 1,
+            FaultClass::Spurious => 2,
+            FaultClass::Io => 3,
+            FaultClass::Thread => 4,
+            FaultClass::Stale => 5,
+            other => of_site(other as u32),
+        }
+    }
+
+    /// The class that a kind of fault belongs to, unless that is a fault point.
+    pub fn of_kind(kind: u64) -> Option<FaultClass> {
+        match kind {
+            FaultClass::STALE_STORE => Some(FaultClass::Stale),
+            _ => FAULTS.iter().map(|row| row.class).find(|class| class.kind() == kind),
+        }
+    }
 
     /// The row of the class.
     pub fn row(self) -> &'static FaultRow {
