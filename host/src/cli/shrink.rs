@@ -30,8 +30,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Seconds after which it ends with what it has
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
-    time_limit: f64,
+    #[arg(long, alias = "time-limit", value_name = "SECONDS", default_value_t = 60.0)]
+    shrink_time: f64,
     /// Do not use the artifact cache
     #[arg(long)]
     no_cache: bool,
@@ -41,10 +41,10 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let TraceOf { trace, artifact, test, settings } =
         TraceOf::load(&args.module, &args.trace, false, !args.no_cache)?;
-    if !(args.time_limit > 0.0 && args.time_limit < 1e9) {
-        bail!("--time-limit {}: give a positive number of seconds", args.time_limit);
+    if !(args.shrink_time > 0.0 && args.shrink_time < 1e9) {
+        bail!("--shrink-time {}: give a positive number of seconds", args.shrink_time);
     }
-    let (limit, started) = (Duration::from_secs_f64(args.time_limit), Instant::now());
+    let (limit, started) = (Duration::from_secs_f64(args.shrink_time), Instant::now());
     let lines = Mutex::new(SourceLines::new(&artifact));
     let output = args.output.clone().unwrap_or_else(|| args.trace.with_extension("min.trace"));
     let explained = |execution: &mut Execution, shrunk: &Shrunk| -> Result<FoundBug, MachineError> {

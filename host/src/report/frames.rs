@@ -6,6 +6,9 @@ use coyote_instrumenter::Location;
 /// Frames of one stack that are shown.
 const FRAMES_MAX: usize = 20;
 
+/// Frames that are shown of a stack in which all belong to libraries: how they call each other tells a reader nothing.
+const LIBRARY_FRAMES_MAX: usize = 3;
+
 /// A stack with the functions of its places, innermost first.
 pub fn of(stack: &[Location], symbols: &Symbols) -> Vec<SourceFrame> {
     stack.iter().flat_map(|location| symbols.frames(*location)).collect()
@@ -19,10 +22,13 @@ pub fn own(stack: &[SourceFrame]) -> impl Iterator<Item = &SourceFrame> {
 /// A stack in lines, innermost first. Frames of libraries are left out unless there is nothing else.
 pub fn lines(stack: &[SourceFrame]) -> Vec<String> {
     let own: Vec<_> = own(stack).collect();
-    let shown = if own.is_empty() { stack.iter().collect() } else { own };
-    let mut lines: Vec<String> = shown.iter().take(FRAMES_MAX).map(|f| format!("at {}", line(f))).collect();
-    if shown.len() > FRAMES_MAX {
-        lines.push(format!("... and {} more", shown.len() - FRAMES_MAX));
+    let (shown, most) = match own.is_empty() {
+        true => (stack.iter().collect(), LIBRARY_FRAMES_MAX),
+        false => (own, FRAMES_MAX),
+    };
+    let mut lines: Vec<String> = shown.iter().take(most).map(|f| format!("at {}", line(f))).collect();
+    if shown.len() > most {
+        lines.push(format!("... and {} more", shown.len() - most));
     }
     lines
 }
