@@ -41,6 +41,7 @@ impl Bench {
             step: *step,
             changes: 0,
             in_section: false,
+            fault: None,
         }
     }
 

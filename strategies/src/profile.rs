@@ -17,7 +17,7 @@ pub struct Profile {
     pub workers: BTreeMap<WorkerPath, u64>,
     /// Accesses of each object by [`crate::Operation::target`].
     pub objects: BTreeMap<(Class, u64), ObjectProfile>,
-    /// Opportunities for faults by [`crate::Operation::opportunity`]; none struck.
+    /// Opportunities for faults by kind, see [`crate::View::fault`]; none struck.
     pub opportunities: BTreeMap<u64, u64>,
 }
 
