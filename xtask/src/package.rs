@@ -83,7 +83,9 @@ fn crates(directory: &Path) -> Result<Vec<PathBuf>> {
 
 /// Builds the packages where nothing of the repository lies, and finds a deadlock of a guest that is built there.
 fn check(packages: &[PathBuf]) -> Result<()> {
-    let directory = std::env::temp_dir().join(format!("coyote-packages-{}", std::process::id()));
+    // Files of packages have no times of their own: at the path of an earlier check cargo would take them for built.
+    let now = std::time::UNIX_EPOCH.elapsed().context("the clock is before 1970")?.as_nanos();
+    let directory = std::env::temp_dir().join(format!("coyote-packages-{now}"));
     std::fs::create_dir(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     let result = build(packages, &directory);
     std::fs::remove_dir_all(&directory)?;
