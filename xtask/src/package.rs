@@ -83,9 +83,7 @@ fn crates(directory: &Path) -> Result<Vec<PathBuf>> {
 
 /// Builds the packages where nothing of the repository lies, and finds a deadlock of a guest that is built there.
 fn check(packages: &[PathBuf]) -> Result<()> {
-    // Files of packages have no times of their own: at the path of an earlier check cargo would take them for built.
-    let now = std::time::UNIX_EPOCH.elapsed().context("the clock is before 1970")?.as_nanos();
-    let directory = std::env::temp_dir().join(format!("coyote-packages-{now}"));
+    let directory = std::env::temp_dir().join(format!("coyote-packages-{}", std::process::id()));
     std::fs::create_dir(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     let result = build(packages, &directory);
     std::fs::remove_dir_all(&directory)?;
@@ -95,7 +93,8 @@ fn check(packages: &[PathBuf]) -> Result<()> {
 fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
     let mut names = Vec::new();
     for package in packages {
-        let status = Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(directory).status();
+        // With the time of now: by that in the package, cargo would take what an earlier check built for this.
+        let status = Command::new("tar").arg("-xzmf").arg(package).arg("-C").arg(directory).status();
         ensure!(status.context("tar cannot be started")?.success(), "{} cannot be read", package.display());
         let stem = package.file_stem().context("a package has a name")?.to_string_lossy().into_owned();
         for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
