@@ -62,7 +62,7 @@ use coyote_instrumenter::Location;
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState, mix};
 pub use faults::{
     BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant, POINT,
-    hash as fault_hash,
+    hash as fault_hash, of_site,
 };
 use files::disk::{Crash, Origin};
 use files::{Answer, Call, Files, Served, Session};
@@ -71,7 +71,6 @@ use harness::Harness;
 use heap::Heap;
 pub use lifecycle::{AtExit, Progress};
 use monitors::Monitors;
-pub use opportunities::of_site;
 pub use output::{Output, Stream};
 use std::sync::Arc;
 use stream::EventStream;

@@ -1,25 +1,12 @@
 //! Where faults may happen: what takes from budgets, and what a step then touches.
 
-use super::faults::{BudgetId, FaultClass, Faults, POINT, hash, object};
+use super::faults::{BudgetId, FaultClass, Faults, POINT, hash, object, of_site};
 use super::harness::Harness;
 use super::{Request, Runtime};
 use coyote_strategies::{Class, Effect, WorkerId};
 
 /// Fault points of our SDK begin with this: what follows names the class, or a point of a class that has several.
 const OF_SDK: &str = "!";
-
-/// What an operation that may fail is about, by the number of its class or fault point: apart from all addresses.
-pub fn of_site(number: u32) -> u64 {
-    1 << 32 | u64::from(number)
-}
-
-/// The kind of fault that strategies are told of. `point`: the hash of the name of a fault point, or 0.
-fn kind(id: BudgetId, point: u32) -> u64 {
-    match id {
-        BudgetId::Class(class) if point == 0 => class.kind(),
-        _ => of_site(point),
-    }
-}
 
 impl Runtime {
     /// What was given to faults, whatever is left of it.
@@ -67,22 +54,24 @@ impl Runtime {
         ways: u64,
         values: &[u64],
     ) -> Result<u64, u64> {
+        let class = match id {
+            BudgetId::Class(class) if point == 0 => Some(class),
+            _ => None,
+        };
         let (_, open) = self.faults.state(id);
         let chosen = match values.first() {
             _ if !open => 0,
             None => {
-                self.fault_asked = Some(kind(id, point));
+                self.fault_asked = Some(class.map_or_else(|| of_site(point), FaultClass::kind));
                 return Err(ways + 1);
             }
             Some(value) => *value,
         };
-        match id {
-            BudgetId::Class(class) if point == 0 => {
-                self.fault_counts.see(class.row().name);
-                self.fault_counts.add(hash(class.row().name), open, chosen > 0);
-            }
-            _ => self.fault_counts.add(point, open, chosen > 0),
+        let counted = class.map_or(point, |class| hash(class.row().name));
+        if let Some(class) = class {
+            self.fault_counts.see(class.row().name);
         }
+        self.fault_counts.add(counted, open, chosen > 0);
         self.faults.take(id, u32::from(chosen > 0));
         if chosen > 0 {
             self.look_for_quiet();

@@ -17,7 +17,7 @@ use coyote_instrumenter::Options;
 use coyote_strategies::Strategy;
 pub use mutant::Mutant;
 use registry::CLASSES;
-pub use registry::{FAULTS, FaultClass, FaultRow};
+pub use registry::{FAULTS, FaultClass, FaultRow, of_site};
 use std::hash::{Hash, Hasher};
 
 /// How often each may still happen in an execution.

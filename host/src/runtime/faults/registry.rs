@@ -2,7 +2,10 @@
 //!
 //! A new class is a row here and the place where it may happen, which calls [`super::super::Runtime::fault`].
 
-use crate::runtime::of_site;
+/// What an operation that may fail is about, by the number of its class or fault point: apart from all addresses.
+pub fn of_site(number: u32) -> u64 {
+    1 << 32 | u64::from(number)
+}
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr,)* })*) => {
