@@ -123,13 +123,22 @@ fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
         .current_dir(directory)
         .status()?;
     ensure!(status.code() == Some(2), "the deadlock of the packaged guest: {status}, not exit code 2");
+    // They are not what the repository builds there.
+    for name in ["coyote-wasm", "cargo-coyote"] {
+        let program = target.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        std::fs::remove_file(&program).with_context(|| format!("{} cannot be removed", program.display()))?;
+    }
     Ok(())
 }
 
 /// A workspace of the unpacked packages, which find each other without a registry. The profiles are those of
-/// the repository, so that what is built of other crates serves both.
+/// the repository, so that what is built of other crates serves both. The tool itself is not optimised: that takes
+/// minutes, and it only has to work.
 fn workspace(names: &[String], root: &str) -> Result<String> {
-    let profiles = root.find("[profile.").map_or("", |start| &root[start..]);
+    let start = root.find("[profile.").context("Cargo.toml has profiles")?;
+    let (slow, fast) = ("[profile.release.package.coyote-wasm]\ncodegen-units = 1\n", "opt-level = 0\n");
+    ensure!(root[start..].contains(slow), "Cargo.toml has the profile of coyote-wasm otherwise");
+    let profiles = root[start..].replace(slow, &slow.replace("codegen-units = 1\n", fast));
     Ok(format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n{}\n{profiles}", patches(names, "")?))
 }
 

@@ -3,7 +3,7 @@
 //! Nothing is written into the crate: the runner is given by cargo's variable for it, which wins over files.
 
 use super::workspace::Metadata;
-use super::{flags, ours, parking, stand_ins, status, unwind};
+use super::{flags, miri, ours, parking, profile, stand_ins, status, unwind};
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
@@ -25,6 +25,9 @@ const VARIABLE: &str = "COYOTE=1";
 /// The option that has std built with unwinding.
 pub const UNWIND: &str = "--unwind";
 
+/// The option that has the crate built as for Miri.
+pub const LIKE_MIRI: &str = "--like-miri";
+
 /// What is passed on.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -34,6 +37,9 @@ pub struct Arguments {
     /// Build std with unwinding first, so that tests may catch panics: docs/unwinding.md
     #[arg(long)]
     unwind: bool,
+    /// Build the crate with cfg(miri): with the rounds and the tests that its authors want where tests are slow
+    #[arg(long)]
+    like_miri: bool,
     /// Build also the dev-dependencies that no test names: docs/cargo.md
     #[arg(long)]
     all_dev_dependencies: bool,
@@ -90,8 +96,12 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
         unwind::prepare(&mut cargo, target)?;
     }
     let texts: Vec<&str> = own(arguments).iter().filter_map(|argument| argument.to_str()).collect();
+    if given.like_miri {
+        miri::prepare(&mut cargo, target)?;
+    }
     let mut _lock = None;
     if let Some(metadata) = Metadata::of(&texts, target) {
+        profile::prepare(&mut cargo, &texts, &metadata);
         flags::add_for_tokio(&mut cargo, &metadata, target);
         parking::prepare(&mut cargo, &metadata, target)?;
         // What a program or nextest needs besides is for cargo to say.

@@ -3,6 +3,8 @@
 //! - `build`: cargo called so that it builds for the guest's target and has us run what it built.
 //! - `flags`: what the compiler is told besides.
 //! - `unwind`: the same with a std whose panics unwind.
+//! - `profile`: how much the compiler optimises.
+//! - `miri`: the crate as its authors have it for Miri.
 //! - `workspace`: what cargo says of the packages.
 //! - `stand_ins`: packages that others take the places of: dev-dependencies that no test uses, and what means something else
 //!   on wasm.
@@ -13,7 +15,9 @@
 mod build;
 mod flags;
 mod init;
+mod miri;
 mod parking;
+mod profile;
 mod stand_ins;
 mod unwind;
 mod workspace;
@@ -69,7 +73,7 @@ pub fn parse() -> Result<Cli, clap::Error> {
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let rest = arguments.split_off(end);
     // Our own options may stand among cargo's.
-    for own in [build::UNWIND, stand_ins::ALL] {
+    for own in [build::UNWIND, build::LIKE_MIRI, stand_ins::ALL] {
         if let Some(at) = arguments.iter().position(|argument| argument == own) {
             let option = arguments.remove(at);
             arguments.insert(arguments.len().min(3), option);

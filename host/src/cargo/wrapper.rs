@@ -45,6 +45,8 @@ pub fn wrap() -> Option<Result<ExitCode>> {
         // It is one crate's, so that no other one takes the compiler for a nightly one.
         compile.args(PARKING).env("RUSTC_BOOTSTRAP", "1");
     }
+    let is_tested = std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some();
+    compile.args(super::miri::flags(is_tested, is_for_wasm(&arguments)));
     Some(super::status(&mut compile))
 }
 
@@ -60,9 +62,13 @@ fn is_harness(arguments: &[OsString]) -> bool {
 /// Whether rustc is to compile parking_lot's core for wasm.
 fn is_parking(arguments: &[OsString]) -> bool {
     let named = arguments.windows(2).any(|pair| pair[0] == "--crate-name" && pair[1] == "parking_lot_core");
-    let targets = arguments.windows(2).filter(|pair| pair[0] == "--target");
-    named
-        && targets.into_iter().any(|pair| pair[1].to_str().is_some_and(|target| target.starts_with("wasm32")))
+    named && is_for_wasm(arguments)
+}
+
+/// Whether rustc is to compile for wasm, and not for the machine itself.
+fn is_for_wasm(arguments: &[OsString]) -> bool {
+    let is_wasm = |target: &OsStr| target.to_str().is_some_and(|target| target.starts_with("wasm32"));
+    arguments.windows(2).any(|pair| pair[0] == "--target" && is_wasm(&pair[1]))
 }
 
 #[cfg(test)]

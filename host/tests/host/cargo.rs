@@ -343,3 +343,60 @@ fn dev_dependencies_that_no_test_names_are_left_out() {
     let manifest = std::fs::read_to_string(directory.path().join("Cargo.toml")).unwrap();
     assert!(manifest.contains("wait-timeout"), "it is the crate's own");
 }
+
+/// A crate that takes rounds by `cfg(miri)`, and whose build says how much it was optimised.
+#[test]
+fn a_crate_is_built_for_being_explored() {
+    if binary().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let manifest = |more: &str| {
+        let text = format!(
+            "[package]\nname = \"rounds\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[dependencies]\nother = {{ path = \"other\" }}\n\
+             [workspace]\nmembers = [\"other\"]\n{more}"
+        );
+        put("Cargo.toml", &text);
+    };
+    manifest("");
+    put("other/Cargo.toml", "[package]\nname = \"other\"\nversion = \"0.0.0\"\nedition = \"2024\"\n");
+    put("other/src/lib.rs", "pub const MIRI: bool = cfg!(miri);\n");
+    let level =
+        "fn main() { println!(\"cargo::rustc-env=LEVEL={}\", std::env::var(\"OPT_LEVEL\").unwrap()); }\n";
+    put("build.rs", level);
+    put(
+        "src/lib.rs",
+        "#[test]\nfn is_built() {\n    panic!(\"{} level {}, miri {} {}\", cfg!(debug_assertions), env!(\"LEVEL\"), cfg!(miri), other::MIRI);\n}\n\
+         #[test]\n#[cfg_attr(miri, ignore)]\nfn takes_long() {}\n",
+    );
+    let run = |more: &[&str]| {
+        let manifest = directory.path().join("Cargo.toml");
+        let own = ["test", "--manifest-path", manifest.to_str().unwrap(), "--target-dir"];
+        let (target, outdir) = (directory.path().join("target"), directory.path().join("out"));
+        let rest = ["--", "-i", "1", "-o", outdir.to_str().unwrap()];
+        cargo_coyote(&[&own[..], &[target.to_str().unwrap()], more, &rest].concat())
+    };
+    let says = |ended: &Ended, text: &str| {
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stdout.contains(text), "{text}: {ended:?}");
+    };
+    let usual = run(&[]);
+    says(&usual, "true level 1, miri false false");
+    assert!(usual.stdout.contains("takes_long ... ok"), "{usual:?}");
+    says(&run(&["--release"]), "false level 3, miri false false");
+    let miri = run(&["--like-miri"]);
+    says(&miri, "true level 1, miri true false");
+    assert!(miri.stdout.contains("takes_long ... ignored"), "{miri:?}");
+    assert!(miri.stderr.contains("note: with cfg(miri)"), "{miri:?}");
+    // What is built so is told from what is not.
+    says(&run(&[]), "true level 1, miri false false");
+    manifest("[profile.dev]\nopt-level = 0\n");
+    says(&run(&[]), "true level 0, miri false false");
+    let doctor = process::run(directory.path(), &["doctor", ".", "--no-build"]);
+    assert!(doctor.stdout.contains("cargo coyote test --like-miri"), "{doctor:?}");
+}

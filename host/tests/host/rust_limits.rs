@@ -42,9 +42,9 @@ const CODE: &str = r#"
     }
 "#;
 
-/// The test binary, as `cargo test` builds it.
-fn binary() -> Option<&'static PathBuf> {
-    static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
+/// The test binaries, as `cargo test` and as `cargo coyote test` build them: optimised not at all, and a little.
+fn binary(level: usize) -> Option<&'static PathBuf> {
+    static BINARIES: [OnceLock<Option<PathBuf>>; 2] = [OnceLock::new(), OnceLock::new()];
     let build = || {
         let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
         let libraries = String::from_utf8(libraries.ok()?.stdout).ok()?;
@@ -52,24 +52,25 @@ fn binary() -> Option<&'static PathBuf> {
             println!("skipped: rustup target add {TARGET}");
             return None;
         }
-        let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust_limits");
+        let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rust_limits_{level}"));
         std::fs::create_dir_all(&at).unwrap();
         let (source, module) = (at.join("limits.rs"), at.join("limits.wasm"));
         std::fs::write(&source, CODE).unwrap();
         let built = Command::new("rustc")
-            .args(["--test", "--edition", "2021", "-C", "debuginfo=1", "--target", TARGET, "-o"])
+            .args(["--test", "--edition", "2021", "-C", "debuginfo=1", "--target", TARGET])
+            .args(["-C", &format!("opt-level={level}"), "-o"])
             .args([&module, &source])
             .output()
             .expect("rustc starts");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         Some(module)
     };
-    BINARY.get_or_init(build).as_ref()
+    BINARIES[level].get_or_init(build).as_ref()
 }
 
 /// A test of the crate, explored; and its trace replayed, if it has one.
-fn run(name: &str, more: &[&str]) -> Option<process::Ended> {
-    let module = binary()?.to_str().unwrap();
+fn run(level: usize, name: &str, more: &[&str]) -> Option<process::Ended> {
+    let module = binary(level)?.to_str().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let arguments = [&["test", module, "--exact", name, "--seed", "0", "-i", "200"], more].concat();
     let ended = process::run(directory.path(), &arguments);
@@ -84,70 +85,83 @@ fn run(name: &str, more: &[&str]) -> Option<process::Ended> {
 /// What the program wanted to catch, or cannot have, is not its mistake.
 #[test]
 fn limits_have_no_verdict() {
-    for (test, said) in [
-        ("catches", "the program catches this panic, which ends it where panics abort: on purpose ("),
-        (
-            "catches_in_a_thread",
-            "the program catches this panic, which ends it where panics abort: on purpose (",
-        ),
-        ("finds_a_directory", "std::env::temp_dir() is not there on this target"),
-        ("starts_a_process", "this target has no processes, sockets and the like"),
-    ] {
-        let Some(ended) = run(test, &[]) else { return };
-        assert_eq!(ended.code, Some(7), "{test}: {ended:?}");
-        assert!(ended.line(&format!("no verdict on test {test}: ")).contains(said), "{test}: {ended:?}");
-        assert!(ended.stdout.contains("0 passed; 0 failed; 0 ignored"), "{test}: {ended:?}");
+    for level in [0, 1] {
+        for (test, said) in [
+            ("catches", "the program catches this panic, which ends it where panics abort: on purpose ("),
+            (
+                "catches_in_a_thread",
+                "the program catches this panic, which ends it where panics abort: on purpose (",
+            ),
+            ("finds_a_directory", "std::env::temp_dir() is not there on this target"),
+            ("starts_a_process", "this target has no processes, sockets and the like"),
+        ] {
+            let Some(ended) = run(level, test, &[]) else { return };
+            assert_eq!(ended.code, Some(7), "{test}: {ended:?}");
+            assert!(ended.line(&format!("no verdict on test {test}: ")).contains(said), "{test}: {ended:?}");
+            assert!(ended.stdout.contains("0 passed; 0 failed; 0 ignored"), "{test}: {ended:?}");
+        }
     }
 }
 
 /// A program that needs more memory than it was given is not wrong; one that goes on without may be.
 #[test]
 fn memory_that_was_refused() {
-    let little = ["--max-memory", "20"];
-    for test in ["starts_threads", "allocates"] {
-        let Some(ended) = run(test, &little) else { return };
-        assert_eq!(ended.code, Some(7), "{test}: {ended:?}");
-        let said = "the program needs more than 20 MiB of memory, which it was refused: raise --max-memory";
-        assert!(ended.line(&format!("no verdict on test {test}: ")).contains(said), "{test}: {ended:?}");
-        assert_eq!(run(test, &[]).unwrap().code, Some(0), "{test}");
+    for level in [0, 1] {
+        let little = ["--max-memory", "20"];
+        for test in ["starts_threads", "allocates"] {
+            let Some(ended) = run(level, test, &little) else { return };
+            assert_eq!(ended.code, Some(7), "{test}: {ended:?}");
+            let said =
+                "the program needs more than 20 MiB of memory, which it was refused: raise --max-memory";
+            assert!(ended.line(&format!("no verdict on test {test}: ")).contains(said), "{test}: {ended:?}");
+            assert_eq!(run(level, test, &[]).unwrap().code, Some(0), "{test}");
+        }
+        // A fault is none of it.
+        let faulty = run(level, "starts_threads", &["--faults", "thread=1", "-s", "dfs"]).unwrap();
+        assert_eq!(faulty.code, Some(2), "{faulty:?}");
+        let ended = run(level, "goes_on_without", &little).unwrap();
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        ended.line("  note: the program was refused memory before: ");
     }
-    // A fault is none of it.
-    let faulty = run("starts_threads", &["--faults", "thread=1", "-s", "dfs"]).unwrap();
-    assert_eq!(faulty.code, Some(2), "{faulty:?}");
-    let ended = run("goes_on_without", &little).unwrap();
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    ended.line("  note: the program was refused memory before: ");
 }
 
 /// What may be the program's mistake stays a bug, and has a note where it may be none.
 #[test]
 fn bugs_stay_bugs() {
-    for (test, kind, note) in [
-        ("caught_and_wrong", "panic: after all (", None),
-        ("is_wrong", "panic: assertion `left == right` failed", None),
-        ("joins", "panic: on purpose (", Some("where panics unwind, this one would end worker 0.0 alone")),
-        ("reads_a_variable", "panic: ", Some("no environment variables but those given with --env")),
-        ("aborts", "trap: the guest aborted", Some("compilers put this trap behind a call of abort")),
-    ] {
-        let Some(ended) = run(test, &[]) else { return };
-        assert_eq!(ended.code, Some(2), "{test}: {ended:?}");
-        assert!(ended.line("bug in test ").contains(kind), "{test}: {ended:?}");
-        let notes: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("  note: ")).collect();
-        match note {
-            Some(note) => assert!(notes.iter().any(|n| n.contains(note)), "{test}: {ended:?}"),
-            None => assert_eq!(notes, [""; 0], "{test}: {ended:?}"),
+    for level in [0, 1] {
+        for (test, kind, note) in [
+            ("caught_and_wrong", "panic: after all (", None),
+            ("is_wrong", "panic: assertion `left == right` failed", None),
+            (
+                "joins",
+                "panic: on purpose (",
+                Some("where panics unwind, this one would end worker 0.0 alone"),
+            ),
+            ("reads_a_variable", "panic: ", Some("no environment variables but those given with --env")),
+            ("aborts", "trap: the guest aborted", Some("compilers put this trap behind a call of abort")),
+        ] {
+            let Some(ended) = run(level, test, &[]) else { return };
+            assert_eq!(ended.code, Some(2), "{test}: {ended:?}");
+            assert!(ended.line("bug in test ").contains(kind), "{test}: {ended:?}");
+            let notes: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("  note: ")).collect();
+            match note {
+                Some(note) => assert!(notes.iter().any(|n| n.contains(note)), "{test}: {ended:?}"),
+                None => assert_eq!(notes, [""; 0], "{test}: {ended:?}"),
+            }
         }
+        let with = run(level, "reads_a_variable", &["--env", "NAME=1"]);
+        assert!(with.is_none_or(|ended| ended.code == Some(0)));
     }
-    let with = run("reads_a_variable", &["--env", "NAME=1"]);
-    assert!(with.is_none_or(|ended| ended.code == Some(0)));
 }
 
 /// Tests put threads in order by sleeping; a user can say that they must not rely on it.
 #[test]
 fn sleeps_are_in_order_under_cargo() {
-    let Some(ordered) = run("sleeps", &[]) else { return };
-    assert_eq!(ordered.code, Some(0), "{ordered:?}");
-    let any = run("sleeps", &["--timers", "any"]).unwrap();
-    assert_eq!(any.code, Some(2), "{any:?}");
-    assert!(any.line("  note: a timeout of").contains("--timers ordered rules that out"), "{any:?}");
+    for level in [0, 1] {
+        let Some(ordered) = run(level, "sleeps", &[]) else { return };
+        assert_eq!(ordered.code, Some(0), "{ordered:?}");
+        let any = run(level, "sleeps", &["--timers", "any"]).unwrap();
+        assert_eq!(any.code, Some(2), "{any:?}");
+        assert!(any.line("  note: a timeout of").contains("--timers ordered rules that out"), "{any:?}");
+    }
 }

@@ -10,8 +10,10 @@ use crate::command;
 use crate::files::{root, target};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use wait4::Wait4;
 
 /// A row: the module and the test, and what is done with it.
 struct Row {
@@ -138,27 +140,16 @@ fn once(row: &Row, tool: &Path, directory: &Path) -> Result<Run> {
     }
     command.args(["--seed", "1", "-j", "1", "--format", "json", "--outdir"]).arg(directory.join("output"));
     command.args(row.options.split_whitespace()).env("COYOTE_CACHE_DIR", directory.join("cache"));
-    let start = cpu_s()?;
-    let output = command.stderr(Stdio::null()).output().context("a version cannot be started")?;
-    let cpu_s = cpu_s()? - start;
-    let report: Value = serde_json::from_slice(&output.stdout)
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().context("a version cannot be started")?;
+    let mut printed = Vec::new();
+    child.stdout.take().context("its output is read")?.read_to_end(&mut printed)?;
+    let ended = child.wait4()?;
+    let report: Value = serde_json::from_slice(&printed)
         .with_context(|| format!("{} prints no report of {} {}", tool.display(), row.module, row.options))?;
-    ensure!(output.status.success(), "{} {} {} has a bug", row.module, row.test, row.options);
-    Ok(Run { cpu_s, steps: steps(&report) })
-}
-
-/// CPU seconds of all processes that ended.
-#[cfg(unix)]
-fn cpu_s() -> Result<f64> {
-    use nix::sys::resource::{UsageWho, getrusage};
-    use nix::sys::time::TimeValLike;
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    Ok((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6)
-}
-
-#[cfg(not(unix))]
-fn cpu_s() -> Result<f64> {
-    anyhow::bail!("CPU time is measured on Unix")
+    ensure!(ended.status.success(), "{} {} {} has a bug", row.module, row.test, row.options);
+    let cpu = ended.rusage.utime + ended.rusage.stime;
+    Ok(Run { cpu_s: cpu.as_secs_f64(), steps: steps(&report) })
 }
 
 /// Steps of all executions.

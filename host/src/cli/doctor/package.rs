@@ -29,6 +29,7 @@ pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
         Ok(metadata) => {
             findings.extend(dependencies::inspect(&metadata, &flags(directory)));
             findings.extend(catches(&metadata));
+            findings.extend(rounds(&metadata));
             findings.extend(not_on_target(&metadata));
         }
         Err(_) => findings.push(Finding::new(
@@ -109,23 +110,38 @@ fn not_on_target(metadata: &Value) -> Vec<Finding> {
 
 /// Sources of the crates that catch panics.
 fn catches(metadata: &Value) -> Option<Finding> {
+    Some(Finding::new(
+        Severity::Note,
+        sources_with(metadata, &["catch_unwind"])?,
+        "it catches panics, which end the program on this target: a test that panics in there has no verdict",
+        "build it with unwinding: docs/unwinding.md",
+    ))
+}
+
+/// Sources of the crates that do less under Miri.
+fn rounds(metadata: &Value) -> Option<Finding> {
+    Some(Finding::new(
+        Severity::Note,
+        sources_with(metadata, &["cfg(miri", "cfg!(miri", "cfg(not(miri", "cfg!(not(miri", "cfg_attr(miri"])?,
+        "it does other things under Miri, such as fewer rounds in tests that take long",
+        "where tests never come to an end: cargo coyote test --like-miri",
+    ))
+}
+
+/// The first source of the workspace's packages that has one of the words, and how many more have.
+fn sources_with(metadata: &Value, words: &[&str]) -> Option<String> {
     let members: Vec<&Value> = metadata["workspace_members"].as_array()?.iter().collect();
     let packages = metadata["packages"].as_array()?.iter().filter(|p| members.contains(&&p["id"]));
     let roots = packages.filter_map(|p| Path::new(p["manifest_path"].as_str()?).parent().map(PathBuf::from));
     let folders = roots.flat_map(|root| ["src", "tests"].map(|folder| root.join(folder)));
     let mut files: Vec<PathBuf> = folders.flat_map(|folder| origins::sources(&folder)).collect();
-    files.retain(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains("catch_unwind")));
+    let has = |text: &str| words.iter().any(|word| text.contains(word));
+    files.retain(|file| std::fs::read_to_string(file).is_ok_and(|text| has(&text)));
     let first = files.first()?.display().to_string();
-    let subject = match files.len() {
+    Some(match files.len() {
         1 => first,
         n => format!("{first} and {} more", n - 1),
-    };
-    Some(Finding::new(
-        Severity::Note,
-        subject,
-        "it catches panics, which end the program on this target: a test that panics in there has no verdict",
-        "build it with unwinding: docs/unwinding.md",
-    ))
+    })
 }
 
 /// Whether cargo knows how to run what it builds.

@@ -108,7 +108,8 @@ impl Renderer for Libtest {
 fn never_ended(tests: usize) -> String {
     format!(
         "{} never came to an end, and nothing is known of them: give them more steps (--max-steps) and time (--timeout), \
-         fewer rounds where the variable COYOTE is set, or fewer scheduling points (--heap-points shared, --points atomic)",
+         fewer rounds (where the variable COYOTE is set, or by cargo coyote test --like-miri), or fewer scheduling points \
+         (--heap-points shared, --points atomic)",
         counted(tests as u64, "test")
     )
 }
