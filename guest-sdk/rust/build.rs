@@ -1,5 +1,5 @@
 //! Refuses to build a guest without real atomics, and sets cfg `std_threads` where std brings threads
-//! of its own. Built-in cfgs tell neither: `target_feature = "atomics"` is set on nightly only, and
+//! of its own: also outside of wasm. Built-in cfgs tell neither: `target_feature = "atomics"` is set on nightly only, and
 //! wasm32-wasip1-threads looks like wasm32-wasip1.
 
 use std::env::var;
@@ -10,7 +10,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(std_threads)");
     let target = var("TARGET").unwrap_or_default();
     let flags = var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-    if target.ends_with("-threads") {
+    if target.ends_with("-threads") || !target.starts_with("wasm") {
         println!("cargo::rustc-cfg=std_threads");
     } else if target.starts_with("wasm") && !flags.contains("+atomics") {
         println!(

@@ -48,11 +48,48 @@ pub fn expand(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStr
         Ok(()) => export(kind, &function),
         Err(error) => error.to_compile_error(),
     };
+    let native = match kind {
+        Kind::Test => native(&function),
+        // Tests that count on it would test something else.
+        Kind::Setup => quote! {
+            #[cfg(all(test, not(target_family = "wasm")))]
+            ::core::compile_error!(
+                "#[coyote::setup] does not run outside of wasm: put #[cfg(target_family = \"wasm\")] before it, and \
+                 have tests that need it do without"
+            );
+        },
+        Kind::Recover => TokenStream::new(),
+    };
+    let elsewhere = match kind {
+        Kind::Test => quote!(#[cfg(not(all(test, not(target_family = "wasm"))))]),
+        Kind::Setup | Kind::Recover => TokenStream::new(),
+    };
     quote! {
-        // Outside of wasm nobody calls it.
+        // Outside of wasm nobody calls it, except in `cargo test`.
         #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
+        #elsewhere
         #function
+        #native
         #export
+    }
+}
+
+/// The test in `cargo test`, outside of wasm: an ordinary one of the same name.
+fn native(function: &ItemFn) -> TokenStream {
+    let ident = &function.sig.ident;
+    let (attributes, visibility) = (&function.attrs, &function.vis);
+    let mut inner = function.clone();
+    // What the function is documented by, expected to do or left out for, is said of the test.
+    inner.attrs.clear();
+    inner.vis = syn::Visibility::Inherited;
+    quote! {
+        #[cfg(all(test, not(target_family = "wasm")))]
+        #[::core::prelude::v1::test]
+        #(#attributes)*
+        #visibility fn #ident() {
+            #inner
+            ::coyote::__private::run(#ident)
+        }
     }
 }
 

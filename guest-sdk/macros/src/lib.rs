@@ -7,7 +7,8 @@
 //!                                  extern "C" fn export() { ::coyote::__private::enter(two_deposits) }
 //!                              };
 //! ```
-//! The function stays as it is. The export exists in wasm builds only.
+//! The function stays as it is. The export exists in wasm builds only; elsewhere `cargo test` has an ordinary test of the
+//! function's name.
 
 mod export;
 

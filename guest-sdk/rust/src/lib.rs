@@ -30,8 +30,11 @@
 //! - On `wasm32-unknown-unknown` and `wasm32-wasip1`, `thread_local!` is shared by all workers, and
 //!   the locks of `std::sync` panic instead of blocking. Use [`sync`] there.
 //!
-//! On any other target everything compiles, so that documentation, lints and rust-analyzer work, and
-//! panics when called.
+//! # Outside of wasm
+//! On any other target a test is one of `cargo test` and runs on threads of the operating system, once, or as often as
+//! the variable `COYOTE_ROUNDS` says. Nothing is explored: the operating system schedules, values are chosen by chance, and
+//! no fault happens. A panic of any worker fails the test, and so does a deadlock of workers that all wait for objects of this crate, or a monitor
+//! that is hot at the end. Time is that of the clock, unless all workers wait for it: then it leaps.
 //!
 //! - [`thread`]: starting workers and waiting for them.
 //! - [`sync`]: locks, condition variables, semaphores and barriers.
@@ -49,6 +52,8 @@ pub mod actor;
 pub mod fault;
 pub mod linearize;
 pub mod monitor;
+#[cfg(not(target_family = "wasm"))]
+mod native;
 pub mod net;
 pub mod nondet;
 pub mod report;
@@ -67,6 +72,12 @@ pub use thread_unsafe::{Reading, ThreadUnsafe, Writing};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::report::{enter, log};
+
+    /// Runs a test outside of wasm.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn run(test: fn()) {
+        crate::native::run(test, crate::actor::forget_all);
+    }
 }
 
 use std::time::Duration;

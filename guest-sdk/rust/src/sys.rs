@@ -23,16 +23,19 @@ macro_rules! imports {
         $(
             $(#[$doc])*
             #[cfg(not(target_family = "wasm"))]
-            pub fn $function($(_: $t),*) $(-> $r)? {
-                outside_of_a_guest($name)
+            #[allow(dead_code)]
+            pub fn $function($($p: $t),*) $(-> $r)? {
+                crate::native::$function($($p),*)
             }
         )*
         $(
             $(#[$udoc])*
             #[cfg(not(target_family = "wasm"))]
+            #[allow(dead_code)]
             #[allow(clippy::too_many_arguments)] // As the contract says.
-            pub unsafe fn $ufunction($(_: $ut),*) $(-> $ur)? {
-                outside_of_a_guest($uname)
+            pub unsafe fn $ufunction($($up: $ut),*) $(-> $ur)? {
+                // SAFETY: the caller's.
+                unsafe { crate::native::$ufunction($($up),*) }
             }
         )*
 
@@ -43,11 +46,6 @@ macro_rules! imports {
             $(($uname, &[$((stringify!($up), stringify!($ut))),*], &[$(stringify!($ur))?]),)*
         ];
     };
-}
-
-#[cfg(not(target_family = "wasm"))]
-fn outside_of_a_guest(name: &str) -> ! {
-    panic!("`coyote.{name}` exists in a wasm guest only: build for wasm32 and run it under coyote-wasm")
 }
 
 imports! {
@@ -133,14 +131,22 @@ pub fn span_ns(span: std::time::Duration) -> i64 {
 }
 
 /// A reference as the host sees it: an address.
+#[cfg(target_family = "wasm")]
 pub fn address<T>(place: &T) -> i32 {
     std::ptr::from_ref(place) as usize as i32
 }
 
+#[cfg(not(target_family = "wasm"))]
+pub use crate::native::address;
+
 /// Calls an import that takes a text.
+#[cfg(target_family = "wasm")]
 pub fn with_text<R>(text: &str, call: impl FnOnce(i32, i32) -> R) -> R {
     call(text.as_ptr() as usize as i32, text.len() as i32)
 }
+
+#[cfg(not(target_family = "wasm"))]
+pub use crate::native::with_text;
 
 #[cfg(test)]
 mod tests {

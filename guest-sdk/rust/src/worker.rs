@@ -2,9 +2,10 @@
 //!
 //! With threads of std's own (`wasm32-wasip1-threads`) a worker is one of those, because only std can
 //! set up its thread-local storage. Else the worker is started by the host on a stack that comes from
-//! the guest's heap.
+//! the guest's heap. Outside of wasm see [`native`](crate::native).
 #![allow(unsafe_code)] // Closures whose lifetime is erased, and stacks.
 
+#[cfg(target_family = "wasm")]
 use crate::sys;
 #[cfg(not(std_threads))]
 use std::alloc::Layout;
@@ -29,8 +30,11 @@ struct Running {
     stack: Layout,
 }
 
-#[cfg(std_threads)]
+#[cfg(all(std_threads, target_family = "wasm"))]
 struct Running(std::thread::JoinHandle<()>);
+
+#[cfg(not(target_family = "wasm"))]
+use crate::native::Running;
 
 /// Starts a worker.
 ///
@@ -97,7 +101,7 @@ impl Running {
     }
 }
 
-#[cfg(std_threads)]
+#[cfg(all(std_threads, target_family = "wasm"))]
 impl Running {
     fn start(name: Option<String>, stack_bytes: usize, main: Main<'static>) -> Running {
         let named = name.clone();
@@ -134,6 +138,12 @@ fn no_memory_for_a_stack() -> ! {
     unreachable!("the host does not return from a limit")
 }
 
+/// To be called where workers have been joined: leaves a test that is over, which a guest never sees.
+pub(crate) fn have_joined() {
+    #[cfg(not(target_family = "wasm"))]
+    crate::native::leave_if_over();
+}
+
 #[cfg(not(std_threads))]
 extern "C" fn run(argument: i32) {
     // SAFETY: `start` made the pointer with `Box::into_raw` and gave it to this one call.
@@ -141,6 +151,7 @@ extern "C" fn run(argument: i32) {
     main();
 }
 
+#[cfg(target_family = "wasm")]
 fn set_name(handle: i32, name: &str) {
     // SAFETY: address and length of a `str`.
     sys::with_text(name, |text, length| unsafe { sys::set_name(handle, text, length) });

@@ -8,12 +8,6 @@ use super::{flags, wrapper};
 use anyhow::Result;
 use std::process::Command;
 
-/// Set where the wrapper is to compile the tested packages so.
-const WANTED: &str = "COYOTE_LIKE_MIRI";
-
-/// What the compiler is told of a tested package.
-const FLAGS: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "miri"];
-
 /// Distinguishes what is built so from what is not: cargo does not ask what a wrapper does.
 const BUILT_SO: [&str; 2] = ["--cfg", "coyote_like_miri"];
 
@@ -26,13 +20,7 @@ pub fn prepare(cargo: &mut Command, target: &str) -> Result<()> {
         "note: with cfg(miri), as its authors have it for Miri, the crate may make fewer rounds, leave tests out, and take other ways"
     );
     wrapper::add(cargo)?;
-    cargo.env(WANTED, "1");
+    cargo.env(wrapper::LIKE_MIRI, "1");
     flags::add(cargo, target, &BUILT_SO);
     Ok(())
-}
-
-/// What rustc is told besides, of a package that is tested or not, for the target or not.
-pub fn flags(is_tested: bool, for_target: bool) -> &'static [&'static str] {
-    let wanted = is_tested && for_target && std::env::var_os(WANTED).is_some();
-    if wanted { &FLAGS } else { &[] }
 }

@@ -14,6 +14,12 @@ const HARNESS: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "ta
 /// What the compiler is told of parking_lot's core: its feature `nightly`, without which it has no way to wait on wasm.
 const PARKING: [&str; 2] = ["--cfg", "feature=\"nightly\""];
 
+/// Set where packages that are tested are to be compiled as for Miri.
+pub const LIKE_MIRI: &str = "COYOTE_LIKE_MIRI";
+
+/// What the compiler is told of such a package.
+const MIRI: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "miri"];
+
 /// Has cargo call this command instead of rustc.
 ///
 /// # Errors
@@ -45,8 +51,10 @@ pub fn wrap() -> Option<Result<ExitCode>> {
         // It is one crate's, so that no other one takes the compiler for a nightly one.
         compile.args(PARKING).env("RUSTC_BOOTSTRAP", "1");
     }
-    let is_tested = std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some();
-    compile.args(super::miri::flags(is_tested, is_for_wasm(&arguments)));
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    if is_set(LIKE_MIRI) && is_set("CARGO_PRIMARY_PACKAGE") && is_for_wasm(&arguments) {
+        compile.args(MIRI);
+    }
     Some(super::status(&mut compile))
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Every test that meets a choice gets an equal share of the time that is left when it begins, so what one
 //! does not need goes to those after it. Which tests these are is found out first, by one execution of
-//! each: the others are done after one execution anyway.
+//! each: the others are done after one execution anyway, for which they always have the time. So has a test whose share was
+//! used up before it came, for a few executions: the run may take that much longer.
 
 use super::session::Session;
 use crate::engine_thread::on_engine_thread;
@@ -43,8 +44,10 @@ impl Shares {
         let mut budget = session.options_of(test).budget.clone();
         if let Some(end) = self.end {
             // One that an execution did not show to meet a choice counts when it comes.
-            let sharing = self.left.len() + usize::from(!self.left.remove(&test.name));
-            let share = share(end.saturating_duration_since(Instant::now()), sharing);
+            let is_known = self.left.remove(&test.name);
+            let sharing = self.left.len() + 1;
+            let least = if is_known { LEAST } else { PROBE };
+            let share = share(end.saturating_duration_since(Instant::now()), sharing).max(least);
             budget.timeout = Some(budget.timeout.map_or(share, |timeout| timeout.min(share)));
         }
         session.explore(test, &budget)
@@ -54,6 +57,9 @@ impl Shares {
 fn share(left: Duration, sharing: usize) -> Duration {
     left / u32::try_from(sharing.max(1)).unwrap_or(u32::MAX)
 }
+
+/// What a test gets in any case that meets a choice.
+const LEAST: Duration = Duration::from_millis(50);
 
 /// How long an execution may take that is only to show whether a test meets a choice.
 const PROBE: Duration = Duration::from_secs(1);

@@ -160,6 +160,10 @@ fn the_total_timeout_is_shared() {
     let took = ended.line("test result: ").rsplit_once("finished in ").unwrap().1;
     let took: f64 = took.trim_end_matches('s').parse().unwrap();
     assert!((3.5..30.0).contains(&took), "all of the time is used, and not twice: {took}");
+    // No test goes without an execution because others had the time.
+    let ended = test(&["--total-timeout", "0.001", "--skip", "error", "--skip", "two_steps"]).unwrap();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("1 explored, 1 sequential"), "{ended:?}");
 }
 
 /// `cargo test`, with the lines of `.cargo/config.toml` that the documentation gives.

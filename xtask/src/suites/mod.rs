@@ -31,8 +31,8 @@ pub struct Arguments {
     /// Only these crates; the rows of the others stay as they are
     #[arg(value_name = "CRATE")]
     only: Vec<String>,
-    /// Seconds for all tests of a crate, in equal shares for its test binaries
-    #[arg(long, default_value_t = 40)]
+    /// Seconds for each test
+    #[arg(long, default_value_t = 2)]
     timeout: u32,
     /// A folder with coyote-wasm and cargo-coyote, instead of those that are built
     #[arg(long, value_name = "FOLDER")]
@@ -53,7 +53,7 @@ struct List {
 struct Suite {
     name: String,
     version: String,
-    /// Arguments of cargo.
+    /// Arguments of `cargo coyote test`, such as features.
     #[serde(default)]
     arguments: Vec<String>,
 }
@@ -168,7 +168,8 @@ fn row(arguments: &Arguments, suite: &Suite, source: &Path, tools: &Path) -> Res
         let ended = command.args(more).current_dir(source).output();
         ended.with_context(|| format!("{} cannot be run", tools.display()))
     };
-    let mut row = Row { version: suite.version.clone(), ..Row::default() };
+    let mut row =
+        Row { version: suite.version.clone(), arguments: suite.arguments.clone(), ..Row::default() };
     let start = Instant::now();
     let built = call(&["--no-run"])?;
     row.building = start.elapsed().as_secs();
@@ -180,11 +181,9 @@ fn row(arguments: &Arguments, suite: &Suite, source: &Path, tools: &Path) -> Res
         row.not_run = Some(error.unwrap_or("nothing was built").to_string());
         return Ok(row);
     }
-    // Binaries of a crate have different numbers of tests; who gets how much is not worth a second run.
-    let share = (f64::from(arguments.timeout) / binaries as f64).max(1.0);
-    let (share, out) = (format!("{share:.1}"), std::path::absolute(directory().join("out"))?);
+    let (timeout, out) = (arguments.timeout.to_string(), std::path::absolute(directory().join("out"))?);
     let start = Instant::now();
-    let options = ["--", "--seed", "0", "--format", "json", "--no-shrink", "--total-timeout", &share];
+    let options = ["--", "--seed", "0", "--format", "json", "--no-shrink", "--timeout", &timeout];
     let out = out.to_string_lossy();
     let ended = call(&[&options[..], &["--outdir", &out]].concat())?;
     row.seconds = start.elapsed().as_secs();

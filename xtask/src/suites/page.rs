@@ -25,24 +25,29 @@ pub fn page(results: &Results, causes: &[Cause]) -> Result<String> {
     write!(
         page,
         "Test suites as their crates publish them, sources unmodified, by\n\n    \
-         cargo coyote test --unwind --no-fail-fast -- --total-timeout SECONDS --seed 0\n\n\
-         in the package's directory: {} s for all tests of a crate, in equal shares for its test binaries, of which one that\n\
-         finds nothing uses its share up. *explored* are the tests that had anything to choose; *unfinished* those of them of\n\
-         which nothing is known, since executions did not come to an end; *not here* are tests that the crate leaves out on\n\
-         wasm, which the run says with their lines. The seconds of building and of testing are those of two cores that others\n\
-         used as well.\n\n",
+cargo coyote test --unwind --no-fail-fast -- --timeout {} --seed 0\n\n\
+         in the package's directory: so many seconds for each test that has anything to choose. Arguments beside a crate are its\n\
+         own: `--like-miri` where its authors have fewer rounds for Miri. *explored* are the tests that had anything to choose;\n\
+         *unfinished* those of them of which nothing is known, since executions did not come to an end; *not here* are tests that the\n\
+         crate leaves out on wasm, which the run says with their lines. The seconds of building and of testing are those of two\n\
+         cores that others used as well.\n\n",
         results.timeout
     )?;
     page += "| crate | passed | failed | no verdict | ignored | not here | explored | unfinished | build | tests |\n";
     page += "|---|---|---|---|---|---|---|---|---|---|\n";
     for (name, row) in &results.rows {
-        write!(page, "| {name} {} | ", row.version)?;
+        let arguments: String = row.arguments.iter().map(|argument| format!(" `{argument}`")).collect();
+        write!(page, "| {name} {}{arguments} | ", row.version)?;
         match &row.not_run {
             Some(why) => writeln!(page, "not run: {} | | | | | | | {} | |", cell(why), row.building)?,
             None => writeln!(
                 page,
-                "{} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                "{}{} | {} | {} | {} | {} | {} | {} | {} | {} |",
                 row.passed,
+                match row.missing {
+                    0 => String::new(),
+                    missing => format!(" ({missing} binaries without a result)"),
+                },
                 row.failed,
                 row.no_verdict,
                 row.ignored,

@@ -7,6 +7,9 @@ use serde_json::Value;
 #[derive(Default, Deserialize, Serialize)]
 pub struct Row {
     pub version: String,
+    /// Arguments of `cargo coyote test`, beside those that all have.
+    #[serde(default)]
+    pub arguments: Vec<String>,
     /// Tests in which no bug was found.
     pub passed: usize,
     pub failed: usize,

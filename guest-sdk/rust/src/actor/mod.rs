@@ -119,5 +119,7 @@ pub use inbox::ActorRef;
 pub use machine::{Actor, Context, Declaration, States};
 pub use message::{AnyEvent, Message};
 pub use send::Outgoing;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use system::forget_all;
 pub use system::{log_events, on_dropped};
 pub use timer::Timer;

@@ -19,6 +19,15 @@ struct System {
 static SYSTEM: Shared<System> =
     Shared::new(System { actors: 0, named: Vec::new(), dropped: None, logs: false });
 
+/// A new test begins, in a process that had others.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn forget_all() {
+    let old = SYSTEM.at_once(|system| {
+        std::mem::replace(system, System { actors: 0, named: Vec::new(), dropped: None, logs: false })
+    });
+    drop(old);
+}
+
 pub(super) fn next_number() -> u32 {
     SYSTEM.at_once(|system| {
         system.actors += 1;

@@ -188,6 +188,7 @@ impl<T: Send> Future for JoinHandle<T> {
         if let Some(worker) = self.worker.take() {
             // It has nothing left to do but to end.
             worker.join();
+            worker::have_joined();
         }
         Poll::Ready(result)
     }

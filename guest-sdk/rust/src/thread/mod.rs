@@ -88,6 +88,7 @@ impl<T> JoinHandle<T> {
     /// Blocks until the worker has ended and returns its value.
     pub fn join(self) -> T {
         self.worker.join();
+        crate::worker::have_joined();
         Packet::open(self.packet)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Builder;
 use super::packet::{self, Packet};
-use crate::worker::Worker;
+use crate::worker::{self, Worker};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -16,8 +16,11 @@ use std::sync::Arc;
 pub fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
     let scope = Scope { workers: RefCell::default(), scope: PhantomData, env: PhantomData };
     // Joins on drop: also when a build with unwinding leaves `body` by a panic.
-    let _joined = JoinAll(&scope.workers);
-    body(&scope)
+    let joins = JoinAll(&scope.workers);
+    let value = body(&scope);
+    drop(joins);
+    worker::have_joined();
+    value
 }
 
 /// Those not yet joined are `Some`.
@@ -79,6 +82,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn join(self) -> T {
         if let Some(worker) = self.worker.take() {
             worker.join();
+            worker::have_joined();
         }
         Packet::open(self.packet)
     }

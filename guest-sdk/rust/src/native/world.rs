@@ -1,0 +1,350 @@
+//! Who waits for what: all of it under one lock, so that it is certain when nobody can go on.
+//!
+//! A wait is a condition on a place that is looked at again whenever something changes there. Whoever waits, and knows
+//! that the condition is false, is *idle*. If all workers are idle, time leaps to the first deadline; without one, the test
+//! has ended, or is in a deadlock if its own function waits as well and nothing happens for a while.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::panic::resume_unwind;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+/// Where somebody waits: an address of the program, or a worker's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    Object(i32),
+    End(i32),
+    /// That no other worker is in a section.
+    Section,
+    /// The end of all workers.
+    All,
+}
+
+/// The payload by which a worker of a test that is over leaves what it does.
+pub struct Over;
+
+/// Why a test failed, where nothing has been printed of it.
+pub struct Told(pub String);
+
+/// A sync object: whatever of these its imports use.
+#[derive(Default)]
+pub struct Object {
+    /// Who has it alone.
+    pub owner: Option<i32>,
+    /// Who reads, and how often.
+    pub readers: HashMap<i32, u32>,
+    /// Permits of a semaphore.
+    pub permits: i32,
+    /// Of a barrier: for how many it is, how many have arrived, and how often all have.
+    pub barrier: (u32, u32, u64),
+    /// Tickets of those that wait for a notification, in their order.
+    pub queue: Vec<u64>,
+}
+
+/// What all workers of a test share.
+pub struct World {
+    pub objects: HashMap<i32, Object>,
+    /// Objects by their addresses; where a number's is.
+    numbers: HashMap<usize, i32>,
+    pub addresses: HashMap<i32, usize>,
+    /// Who is in a section, and how deep.
+    pub section: Option<(ThreadId, u32)>,
+    pub monitors: BTreeMap<(String, i32), i32>,
+    /// Workers that have ended.
+    pub ended: HashSet<i32>,
+    /// Handed out so far.
+    pub workers: i32,
+    pub tickets: u64,
+    random: u64,
+    /// Workers that have not ended, without the test's own function once it has.
+    pub live: usize,
+    /// Whether the test's own function has ended.
+    pub returned: bool,
+    /// Which test of this process it is.
+    pub test: u64,
+    /// Nothing of this test is of interest any more.
+    pub over: bool,
+    /// Something that it assumes does not hold: it has no verdict.
+    pub assumed_away: bool,
+    /// Why it failed.
+    pub failure: Option<Box<dyn Any + Send>>,
+    idle: HashMap<u64, (Place, Option<i64>)>,
+    changed: HashMap<Place, Arc<Condvar>>,
+    start: Instant,
+    leapt_ns: i64,
+}
+
+static WORLD: Mutex<Option<World>> = Mutex::new(None);
+
+/// The world, locked.
+pub struct Locked(MutexGuard<'static, Option<World>>);
+
+impl std::ops::Deref for Locked {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        self.0.as_ref().expect("`lock` makes it")
+    }
+}
+
+impl std::ops::DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut World {
+        self.0.as_mut().expect("`lock` makes it")
+    }
+}
+
+pub fn lock() -> Locked {
+    let mut world = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
+    world.get_or_insert_with(World::new);
+    Locked(world)
+}
+
+impl World {
+    fn new() -> World {
+        use std::hash::{BuildHasher, Hasher};
+        // The standard library's own source of chance.
+        let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+        World {
+            objects: HashMap::new(),
+            numbers: HashMap::new(),
+            addresses: HashMap::new(),
+            section: None,
+            monitors: BTreeMap::new(),
+            ended: HashSet::new(),
+            workers: 1,
+            tickets: 0,
+            random: random | 1,
+            live: 1,
+            returned: false,
+            test: 0,
+            over: false,
+            assumed_away: false,
+            failure: None,
+            idle: HashMap::new(),
+            changed: HashMap::new(),
+            start: Instant::now(),
+            leapt_ns: 0,
+        }
+    }
+
+    /// A new test, in which the caller is worker 0. Addresses keep their numbers: statics have theirs for ever.
+    pub fn restart(&mut self) {
+        let old = std::mem::replace(self, World::new());
+        (self.numbers, self.addresses, self.test) = (old.numbers, old.addresses, old.test + 1);
+    }
+
+    /// The number by which an address is known.
+    pub fn number(&mut self, address: usize) -> i32 {
+        let next = i32::try_from(self.numbers.len() + 1).expect("fewer objects than that");
+        let number = *self.numbers.entry(address).or_insert(next);
+        self.addresses.insert(number, address);
+        number
+    }
+
+    pub fn object(&mut self, number: i32) -> &mut Object {
+        self.objects.entry(number).or_default()
+    }
+
+    pub fn now_ns(&self) -> i64 {
+        i64::try_from(self.start.elapsed().as_nanos()).unwrap_or(i64::MAX).saturating_add(self.leapt_ns)
+    }
+
+    /// A number below `bound`, by the xorshift of Marsaglia (2003).
+    pub fn random(&mut self, bound: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % bound.max(1)
+    }
+
+    /// Who waits here looks again.
+    pub fn change(&mut self, place: Place) {
+        self.idle.retain(|_, (at, _)| *at != place);
+        if let Some(changed) = self.changed.get(&place) {
+            changed.notify_all();
+        }
+    }
+
+    /// The test is over: whoever waits leaves.
+    pub fn end(&mut self) {
+        self.over = true;
+        self.idle.clear();
+        self.changed.values().for_each(|changed| changed.notify_all());
+    }
+
+    /// The test fails, unless it has already.
+    pub fn fail(&mut self, why: Box<dyn Any + Send>) {
+        if !self.over {
+            self.failure = Some(why);
+        }
+        self.end();
+    }
+
+    fn is_everybody_idle(&self) -> bool {
+        !self.over && self.idle.len() >= self.live
+    }
+
+    /// What follows at once if everybody is idle.
+    fn settle(&mut self) {
+        if !self.is_everybody_idle() {
+            return;
+        }
+        if let Some(deadline_ns) = self.idle.values().filter_map(|(_, deadline)| *deadline).min() {
+            self.leapt_ns += (deadline_ns - self.now_ns()).max(0);
+            let due = |waits: &(Place, Option<i64>)| waits.1 == Some(deadline_ns);
+            let places: Vec<Place> = self.idle.values().filter(|w| due(w)).map(|(at, _)| *at).collect();
+            places.into_iter().for_each(|place| self.change(place));
+        } else if self.returned {
+            self.end();
+        }
+    }
+
+    /// A worker less: whoever is the last that waits now sees it.
+    pub fn leave(&mut self) {
+        self.live -= 1;
+        self.idle.clear();
+        self.changed.values().for_each(|changed| changed.notify_all());
+    }
+}
+
+/// A thread's part in a test.
+struct Part {
+    test: u64,
+    number: i32,
+    /// Whether nobody but itself says that it has ended.
+    is_foreign: bool,
+}
+
+thread_local! {
+    static PART: RefCell<Option<Part>> = const { RefCell::new(None) };
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if self.is_foreign {
+            let mut world = lock();
+            if world.test == self.test {
+                world.leave();
+            }
+        }
+    }
+}
+
+/// The calling worker's number.
+pub fn number() -> i32 {
+    let known = PART.with_borrow(|part| part.as_ref().map(|part| part.number));
+    known.unwrap_or_else(|| {
+        is_of(&mut lock());
+        number()
+    })
+}
+
+/// Whether the calling thread belongs to the test. One that the program started by other means does from now on.
+pub fn is_of(world: &mut World) -> bool {
+    PART.with_borrow_mut(|part| {
+        let part = part.get_or_insert_with(|| {
+            world.live += 1;
+            world.workers += 1;
+            Part { test: world.test, number: world.workers - 1, is_foreign: true }
+        });
+        part.test == world.test
+    })
+}
+
+/// The calling thread is this worker of the present test.
+pub fn becomes(number: i32, test: u64) {
+    PART.set(Some(Part { test, number, is_foreign: false }));
+}
+
+/// How long everybody is idle before that is called a deadlock: there may be threads that nobody has told of.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Waits until `ready` has a value, which is looked at again whenever something changes at the place; `None` when the time
+/// is up. Leaves the caller's section meanwhile, as the tool does.
+///
+/// Unwinds if the test is over, unless the thread does already: then what it drops is waited for.
+pub fn wait<R>(
+    mut world: Locked,
+    place: Place,
+    deadline_ns: Option<i64>,
+    mut ready: impl FnMut(&mut World) -> Option<R>,
+) -> Option<R> {
+    let is_stale = !is_of(&mut world);
+    let me = std::thread::current().id();
+    let left = world.section.take_if(|(holder, _)| *holder == me);
+    if left.is_some() {
+        world.change(Place::Section);
+    }
+    world.tickets += 1;
+    let ticket = world.tickets;
+    let result = loop {
+        if (world.over || is_stale) && !std::thread::panicking() {
+            drop(world);
+            resume_unwind(Box::new(Over));
+        }
+        if let Some(value) = ready(&mut world) {
+            break Some(value);
+        }
+        let remaining_ns = deadline_ns.map(|deadline| deadline - world.now_ns());
+        if remaining_ns.is_some_and(|ns| ns <= 0) {
+            break None;
+        }
+        world.idle.insert(ticket, (place, deadline_ns));
+        world.settle();
+        if !world.idle.contains_key(&ticket) {
+            continue;
+        }
+        let changed = Arc::clone(world.changed.entry(place).or_default());
+        let is_last = world.is_everybody_idle();
+        let span = remaining_ns.map(|ns| Duration::from_nanos(ns as u64)).or(is_last.then_some(PATIENCE));
+        let (locked, is_up) = wait_for(&changed, world.0, span);
+        world = Locked(locked);
+        if is_up && is_last && world.idle.contains_key(&ticket) && world.is_everybody_idle() {
+            world.fail(Box::new(Told("deadlock: every worker waits for another one".into())));
+        }
+        world.idle.remove(&ticket);
+    };
+    if let Some(section) = left {
+        let mut world = enter_section(world);
+        world.section = Some(section);
+    }
+    result
+}
+
+/// Whether the time was up is the second result.
+fn wait_for(
+    changed: &Condvar,
+    world: MutexGuard<'static, Option<World>>,
+    span: Option<Duration>,
+) -> (MutexGuard<'static, Option<World>>, bool) {
+    let Some(span) = span else {
+        return (changed.wait(world).unwrap_or_else(PoisonError::into_inner), false);
+    };
+    let (world, up) = changed.wait_timeout(world, span).unwrap_or_else(PoisonError::into_inner);
+    (world, up.timed_out())
+}
+
+/// Waits until nobody else is in a section. Nobody is idle here: whoever is in one goes on, or leaves it.
+pub fn enter_section(mut world: Locked) -> Locked {
+    let me = std::thread::current().id();
+    while world.section.is_some_and(|(holder, _)| holder != me) {
+        let changed = Arc::clone(world.changed.entry(Place::Section).or_default());
+        world = Locked(changed.wait(world.0).unwrap_or_else(PoisonError::into_inner));
+    }
+    let depth = world.section.map_or(0, |(_, depth)| depth);
+    world.section = Some((me, depth + 1));
+    world
+}
+
+/// Undoes one [`enter_section`].
+pub fn leave_section() {
+    let mut world = lock();
+    let left = world.section.map(|(holder, depth)| (holder, depth - 1)).filter(|(_, depth)| *depth > 0);
+    world.section = left;
+    if left.is_none() {
+        world.change(Place::Section);
+    }
+}
