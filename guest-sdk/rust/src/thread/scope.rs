@@ -16,11 +16,8 @@ use std::sync::Arc;
 pub fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
     let scope = Scope { workers: RefCell::default(), scope: PhantomData, env: PhantomData };
     // Joins on drop: also when a build with unwinding leaves `body` by a panic.
-    let joins = JoinAll(&scope.workers);
-    let value = body(&scope);
-    drop(joins);
-    worker::have_joined();
-    value
+    let _joined = JoinAll(&scope.workers);
+    body(&scope)
 }
 
 /// Those not yet joined are `Some`.
@@ -35,6 +32,7 @@ impl Drop for JoinAll<'_> {
                 worker.join();
             }
         }
+        worker::have_joined();
     }
 }
 
