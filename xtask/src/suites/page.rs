@@ -29,8 +29,8 @@ cargo coyote test --unwind --no-fail-fast -- --timeout {} --seed 0\n\n\
          in the package's directory: so many seconds for each test that has anything to choose. Arguments beside a crate are its\n\
          own: `--like-miri` where its authors have fewer rounds for Miri. *explored* are the tests that had anything to choose;\n\
          *unfinished* those of them of which nothing is known, since executions did not come to an end; *not here* are tests that the\n\
-         crate leaves out on wasm, which the run says with their lines. The seconds of building and of testing are those of two\n\
-         cores that others used as well.\n\n",
+         crate leaves out on wasm, which the run says with their lines. The seconds of building (0 or 1 where that was done before)\n\
+         and of testing are those of two cores that others used as well.\n\n",
         results.timeout
     )?;
     page += "| crate | passed | failed | no verdict | ignored | not here | explored | unfinished | build | tests |\n";
