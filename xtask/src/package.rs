@@ -136,9 +136,12 @@ fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
 /// minutes, and it only has to work.
 fn workspace(names: &[String], root: &str) -> Result<String> {
     let start = root.find("[profile.").context("Cargo.toml has profiles")?;
-    let (slow, fast) = ("[profile.release.package.coyote-wasm]\ncodegen-units = 1\n", "opt-level = 0\n");
+    let (slow, fast) = (
+        "[profile.release.package.coyote-wasm]\ncodegen-units = 1\n",
+        "[profile.release.package.coyote-wasm]\nopt-level = 0\n",
+    );
     ensure!(root[start..].contains(slow), "Cargo.toml has the profile of coyote-wasm otherwise");
-    let profiles = root[start..].replace(slow, &slow.replace("codegen-units = 1\n", fast));
+    let profiles = root[start..].replace(slow, fast);
     Ok(format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n{}\n{profiles}", patches(names, "")?))
 }
 

@@ -48,21 +48,21 @@ pub fn expand(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStr
         Ok(()) => export(kind, &function),
         Err(error) => error.to_compile_error(),
     };
-    let native = match kind {
-        Kind::Test => native(&function),
+    let native_test = quote!(all(test, not(target_family = "wasm")));
+    let (native, elsewhere) = match kind {
+        Kind::Test => (native(&function), quote!(#[cfg(not(#native_test))])),
         // Tests that count on it would test something else.
-        Kind::Setup => quote! {
-            #[cfg(all(test, not(target_family = "wasm")))]
-            ::core::compile_error!(
-                "#[coyote::setup] does not run outside of wasm: put #[cfg(target_family = \"wasm\")] before it, and \
-                 have tests that need it do without"
-            );
-        },
-        Kind::Recover => TokenStream::new(),
-    };
-    let elsewhere = match kind {
-        Kind::Test => quote!(#[cfg(not(all(test, not(target_family = "wasm"))))]),
-        Kind::Setup | Kind::Recover => TokenStream::new(),
+        Kind::Setup => {
+            let refused = quote! {
+                #[cfg(#native_test)]
+                ::core::compile_error!(
+                    "#[coyote::setup] does not run outside of wasm: put #[cfg(target_family = \"wasm\")] before it, and \
+                     have tests that need it do without"
+                );
+            };
+            (refused, TokenStream::new())
+        }
+        Kind::Recover => Default::default(),
     };
     quote! {
         // Outside of wasm nobody calls it, except in `cargo test`.

@@ -299,6 +299,22 @@ fn the_doctor_is_content_with_the_example() {
     assert!(module.stdout.contains("0 errors, 0 warnings, 1 notes"), "no debug information: {module:?}");
 }
 
+/// Writes a file of a crate.
+fn put(crate_: &Path, name: &str, text: &str) {
+    let path = crate_.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// `cargo coyote test` of a crate in a directory of its own, with so many iterations of each test.
+fn test_crate(crate_: &Path, more: &[&str], iterations: &str) -> Ended {
+    let [manifest, target, outdir] = ["Cargo.toml", "target", "out"].map(|name| crate_.join(name));
+    let own =
+        ["test", "--manifest-path", manifest.to_str().unwrap(), "--target-dir", target.to_str().unwrap()];
+    let rest = ["--", "-i", iterations, "-o", outdir.to_str().unwrap()];
+    cargo_coyote(&[&own[..], more, &rest].concat())
+}
+
 /// A crate whose benchmark needs what no test does, and what builds for the target only when it is replaced.
 #[test]
 fn dev_dependencies_that_no_test_names_are_left_out() {
@@ -306,11 +322,7 @@ fn dev_dependencies_that_no_test_names_are_left_out() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let put = |name: &str, text: &str| {
-        let path = directory.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
+    let put = |name: &str, text: &str| put(directory.path(), name, text);
     put(
         "Cargo.toml",
         "[package]\nname = \"counter\"\nedition = \"2024\"\n[dev-dependencies]\nwait-timeout = \"0.2\"\nrusty-fork = \"0.3\"\nnix = \"0.31\"\n[workspace]\n",
@@ -323,14 +335,7 @@ fn dev_dependencies_that_no_test_names_are_left_out() {
          assert_eq!(*n.lock().unwrap(), 2);\n}\n",
     );
     let lock = || std::fs::read_to_string(directory.path().join("Cargo.lock")).unwrap();
-    let run = |more: &[&str]| {
-        let manifest = directory.path().join("Cargo.toml");
-        let own = ["test", "--manifest-path", manifest.to_str().unwrap(), "--target-dir"];
-        let target = directory.path().join("target");
-        let outdir = directory.path().join("out");
-        let rest = ["--", "-i", "20", "-o", outdir.to_str().unwrap()];
-        cargo_coyote(&[&own[..], &[target.to_str().unwrap()], more, &rest].concat())
-    };
+    let run = |more: &[&str]| test_crate(directory.path(), more, "20");
     let all = run(&["--all-dev-dependencies"]);
     assert_eq!(all.code, Some(0), "{all:?}");
     assert!(all.stderr.contains("Compiling nix"), "{all:?}");
@@ -355,11 +360,7 @@ fn a_crate_is_built_for_being_explored() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let put = |name: &str, text: &str| {
-        let path = directory.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
+    let put = |name: &str, text: &str| put(directory.path(), name, text);
     let manifest = |more: &str| {
         let text = format!(
             "[package]\nname = \"rounds\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[dependencies]\nother = {{ path = \"other\" }}\n\
@@ -378,13 +379,7 @@ fn a_crate_is_built_for_being_explored() {
         "#[test]\nfn is_built() {\n    panic!(\"{} level {}, miri {} {}\", cfg!(debug_assertions), env!(\"LEVEL\"), cfg!(miri), other::MIRI);\n}\n\
          #[test]\n#[cfg_attr(miri, ignore)]\nfn takes_long() {}\n",
     );
-    let run = |more: &[&str]| {
-        let manifest = directory.path().join("Cargo.toml");
-        let own = ["test", "--manifest-path", manifest.to_str().unwrap(), "--target-dir"];
-        let (target, outdir) = (directory.path().join("target"), directory.path().join("out"));
-        let rest = ["--", "-i", "1", "-o", outdir.to_str().unwrap()];
-        cargo_coyote(&[&own[..], &[target.to_str().unwrap()], more, &rest].concat())
-    };
+    let run = |more: &[&str]| test_crate(directory.path(), more, "1");
     let says = |ended: &Ended, text: &str| {
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.stdout.contains(text), "{text}: {ended:?}");

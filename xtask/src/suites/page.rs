@@ -25,7 +25,7 @@ pub fn page(results: &Results, causes: &[Cause]) -> Result<String> {
     write!(
         page,
         "Test suites as their crates publish them, sources unmodified, by\n\n    \
-cargo coyote test --unwind --no-fail-fast -- --timeout {} --seed 0\n\n\
+         cargo coyote test --unwind --no-fail-fast -- --timeout {} --seed 0\n\n\
          in the package's directory: so many seconds for each test that has anything to choose. Arguments beside a crate are its\n\
          own: `--like-miri` where its authors have fewer rounds for Miri. *explored* are the tests that had anything to choose;\n\
          *unfinished* those of them of which nothing is known, since executions did not come to an end; *not here* are tests that the\n\

@@ -2,7 +2,7 @@
 //! naming is left to those.
 
 use super::text;
-use super::world::{Locked, Over, Place, World, enter_section, leave_section, lock, number, wait};
+use super::world::{Locked, Object, Over, Place, World, enter_section, leave_section, lock, number, wait};
 use coyote_abi::errno::{EAGAIN, EBUSY, EDEADLK, EINVAL, EOVERFLOW, ETIMEDOUT, SUCCESS};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -23,9 +23,20 @@ fn wait_at<R>(object: i32, timeout_ns: i64, ready: impl FnMut(&mut World) -> Opt
     wait(world, Place::Object(object), deadline, ready)
 }
 
+/// Takes what the caller, by its number, can take of an object: a permit, or the lock in a way.
+type Take = fn(&mut Object, i32) -> bool;
+
+/// Waits until something can be taken, as long as the span says.
+fn take_within(object: i32, timeout_ns: i64, take: Take) -> i32 {
+    let me = number();
+    let taken = wait_at(object, timeout_ns, |world| take(world.object(object), me).then_some(()));
+    if taken.is_some() { SUCCESS } else { ETIMEDOUT }
+}
+
 /// Takes what can be taken now, else says why not.
-fn try_now(take: impl FnOnce(&mut World) -> bool, else_: i32) -> i32 {
-    if take(&mut lock()) { SUCCESS } else { else_ }
+fn take_now(object: i32, take: Take, refused: i32) -> i32 {
+    let me = number();
+    if take(lock().object(object), me) { SUCCESS } else { refused }
 }
 
 pub fn join(handle: i32) {
@@ -63,9 +74,9 @@ pub fn now() -> i64 {
     lock().now_ns()
 }
 
-fn take_mutex(world: &mut World, mutex: i32, me: i32) -> bool {
-    let object = world.object(mutex);
-    let free = object.owner.is_none();
+/// A mutex, or an rwlock for writing.
+fn take_alone(object: &mut Object, me: i32) -> bool {
+    let free = object.owner.is_none() && object.readers.is_empty();
     if free {
         object.owner = Some(me);
     }
@@ -73,14 +84,11 @@ fn take_mutex(world: &mut World, mutex: i32, me: i32) -> bool {
 }
 
 pub fn mutex_lock(mutex: i32, timeout_ns: i64) -> i32 {
-    let me = number();
-    let taken = wait_at(mutex, timeout_ns, |world| take_mutex(world, mutex, me).then_some(()));
-    if taken.is_some() { SUCCESS } else { ETIMEDOUT }
+    take_within(mutex, timeout_ns, take_alone)
 }
 
 pub fn mutex_try_lock(mutex: i32) -> i32 {
-    let me = number();
-    try_now(|world| take_mutex(world, mutex, me), EBUSY)
+    take_now(mutex, take_alone, EBUSY)
 }
 
 pub fn mutex_unlock(mutex: i32) -> i32 {
@@ -93,8 +101,8 @@ pub fn mutex_unlock(mutex: i32) -> i32 {
     SUCCESS
 }
 
-fn take_read(world: &mut World, rwlock: i32, me: i32) -> bool {
-    let object = world.object(rwlock);
+/// An rwlock for reading.
+fn take_shared(object: &mut Object, me: i32) -> bool {
     let free = object.owner.is_none();
     if free {
         *object.readers.entry(me).or_default() += 1;
@@ -102,48 +110,28 @@ fn take_read(world: &mut World, rwlock: i32, me: i32) -> bool {
     free
 }
 
-fn take_write(world: &mut World, rwlock: i32, me: i32) -> bool {
-    let object = world.object(rwlock);
-    let free = object.owner.is_none() && object.readers.is_empty();
-    if free {
-        object.owner = Some(me);
-    }
-    free
-}
-
 /// Whether the caller has the lock in a way in which it can never get what it asks for.
-fn has(rwlock: i32, me: i32, also_reads: bool) -> bool {
+fn has(rwlock: i32, also_reads: bool) -> bool {
+    let me = number();
     let mut world = lock();
     let object = world.object(rwlock);
     object.owner == Some(me) || also_reads && object.readers.contains_key(&me)
 }
 
 pub fn rwlock_read(rwlock: i32, timeout_ns: i64) -> i32 {
-    let me = number();
-    if has(rwlock, me, false) {
-        return EDEADLK;
-    }
-    let taken = wait_at(rwlock, timeout_ns, |world| take_read(world, rwlock, me).then_some(()));
-    if taken.is_some() { SUCCESS } else { ETIMEDOUT }
+    if has(rwlock, false) { EDEADLK } else { take_within(rwlock, timeout_ns, take_shared) }
 }
 
 pub fn rwlock_try_read(rwlock: i32) -> i32 {
-    let me = number();
-    try_now(|world| take_read(world, rwlock, me), EBUSY)
+    take_now(rwlock, take_shared, EBUSY)
 }
 
 pub fn rwlock_write(rwlock: i32, timeout_ns: i64) -> i32 {
-    let me = number();
-    if has(rwlock, me, true) {
-        return EDEADLK;
-    }
-    let taken = wait_at(rwlock, timeout_ns, |world| take_write(world, rwlock, me).then_some(()));
-    if taken.is_some() { SUCCESS } else { ETIMEDOUT }
+    if has(rwlock, true) { EDEADLK } else { take_within(rwlock, timeout_ns, take_alone) }
 }
 
 pub fn rwlock_try_write(rwlock: i32) -> i32 {
-    let me = number();
-    try_now(|world| take_write(world, rwlock, me), EBUSY)
+    take_now(rwlock, take_alone, EBUSY)
 }
 
 pub fn rwlock_unlock(rwlock: i32) -> i32 {
@@ -182,20 +170,18 @@ pub fn semaphore_destroy(semaphore: i32) -> i32 {
     destroy(semaphore)
 }
 
-fn take_permit(world: &mut World, semaphore: i32) -> bool {
-    let object = world.object(semaphore);
+fn take_permit(object: &mut Object, _: i32) -> bool {
     let any = object.permits > 0;
     object.permits -= i32::from(any);
     any
 }
 
 pub fn semaphore_wait(semaphore: i32, timeout_ns: i64) -> i32 {
-    let taken = wait_at(semaphore, timeout_ns, |world| take_permit(world, semaphore).then_some(()));
-    if taken.is_some() { SUCCESS } else { ETIMEDOUT }
+    take_within(semaphore, timeout_ns, take_permit)
 }
 
 pub fn semaphore_try_wait(semaphore: i32) -> i32 {
-    try_now(|world| take_permit(world, semaphore), EAGAIN)
+    take_now(semaphore, take_permit, EAGAIN)
 }
 
 pub fn semaphore_post(semaphore: i32) -> i32 {
