@@ -4,7 +4,7 @@
 //! exports by name.
 
 use crate::draft::{Draft, site_of_location};
-use crate::suspend::{self, Config};
+use crate::suspend::{self, Config, Gate};
 use crate::{Entry, Error, Location, WorkerGlobal};
 use coyote_abi::{guest, rt};
 use std::borrow::Cow;
@@ -77,7 +77,9 @@ pub fn emit(draft: &mut Draft) -> Result<Intermediate, Error> {
     let places = places(draft, &transform);
 
     let indices = Indices::read(&wasm)?;
+    let gate = indices.imports.get(rt::POINT).filter(|_| draft.options.gates());
     let mut config = Config {
+        gate: gate.map(|import| Gate { import: *import, sites: draft.sites.len() as u32 }),
         suspending: suspending.iter().map(|name| indices.imports[name.as_str()]).collect(),
         next: indices.imports[rt::NEXT],
         frames_overflow: indices.imports[rt::FRAMES_OVERFLOW],

@@ -89,6 +89,11 @@ impl Options {
         self.fails("weak")
     }
 
+    /// Whether steps may be made under a lease. Where the host has to be told of each access there would be none.
+    pub(crate) fn gates(&self) -> bool {
+        !self.footprints && !self.weak_memory() && !self.follows_owners()
+    }
+
     /// Whether an access is a scheduling point only where memory is shared.
     pub fn follows_owners(&self) -> bool {
         self.points == Points::Heap && self.heap_points == HeapPoints::Shared

@@ -1,6 +1,6 @@
 //! The trait of strategies that are asked at every choice.
 
-use crate::{Event, Iteration, Pick, Profile, Summary, View};
+use crate::{Event, Iteration, Operation, Pick, Profile, Summary, View, WorkerId};
 
 /// Chooses, at every choice of an execution, what happens next.
 ///
@@ -51,6 +51,26 @@ pub trait Strategy: Send {
     /// Picks among [`View::enabled`] and [`View::timeout`]; at least one pick is possible. `None`
     /// gives the iteration up without a verdict.
     fn pick(&mut self, view: &View) -> Option<Pick>;
+
+    /// For how many of the next choices [`Strategy::pick`] is certain to answer that `worker`, which made the last
+    /// step, goes on: if all that changes between them is that it accesses memory, and nothing of what is added to
+    /// `watched` (an address, and bytes from there on). May be asked at any time, and changes nothing; `view` is that
+    /// of the next choice, but for the operation of `worker`. No timeout is pending.
+    ///
+    /// 0, which is always right, unless a strategy knows better. These choices are then made by
+    /// [`Strategy::goes_on`], or by [`Strategy::pick`].
+    fn quiet(&self, _worker: WorkerId, _view: &View, _watched: &mut Vec<(u64, u32)>) -> u64 {
+        0
+    }
+
+    /// Makes several choices at once, each of which [`Strategy::quiet`] has promised: `worker` executes these operations, one
+    /// after the other, and nothing else changes. `view` is that of the first choice. The strategy is then as if it had
+    /// been asked for each of them.
+    ///
+    /// False, and nothing is done: they are asked for one by one.
+    fn goes_on(&mut self, _worker: WorkerId, _operations: &[Operation], _view: &View) -> bool {
+        false
+    }
 
     /// Picks a data value below `bound`, which is at least 1. `None` gives the iteration up.
     fn value(&mut self, bound: u64, view: &View) -> Option<u64>;

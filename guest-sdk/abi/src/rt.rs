@@ -236,6 +236,9 @@ pub const MEMORY: &str = "__cy_memory";
 pub const FRAMES: &str = "__cy_frames";
 /// One byte for each chunk of guest memory, 1 if the chunk was written since the host last cleared it.
 pub const DIRTY: &str = "__cy_dirty";
+/// The lease memory: what the running worker may do without asking. See [`lease`]. Only in modules whose
+/// points are gated.
+pub const LEASE: &str = "__cy_lease";
 /// The owner table: one byte for each granule of guest memory, see [`Granule`]. Only if scheduling points
 /// are left out where memory is not shared. An index is the granule's number plus, for an access that is
 /// not aligned to its size, the misalignment times 2^26: there the table is always 0.
@@ -278,6 +281,43 @@ pub const BUDGET: &str = "__cy_budget";
 pub const WORKER_GLOBAL_PREFIX: &str = "__cy_worker_global_";
 /// Exports with this prefix are ours.
 pub const EXPORT_PREFIX: &str = "__cy_";
+
+/// What stands where in the memory [`LEASE`]. All numbers are little-endian.
+///
+/// - From 0 on, a byte for each [`GRANULE`](lease::GRANULE) of guest memory: 1 if accesses of it may pass, else 0.
+/// - At [`AT`](lease::AT), an i32: where the next step is written down; [`END`](lease::END) if no lease is left.
+/// - At [`BYTES`](lease::BYTES), an i32: the last byte of guest memory; 0 if it has none.
+/// - Up to [`END`](lease::END), the steps that were made under the lease, 8 bytes each: the site, and the address
+///   without the instruction's offset.
+/// - From [`PAGES`](lease::PAGES) on, a byte for each [`PAGE`](lease::PAGE): 0 if no access of it may pass, whatever
+///   its granules say.
+/// - From [`SITES`](lease::SITES) on, 8 bytes for each site: the instruction's offset, and how many bytes it accesses,
+///   less 1; [`NEVER`](lease::NEVER) of a site that must always ask. Others access at most 8 bytes.
+pub mod lease {
+    /// Bytes of guest memory that a byte of the table stands for.
+    pub const GRANULE: u32 = 8;
+    /// Bytes of guest memory that can be closed at once.
+    pub const PAGE: u32 = 1 << 14;
+    /// Steps that a lease may have.
+    pub const STEPS_MAX: u32 = 64;
+    /// See the module's documentation.
+    pub const AT: u32 = 1 << 29;
+    /// See the module's documentation.
+    pub const BYTES: u32 = AT + 4;
+    /// See the module's documentation.
+    pub const END: u32 = AT + 64 + 8 * STEPS_MAX;
+    /// See the module's documentation.
+    pub const PAGES: u32 = AT + 0x1000;
+    /// See the module's documentation.
+    pub const SITES: u32 = PAGES + (1 << 18);
+    /// See the module's documentation.
+    pub const NEVER: u32 = u32::MAX;
+
+    /// Pages of 64 KiB that the memory has for so many sites.
+    pub const fn pages(sites: u32) -> u64 {
+        (SITES as u64 + 8 * sites as u64).div_ceil(1 << 16)
+    }
+}
 
 /// Size of a chunk of guest memory in bytes. A store marks the chunk of its first byte only; it may
 /// reach at most 15 bytes into the next one.

@@ -2,6 +2,7 @@
 
 use super::guest_memory::GuestMemory;
 use super::host::{Host, split};
+use super::lease::{settle, settled};
 use super::observed::{deliver, forbid_to_host};
 use super::scheduler::{PointResult, Scheduler};
 use super::stack::SavedWorker;
@@ -18,6 +19,7 @@ pub fn with_memory<R>(
     caller: &mut Caller<'_, Host>,
     function: impl FnOnce(&mut GuestMemory, &mut Scheduler, &World) -> R,
 ) -> R {
+    settle(caller);
     let (bytes, host) = split(caller);
     let footprint = host.scheduler.runtime.footprint.recording;
     // There may be more than the guest sees; before the start function ends, the size has not been told.
@@ -49,6 +51,7 @@ pub fn with_memory<R>(
 
 /// Announces an operation of the running worker: `(result, unwind flag)`.
 pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: Request) -> (i32, i32) {
+    settle(caller);
     match request {
         Request::FutexWait { address, bytes, .. } => {
             // The value is read when the operation is performed, for this worker.
@@ -99,7 +102,7 @@ pub type Next = (i32, i32, i64, i32, i32, i32);
 
 /// Saves the worker that just left and puts the next one in place.
 pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
-    let frames = caller.data().frames.expect("set before the guest runs");
+    let frames = settled(caller).frames.expect("set before the guest runs");
     if let Some(worker) = caller.data().scheduler.running {
         let (bytes, host) = split(caller);
         host.put_own_word_away(bytes, worker);

@@ -2,6 +2,7 @@
 
 use super::calls::{announce, with_memory};
 use super::host::Host;
+use super::lease::settled;
 use super::observed::accessed;
 use super::wasi::failures;
 use crate::runtime::files::Errno;
@@ -21,7 +22,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         rt::FAULT_HOOK,
         |mut guest: Guest, object: i32, hook: i32, what: i32, site: i32| -> (i32, i32) {
             let hook = FaultHook::from_argument(hook).expect("it comes from our instrumenter");
-            let opportunity = opportunity(guest.data(), hook, object as u32, what as u32);
+            let opportunity = opportunity(settled(&mut guest), hook, object as u32, what as u32);
             if let Some((class, ways)) = opportunity {
                 let object = match hook {
                     FaultHook::File => object as u32 as u64,

@@ -3,6 +3,7 @@
 use super::directories::Directories;
 use super::dirty_memory::DirtyMemory;
 use super::guest_memory::GuestMemory;
+use super::lease::Lease;
 use super::owners::{OwnerTable, Touch};
 use super::scheduler::{AccessResult, Context, Scheduler, Suspended};
 use super::stack::SavedWorker;
@@ -43,6 +44,7 @@ pub struct Host {
     pub scheduler: Scheduler,
     pub dirty_memory: DirtyMemory,
     pub owners: OwnerTable,
+    pub lease: Lease,
     pub saved_workers: Vec<SavedWorker>,
     pub table: Arc<SiteTable>,
     pub orderings: Arc<OnDemand>,
@@ -110,6 +112,7 @@ impl Host {
             scheduler,
             dirty_memory: DirtyMemory::new(Arc::from([])),
             owners: OwnerTable::default(),
+            lease: Lease::default(),
             saved_workers: Vec::new(),
             table,
             directories: Directories::new(engine, &world.directories),
@@ -245,6 +248,7 @@ impl Host {
             footprint.touch(Class::Heap, Effect::Write, 0);
         }
         let Some(change) = change else { return };
+        self.lease.heap_changed(&change);
         self.scheduler.runtime.stream.push(Event::Heap { worker, change });
         if let Some(weak) = &mut self.scheduler.runtime.weak {
             let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));

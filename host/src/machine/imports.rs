@@ -6,8 +6,10 @@ use super::fault_hooks;
 use super::host::{Host, Stopped, original_stack, split};
 use super::observed::{accessed, deliver, forbid_free, thrown};
 use super::operations;
+use super::lease::{grant, settled};
 use super::owners::Touch;
 use super::references::function_index;
+use super::scheduler::AccessResult;
 use super::thread_names::name_at;
 use crate::evidence::{Evidence, Misuse};
 use crate::observe::SyncKind;
@@ -34,14 +36,18 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
 
 fn memory(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::POINT, |mut guest: Guest, site: i32, address: i32| {
-        let result = guest.data_mut().point(site as u32, address as u32);
+        let result = settled(&mut guest).point(site as u32, address as u32);
+        if result == AccessResult::Execute {
+            grant(&mut guest);
+            return 0;
+        }
         accessed(&mut guest, result, |host| host.operation(site as u32, u64::from(address as u32)))
     })?;
     linker.func_wrap(
         rt::MODULE,
         rt::POINT_BULK,
         |mut guest: Guest, site: i32, destination: i32, source: i32, length: i32| {
-            let host = guest.data_mut();
+            let host = settled(&mut guest);
             let mut operation = host.operation(site as u32, u64::from(destination as u32));
             operation.size = length as u32;
             let source_end = u64::from(source as u32) + u64::from(length as u32);
@@ -57,17 +63,17 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::TICK, |mut guest: Guest, site: i32| {
-        let result = guest.data_mut().point(site as u32, 0);
+        let result = settled(&mut guest).point(site as u32, 0);
         accessed(&mut guest, result, |host| host.operation(site as u32, 0))
     })?;
     linker.func_wrap(rt::MODULE, rt::ATOMIC_ENTER, |mut guest: Guest| {
-        guest.data_mut().scheduler.atomic_enter();
+        settled(&mut guest).scheduler.atomic_enter();
     })?;
     linker.func_wrap(rt::MODULE, rt::ATOMIC_EXIT, |mut guest: Guest| {
-        guest.data_mut().scheduler.atomic_exit();
+        settled(&mut guest).scheduler.atomic_exit();
     })?;
     linker.func_wrap(rt::MODULE, rt::SEEN, |mut guest: Guest, what: i32, object: i32, size: i32| {
-        guest.data_mut().seen(what, object as u32, size as u32);
+        settled(&mut guest).seen(what, object as u32, size as u32);
         deliver(&mut guest);
     })?;
     linker.func_wrap(rt::MODULE, rt::FUNCTION_INDEX, |mut guest: Guest, function: Option<Func>| -> i32 {
@@ -83,7 +89,7 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::ALLOCATOR_ENTER, |mut guest: Guest, old: i32| -> Result<()> {
-        match guest.data_mut().allocator_enter(old as u32) {
+        match settled(&mut guest).allocator_enter(old as u32) {
             true => Ok(forbid_free(&mut guest, old as u32)?),
             false => Ok(()),
         }
@@ -102,7 +108,7 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
 
 /// Runs a host function on the owner table.
 fn with_owners<R>(guest: &mut Guest, function: impl FnOnce(&mut [u8], &mut Host) -> R) -> R {
-    match guest.data().owner_table {
+    match settled(guest).owner_table {
         Some(table) => {
             let (table, host) = table.data_and_store_mut(guest);
             function(table, host)
@@ -114,7 +120,7 @@ fn with_owners<R>(guest: &mut Guest, function: impl FnOnce(&mut [u8], &mut Host)
 
 fn control(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::MEMORY_GROWN, |mut guest: Guest, pages: i32| -> i32 {
-        i32::from(guest.data_mut().memory_grown(pages as u32))
+        i32::from(settled(&mut guest).memory_grown(pages as u32))
     })?;
     linker
         .func_wrap(rt::MODULE, rt::NEXT, |mut guest: Guest, frames_end: i32| next(&mut guest, frames_end))?;
@@ -122,17 +128,17 @@ fn control(linker: &mut Linker<Host>) -> Result<()> {
         rt::MODULE,
         rt::STACK_OVERFLOW,
         |mut guest: Guest, stack_pointer: i32| -> Result<()> {
-            if let Some(low) = guest.data_mut().learn_stack(stack_pointer as u32)
-                && let Some(global) = guest.data().stack_low
+            if let Some(low) = settled(&mut guest).learn_stack(stack_pointer as u32)
+                && let Some(global) = settled(&mut guest).stack_low
             {
                 return global.set(&mut guest, Val::I32(low as i32));
             }
-            Err(guest.data_mut().stop(BugKind::StackOverflow, Evidence::StackTooSmall).into())
+            Err(settled(&mut guest).stop(BugKind::StackOverflow, Evidence::StackTooSmall).into())
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::FRAMES_OVERFLOW, |mut guest: Guest| -> Result<()> {
         let bound = Outcome::Bound(crate::outcome::Bound::Frames);
-        guest.data_mut().scheduler.outcome.get_or_insert(bound);
+        settled(&mut guest).scheduler.outcome.get_or_insert(bound);
         Err(Stopped.into())
     })?;
     Ok(())
@@ -143,7 +149,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         rt::MODULE,
         "spawn",
         |mut guest: Guest, entry: i32, argument: i32, low: i32, high: i32, site: i32| {
-            let table = &guest.data().table.entries;
+            let table = &settled(&mut guest).table.entries;
             let number = table.iter().position(|e| *e == coyote_instrumenter::Entry::Table);
             let start = Start {
                 entry: number.expect("a module that spawns has a table entry") as u32,
@@ -155,7 +161,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     linker.func_wrap(rt::MODULE, "thread_spawn", |mut guest: Guest, argument: i32, site: i32| {
-        let table = &guest.data().table.entries;
+        let table = &settled(&mut guest).table.entries;
         let number = table.iter().position(|e| *e == coyote_instrumenter::Entry::WasiThread);
         let start = Start {
             entry: number.expect("a module that imports thread-spawn exports wasi_thread_start") as u32,
@@ -190,7 +196,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         |mut guest: Guest, name: i32, length: i32, ways: i32, site: i32| -> Result<(i32, i32)> {
             let length = if length == -1 { zero_after(&mut guest, name) } else { length };
             let name = text_at(&mut guest, name, length)?;
-            let runtime = &mut guest.data_mut().scheduler.runtime;
+            let runtime = &mut settled(&mut guest).scheduler.runtime;
             Ok(match runtime.fault_point(&name, ways as u32) {
                 Some((request, object)) => announce(&mut guest, site, object, request),
                 None => (0, 0),
@@ -198,7 +204,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     linker.func_wrap(guest::MODULE, "fault_stop", |mut guest: Guest| {
-        guest.data_mut().scheduler.runtime.stop_faults();
+        settled(&mut guest).scheduler.runtime.stop_faults();
     })?;
     linker.func_wrap(
         guest::MODULE,
@@ -210,7 +216,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
                 let wrong = Evidence::Misuse(Misuse::Heat { heat: heat as u32 });
                 return Err(split(&mut guest).1.stop(BugKind::Misuse, wrong).into());
             };
-            guest.data_mut().scheduler.set_monitor(name, number as u32, heat);
+            settled(&mut guest).scheduler.set_monitor(name, number as u32, heat);
             Ok(())
         },
     )?;
@@ -222,10 +228,10 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     })?;
     linker.func_wrap(rt::MODULE, rt::THROWN, |mut guest: Guest| thrown(&mut guest))?;
     linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
-        guest.data_mut().scheduler.runtime.detach(worker as u32);
+        settled(&mut guest).scheduler.runtime.detach(worker as u32);
     })?;
-    linker.func_wrap(guest::MODULE, "current", |guest: Guest| -> i32 {
-        let scheduler = &guest.data().scheduler;
+    linker.func_wrap(guest::MODULE, "current", |mut guest: Guest| -> i32 {
+        let scheduler = &settled(&mut guest).scheduler;
         scheduler.running.map_or(0, |w| scheduler.runtime.worker(w).handle as i32)
     })?;
     linker.func_wrap(
@@ -233,7 +239,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         "set_name",
         |mut guest: Guest, worker: i32, text: i32, length: i32| -> Result<()> {
             let name = text_at(&mut guest, text, length)?;
-            guest.data_mut().scheduler.runtime.set_name(worker as u32, name);
+            settled(&mut guest).scheduler.runtime.set_name(worker as u32, name);
             Ok(())
         },
     )?;
@@ -250,7 +256,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
          object: i32,
          more: i32|
          -> Result<()> {
-            let Some(worker) = guest.data().scheduler.running else { return Ok(()) };
+            let Some(worker) = settled(&mut guest).scheduler.running else { return Ok(()) };
             let what = match length {
                 0 => String::new(),
                 _ => {
@@ -261,24 +267,24 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             };
             let stack = original_stack(&WasmBacktrace::force_capture(&guest), &guest.data().table);
             let awaited = Awaited { what: what.into(), object: object as u32, stack: stack.into() };
-            guest.data_mut().scheduler.runtime.awaits(worker, semaphore as u32, awaited, more != 0);
+            settled(&mut guest).scheduler.runtime.awaits(worker, semaphore as u32, awaited, more != 0);
             Ok(())
         },
     )?;
     linker.func_wrap(guest::MODULE, "mutex_kind", |mut guest: Guest, mutex: i32, kind: i32| {
-        guest.data_mut().scheduler.runtime.mutex_kind(mutex as u32, kind as u32);
+        settled(&mut guest).scheduler.runtime.mutex_kind(mutex as u32, kind as u32);
     })?;
     linker.func_wrap(guest::MODULE, "own_word", |mut guest: Guest, address: i32| {
-        guest.data_mut().scheduler.runtime.set_worker_local_word(address as u32);
+        settled(&mut guest).scheduler.runtime.set_worker_local_word(address as u32);
     })?;
     linker.func_wrap(guest::MODULE, "atomic_begin", |mut guest: Guest| {
-        guest.data_mut().scheduler.atomic_enter();
+        settled(&mut guest).scheduler.atomic_enter();
     })?;
     linker.func_wrap(guest::MODULE, "atomic_end", |mut guest: Guest| {
-        guest.data_mut().scheduler.atomic_exit();
+        settled(&mut guest).scheduler.atomic_exit();
     })?;
     linker.func_wrap(guest::MODULE, "now", |mut guest: Guest| -> i64 {
-        let scheduler = &mut guest.data_mut().scheduler;
+        let scheduler = &mut settled(&mut guest).scheduler;
         scheduler.running.map_or(0, |w| scheduler.runtime.read_clock_ns(w) as i64)
     })?;
     Ok(())
@@ -286,13 +292,13 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
 
 /// Whether the running worker crosses the border between a harness and its test.
 fn crosses(guest: &mut Guest, border: fn(&mut Runtime, WorkerId) -> bool) -> bool {
-    let scheduler = &mut guest.data_mut().scheduler;
+    let scheduler = &mut settled(guest).scheduler;
     scheduler.running.is_some_and(|worker| border(&mut scheduler.runtime, worker))
 }
 
 fn reports(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "hint", |mut guest: Guest, value: i64| {
-        let scheduler = &mut guest.data_mut().scheduler;
+        let scheduler = &mut settled(&mut guest).scheduler;
         if let Some(worker) = scheduler.running {
             scheduler.runtime.hint(worker, value as u64);
         }
@@ -301,13 +307,13 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
     let edges = [("happens_before", SyncKind::Release), ("happens_after", SyncKind::Acquire)];
     for (name, kind) in edges {
         linker.func_wrap(guest::MODULE, name, move |mut guest: Guest, object: i32| {
-            guest.data_mut().scheduler.runtime.annotate(object as u32, kind);
+            settled(&mut guest).scheduler.runtime.annotate(object as u32, kind);
             deliver(&mut guest);
         })?;
     }
     linker.func_wrap(guest::MODULE, "fail", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
         let message = text_at(&mut guest, text, length)?;
-        Err(guest.data_mut().stop(BugKind::Assertion, message).into())
+        Err(settled(&mut guest).stop(BugKind::Assertion, message).into())
     })?;
     linker.func_wrap(
         guest::MODULE,
@@ -315,12 +321,12 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         |mut guest: Guest, text: i32, length: i32| -> Result<()> {
             let what = text_at(&mut guest, text, length)?;
             let message = format!("the guest asks for {what}, which cannot be had here");
-            Err(guest.data_mut().stop(BugKind::Limit, message).into())
+            Err(settled(&mut guest).stop(BugKind::Limit, message).into())
         },
     )?;
     linker.func_wrap(guest::MODULE, "log", |mut guest: Guest, text: i32, length: i32| -> Result<()> {
         let message = text_at(&mut guest, text, length)?;
-        let scheduler = &mut guest.data_mut().scheduler;
+        let scheduler = &mut settled(&mut guest).scheduler;
         if let Some(worker) = scheduler.running {
             scheduler.runtime.print(worker, Stream::Log, message.into_bytes());
         }

@@ -15,6 +15,8 @@ pub(super) struct Exports {
     pub dirty: Option<Memory>,
     /// How often instructions were executed, if they are counted.
     pub counters: Option<Memory>,
+    /// The lease memory, if points are gated.
+    pub lease: Option<Memory>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Memory>,
     /// Pages of memory as the guest sees it, if that is not all there is.
@@ -40,6 +42,7 @@ pub(super) fn instantiate(
     host.memory = None;
     host.frames = None;
     host.owner_table = None;
+    host.lease.begin_instance(None, &host.table);
     host.stack_low = None;
     host.me = None;
     host.scheduler.running = None;
@@ -62,6 +65,7 @@ pub(super) fn instantiate(
     let counters = instance.get_memory(&mut store, COUNTERS);
     let frames = instance.get_memory(&mut store, rt::FRAMES);
     let owners = instance.get_memory(&mut store, rt::OWNERS);
+    let lease = instance.get_memory(&mut store, rt::LEASE);
     let run = instance.get_typed_func(&mut store, rt::RUN).map_err(failed)?;
     let globals = match instance.get_memory(&mut store, rt::GLOBALS) {
         Some(memory) => Some(GlobalsPort {
@@ -84,6 +88,10 @@ pub(super) fn instantiate(
     let real_bytes = memory.map_or(0, |m| m.data_size(&store));
     let seen = pages.and_then(|p| p.get(&mut store).i32()).map(|p| u64::from(p as u32) << 16);
     let references = references::exported(&instance, &mut store);
+    if let Some(lease) = lease {
+        let (table, host) = lease.data_and_store_mut(&mut store);
+        host.lease.begin_instance(Some((lease, table)), &host.table);
+    }
     let host = store.data_mut();
     host.memory = memory;
     host.frames = frames;
@@ -92,6 +100,6 @@ pub(super) fn instantiate(
     host.me = me;
     host.scheduler.bounds.memory_bytes = seen.unwrap_or(real_bytes as u64);
     let exports =
-        Exports { instance, run, memory, dirty, counters, owners, pages, real_bytes, globals, references };
+        Exports { instance, run, memory, dirty, counters, lease, owners, pages, real_bytes, globals, references };
     Ok((store, exports))
 }

@@ -2,7 +2,7 @@
 //!
 //! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`], `assemblyscript`
 //! and `stubs`, which work on the [`host`], [`directories`] of the real one among it; its [`scheduler`] chooses who goes on; [`guest_memory`] is
-//! the door to memory, [`dirty_memory`] knows what changed there, and [`owners`] whose it is; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
+//! the door to memory, [`dirty_memory`] knows what changed there, [`owners`] whose it is, and [`lease`] what a worker does without asking; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
 //! said before it aborted, and `limits` whether that is our limit. Of the whole there are
 //! a `snapshot` and a `fingerprint`, and it can be set `aside`; `counters` say what was executed; `instance` is what wasmtime
 //! makes of the module.
@@ -20,6 +20,7 @@ pub mod guest_memory;
 pub mod host;
 mod imports;
 mod instance;
+pub mod lease;
 mod limits;
 mod observed;
 mod operations;
@@ -53,6 +54,7 @@ use directories::Directories;
 use host::{Host, Stopped, World, original_stack};
 use instance::{Exports, instantiate};
 use observed::observe;
+use lease::Lease;
 use owners::OwnerTable;
 use scheduler::{Context, Scheduler};
 use stack::SavedWorker;
@@ -260,6 +262,20 @@ impl Machine {
         &mut self.store.data_mut().owners
     }
 
+    /// Which leases are given, for tests, and how many steps were made under leases so far.
+    #[doc(hidden)]
+    pub fn lease_mut(&mut self) -> &mut Lease {
+        &mut self.store.data_mut().lease
+    }
+
+    /// The first granule of which the table of leases, brought up to date, says something else than what accesses are
+    /// checked for otherwise.
+    #[doc(hidden)]
+    pub fn lease_differs_at(&mut self) -> Option<u32> {
+        let (table, host) = self.exports.lease?.data_and_store_mut(&mut self.store);
+        host.table_differs_at(table)
+    }
+
     fn with_owners<R: Default>(&mut self, function: impl FnOnce(&mut OwnerTable, &mut [u8]) -> R) -> R {
         let Some(table) = self.exports.owners else { return R::default() };
         let (table, host) = table.data_and_store_mut(&mut self.store);
@@ -279,6 +295,7 @@ impl Machine {
         host.memory_refused = false;
         host.refused_calls.clear();
         host.directories.begin();
+        host.lease.begin_iteration();
         host.start_saved_workers(&self.start.saved_workers);
         host.scheduler.begin(&self.start.runtime);
         observe(&mut self.store, |observers, state| observers.begin(state));
@@ -303,6 +320,7 @@ impl Machine {
         host.forget_stops();
         host.saved_workers.iter_mut().for_each(|saved| *saved = SavedWorker::default());
         host.scheduler.running = None;
+        host.lease.begin_elsewhere();
         host.scheduler.runtime.restart(&self.start.runtime);
         observe(&mut self.store, |observers, state| observers.restart(state));
         Ok(())
@@ -322,6 +340,10 @@ impl Machine {
 
     fn go(&mut self) -> Result<(), MachineError> {
         let result = self.exports.run.call(&mut self.store, ());
+        if let Some(lease) = self.exports.lease {
+            let (table, host) = lease.data_and_store_mut(&mut self.store);
+            host.settle(table);
+        }
         if self.artifact.table.changes_tables {
             self.tables_changed = self.read_tables_changed();
         }

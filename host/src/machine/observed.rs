@@ -4,6 +4,7 @@
 //! told here, when it returns, with the stack of the running worker.
 
 use super::host::{Host, Stopped, original_stack, split};
+use super::lease::settled;
 use super::scheduler::{AccessResult, Asked};
 use super::stack;
 use crate::observe::{Attempt, Finding, GuestState, Observers, Program, Stacks};
@@ -73,7 +74,7 @@ fn stop_running(caller: &mut Caller<'_, Host>, finding: Option<Finding>) {
 /// Takes down where the running worker is, which is about to throw.
 #[cold]
 pub fn thrown(caller: &mut Caller<'_, Host>) {
-    let Some(worker) = caller.data().scheduler.running else { return };
+    let Some(worker) = settled(caller).scheduler.running else { return };
     let stack = original_stack(&WasmBacktrace::force_capture(&*caller), &caller.data().table);
     caller.data_mut().thrown_at.insert(worker, stack);
 }

@@ -49,6 +49,7 @@ impl Machine {
     /// Makes the present memory and globals, with this runtime, the state in which iterations start.
     pub fn set_start(&mut self, mut runtime: Runtime) {
         runtime.heap = self.scheduler().runtime.heap.at_start();
+        self.store.data_mut().lease.begin_elsewhere();
         let base: Arc<[u8]> = Arc::from(&self.memory()[..self.memory_bytes()]);
         self.exports.real_bytes = self.memory().len();
         self.collect_marks();
@@ -109,6 +110,7 @@ impl Machine {
         self.with_owners(|owners, table| owners.restore(table, &snapshot.owners));
         self.load_globals(&snapshot.globals)?;
         let host = self.store.data_mut();
+        host.lease.begin_elsewhere();
         host.saved_workers.clear();
         host.saved_workers.extend_from_slice(&snapshot.saved_workers);
         host.scheduler.begin(&snapshot.runtime);

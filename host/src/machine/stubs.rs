@@ -1,6 +1,7 @@
 //! Imports that the user declared with `--stub` without an answer: a call is a bug.
 
 use super::host::Host;
+use super::lease::settled;
 use crate::artifact::Artifact;
 use crate::evidence::{Evidence, Trap};
 use crate::outcome::BugKind;
@@ -17,7 +18,7 @@ pub fn define(linker: &mut Linker<Host>, artifact: &Artifact) -> Result<()> {
         if let Some(ty) = import.ty().func() {
             linker.func_new(import.module(), import.name(), ty.clone(), move |mut guest, _, _| {
                 let trap = Evidence::Trap(Trap::Stub(name.clone()));
-                Err(guest.data_mut().stop(BugKind::Trap, trap).into())
+                Err(settled(&mut guest).stop(BugKind::Trap, trap).into())
             })?;
         }
     }

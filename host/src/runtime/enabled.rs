@@ -120,6 +120,23 @@ impl Runtime {
         }
     }
 
+    /// The worker executes these accesses, one after the other.
+    pub fn stepped_often(&mut self, id: WorkerId, operations: &[Operation]) {
+        if self.timers == Timers::Ordered {
+            for operation in operations {
+                self.announce_access(id, *operation);
+                self.stepped(id);
+            }
+        } else if let Some((last, others)) = operations.split_last() {
+            if others.iter().any(|o| !matches!(o.kind, OpKind::Load | OpKind::AtomicLoad)) {
+                self.clock.progress(id);
+            }
+            self.steps += others.len() as u64;
+            self.announce_access(id, *last);
+            self.stepped(id);
+        }
+    }
+
     /// The pending timeout of this worker fires. It must be the earliest.
     pub fn fire(&mut self, id: WorkerId) {
         self.stream.begin_step(None);

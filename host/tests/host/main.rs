@@ -32,6 +32,7 @@
 //! - [`memory_errors`]: errors in the use of memory, and what looks like one.
 //! - [`observers`]: the step stream, and detectors of the user's own.
 //! - [`owners`]: points only where memory is shared.
+//! - [`leases`]: steps without a call of the host change nothing.
 //! - [`state`]: what an iteration changes, the next one does not see.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
 //! - [`std_conformance`]: Rust's std against a naive model.
@@ -85,6 +86,7 @@ mod golden;
 mod grouping;
 mod guest;
 mod hangs;
+mod leases;
 mod lenient;
 mod liveness;
 mod lock_order;

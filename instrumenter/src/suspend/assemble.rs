@@ -4,7 +4,7 @@
 //! appended, so that every index of the input means the same in the output. Custom sections with
 //! offsets into code that no longer stands there (`.debug_*`, branch hints) are left out.
 
-use super::{Context, NewBody, run};
+use super::{Context, NewBody, gate, run};
 use crate::Error;
 use coyote_abi::rt;
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
@@ -56,8 +56,8 @@ struct Appended {
     exports: Added,
     /// The type index of each suspending import in the output, ascending by import.
     import_types: Vec<(u32, u32)>,
-    /// The body of `run`.
-    run: Vec<u8>,
+    /// The body of `run`, and of the gate if there is one.
+    bodies: Vec<Vec<u8>>,
 }
 
 /// `(offset in the output, offset in the input)`, ascending.
@@ -116,7 +116,7 @@ fn write_section(
             return Ok(());
         }
         SectionId::Code => {
-            write_code(bodies, Some(&appended.run), wasm, code);
+            write_code(bodies, &appended.bodies, wasm, code);
             return Ok(());
         }
         _ => {
@@ -151,11 +151,11 @@ fn imports(appended: &Appended, reader: BinaryReader) -> Result<ImportSection, E
     Ok(section)
 }
 
-/// Writes the code section: the input's bodies, and that of `run` after them.
-pub(super) fn write_code(bodies: &[NewBody], run: Option<&[u8]>, wasm: &mut Vec<u8>, code: &mut CodeMap) {
+/// Writes the code section: the input's bodies, and those that were added after them.
+pub(super) fn write_code(bodies: &[NewBody], added: &[Vec<u8>], wasm: &mut Vec<u8>, code: &mut CodeMap) {
     let mut data = vec![];
-    (bodies.len() as u32 + run.is_some() as u32).encode(&mut data);
-    let instructions = bodies.iter().map(|b| b.map.len()).sum::<usize>() + 1;
+    ((bodies.len() + added.len()) as u32).encode(&mut data);
+    let instructions = bodies.iter().map(|b| b.map.len()).sum::<usize>() + added.len();
     let mut map: Vec<(u32, u32)> = Vec::with_capacity(instructions);
     for body in bodies {
         body.bytes.len().encode(&mut data);
@@ -163,9 +163,9 @@ pub(super) fn write_code(bodies: &[NewBody], run: Option<&[u8]>, wasm: &mut Vec<
         map.extend(body.map.iter().map(|(at, original)| (start + at, *original)));
         data.extend_from_slice(&body.bytes);
     }
-    if let Some(run) = run {
+    for body in added {
         map.push((data.len() as u32, 0));
-        data.extend_from_slice(run);
+        data.extend_from_slice(body);
     }
     RawSection { id: SectionId::Code as u8, data: &data }.append_to(wasm);
     let start = (wasm.len() - data.len()) as u32;
@@ -212,13 +212,7 @@ impl Appended {
         let mut functions = wasm_encoder::FunctionSection::new();
         functions.function(run_type);
         let mut memories = wasm_encoder::MemorySection::new();
-        memories.memory(MemoryType {
-            minimum: rt::FRAME_PAGES,
-            maximum: Some(rt::FRAME_PAGES),
-            memory64: false,
-            shared: false,
-            page_size_log2: None,
-        });
+        memories.memory(memory_of(rt::FRAME_PAGES));
         let mut globals = wasm_encoder::GlobalSection::new();
         for (ty, zero) in [
             (ValType::I32, ConstExpr::i32_const(0)),
@@ -230,8 +224,14 @@ impl Appended {
         let mut exports = wasm_encoder::ExportSection::new();
         exports.export(rt::RUN, ExportKind::Func, run_index);
         exports.export(rt::FRAMES, ExportKind::Memory, cx.control.frames);
-        let mut run = vec![];
-        run::run(cx, entry_type)?.encode(&mut run);
+        let mut bodies = vec![encoded(&run::run(cx, entry_type)?)];
+        if let Some(gate) = cx.config.gate {
+            let import = import_types.iter().find(|(import, _)| *import == gate.import);
+            functions.function(import.expect("a suspending import").1);
+            memories.memory(memory_of(rt::lease::pages(gate.sites)));
+            exports.export(rt::LEASE, ExportKind::Memory, cx.control.lease);
+            bodies.push(encoded(&gate::gate(cx, gate.import)));
+        }
         Ok(Appended {
             types: Added::of(&types_added),
             functions: Added::of(&functions),
@@ -239,9 +239,20 @@ impl Appended {
             globals: Added::of(&globals),
             exports: Added::of(&exports),
             import_types,
-            run,
+            bodies,
         })
     }
+}
+
+/// A memory of so many pages, which cannot grow.
+fn memory_of(pages: u64) -> MemoryType {
+    MemoryType { minimum: pages, maximum: Some(pages), memory64: false, shared: false, page_size_log2: None }
+}
+
+fn encoded(function: &wasm_encoder::Function) -> Vec<u8> {
+    let mut bytes = vec![];
+    function.encode(&mut bytes);
+    bytes
 }
 
 impl Added {

@@ -92,7 +92,7 @@ impl Layout {
         added: &AddedLocals,
         mut out: InstructionSink,
     ) {
-        let Control { state, fsp, result, frames } = cx.control;
+        let Control { state, fsp, result, frames, .. } = cx.control;
         out.global_get(state).if_(BlockType::Empty);
         out.global_get(fsp).i32_const(self.size as i32).i32_sub().local_tee(added.frame).global_set(fsp);
         for slot in &self.slots {

@@ -43,7 +43,7 @@
 //! - `rewrite`: the new body, with `code` (bytes and labels), `operands` (what is on the stack),
 //!   `locals` (added locals) and `dispatch`.
 //! - `frame`: layout, saving and restoring.
-//! - `run`: the entry from the host.
+//! - `run`: the entry from the host. `gate`: what keeps steps of a lease from the host.
 //! - `assemble`: the output module.
 //!
 //! # What is not supported
@@ -59,6 +59,7 @@ mod code;
 mod dispatch;
 mod exceptions;
 mod frame;
+mod gate;
 mod liveness;
 mod locals;
 mod module;
@@ -78,6 +79,8 @@ pub struct Config {
     /// Function imports that may suspend, by index. Their type is `(params..) -> ()` or has one i32 or
     /// i64 result; in the output an i32 result follows, the unwind flag.
     pub suspending: Vec<u32>,
+    /// The suspending import that is called through a gate, of type `(i32, i32) -> ()`.
+    pub gate: Option<Gate>,
     /// The import `coyote_rt.next`, of type `(i32) -> (i32, i32, i64, i32, i32, i32)`.
     pub next: u32,
     /// The import `coyote_rt.frames_overflow`, of type `() -> ()`.
@@ -89,6 +92,15 @@ pub struct Config {
     /// A planted bug, so that tests can show that they would notice it.
     #[doc(hidden)]
     pub mutant: Option<Mutant>,
+}
+
+/// A suspending import of scheduling points, `(site, address)`, that most steps need not call: see `gate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Its index.
+    pub import: u32,
+    /// How many sites there are.
+    pub sites: u32,
 }
 
 /// Something that a worker can begin with.
@@ -175,6 +187,9 @@ struct Control {
     result: u32,
     /// The frame memory.
     frames: u32,
+    /// The lease memory, if there is a gate, and the gate's function.
+    lease: u32,
+    gate: u32,
 }
 
 struct Context<'m, 'a> {
@@ -229,6 +244,9 @@ fn suspend_module(mut module: Module, config: &Config) -> Result<Suspended, Erro
         fsp: types.global_count() + 1,
         result: types.global_count() + 2,
         frames: types.memory_count(),
+        lease: types.memory_count() + 1,
+        // Behind `run`.
+        gate: types.function_count() + 1,
     };
     let frames_begin = run::frames_begin(config);
     let cx = Context { module: &module, config, control, frames_begin };
@@ -341,6 +359,16 @@ fn rewrite_body(
                     not supported; make its type nullable";
         unsupported(index, start, what)
     })
+}
+
+impl Context<'_, '_> {
+    /// What is called in the place of a suspending import.
+    fn callee(&self, import: u32) -> u32 {
+        match self.config.gate {
+            Some(gate) if gate.import == import => self.control.gate,
+            _ => import,
+        }
+    }
 }
 
 /// The types of the suspending imports are as documented.

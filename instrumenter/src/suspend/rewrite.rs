@@ -362,7 +362,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         let result = self.cx.module.function_type(function_index).results().first().copied();
         let result = result.map(|ty| self.added.result(ty));
         self.code.mark(instr.at);
-        self.code.put().call(function_index);
+        self.code.put().call(self.cx.callee(function_index));
         // The flag is on top. It may stay there if nothing below has to go away.
         let flag = (result.is_some() || !below.is_empty()).then(|| self.added.flag());
         flag.into_iter().chain(result).for_each(|local| {

@@ -92,6 +92,21 @@ impl ChangePoints {
         self.more()
     }
 
+    /// Passes steps none of which is a point: see [`ChangePoints::ahead`].
+    pub fn skip(&mut self, steps: u64, view: &View) {
+        if view.workers.len() > self.ended + 1 {
+            self.passed += steps;
+        }
+    }
+
+    /// How many of the next steps are no points, if only steps are made until then.
+    pub fn ahead(&self, view: &View) -> u64 {
+        if view.workers.len() <= self.ended + 1 {
+            return u64::MAX;
+        }
+        self.points.get(self.next).map_or(u64::MAX, |(step, _)| step.saturating_sub(self.passed))
+    }
+
     /// The next point of the step that was passed last.
     #[inline]
     pub fn more(&mut self) -> Option<u32> {

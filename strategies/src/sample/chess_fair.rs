@@ -15,16 +15,21 @@
 //! if it is a spin (see `spins.rs`): a program that yields between its messages keeps the schedules
 //! in which one worker runs ahead. And so that a loop which is no spin to us cannot starve anybody, each
 //! worker's every thousandth step counts, too; and once it has done the same few operations for a thousand steps,
-//! one of each further round of them (code that is not optimised writes to its frame while it waits). Thus the whole is fair for every strategy, as long as
+//! one of each further round of them (code that is not optimised writes to its frame while it waits). A yield that is
+//! noticed at a memory access takes effect after at most 32 steps, where [`View::step`] is a multiple of that, so that what
+//! runs on till then is known ahead ([`Strategy::quiet`]). Thus the whole is fair for every strategy, as long as
 //! the numbers of workers and timeouts are finite. Sets are kept as times: u is in `E[t]` if it was
 //! enabled ever since t's last yield.
 
 use super::sequence::as_one;
 use super::spins::{Circles, Spins};
-use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View, WorkerId, WorkerState};
+use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId, WorkerState};
 
 /// Steps without a yield that count as one.
 const PATIENCE: u32 = 1_000;
+
+/// Between memory accesses, yields take effect at steps whose number is a multiple of this.
+const BETWEEN_YIELDS: u64 = 32;
 
 /// See the module's documentation.
 pub struct ChessFair {
@@ -33,8 +38,8 @@ pub struct ChessFair {
     circles: Circles,
     /// Picks made so far.
     now: u64,
-    /// Who made the last step, and whether that was a yield.
-    last: Option<(WorkerId, bool)>,
+    /// Who made the last step.
+    last: Option<Step>,
     workers: Vec<Worker>,
     /// [`View::changes`] of the states that `workers` has.
     changes: Option<u64>,
@@ -46,8 +51,17 @@ pub struct ChessFair {
     allowed: Vec<WorkerId>,
 }
 
+/// A step that was picked.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    worker: WorkerId,
+    yields: bool,
+    /// Whether it accesses memory, so that the same worker may go on without a question.
+    accesses: bool,
+}
+
 /// Times are picks; something happened since a yield if its time is later.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Worker {
     enabled: bool,
     /// When it last was not, if it is.
@@ -56,6 +70,8 @@ struct Worker {
     yielded_at: Option<u64>,
     /// Steps since then.
     steps: u32,
+    /// It has yielded, which is yet to take effect.
+    yields: bool,
 }
 
 impl ChessFair {
@@ -80,10 +96,11 @@ impl ChessFair {
         self.now += 1;
         let last = self.last.take();
         if self.changes.replace(view.changes) != Some(view.changes) {
-            self.compare_standings(view, last.map(|(by, _)| by));
+            self.compare_standings(view, last.map(|step| step.worker));
         }
-        if let Some((worker, yields)) = last {
-            self.scheduled(worker, yields);
+        if let Some(step) = last {
+            let counts = !step.accesses || view.step.is_multiple_of(BETWEEN_YIELDS);
+            self.scheduled(step, counts);
         }
     }
 
@@ -105,21 +122,24 @@ impl ChessFair {
             let enabled = pending.state == WorkerState::Enabled;
             let off_at = self.now - 1;
             self.disabled.push(Vec::new());
-            self.workers.push(Worker { enabled, off_at, scheduled_at: 0, yielded_at: None, steps: 0 });
+            self.workers.push(Worker { enabled, off_at, ..Worker::default() });
         }
     }
 
-    fn scheduled(&mut self, worker: WorkerId, yields: bool) {
+    /// `counts`: whether yields take effect now.
+    fn scheduled(&mut self, Step { worker, yields, .. }: Step, counts: bool) {
         if !self.waits.is_empty() {
             self.waits.retain(|(_, u)| *u != worker);
         }
         let own = &mut self.workers[worker.index()];
         own.scheduled_at = self.now;
         own.steps += 1;
-        if !yields && own.steps < PATIENCE {
+        own.yields |= yields;
+        if !counts || !own.yields && own.steps < PATIENCE {
             return;
         }
         own.steps = 0;
+        own.yields = false;
         // Before its first yield no worker is taken to have waited for it.
         let Some(since) = own.yielded_at.replace(self.now) else { return };
         for (u, other) in self.workers.iter().enumerate() {
@@ -130,6 +150,14 @@ impl ChessFair {
                 self.waits.push(wait);
             }
         }
+    }
+
+    /// The worker was picked for this operation.
+    fn step(&mut self, worker: WorkerId, operation: &Operation) {
+        let spins = self.spins.step(worker, operation);
+        let circles = self.circles.step(worker, operation, PATIENCE);
+        let accesses = operation.kind.accesses_memory();
+        self.last = Some(Step { worker, yields: spins || circles, accesses });
     }
 
     /// Fills `allowed`. Whether anybody has to wait.
@@ -188,15 +216,55 @@ impl Strategy for ChessFair {
             self.inner.pick(view)?
         };
         match pick {
-            Pick::Step(worker) => {
-                let operation = &view.workers[worker.index()].operation;
-                let spins = self.spins.step(worker, operation);
-                let circles = self.circles.step(worker, operation, PATIENCE);
-                self.last = Some((worker, spins || circles));
-            }
+            Pick::Step(worker) => self.step(worker, &view.workers[worker.index()].operation),
             Pick::Timeout(worker) => self.spins.woken(worker),
         }
         Some(pick)
+    }
+
+    fn quiet(&self, worker: WorkerId, view: &View, watched: &mut Vec<(u64, u32)>) -> u64 {
+        if view.enabled.len() == 1 {
+            return self.inner.quiet(worker, view, watched);
+        }
+        let same = self.changes == Some(view.changes) && self.last.is_some_and(|last| last.accesses);
+        // Whoever waits for the worker itself need not when its last step is taken into account.
+        if !same || self.waits.iter().any(|(_, u)| *u != worker) {
+            return 0;
+        }
+        let steps = match view.step % BETWEEN_YIELDS {
+            0 => 0,
+            passed => BETWEEN_YIELDS - passed,
+        };
+        if steps == 0 { 0 } else { self.inner.quiet(worker, view, watched).min(steps) }
+    }
+
+    fn goes_on(&mut self, worker: WorkerId, operations: &[Operation], view: &View) -> bool {
+        if !self.inner.goes_on(worker, operations, view) {
+            return false;
+        }
+        let Some((first, rest)) = operations.split_first() else { return true };
+        self.update(view);
+        self.step(worker, first);
+        let steps = rest.len() as u64;
+        if view.step / BETWEEN_YIELDS < (view.step + steps) / BETWEEN_YIELDS {
+            for (number, operation) in (1..).zip(rest) {
+                self.update(&View { step: view.step + number, ..*view });
+                self.step(worker, operation);
+            }
+            return true;
+        }
+        // The same, where no yield takes effect.
+        let mut yields = false;
+        for operation in rest {
+            yields |= self.last.take().is_some_and(|step| step.yields);
+            self.step(worker, operation);
+        }
+        self.now += steps;
+        let own = &mut self.workers[worker.index()];
+        own.yields |= yields;
+        own.steps += steps as u32;
+        own.scheduled_at = self.now;
+        true
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {

@@ -13,7 +13,7 @@ use super::change_points::ChangePoints;
 use super::round_robin::{after, first_from};
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Event, Iteration, Pick, Profile, Strategy, View, WorkerId};
+use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, View, WorkerId};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -75,6 +75,15 @@ impl Strategy for DelayBounding {
             self.owed -= 1;
         }
         Some(Pick::Step(self.turn))
+    }
+
+    fn quiet(&self, worker: WorkerId, view: &View, _watched: &mut Vec<(u64, u32)>) -> u64 {
+        if self.turn == worker && self.owed == 0 { self.points.ahead(view) } else { 0 }
+    }
+
+    fn goes_on(&mut self, _worker: WorkerId, operations: &[Operation], view: &View) -> bool {
+        self.points.skip(operations.len() as u64, view);
+        true
     }
 
     fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {

@@ -22,7 +22,7 @@
 //! choices are the same with and without.
 
 use crate::rng::ChoiceRng;
-use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View};
+use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One iteration in so many has no fault.
@@ -173,6 +173,14 @@ impl Strategy for Faults {
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
         self.schedules.pick(view)
+    }
+
+    fn quiet(&self, worker: WorkerId, view: &View, watched: &mut Vec<(u64, u32)>) -> u64 {
+        self.schedules.quiet(worker, view, watched)
+    }
+
+    fn goes_on(&mut self, worker: WorkerId, operations: &[Operation], view: &View) -> bool {
+        self.schedules.goes_on(worker, operations, view)
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {

@@ -20,7 +20,7 @@ use super::change_points::ChangePoints;
 use super::priorities::Priorities;
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Event, Iteration, OpKind, Pick, Profile, Strategy, View};
+use crate::{Event, Iteration, OpKind, Operation, Pick, Profile, Strategy, View, WorkerId};
 
 /// A mistake to make, as others have made it: shows that the tests of the distribution can fail.
 #[doc(hidden)]
@@ -124,6 +124,16 @@ impl Strategy for Pct {
             self.priorities.lower(worker.index(), 0);
         }
         Some(Pick::Step(worker))
+    }
+
+    fn quiet(&self, worker: WorkerId, view: &View, _watched: &mut Vec<(u64, u32)>) -> u64 {
+        let leads = self.mutant.is_none() && self.priorities.leads(worker, view.enabled, view.workers.len());
+        if leads { self.points.ahead(view) } else { 0 }
+    }
+
+    fn goes_on(&mut self, _worker: WorkerId, operations: &[Operation], view: &View) -> bool {
+        self.points.skip(operations.len() as u64, view);
+        true
     }
 
     fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {

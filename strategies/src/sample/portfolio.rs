@@ -5,7 +5,7 @@
 //! its best member. Which member runs an iteration is a function of the iteration's number alone, and
 //! each member counts its own iterations, so that it makes the same choices as alone.
 
-use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View};
+use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId};
 
 /// The default, chosen by measuring (`strategies/README.md`): the random walk for bugs of few choices, PCT
 /// for one worker far ahead and SURW for many accesses of one object. PCT is kept from spinning, which
@@ -98,6 +98,15 @@ impl Strategy for Portfolio {
     #[inline]
     fn pick(&mut self, view: &View) -> Option<Pick> {
         self.now().pick(view)
+    }
+
+    #[inline]
+    fn quiet(&self, worker: WorkerId, view: &View, watched: &mut Vec<(u64, u32)>) -> u64 {
+        self.members[self.at].strategy.quiet(worker, view, watched)
+    }
+
+    fn goes_on(&mut self, worker: WorkerId, operations: &[Operation], view: &View) -> bool {
+        self.now().goes_on(worker, operations, view)
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {

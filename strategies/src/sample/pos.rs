@@ -13,7 +13,13 @@
 use super::priorities::Priorities;
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Iteration, Operation, Pending, Pick, Strategy, View};
+use crate::{Iteration, Operation, Pending, Pick, Strategy, View, WorkerId};
+
+/// What is worth being watched for a few steps.
+const WATCHED_MAX: usize = 16;
+const WATCHED_BYTES_MAX: u32 = 64;
+/// How many draws are looked ahead.
+pub(super) const LOOK_AHEAD: u64 = 64;
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -84,6 +90,29 @@ impl Strategy for Pos {
         // Of the operation that will be pending next.
         self.priorities.redraw(worker.index(), &mut self.rng);
         Some(Pick::Step(worker))
+    }
+
+    fn quiet(&self, worker: WorkerId, view: &View, watched: &mut Vec<(u64, u32)>) -> u64 {
+        if !self.priorities.leads(worker, view.enabled, view.workers.len()) {
+            return 0;
+        }
+        let others = |w: &WorkerId| *w != worker;
+        if self.redraws {
+            // Who races with a step gets another priority.
+            let all = view.workers.iter().enumerate().filter(|(i, _)| others(&WorkerId(*i as u32)));
+            let pending = all.map(|(_, pending)| &pending.operation).filter(|o| o.kind.accesses_memory());
+            watched.extend(pending.map(|operation| (operation.object, operation.size)));
+            if watched.len() > WATCHED_MAX || watched.iter().any(|(_, bytes)| *bytes > WATCHED_BYTES_MAX) {
+                return 0;
+            }
+        }
+        let others = view.enabled.iter().copied().filter(others);
+        self.priorities.stays(worker, others, LOOK_AHEAD, &self.rng)
+    }
+
+    fn goes_on(&mut self, worker: WorkerId, operations: &[Operation], _view: &View) -> bool {
+        self.priorities.redraw_times(worker.index(), operations.len(), &mut self.rng);
+        true
     }
 
     fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {

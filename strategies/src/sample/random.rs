@@ -6,7 +6,7 @@
 
 use super::timeout;
 use crate::rng::ChoiceRng;
-use crate::{Iteration, Pick, Strategy, View};
+use crate::{Iteration, Operation, Pick, Strategy, View, WorkerId};
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +38,17 @@ impl Strategy for RandomWalk {
     #[inline]
     fn pick(&mut self, view: &View) -> Option<Pick> {
         timeout::fires(view, &mut self.rng).or_else(|| Some(uniform(view, &mut self.rng)))
+    }
+
+    /// It draws whenever there is a choice.
+    #[inline]
+    fn quiet(&self, _worker: WorkerId, view: &View, _watched: &mut Vec<(u64, u32)>) -> u64 {
+        if view.enabled.len() == 1 { u64::MAX } else { 0 }
+    }
+
+    fn goes_on(&mut self, _worker: WorkerId, _operations: &[Operation], _view: &View) -> bool {
+        // It is alone: nothing is drawn.
+        true
     }
 
     #[inline]

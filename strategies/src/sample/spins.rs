@@ -8,7 +8,7 @@
 //! point have passed. Read-modify-writes are writes, even those that change nothing, such as a
 //! test-and-set of a flag that is set.
 
-use crate::{OpKind, Operation, WorkerId};
+use crate::{OpKind, Operation, WorkerId, mix};
 
 /// How many steps a worker's round may have. Rounds are short: what comes later takes the place of the
 /// oldest.
@@ -25,15 +25,19 @@ struct Round {
     steps: Vec<Operation>,
     /// Where the next step goes once the round is full.
     oldest: usize,
+    /// The marks of all steps, and perhaps of some that are forgotten: what has none of them is not there.
+    marks: u64,
 }
 
 impl Round {
     fn clear(&mut self) {
         self.steps.clear();
         self.oldest = 0;
+        self.marks = 0;
     }
 
     fn push(&mut self, operation: Operation) {
+        self.marks |= marks(&operation);
         if self.steps.len() < ROUND_MAX {
             self.steps.push(operation);
         } else {
@@ -43,7 +47,13 @@ impl Round {
     }
 
     fn contains(&self, operation: &Operation) -> bool {
-        self.steps.iter().any(|s| (s.site, s.object) == (operation.site, operation.object))
+        self.marks & marks(operation) != 0
+            && self.steps.iter().any(|s| (s.site, s.object) == (operation.site, operation.object))
+    }
+
+    /// Whether any step may not commute with an operation.
+    fn depends_on(&self, operation: &Operation) -> bool {
+        self.marks & marks(operation) != 0 && self.steps.iter().any(|s| s.dependent(operation))
     }
 }
 
@@ -66,7 +76,7 @@ impl Spins {
         }
         if changes_what_others_read(operation.kind) {
             for (other, round) in self.rounds.iter_mut().enumerate() {
-                if other != worker.index() && round.steps.iter().any(|s| s.dependent(operation)) {
+                if other != worker.index() && round.depends_on(operation) {
                     round.clear();
                 }
             }
@@ -83,6 +93,17 @@ impl Spins {
         round.push(*operation);
         again
     }
+}
+
+/// Bits of 64 for where an operation is: operations that depend on each other, or have the same object, share one.
+#[inline]
+fn marks(operation: &Operation) -> u64 {
+    let files = matches!(operation.kind, OpKind::File | OpKind::Call);
+    if files || operation.size > 8 {
+        return u64::MAX;
+    }
+    let last = operation.object + u64::from(operation.size.max(1)) - 1;
+    1 << (operation.object >> 3 & 63) | 1 << (last >> 3 & 63)
 }
 
 /// A lock that is released is news for those that tried to take it.
@@ -105,6 +126,8 @@ pub(super) struct Circles {
 #[derive(Clone, Debug, Default)]
 struct Circle {
     operations: Vec<(u32, u64)>,
+    /// A bit of 64 for each of them.
+    marks: u64,
     /// Of the operation before: the next one mostly follows it.
     at: usize,
     /// Steps since the last operation that was new.
@@ -116,8 +139,9 @@ struct Circle {
 impl Circles {
     /// For another iteration, keeping allocations.
     pub fn clear(&mut self) {
-        for Circle { operations, at, known, first } in &mut self.workers {
+        for Circle { operations, marks, at, known, first } in &mut self.workers {
             operations.clear();
+            *marks = 0;
             (*at, *known, *first) = (0, 0, 0);
         }
     }
@@ -134,15 +158,19 @@ impl Circles {
             return false;
         }
         let operation = (operation.site, operation.object);
+        let mark = 1 << (mix(operation.1 << 20 ^ u64::from(operation.0)) & 63);
         let next = if circle.at + 1 < circle.operations.len() { circle.at + 1 } else { 0 };
         let found = match circle.operations.get(next) {
             Some(expected) if *expected == operation => Some(next),
+            _ if circle.marks & mark == 0 => None,
             _ => circle.operations.iter().position(|known| *known == operation),
         };
         let Some(at) = found else {
             if circle.operations.len() == ROUND_MAX {
                 circle.operations.clear();
+                circle.marks = 0;
             }
+            circle.marks |= mark;
             circle.at = circle.operations.len();
             circle.operations.push(operation);
             circle.known = 0;

@@ -11,12 +11,13 @@
 //! with its share of the weight. No worker waits when no other can run, nor longer than the profiling run
 //! took. Without a profiling run, or if nothing is shared, it is `basic-pos`.
 
+use super::pos::LOOK_AHEAD;
 use super::priorities::Priorities;
 use super::timeout;
 use super::weights::{Weights, draw};
 use crate::profile::ObjectProfile;
 use crate::rng::ChoiceRng;
-use crate::{Class, Event, Iteration, Pick, Profile, Strategy, View, WorkerId, WorkerPath, WorkerState};
+use crate::{Class, Event, Iteration, Operation, Pick, Profile, Strategy, View, WorkerId, WorkerPath, WorkerState};
 use std::collections::BTreeMap;
 
 /// An object and its accesses in the profiling run.
@@ -150,6 +151,28 @@ impl Strategy for Surw {
         let worker = self.choose(view);
         self.priorities.redraw(worker.index(), &mut self.rng);
         Some(Pick::Step(worker))
+    }
+
+    fn quiet(&self, worker: WorkerId, view: &View, watched: &mut Vec<(u64, u32)>) -> u64 {
+        let count = view.workers.len();
+        let known = self.priorities.covers(count) && self.weights.covers(count) && self.held.len() == count;
+        let ended = |w: WorkerId| view.workers[w.index()].state == WorkerState::Ended;
+        if !known || self.held[worker.index()] || self.intended.is_some_and(ended) {
+            return 0;
+        }
+        // For the object that was drawn it may have to wait.
+        if let Some((Class::Memory, address)) = self.objects[self.at].target {
+            watched.push((address, 1));
+        }
+        let left = if self.intended.is_some() { self.steps.saturating_sub(self.waited) } else { u64::MAX };
+        let free = view.enabled.iter().copied().filter(|w| *w != worker && !self.held[w.index()]);
+        self.priorities.stays(worker, free, left.min(LOOK_AHEAD), &self.rng)
+    }
+
+    fn goes_on(&mut self, worker: WorkerId, operations: &[Operation], _view: &View) -> bool {
+        self.waited += if self.intended.is_some() { operations.len() as u64 } else { 0 };
+        self.priorities.redraw_times(worker.index(), operations.len(), &mut self.rng);
+        true
     }
 
     fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {

@@ -29,6 +29,11 @@ impl Weights {
         }
     }
 
+    /// Whether so many workers are known.
+    pub fn covers(&self, count: usize) -> bool {
+        self.left.len() >= count
+    }
+
     /// The child takes its share with it, which is returned.
     pub fn spawned(&mut self, event: Event, counts: &BTreeMap<WorkerPath, u64>) -> u64 {
         let Event::Spawned { parent, child } = event else { return 0 };

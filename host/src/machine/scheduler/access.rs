@@ -1,7 +1,7 @@
 //! Memory accesses and rounds of loops: what never blocks. Most of them are executed on the spot, without a question:
 //! [`Scheduler::access`] is the hot path of everything.
 
-use super::{ALONE_TICKS, Context, Scheduler};
+use super::{ALONE_TICKS, Choice, Context, Scheduler};
 use crate::observe::{Attempt, Finding, Interest, is_plain, plainly_allowed};
 use coyote_strategies::{Access, OpKind, Operation, Pick, WorkerId};
 
@@ -25,6 +25,9 @@ pub enum Asked {
     /// It is no scheduling point: the worker is alone in a test harness.
     Alone,
 }
+
+/// How many refusals in a row count.
+const REFUSALS_MAX: u32 = 64;
 
 impl Scheduler {
     /// The running worker is about to access memory or to go round a loop: nothing that blocks.
@@ -58,6 +61,72 @@ impl Scheduler {
         self.picked = None;
         self.runtime.stepped(worker);
         AccessResult::Execute
+    }
+
+    /// For how many steps the running worker, which has just executed an access, is certain to be picked again; at
+    /// most `most`. What it must not access meanwhile stands in [`Scheduler::watched`].
+    #[inline]
+    pub fn lease(&mut self, most: u32) -> Option<u32> {
+        // Where the strategy hardly ever knows, it is not asked each time.
+        if self.points_unasked > 0 {
+            self.points_unasked -= 1;
+            return None;
+        }
+        let worker = self.running?;
+        let strategy = self.strategy.as_ref()?;
+        let quiet = self.end_checked
+            && self.picked.is_none()
+            && self.outcome.is_none()
+            && self.runtime.worker(worker).atomic_depth == 0
+            && !self.runtime.alone_in_harness()
+            && !self.runtime.footprint.recording
+            && !self.runtime.stream.wants(Interest::ASKS);
+        if !quiet {
+            return None;
+        }
+        let view = self.runtime.view();
+        // Whether a timeout fires is drawn at every choice.
+        if view.timeout.is_some() {
+            return None;
+        }
+        self.watched.clear();
+        let before_look = self.look_up_at.saturating_sub(view.step);
+        let steps = strategy.quiet(worker, &view, &mut self.watched).min(before_look);
+        if steps == 0 {
+            self.refusals = (self.refusals + 1).min(REFUSALS_MAX);
+            self.points_unasked = self.refusals / 2;
+            return None;
+        }
+        self.refusals = 0;
+        Some(steps.min(most.into()) as u32)
+    }
+
+    /// Accesses that the running worker has executed under a lease become the steps that they were.
+    pub fn leased_steps(&mut self, operations: &[Operation]) {
+        let worker = self.running.expect("it had the lease");
+        let view = self.runtime.view();
+        let choices = view.choices();
+        let strategy = self.strategy.as_mut().expect("it promised them");
+        if !strategy.goes_on(worker, operations, &view) {
+            operations.iter().for_each(|operation| self.leased_step(worker, *operation));
+            return;
+        }
+        self.concurrency = self.concurrency.max(view.enabled.len() as u32);
+        self.decisions += if choices > 1 { operations.len() as u64 } else { 0 };
+        self.choices.extend(operations.iter().map(|o| Choice::Step { worker, kind: o.kind, site: o.site }));
+        self.runtime.stepped_often(worker, operations);
+    }
+
+    fn leased_step(&mut self, worker: WorkerId, operation: Operation) {
+        self.runtime.announce_access(worker, operation);
+        let pick = self.pick(None);
+        assert_eq!(
+            pick,
+            Some(Pick::Step(worker)),
+            "this is a bug in coyote-wasm: the strategy {} promised to pick the running worker",
+            self.strategy.as_ref().map_or(String::new(), |strategy| strategy.name()),
+        );
+        self.runtime.stepped(worker);
     }
 
     /// Whether a detector has to be asked before an operation is executed, or an observer told of it.

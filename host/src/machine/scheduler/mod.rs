@@ -178,6 +178,11 @@ pub struct Scheduler {
     /// Nothing but plain accesses happened since it was last found that the iteration goes on: they
     /// change neither who is enabled nor whether it has ended.
     end_checked: bool,
+    /// Memory that ends a lease: address and bytes. See [`Scheduler::lease`].
+    pub watched: Vec<(u64, u32)>,
+    /// How often in a row the strategy promised nothing, and for how many points it is therefore not asked.
+    refusals: u32,
+    points_unasked: u32,
     /// Bound on steps of this iteration.
     steps_max: u64,
     /// Raised when there is no more time for the iteration.
@@ -230,6 +235,9 @@ impl Scheduler {
             choosing: None,
             values: Vec::new(),
             end_checked: false,
+            watched: Vec::new(),
+            refusals: 0,
+            points_unasked: 0,
             steps_max: 0,
             cancel: None,
             cancelled: false,
@@ -273,6 +281,10 @@ impl Scheduler {
             choosing,
             values,
             end_checked,
+            // Of the lease that is given next.
+            watched: _,
+            refusals,
+            points_unasked,
             // Set below.
             steps_max: _,
             look_up_at: _,
@@ -300,6 +312,8 @@ impl Scheduler {
         *choosing = None;
         values.clear();
         *end_checked = false;
+        *refusals = 0;
+        *points_unasked = 0;
         *cancelled = false;
         *looking = false;
         *overheating = false;

@@ -4,6 +4,7 @@ use super::{BadAddress, Guest, MODULE, aligned, failures, on_memory};
 use crate::machine::directories::Asked;
 use crate::machine::guest_memory::GuestMemory;
 use crate::machine::host::{Host, Stopped, original_stack};
+use crate::machine::lease::settled;
 use crate::machine::observed::accessed;
 use crate::machine::scheduler::AccessResult;
 use crate::outcome::Outcome;
@@ -21,7 +22,7 @@ const BUFFER_BYTES: u32 = 8;
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::CALL, |mut guest: Guest, object: i32, site: i32| {
-        let result = guest.data_mut().call_point(site as u32, object as u32);
+        let result = settled(&mut guest).call_point(site as u32, object as u32);
         accessed(&mut guest, result, |host| host.operation(site as u32, u64::from(object as u32)))
     })?;
     for function in CALLS {
@@ -50,7 +51,7 @@ struct Targets {
 }
 
 fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Result<u16> {
-    let host = guest.data_mut();
+    let host = settled(guest);
     let failure = host.scheduler.running.map_or(0, |w| host.scheduler.runtime.take_failure(w)) as usize;
     let way = failure.checked_sub(1).and_then(|index| failures::ways(function.name).get(index).copied());
     let prepared = on_memory(guest, function.name, |memory, _, _| prepare(memory, function, arguments))?;

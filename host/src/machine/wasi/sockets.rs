@@ -2,6 +2,7 @@
 
 use super::MODULE;
 use crate::machine::host::Host;
+use crate::machine::lease::settled;
 use crate::preview1::SOCKETS;
 use crate::runtime::files::Errno;
 use wasmtime::{Linker, Module, Result, Val, ValType};
@@ -12,7 +13,7 @@ pub fn define(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
         let Some(ty) = import.ty().func().cloned() else { continue };
         if ty.results().all(|r| matches!(r, ValType::I32)) {
             linker.func_new(MODULE, name, ty, |mut guest, _, results| {
-                guest.data_mut().refused_calls.insert(name);
+                settled(&mut guest).refused_calls.insert(name);
                 results.iter_mut().for_each(|r| *r = Val::I32(Errno::NOTSUP.into()));
                 Ok(())
             })?;

@@ -56,6 +56,17 @@ pub enum HeapError {
     Beyond(LiveBlock),
 }
 
+/// What is known of a page of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shadow<'a> {
+    /// Nothing can be wrong with any access.
+    Clean,
+    /// All of it was freed.
+    Freed,
+    /// The state of each granule; 0 if nothing can be wrong with an access.
+    Mixed(&'a [u8]),
+}
+
 const GRANULE_BITS: u32 = 3;
 const GRANULE: u32 = 1 << GRANULE_BITS;
 const PAGE_BITS: u32 = 14;
@@ -103,6 +114,15 @@ impl Blocks {
     /// A sum over all blocks. Equal heaps have equal ones, whatever their history.
     pub fn digest(&self) -> u64 {
         self.digest
+    }
+
+    /// What is known of a page of 16 KiB.
+    pub fn shadow(&self, page: u32) -> Shadow<'_> {
+        match self.pages.get(page as usize) {
+            None | Some(None) => Shadow::Clean,
+            Some(Some(page)) if Arc::ptr_eq(page, &ALL_FREED) => Shadow::Freed,
+            Some(Some(page)) => Shadow::Mixed(&page.shadow),
+        }
     }
 
     /// Whether nothing can be wrong with an access of `bytes` bytes, at least 1.

@@ -16,7 +16,7 @@ mod tests;
 
 use crate::outcome::BugKind;
 use blocks::Blocks;
-pub use blocks::{Freed, HeapError, LiveBlock};
+pub use blocks::{Freed, HeapError, LiveBlock, Shadow};
 use coyote_abi::rt::ALLOCATOR_UNKNOWN;
 use coyote_strategies::WorkerId;
 use xxhash_rust::xxh3::xxh3_64;
@@ -121,6 +121,11 @@ impl Heap {
     #[inline]
     pub fn clean(&self, address: u64, bytes: u32) -> bool {
         self.blocks.clean(address, bytes) || !self.watching
+    }
+
+    /// What is known of a page of 16 KiB, whether or not errors are looked for.
+    pub fn shadow(&self, page: u32) -> Shadow<'_> {
+        self.blocks.shadow(page)
     }
 
     /// What is wrong with an access.

@@ -117,7 +117,7 @@ pub(super) fn lower(module: &mut Module, mutant: Option<Mutant>) -> Result<Optio
             Numbers.parse_global_section(&mut section, GlobalSectionReader::new(reader())?).expect(ENCODES);
             section.append_to(&mut wasm);
         } else if *id == SectionId::Code as u8 {
-            write_code(&new, None, &mut wasm, &mut map);
+            write_code(&new, &[], &mut wasm, &mut map);
         } else if *id != SectionId::Custom as u8 || !has_code_offsets(contents, range.start) {
             RawSection { id: *id, data: contents }.append_to(&mut wasm);
         }

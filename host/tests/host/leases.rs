@@ -1,0 +1,173 @@
+//! Leases: the same schedules with them, without, and with some refused; the same errors; and planted faults, each of
+//! which is noticed.
+
+use super::examples;
+use super::guest;
+use coyote_wasm::execution::{Execution, Settings};
+use coyote_wasm::machine::lease::{Leases, Mutant};
+use coyote_wasm::machine::scheduler::Choice;
+use coyote_wasm::outcome::Outcome;
+use coyote_wasm::strategies::catalog::{self, SAMPLERS};
+use coyote_wasm::strategies::{Context, Iteration, Profiler, Strategy};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Iterations of each example under each strategy: a few here, 1,000 when soaking.
+fn iterations() -> u64 {
+    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(4, |n| n.parse().expect("a number"))
+}
+
+fn settings() -> Settings {
+    let mut settings = guest::settings();
+    settings.limits.fair_steps_max = 3_000;
+    settings.limits.unfair_steps_max = 3_000;
+    settings
+}
+
+/// All that an iteration can be told by.
+#[derive(Debug, PartialEq)]
+struct Course {
+    outcome: Outcome,
+    choices: Vec<Choice>,
+    decisions: u64,
+    concurrency: u32,
+    steps: u64,
+    fingerprint: Option<u128>,
+    output: Vec<u8>,
+}
+
+/// Executes some iterations, one after the other, under one strategy that may learn from them.
+fn courses(execution: &mut Execution, mut strategy: Box<dyn Strategy>, leases: Leases, count: u64) -> Vec<Course> {
+    execution.machine_mut().lease_mut().leases = leases;
+    let mut courses = Vec::new();
+    for index in 0..count {
+        let (outcome, back) = execution.run(strategy, Iteration { seed: 5, index }).unwrap();
+        strategy = back;
+        let scheduler = execution.machine().scheduler();
+        courses.push(Course {
+            outcome,
+            choices: scheduler.choices.clone(),
+            decisions: scheduler.decisions,
+            concurrency: scheduler.concurrency,
+            steps: scheduler.runtime.steps(),
+            output: scheduler.runtime.output.iter().flat_map(|o| o.text.clone()).collect(),
+            fingerprint: None,
+        });
+        if execution.machine().can_snapshot() {
+            courses.last_mut().expect("just added").fingerprint = Some(execution.machine_mut().fingerprint());
+        }
+    }
+    courses
+}
+
+/// Every sampler by its name alone, and the combinations of which the default is made.
+fn strategies() -> Vec<String> {
+    let alone = SAMPLERS.iter().map(|sampler| sampler.entry.name).filter(|name| *name != "portfolio");
+    let combined = ["portfolio", "pct:2+chess-fair", "pos+chess-fair", "delay+chess-fair", "fair-pct"];
+    alone.chain(combined).map(String::from).collect()
+}
+
+fn make(name: &str) -> Option<Box<dyn Strategy>> {
+    catalog::by_name(name, &Context { unfair_steps_max: 1_000 }).ok()
+}
+
+/// The profile that a run would have.
+fn prepared(execution: &mut Execution, name: &str) -> Option<Box<dyn Strategy>> {
+    let mut strategy = make(name)?;
+    if strategy.needs_profile() {
+        let profiler = Profiler::default();
+        let profile = profiler.result();
+        execution.run(Box::new(profiler), Iteration { seed: 5, index: 0 }).unwrap();
+        strategy.prepare(&profile.lock().expect("the run is over"));
+    }
+    Some(strategy)
+}
+
+/// Every example under every sampler.
+#[test]
+fn schedules_are_the_same_with_leases_without_and_with_some() {
+    let mut under_leases: BTreeMap<String, u64> = BTreeMap::new();
+    for expected in examples::index() {
+        let artifact = expected.artifact();
+        guest::with(&artifact, &expected.test, &settings(), |execution| {
+            let share = if expected.module == "memory_hog" { 6 } else { 1 };
+            let count = (iterations() / share).max(1);
+            for name in strategies() {
+                println!("{} {} under {name}", expected.module, expected.test);
+                let Some(strategy) = prepared(execution, &name) else { continue };
+                let before = execution.machine_mut().lease_mut().steps_made;
+                let given = courses(execution, strategy, Leases::Given, count);
+                let made = execution.machine_mut().lease_mut().steps_made - before;
+                assert_eq!(execution.machine_mut().lease_differs_at(), None);
+                *under_leases.entry(name.clone()).or_default() += made;
+                for leases in [Leases::SomeRefused, Leases::Refused] {
+                    let strategy = prepared(execution, &name).expect("as before");
+                    let other = courses(execution, strategy, leases, count);
+                    for (index, (given, other)) in given.iter().zip(&other).enumerate() {
+                        let parts = given.choices.iter().zip(&other.choices).position(|(a, b)| a != b);
+                        assert!(given == other, "iteration {index} with {leases:?} parts at choice {parts:?}");
+                    }
+                }
+            }
+        });
+    }
+    println!("steps under leases: {under_leases:?}");
+    for name in ["random", "pct", "delay", "pos", "surw", "portfolio", "pct:2+chess-fair", "pos+chess-fair"] {
+        assert!(under_leases[name] > 1_000, "{name} has leases: {under_leases:?}");
+    }
+}
+
+/// What comes of some iterations with a planted fault, and whether the table is right after each.
+fn with_mutant(module: &str, test: &str, strategy: &str, mutant: Option<Mutant>) -> Result<Vec<Course>, String> {
+    let artifact = examples::artifact(module);
+    guest::with(&artifact, test, &settings(), |execution| {
+        let prepared = prepared(execution, strategy).expect("it is known");
+        execution.machine_mut().lease_mut().mutant = mutant;
+        let run = AssertUnwindSafe(|| {
+            let mut strategy = Some(prepared);
+            let mut all = Vec::new();
+            for index in 0..100 {
+                let iteration = Iteration { seed: 9, index };
+                let (outcome, back) = execution.run(strategy.take().expect("it came back"), iteration).unwrap();
+                strategy = Some(back);
+                let differs = execution.machine_mut().lease_differs_at();
+                assert_eq!(differs, None, "the table is wrong");
+                let scheduler = execution.machine().scheduler();
+                all.push(Course {
+                    outcome,
+                    choices: scheduler.choices.clone(),
+                    decisions: scheduler.decisions,
+                    concurrency: scheduler.concurrency,
+                    steps: scheduler.runtime.steps(),
+                    fingerprint: None,
+                    output: Vec::new(),
+                });
+            }
+            all
+        });
+        catch_unwind(run).map_err(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
+        })
+    })
+}
+
+/// Each planted fault changes a schedule, breaks a promise or leaves a table that is wrong.
+#[test]
+fn planted_faults_are_noticed() {
+    let cases = [
+        (Mutant::TableNotUpdated, "std_threads_fixed", "main", "pct:2"),
+        (Mutant::TableNotReset, "std_threads_fixed", "main", "pct:2"),
+        (Mutant::OneTooMany, "std_threads_fixed", "main", "pct:3"),
+        (Mutant::NothingWatched, "std_threads_fixed", "main", "pos"),
+        (Mutant::NothingWatched, "std_threads_fixed", "main", "surw"),
+        (Mutant::StepsForgotten, "std_threads_fixed", "main", "pct:2"),
+    ];
+    for (mutant, module, test, strategy) in cases {
+        let right = with_mutant(module, test, strategy, None).unwrap_or_else(|e| panic!("{strategy}: {e}"));
+        match with_mutant(module, test, strategy, Some(mutant)) {
+            Err(panic) => println!("{mutant:?} under {strategy}: {panic}"),
+            Ok(wrong) => assert!(wrong != right, "{mutant:?} under {strategy} changes nothing"),
+        }
+    }
+}
