@@ -5,7 +5,8 @@
 #
 # The exit code is that of the report. It is 75 after Ctrl-C: start the script again later.
 set -u
-campaign=${1:?the directory of a campaign is missing} processes=${2:-$(nproc)}
+[ $# -gt 0 ] || { echo "usage: local.sh CAMPAIGN [PROCESSES [OPTION]...]" >&2; exit 1; }
+campaign=$1 processes=${2:-$(nproc)}
 shift "$(($# > 1 ? 2 : 1))"
 
 workers=

@@ -210,7 +210,8 @@ def single(run):
 def demand_equal(run, place, command):
     report, files = told(place, command, run.code)
     expected, files_expected = single(run)
-    difference = list(difflib.unified_diff(expected.splitlines(), report.splitlines(), "single", "report", n=2, lineterm=""))
+    lines = [text.splitlines() for text in (expected, report)]
+    difference = list(difflib.unified_diff(*lines, "single", "report", n=2, lineterm=""))
     demand(not difference, "another report than that of a single run:\n" + "\n".join(difference[:60]))
     demand(files == files_expected, f"other files: {sorted(files_expected)}, {sorted(files)}")
 
@@ -221,7 +222,7 @@ def demand_report(run, place):
 
 
 def local(place):
-    # A worker and the process of its unit, then the machine with all of them.
+    # A worker and the process of its unit are killed; then all are interrupted, and killed.
     for run in [CLEAN, BUGGY]:
         campaign = new(place / run.name, run)
         command = [HERE / "local.sh", "c", "3"]
@@ -232,12 +233,17 @@ def local(place):
             kill([processes()[unit][0], unit])
             demand(ends(driver, "local.sh") == run.code, "local.sh has another exit code than a single run")
         else:
+            os.kill(driver.pid, signal.SIGINT)
+            demand(ends(driver, "local.sh") == 75, "local.sh was interrupted and has another exit code than 75")
+            driver = start(command, campaign.parent, place / "log")
+            done = results(campaign / "results")
+            until(lambda: results(campaign / "results") > done, "more units", driver)
             kill(below(driver.pid))
             driver.wait()
             demand(results(campaign / "results") < UNITS, "the campaign that was killed was over")
         demand_equal(run, campaign.parent, command)
         demand_report(run, campaign.parent)
-    return "1 worker and 1 driver with all workers killed"
+    return "1 worker and 1 driver with all workers killed, 1 driver interrupted"
 
 
 def parallel(place):
@@ -372,8 +378,8 @@ def slurm(place):
                 demand(results(campaign / "results") < UNITS, "the round that was interrupted was over")
                 for task in tasks:
                     output(["scancel", "--batch", "--signal=INT", task.split()[1]], place, env=environment)
-                ended = lambda: all("ExitCode=75:0" in ask("scontrol", "show", "job", task.split()[0]) for task in tasks)
-                until(ended, "exit code 75 of the tasks")
+                shown = lambda task: ask("scontrol", "show", "job", task.split()[0])
+                until(lambda: all("ExitCode=75:0" in shown(task) for task in tasks), "exit code 75 of the tasks")
             until(lambda: ask("squeue", "-h", "-o", "%i") == "", "the end of all jobs")
             jobs = ask("scontrol", "show", "job", "-o").splitlines()
             mine = [job for job in jobs if "JobName=coyote-round " in job and f"WorkDir={campaign.parent}" in job]
@@ -473,7 +479,8 @@ def validated(place, command, path, planted):
 
 def kubernetes(place):
     """Without a cluster: the schema, and the command of the worker, repeated as the policy says."""
-    for name, planted in [("desk.yaml", ("workingDir:", "workDir:")), ("work.yaml", ("podFailurePolicy:", "podFailurePolicies:"))]:
+    mistakes = {"desk.yaml": ("workingDir:", "workDir:"), "work.yaml": ("podFailurePolicy:", "podFailurePolicies:")}
+    for name, planted in mistakes.items():
         validated(place, ["kubernetes-validate", "--strict"], HERE / "kubernetes" / name, planted)
     job = yaml(HERE / "kubernetes/work.yaml")["spec"]
     container = job["template"]["spec"]["containers"][0]
@@ -593,7 +600,9 @@ def main():
             sys.exit(f"there is no engine {name}; there is {', '.join(ENGINES)}")
     if not shutil.which("coyote-wasm"):
         sys.exit("coyote-wasm is not on the PATH")
-    apart = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    # Of a machine that has 127.0.0.1 alone, libc says that it has no IPv4, and Slurm gives up.
+    alone = 'ip link set lo up && ip address add 127.0.0.2/8 dev lo && hostname localhost && exec "$@"'
+    apart = ["unshare", "--net", "--uts", "sh", "-c", alone, "sh"]
     if os.geteuid() == 0 and shutil.which("unshare") and not is_on_loopback_alone():
         if subprocess.run([*apart, "true"], capture_output=True).returncode == 0:
             os.execvp(apart[0], [*apart, sys.executable, *sys.argv])
