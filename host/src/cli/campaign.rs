@@ -86,6 +86,9 @@ struct Work {
     /// End after this number of units
     #[arg(long, value_name = "N")]
     units_max: Option<u64>,
+    /// Execute this unit alone, from 1 on: for engines that hand out units themselves
+    #[arg(long, value_name = "K")]
+    unit: Option<u64>,
 }
 
 #[derive(clap::Args)]
@@ -129,7 +132,7 @@ fn new(args: &New) -> Result<Exit> {
     let name = name.to_str().context("the module's name is no UTF-8")?.to_string();
     // What `test` refuses is said now.
     let shard = format!("1/{}", args.units);
-    let ours = ["test", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x", module];
+    let ours = ["test", "--no-config", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x", module];
     let line = ours.into_iter().chain(arguments.iter().map(String::as_str));
     let parsed = super::test::Args::augment_args(Command::new("test")).try_get_matches_from(line);
     parsed.map_err(|error| anyhow!("{}", error.to_string().trim().trim_start_matches("error: ")))?;
@@ -235,7 +238,8 @@ impl Place {
         let mut said = tempfile::tempfile()?;
         let Campaign { module, arguments, units, .. } = &self.campaign;
         let mut command = process::Command::new(std::env::current_exe()?);
-        command.args(["test", "--shard", &format!("{unit}/{units}")]);
+        // A unit is a function of what stands in the campaign.
+        command.args(["test", "--no-config", "--shard", &format!("{unit}/{units}")]);
         command.arg("--result").arg(self.result(unit)).arg("--claim").arg(self.of(UNITS, unit));
         command.arg("--outdir").arg(outdir.path());
         command.args(jobs.iter().flat_map(|jobs| ["--jobs".to_string(), jobs.to_string()]));
@@ -276,16 +280,21 @@ impl Place {
 fn work(args: &Work) -> Result<Exit> {
     let place = Place::open(&args.of.directory)?;
     let interrupted: Arc<AtomicBool> = interruptible()?;
+    let units = 1..=place.campaign.units;
+    if let Some(unit) = args.unit.filter(|unit| !units.contains(unit)) {
+        bail!("--unit {unit}: the campaign has units 1 to {}", units.end());
+    }
     let (mut left, mut done) = (args.units_max.unwrap_or(u64::MAX), 0);
-    loop {
-        let open = place.open_units();
+    'units: loop {
+        let mut open = place.open_units();
+        open.retain(|unit| args.unit.is_none_or(|only| *unit == only));
         let Some(first) = open.first() else { break };
         // Workers that begin together do not all ask for the first one.
         let from = first + u64::from(process::id()) % open.len() as u64;
         let mut waits = true;
         for unit in open.range(from..).chain(open.range(..from)) {
             if left == 0 {
-                return Ok(Exit::NoBug);
+                break 'units;
             }
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(Exit::Again);
@@ -318,7 +327,8 @@ fn work(args: &Work) -> Result<Exit> {
         }
     }
     println!(". {}: {} executed here", args.of.directory.display(), counted(done, "unit"));
-    let given_up = (1..=place.campaign.units).any(|unit| !place.is_done(unit));
+    let mut asked_for = units.filter(|unit| args.unit.is_none_or(|only| *unit == only));
+    let given_up = left > 0 && asked_for.any(|unit| !place.is_done(unit));
     Ok(if given_up { Exit::InternalError } else { Exit::NoBug })
 }
 

@@ -131,8 +131,8 @@ pub fn seconds(option: &str, given: f64) -> Result<Duration> {
     bail!("{option} {given}: give a positive number of seconds")
 }
 
-/// A flag that Ctrl-C raises. A second one ends the process, unless it comes at once: some senders
-/// signal a process and then its group.
+/// A flag that Ctrl-C raises, and SIGTERM or SIGHUP, by which engines end processes. A second signal ends the process,
+/// unless it comes at once: some senders signal a process and then its group.
 ///
 /// # Errors
 /// The system lets nobody listen.
@@ -147,6 +147,6 @@ pub fn interruptible() -> Result<Arc<AtomicBool>> {
             std::process::exit(130);
         }
     })
-    .context("cannot listen for Ctrl-C")?;
+    .context("cannot handle signals")?;
     Ok(flag)
 }
