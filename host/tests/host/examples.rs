@@ -6,7 +6,7 @@
 use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::cli::test::DEFAULT_STRATEGY;
-use coyote_wasm::execution::Test;
+use coyote_wasm::execution::{Settings, Test};
 use coyote_wasm::explore::{Budget, Plan, Unwatched, sample};
 use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::results::TestResult;
@@ -60,8 +60,8 @@ impl Expected {
             Some("atomic") => Points::Atomic,
             Some(other) => panic!("{self:?}: --points {other}"),
         };
-        let known =
-            ["--points", "--faults", "--memory"].map(|name| 2 * usize::from(self.option(name).is_some()));
+        let known = ["--points", "--faults", "--crash-model", "--memory"]
+            .map(|name| 2 * usize::from(self.option(name).is_some()));
         let known: usize = known.iter().sum::<usize>() + usize::from(self.wants_leaks());
         assert_eq!(known, self.options.len(), "{self:?}: other options are for the command line");
         let mut options = Options { points, ..Options::default() };
@@ -78,6 +78,26 @@ impl Expected {
 
     pub fn wants_leaks(&self) -> bool {
         self.options.iter().any(|option| option == "--leaks")
+    }
+
+    /// The settings of its executions, as its options say.
+    pub fn settings(&self) -> Settings {
+        let mut settings = guest::settings();
+        settings.detectors.set("leaks", self.wants_leaks());
+        settings.faults = self.faults();
+        if let Some(model) = self.option("--crash-model") {
+            settings.crash_model = model.parse().unwrap();
+        }
+        settings
+    }
+
+    /// The same without an option and what stands behind it.
+    fn without(&self, name: &str) -> Expected {
+        let mut expected = self.clone();
+        if let Some(at) = self.options.iter().position(|option| option == name) {
+            expected.options.drain(at..at + 2);
+        }
+        expected
     }
 
     /// The budgets of faults that its options give, that of stale reads included.
@@ -144,10 +164,8 @@ fn run(
     let artifact = expected.artifact();
     let test = guest::find(&artifact, &expected.test);
     let directory = tempfile::tempdir().unwrap();
-    let mut settings = guest::settings();
+    let mut settings = expected.settings();
     settings.limits.fair_steps_max = fair_steps_max;
-    settings.detectors.set("leaks", expected.wants_leaks());
-    settings.faults = expected.faults();
     let plan = Plan {
         artifact: &artifact,
         test: &test,
@@ -231,6 +249,19 @@ fn bugs_are_found_within_the_stated_iterations() {
         if finding < SEEDS_FINDING {
             wrong.push(format!("{}: found within {within} by {finding} of {SEEDS} seeds", name(expected)));
         }
+    }
+    none(wrong);
+}
+
+/// Where the index names faults, it is they that show the bug: as many iterations without them find nothing.
+#[test]
+fn what_faults_show_passes_without_them() {
+    let mut wrong = Vec::new();
+    for expected in index().iter().filter(|e| e.is_bug() && e.option("--faults").is_some()) {
+        let iterations = expected.found_within.expect("the index says within how many iterations");
+        let without = expected.without("--faults").without("--crash-model");
+        let exploration = run(&without, expected.strategy(), 0, iterations, 2, FAIR_STEPS_MAX);
+        wrong.extend(exploration.bugs.iter().map(|f| format!("{}: {:?}", name(expected), f.bug)));
     }
     none(wrong);
 }

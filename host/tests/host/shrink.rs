@@ -4,7 +4,7 @@
 use super::examples::{self, Expected};
 use super::{guest, process};
 use coyote_wasm::diagnose::{SourceLines, identity};
-use coyote_wasm::execution::{Execution, Settings};
+use coyote_wasm::execution::Execution;
 use coyote_wasm::machine::scheduler::Looks;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::record;
@@ -17,18 +17,11 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-fn settings(expected: &Expected) -> Settings {
-    let mut settings = guest::settings();
-    settings.detectors.set("leaks", expected.wants_leaks());
-    settings.faults = expected.faults();
-    settings
-}
-
 /// The bug of an example under a seed, as it is found.
 fn found(expected: &Expected, seed: u64) -> Option<FoundBug> {
     let directory = tempfile::tempdir().unwrap();
     let mut tester = Tester::of(expected.artifact());
-    tester.settings = settings(expected);
+    tester.settings = expected.settings();
     tester.traces = directory.path().into();
     tester.seed = seed;
     let test = guest::find(&expected.artifact(), &expected.test).name;
@@ -42,7 +35,7 @@ fn with<R: Send>(
 ) -> R {
     let artifact = expected.artifact();
     let lines = Mutex::new(SourceLines::new(&artifact));
-    guest::with(&artifact, &expected.test, &settings(expected), |execution| function(execution, &lines))
+    guest::with(&artifact, &expected.test, &expected.settings(), |execution| function(execution, &lines))
 }
 
 /// The bug's trace, minimised; `None` for a kind of which traces are not.
@@ -162,9 +155,10 @@ fn nothing_can_be_left_out() {
 /// Seeds of one bug, and examples of which the minimal trace may still depend on them: docs/shrink.md says how many
 /// there are.
 const SEEDS: u64 = 5;
-const SEVERAL: [&str; 11] = [
+const SEVERAL: [&str; 12] = [
     "actors",
     "distributed",
+    "key_value",
     "network",
     "crossbeam_channel_0_5_7",
     "flume_0_10_14",

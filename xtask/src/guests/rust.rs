@@ -1,7 +1,7 @@
 //! Rust guests: one crate each, `examples/rust/*`.
 //!
 //! A crate with a `main` is an unmodified program for wasm32-wasip1-threads, any other a module of
-//! tests for wasm32-unknown-unknown.
+//! tests for wasm32-unknown-unknown, or for wasm32-wasip1 if its manifest says so, because it has files.
 //!
 //! Symbols contain a hash of the crate's path relative to the workspace. The SDK lies outside of the
 //! examples' workspace, so its hash, and with it names and even the order of functions, would depend on
@@ -23,6 +23,8 @@ const SDK: &[&str] = &["guest-sdk/abi", "guest-sdk/macros", "guest-sdk/rust"];
 pub enum Target {
     /// `wasm32-unknown-unknown`.
     Bare,
+    /// `wasm32-wasip1`.
+    Files,
     /// `wasm32-wasip1-threads`.
     Threads,
 }
@@ -31,6 +33,7 @@ impl Target {
     pub fn triple(self) -> &'static str {
         match self {
             Target::Bare => "wasm32-unknown-unknown",
+            Target::Files => "wasm32-wasip1",
             Target::Threads => "wasm32-wasip1-threads",
         }
     }
@@ -86,7 +89,12 @@ pub fn find() -> Result<Vec<Guest>> {
                 sources.extend(files::files_under(&root.join(sdk))?);
             }
         }
-        let target = if program { Target::Threads } else { Target::Bare };
+        let manifest = files::read_text(&path.join("Cargo.toml"))?;
+        let target = match program {
+            true => Target::Threads,
+            false if manifest.contains("\ntarget = \"wasm32-wasip1\"\n") => Target::Files,
+            false => Target::Bare,
+        };
         guests.push(Guest { name, language: Language::Rust(target), sources });
     }
     Ok(guests)
@@ -100,7 +108,7 @@ pub fn build(guests: &[&Guest]) -> Result<()> {
     };
     let workspace = std::path::absolute(files::target().join("guests/source"))?;
     stage(&workspace)?;
-    for target in [Target::Bare, Target::Threads] {
+    for target in [Target::Bare, Target::Files, Target::Threads] {
         let names = named(target);
         if !names.is_empty() {
             cargo(&workspace, target, &names)?;
@@ -111,7 +119,7 @@ pub fn build(guests: &[&Guest]) -> Result<()> {
 
 fn cargo(workspace: &Path, target: Target, names: &[&str]) -> Result<()> {
     let mut flags = vec![renamed(workspace, ".")];
-    if target == Target::Bare {
+    if target != Target::Threads {
         flags.push("-Ctarget-feature=+atomics".into());
     }
     let mut command = build_command(workspace, target, &flags)?;
