@@ -230,11 +230,12 @@ impl Lease {
         match heap.shadow(page) {
             Shadow::Freed => {
                 table[place] = 0;
-                // An access that begins in the page before may reach it.
-                table[first as usize] = 0;
+                if page > 0 && table[place - 1] == 1 {
+                    self.close_first(table, page);
+                }
                 return;
             }
-            Shadow::Clean if *known == Granules::Open => table[first as usize] = 1,
+            Shadow::Clean if *known == Granules::Open => {}
             Shadow::Clean => {
                 *known = Granules::Open;
                 table[first as usize..all.end as usize].fill(1);
@@ -261,6 +262,15 @@ impl Lease {
             *known = Granules::Mixed;
             table[(word / GRANULE) as usize] = 0;
         }
+        if table[place + 1] == 0 && self.pages.len() > page as usize + 1 {
+            self.close_first(table, page + 1);
+        }
+    }
+
+    /// The page before this one, which is closed, is open: an access that begins there and ends here must ask.
+    fn close_first(&mut self, table: &mut [u8], page: u32) {
+        self.pages[page as usize] = Granules::Mixed;
+        table[(page * PER_PAGE) as usize] = 0;
     }
 
     /// Closes memory until the lease is settled. Whether all of it is closed.
@@ -323,6 +333,11 @@ impl Host {
             let first = granule * GRANULE;
             let opened = table[*granule as usize] & table[(PAGES + first / PAGE) as usize] == 1;
             let passes = opened && first + GRANULE - 1 <= last;
+            // The gate looks at the page of an access's first byte alone.
+            let reached = first.is_multiple_of(PAGE) && first > 0 && table[(PAGES + first / PAGE - 1) as usize] == 1;
+            if reached && !opened && table[*granule as usize] == 1 {
+                return true;
+            }
             let own = runtime.worker_local_word().is_some_and(|word| word / GRANULE == *granule);
             passes != (!own && is_plain(&runtime.heap, bounds, first.into(), GRANULE))
         })

@@ -19,7 +19,7 @@
 //!   end
 //!   call $coyote_rt.point $site $address)
 //! ```
-//! The page of the last byte need not be looked at: of a page that is closed, the first granule is closed too.
+//! The page of the last byte need not be looked at: of a closed page behind an open one, the first granule is closed too.
 
 use super::Context;
 use coyote_abi::rt::lease;
