@@ -132,7 +132,8 @@ fn new(args: &New) -> Result<Exit> {
     let name = name.to_str().context("the module's name is no UTF-8")?.to_string();
     // What `test` refuses is said now.
     let shard = format!("1/{}", args.units);
-    let ours = ["test", "--no-config", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x", module];
+    let ours =
+        ["test", "--no-config", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x", module];
     let line = ours.into_iter().chain(arguments.iter().map(String::as_str));
     let parsed = super::test::Args::augment_args(Command::new("test")).try_get_matches_from(line);
     parsed.map_err(|error| anyhow!("{}", error.to_string().trim().trim_start_matches("error: ")))?;

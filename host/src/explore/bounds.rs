@@ -32,7 +32,8 @@ pub fn profiling_steps_max(budget: &Budget, limits: &Limits) -> Option<u64> {
 /// hundred times as long as another; none is cut off before half of what the profiling run may take.
 pub fn raised(limits: Limits, steps: u64, profiling_steps_max: u64, suite: bool) -> Limits {
     let least = if suite { profiling_steps_max / 2 } else { 0 };
-    let fair = steps.saturating_mul(FAIR_FACTOR).min(profiling_steps_max.saturating_mul(UNFAIR_FACTOR)).max(least);
+    let fair =
+        steps.saturating_mul(FAIR_FACTOR).min(profiling_steps_max.saturating_mul(UNFAIR_FACTOR)).max(least);
     Limits {
         unfair_steps_max: limits.unfair_steps_max.max(steps.saturating_mul(UNFAIR_FACTOR)),
         fair_steps_max: limits.fair_steps_max.max(fair),

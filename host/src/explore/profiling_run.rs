@@ -62,7 +62,9 @@ pub fn profiling_run(
     let record = execution.record(true);
     let passage = plan.budget.explore.then(|| Box::new(passage::of(&execution)));
     let limits = match steps_max {
-        Some(steps_max) if !record.hit_max_steps => bounds::raised(limits, record.steps, steps_max, plan.artifact.table.libtest),
+        Some(steps_max) if !record.hit_max_steps => {
+            bounds::raised(limits, record.steps, steps_max, plan.artifact.table.libtest)
+        }
         _ => limits,
     };
     let notes =

@@ -1,8 +1,8 @@
 //! The guest's calls, from its side of the door to the scheduler and back.
 
+use super::gate::{settle, settled};
 use super::guest_memory::GuestMemory;
 use super::host::{Host, split};
-use super::lease::{settle, settled};
 use super::observed::{deliver, forbid_to_host};
 use super::scheduler::{PointResult, Scheduler};
 use super::stack::SavedWorker;

@@ -1,8 +1,8 @@
 //! Imports of modules that are instrumented for faults: whether what follows fails.
 
 use super::calls::{announce, with_memory};
+use super::gate::settled;
 use super::host::Host;
-use super::lease::settled;
 use super::observed::accessed;
 use super::wasi::failures;
 use crate::runtime::files::Errno;

@@ -3,10 +3,10 @@
 use super::atomics;
 use super::calls::{announce, next, with_memory};
 use super::fault_hooks;
+use super::gate::{grant, settled};
 use super::host::{Host, Stopped, original_stack, split};
 use super::observed::{accessed, deliver, forbid_free, thrown};
 use super::operations;
-use super::lease::{grant, settled};
 use super::owners::Touch;
 use super::references::function_index;
 use super::scheduler::AccessResult;

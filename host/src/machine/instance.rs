@@ -99,7 +99,18 @@ pub(super) fn instantiate(
     host.stack_low = stack_low;
     host.me = me;
     host.scheduler.bounds.memory_bytes = seen.unwrap_or(real_bytes as u64);
-    let exports =
-        Exports { instance, run, memory, dirty, counters, lease, owners, pages, real_bytes, globals, references };
+    let exports = Exports {
+        instance,
+        run,
+        memory,
+        dirty,
+        counters,
+        lease,
+        owners,
+        pages,
+        real_bytes,
+        globals,
+        references,
+    };
     Ok((store, exports))
 }

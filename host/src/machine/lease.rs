@@ -1,30 +1,19 @@
-//! Leases: steps that the running worker makes without a call of the host.
+//! What the running worker may do without a call of the host: the lease that is out, and the table that the gate reads.
 //!
-//! When an access was executed on the spot, the strategy is asked for how many steps it is certain to pick the running
-//! worker again ([`coyote_strategies::Strategy::quiet`]). For these, a gate in the guest (`instrumenter/src/suspend/gate.rs`) lets
-//! accesses pass and writes them down. Whatever the guest calls next, the first thing that the host does is to *settle*:
-//! what was written down becomes steps, which the strategy picks and which are recorded and counted
-//! ([`Scheduler::leased_steps`]). So a lease changes nothing but when that is done: the
-//! same seed makes the same choices, with leases, without, and with some of them refused. A strategy that then picks
-//! another worker than it promised is a bug in this tool, and ends in a panic.
+//! The table has open what [`is_plain`](crate::observe::is_plain) says of memory: not the null page, no freed memory, no gap
+//! behind a block; nor the word that is each worker's own. All else asks, as does what is behind the end of memory, and
+//! *watched* memory, on which the strategy's next choice may depend.
 //!
-//! What an access is checked for is not left out: the gate lets pass only what the *table* has open, a copy of what
-//! [`is_plain`](crate::observe::is_plain) says: not the null page, nothing beyond the end of memory, no freed memory, no gap
-//! behind a block, and not the word that is each worker's own. The rest asks, as do accesses of *watched* memory, on
-//! which the strategy's next choice may depend. Observers that want to know of every access get no lease.
-//!
-//! The table is brought up to date when a lease is given, by what allocators did since: within an iteration that is a
-//! list of ranges, and going back to the beginning of one is the same list again.
+//! It is brought up to date when a lease is given, by what allocators did since: within an iteration that is a list of
+//! ranges, and going back to the beginning of one is the same list again. [`super::gate`] gives leases and settles them.
 
-use super::host::Host;
-use super::scheduler::Scheduler;
 use crate::observe::{MemoryBounds, is_plain};
 use crate::runtime::heap::{Change, Heap, Shadow};
 use coyote_abi::rt::lease::{AT, BYTES, END, GRANULE, NEVER, PAGE, PAGES, SITES, STEPS_MAX};
 use coyote_instrumenter::SiteTable;
 use coyote_strategies::{Operation, mix};
 use std::ops::Range;
-use wasmtime::{Caller, Memory};
+use wasmtime::Memory;
 
 const PER_PAGE: u32 = PAGE / GRANULE;
 /// Ranges that are worth a list: with more, the whole table is made anew.
@@ -59,6 +48,13 @@ pub enum Mutant {
     StepsForgotten,
 }
 
+/// What accesses are checked for.
+pub struct Checks<'a> {
+    pub heap: &'a Heap,
+    pub bounds: MemoryBounds,
+    pub own_word: Option<u32>,
+}
+
 /// What the granules of a page in the table say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Granules {
@@ -75,13 +71,13 @@ enum Granules {
 #[derive(Debug, Default)]
 pub struct Lease {
     /// The memory that the gate reads; none in modules without a gate.
-    memory: Option<Memory>,
+    pub memory: Option<Memory>,
     /// Steps of the lease that is out; 0 if none is.
     steps: u32,
     /// Granules that are closed as long as it is.
     watched: Vec<u32>,
-    /// Those of the lease that was settled last; keeps its room.
-    operations: Vec<Operation>,
+    /// Operations of the lease that was settled last; keeps its room.
+    pub operations: Vec<Operation>,
     pages: Vec<Granules>,
     /// Size of guest memory, as the table says it.
     bytes: Option<u64>,
@@ -168,8 +164,36 @@ impl Lease {
         }
     }
 
+    /// Whether a lease is out.
+    #[inline]
+    pub fn is_out(&self) -> bool {
+        self.steps > 0
+    }
+
+    /// Gives a lease of so many steps, in which what is watched must not be accessed.
+    pub fn give(&mut self, table: &mut [u8], steps: u32, watched: &[(u64, u32)], of: &Checks) {
+        self.update(table, of);
+        self.watch(table, watched);
+        let more = u32::from(self.mutant == Some(Mutant::OneTooMany) && steps < STEPS_MAX);
+        self.steps = steps + more;
+        put(table, AT, END - 8 * self.steps);
+    }
+
+    /// Ends the lease that is out: where in the table the steps stand that were made under it.
+    pub fn take_back(&mut self, table: &mut [u8]) -> Range<usize> {
+        let first = (END - 8 * std::mem::take(&mut self.steps)) as usize;
+        let end = get(table, AT) as usize;
+        put(table, AT, END);
+        while let Some(granule) = self.watched.pop() {
+            table[granule as usize] = 1;
+        }
+        let end = if self.mutant == Some(Mutant::StepsForgotten) { first } else { end };
+        self.steps_made += (end - first) as u64 / 8;
+        first..end
+    }
+
     /// How many of the steps that could be given are.
-    fn given(&mut self, steps: u32) -> u32 {
+    pub fn given(&mut self, steps: u32) -> u32 {
         match self.leases {
             Leases::Given => steps,
             Leases::Refused => 0,
@@ -182,7 +206,8 @@ impl Lease {
     }
 
     /// Brings the table up to date.
-    fn update(&mut self, table: &mut [u8], heap: &Heap, bounds: MemoryBounds, own_word: Option<u32>) {
+    fn update(&mut self, table: &mut [u8], of: &Checks) {
+        let Checks { bounds, own_word, .. } = *of;
         let bytes = bounds.memory_bytes;
         if self.bytes != Some(bytes) {
             self.bytes = Some(bytes);
@@ -194,40 +219,33 @@ impl Lease {
             self.changed.clear();
             self.own_word = own_word;
             for page in 0..count.max(self.pages.len() as u32) {
-                self.copy_page(table, heap, bounds, page, None);
+                self.copy_page(table, of, page, None);
             }
             return;
         }
         for page in self.pages.len() as u32..count {
-            self.copy_page(table, heap, bounds, page, None);
+            self.copy_page(table, of, page, None);
         }
         let mut changed = std::mem::take(&mut self.changed);
         for range in changed.drain(..) {
             for page in range.start / PER_PAGE..range.end.div_ceil(PER_PAGE) {
                 let first = range.start.max(page * PER_PAGE);
                 let end = range.end.min((page + 1) * PER_PAGE);
-                self.copy_page(table, heap, bounds, page, Some(first..end));
+                self.copy_page(table, of, page, Some(first..end));
             }
         }
         self.changed = changed;
     }
 
     /// Brings a page up to date, of which only these granules changed if any are given.
-    fn copy_page(
-        &mut self,
-        table: &mut [u8],
-        heap: &Heap,
-        bounds: MemoryBounds,
-        page: u32,
-        only: Option<Range<u32>>,
-    ) {
+    fn copy_page(&mut self, table: &mut [u8], of: &Checks, page: u32, only: Option<Range<u32>>) {
         if self.pages.len() <= page as usize {
             self.pages.resize(page as usize + 1, Granules::Closed);
         }
         let (place, first) = ((PAGES + page) as usize, page * PER_PAGE);
         let known = &mut self.pages[page as usize];
         let all = first..first + PER_PAGE;
-        match heap.shadow(page) {
+        match of.heap.shadow(page) {
             Shadow::Freed => {
                 table[place] = 0;
                 if page > 0 && table[place - 1] == 1 {
@@ -251,7 +269,7 @@ impl Lease {
             }
         }
         table[place] = 1;
-        let null = (bounds.null_bytes.div_ceil(u64::from(GRANULE)) as u32).saturating_sub(first);
+        let null = (of.bounds.null_bytes.div_ceil(u64::from(GRANULE)) as u32).saturating_sub(first);
         if null > 0 {
             *known = Granules::Mixed;
             table[first as usize..][..null.min(PER_PAGE) as usize].fill(0);
@@ -273,7 +291,27 @@ impl Lease {
         table[(page * PER_PAGE) as usize] = 0;
     }
 
-    /// Closes memory until the lease is settled. Whether all of it is closed.
+    /// The first granule of which the table, brought up to date, says something else than the checks do.
+    pub fn differs_at(&mut self, table: &mut [u8], of: &Checks) -> Option<u32> {
+        self.update(table, of);
+        let last = get(table, BYTES);
+        // And some behind the end of memory.
+        (0..last / GRANULE + PER_PAGE).find(|granule| {
+            let first = granule * GRANULE;
+            let is_open = |page: u32| table[(PAGES + page) as usize] == 1;
+            let (page, open) = (first / PAGE, table[*granule as usize] == 1);
+            // The gate looks at the page of an access's first byte alone.
+            let reached = first.is_multiple_of(PAGE) && page > 0 && is_open(page - 1);
+            if reached && open && !is_open(page) {
+                return true;
+            }
+            let passes = open && is_open(page) && first + GRANULE - 1 <= last;
+            let own = of.own_word.is_some_and(|word| word / GRANULE == *granule);
+            passes != (!own && is_plain(of.heap, of.bounds, first.into(), GRANULE))
+        })
+    }
+
+    /// Closes memory until the lease is taken back.
     fn watch(&mut self, table: &mut [u8], watched: &[(u64, u32)]) {
         if self.mutant == Some(Mutant::NothingWatched) {
             return;
@@ -290,100 +328,10 @@ impl Lease {
     }
 }
 
-/// The host, after what was made under the lease has become steps: the first thing that an import asks for.
-#[inline]
-pub fn settled<'a>(caller: &'a mut Caller<'_, Host>) -> &'a mut Host {
-    settle(caller);
-    caller.data_mut()
-}
-
-/// See [`settled`].
-#[inline]
-pub fn settle(caller: &mut Caller<'_, Host>) {
-    if caller.data().lease.steps > 0
-        && let Some(memory) = caller.data().lease.memory
-    {
-        let (table, host) = memory.data_and_store_mut(caller);
-        host.settle(table);
-    }
-}
-
-/// Gives the running worker, which has just executed an access, a lease if it can have one.
-#[inline]
-pub fn grant(caller: &mut Caller<'_, Host>) {
-    let Some(memory) = caller.data().lease.memory else { return };
-    let host = caller.data_mut();
-    let Some(steps) = host.scheduler.lease(STEPS_MAX) else { return };
-    let steps = host.lease.given(steps);
-    if steps > 0 {
-        let (table, host) = memory.data_and_store_mut(caller);
-        host.give(table, steps);
-    }
-}
-
-impl Host {
-    /// See [`super::Machine::lease_differs_at`].
-    pub fn table_differs_at(&mut self, table: &mut [u8]) -> Option<u32> {
-        let Host { lease, scheduler, .. } = self;
-        let (runtime, bounds) = (&scheduler.runtime, scheduler.bounds);
-        lease.update(table, &runtime.heap, bounds, runtime.worker_local_word());
-        let last = get(table, BYTES);
-        // And some behind the end of memory.
-        (0..last / GRANULE + PER_PAGE).find(|granule| {
-            let first = granule * GRANULE;
-            let opened = table[*granule as usize] & table[(PAGES + first / PAGE) as usize] == 1;
-            let passes = opened && first + GRANULE - 1 <= last;
-            // The gate looks at the page of an access's first byte alone.
-            let reached = first.is_multiple_of(PAGE) && first > 0 && table[(PAGES + first / PAGE - 1) as usize] == 1;
-            if reached && !opened && table[*granule as usize] == 1 {
-                return true;
-            }
-            let own = runtime.worker_local_word().is_some_and(|word| word / GRANULE == *granule);
-            passes != (!own && is_plain(&runtime.heap, bounds, first.into(), GRANULE))
-        })
-    }
-
-    fn give(&mut self, table: &mut [u8], steps: u32) {
-        let Host { lease, scheduler, .. } = self;
-        let Scheduler { runtime, bounds, watched, .. } = scheduler;
-        lease.update(table, &runtime.heap, *bounds, runtime.worker_local_word());
-        lease.watch(table, watched);
-        let more = u32::from(lease.mutant == Some(Mutant::OneTooMany) && steps < STEPS_MAX);
-        lease.steps = steps + more;
-        put(table, AT, END - 8 * lease.steps);
-    }
-
-    /// What was made under the lease becomes steps.
-    pub fn settle(&mut self, table: &mut [u8]) {
-        let first = (END - 8 * std::mem::take(&mut self.lease.steps)) as usize;
-        let end = get(table, AT) as usize;
-        put(table, AT, END);
-        while let Some(granule) = self.lease.watched.pop() {
-            table[granule as usize] = 1;
-        }
-        if self.lease.mutant == Some(Mutant::StepsForgotten) {
-            return;
-        }
-        if first == end {
-            return;
-        }
-        let mut operations = std::mem::take(&mut self.lease.operations);
-        operations.clear();
-        for step in table[first..end].chunks_exact(8) {
-            let (site, address) = (get(step, 0), get(step, 4));
-            self.order_site(site);
-            operations.push(self.operation(site, address.into()));
-        }
-        self.lease.steps_made += operations.len() as u64;
-        self.scheduler.leased_steps(&operations);
-        self.lease.operations = operations;
-    }
-}
-
 fn put(table: &mut [u8], at: u32, number: u32) {
     table[at as usize..at as usize + 4].copy_from_slice(&number.to_le_bytes());
 }
 
-fn get(table: &[u8], at: u32) -> u32 {
+pub fn get(table: &[u8], at: u32) -> u32 {
     u32::from_le_bytes(table[at as usize..at as usize + 4].try_into().expect("4 bytes"))
 }

@@ -2,7 +2,7 @@
 //!
 //! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`], `assemblyscript`
 //! and `stubs`, which work on the [`host`], [`directories`] of the real one among it; its [`scheduler`] chooses who goes on; [`guest_memory`] is
-//! the door to memory, [`dirty_memory`] knows what changed there, [`owners`] whose it is, and [`lease`] what a worker does without asking; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
+//! the door to memory, [`dirty_memory`] knows what changed there, [`owners`] whose it is, [`lease`] what a worker may do without asking, at the `gate`; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
 //! said before it aborted, and `limits` whether that is our limit. Of the whole there are
 //! a `snapshot` and a `fingerprint`, and it can be set `aside`; `counters` say what was executed; `instance` is what wasmtime
 //! makes of the module.
@@ -16,6 +16,7 @@ pub mod directories;
 pub mod dirty_memory;
 mod fault_hooks;
 mod fingerprint;
+mod gate;
 pub mod guest_memory;
 pub mod host;
 mod imports;
@@ -53,8 +54,8 @@ use coyote_strategies::{Pick, WorkerId, WorkerState};
 use directories::Directories;
 use host::{Host, Stopped, World, original_stack};
 use instance::{Exports, instantiate};
-use observed::observe;
 use lease::Lease;
+use observed::observe;
 use owners::OwnerTable;
 use scheduler::{Context, Scheduler};
 use stack::SavedWorker;

@@ -3,8 +3,8 @@
 //! Steps are told by the scheduler, which knows no caller. What a host function does between two scheduling points is
 //! told here, when it returns, with the stack of the running worker.
 
+use super::gate::settled;
 use super::host::{Host, Stopped, original_stack, split};
-use super::lease::settled;
 use super::scheduler::{AccessResult, Asked};
 use super::stack;
 use crate::observe::{Attempt, Finding, GuestState, Observers, Program, Stacks};

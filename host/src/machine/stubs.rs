@@ -1,7 +1,7 @@
 //! Imports that the user declared with `--stub` without an answer: a call is a bug.
 
+use super::gate::settled;
 use super::host::Host;
-use super::lease::settled;
 use crate::artifact::Artifact;
 use crate::evidence::{Evidence, Trap};
 use crate::outcome::BugKind;

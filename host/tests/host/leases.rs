@@ -37,7 +37,12 @@ struct Course {
 }
 
 /// Executes some iterations, one after the other, under one strategy that may learn from them.
-fn courses(execution: &mut Execution, mut strategy: Box<dyn Strategy>, leases: Leases, count: u64) -> Vec<Course> {
+fn courses(
+    execution: &mut Execution,
+    mut strategy: Box<dyn Strategy>,
+    leases: Leases,
+    count: u64,
+) -> Vec<Course> {
     execution.machine_mut().lease_mut().leases = leases;
     let mut courses = Vec::new();
     for index in 0..count {
@@ -105,7 +110,10 @@ fn schedules_are_the_same_with_leases_without_and_with_some() {
                     let other = courses(execution, strategy, leases, count);
                     for (index, (given, other)) in given.iter().zip(&other).enumerate() {
                         let parts = given.choices.iter().zip(&other.choices).position(|(a, b)| a != b);
-                        assert!(given == other, "iteration {index} with {leases:?} parts at choice {parts:?}");
+                        assert!(
+                            given == other,
+                            "iteration {index} with {leases:?} parts at choice {parts:?}"
+                        );
                     }
                 }
             }
@@ -118,7 +126,12 @@ fn schedules_are_the_same_with_leases_without_and_with_some() {
 }
 
 /// What comes of some iterations with a planted fault, and whether the table is right after each.
-fn with_mutant(module: &str, test: &str, strategy: &str, mutant: Option<Mutant>) -> Result<Vec<Course>, String> {
+fn with_mutant(
+    module: &str,
+    test: &str,
+    strategy: &str,
+    mutant: Option<Mutant>,
+) -> Result<Vec<Course>, String> {
     let artifact = examples::artifact(module);
     guest::with(&artifact, test, &settings(), |execution| {
         let prepared = prepared(execution, strategy).expect("it is known");
@@ -128,7 +141,8 @@ fn with_mutant(module: &str, test: &str, strategy: &str, mutant: Option<Mutant>)
             let mut all = Vec::new();
             for index in 0..100 {
                 let iteration = Iteration { seed: 9, index };
-                let (outcome, back) = execution.run(strategy.take().expect("it came back"), iteration).unwrap();
+                let (outcome, back) =
+                    execution.run(strategy.take().expect("it came back"), iteration).unwrap();
                 strategy = Some(back);
                 let differs = execution.machine_mut().lease_differs_at();
                 assert_eq!(differs, None, "the table is wrong");

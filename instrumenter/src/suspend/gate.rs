@@ -45,7 +45,9 @@ pub(super) fn gate(cx: &Context, import: u32) -> Function {
     out.local_get(LAST).i32_load(place(lease::SITES + 4, 2)).i32_add().local_tee(LAST);
     out.local_get(ADDRESS).i32_lt_u().br_if(0);
     out.local_get(LAST).i32_const(0).i32_load(place(lease::BYTES, 2)).i32_gt_u().br_if(0);
-    for (byte, unit, bytes) in [(FIRST, lease::GRANULE, 0), (LAST, lease::GRANULE, 0), (FIRST, lease::PAGE, lease::PAGES)] {
+    for (byte, unit, bytes) in
+        [(FIRST, lease::GRANULE, 0), (LAST, lease::GRANULE, 0), (FIRST, lease::PAGE, lease::PAGES)]
+    {
         out.local_get(byte).i32_const(unit.trailing_zeros() as i32).i32_shr_u().i32_load8_u(place(bytes, 0));
     }
     out.i32_and().i32_and().i32_eqz().br_if(0);

@@ -58,7 +58,13 @@ impl Priorities {
 
     /// How often a worker stays above all others, if its priority is drawn anew after each time; at most `most`
     /// times. None of the others' changes.
-    pub fn stays(&self, worker: WorkerId, others: impl Iterator<Item = WorkerId>, most: u64, rng: &ChoiceRng) -> u64 {
+    pub fn stays(
+        &self,
+        worker: WorkerId,
+        others: impl Iterator<Item = WorkerId>,
+        most: u64,
+        rng: &ChoiceRng,
+    ) -> u64 {
         let highest = others.map(|w| self.0[w.index()]).max();
         let (Some(highest), mut rng) = (highest, rng.clone()) else { return most };
         let (mut priority, mut times) = (self.0[worker.index()], 0);

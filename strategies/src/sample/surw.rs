@@ -17,7 +17,9 @@ use super::timeout;
 use super::weights::{Weights, draw};
 use crate::profile::ObjectProfile;
 use crate::rng::ChoiceRng;
-use crate::{Class, Event, Iteration, Operation, Pick, Profile, Strategy, View, WorkerId, WorkerPath, WorkerState};
+use crate::{
+    Class, Event, Iteration, Operation, Pick, Profile, Strategy, View, WorkerId, WorkerPath, WorkerState,
+};
 use std::collections::BTreeMap;
 
 /// An object and its accesses in the profiling run.

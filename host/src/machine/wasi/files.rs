@@ -2,9 +2,9 @@
 
 use super::{BadAddress, Guest, MODULE, aligned, failures, on_memory};
 use crate::machine::directories::Asked;
+use crate::machine::gate::settled;
 use crate::machine::guest_memory::GuestMemory;
 use crate::machine::host::{Host, Stopped, original_stack};
-use crate::machine::lease::settled;
 use crate::machine::observed::accessed;
 use crate::machine::scheduler::AccessResult;
 use crate::outcome::Outcome;

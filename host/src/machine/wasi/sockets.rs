@@ -1,8 +1,8 @@
 //! Sockets: there are none. A program that only asks whether there are can go on; the verdict has a note.
 
 use super::MODULE;
+use crate::machine::gate::settled;
 use crate::machine::host::Host;
-use crate::machine::lease::settled;
 use crate::preview1::SOCKETS;
 use crate::runtime::files::Errno;
 use wasmtime::{Linker, Module, Result, Val, ValType};
