@@ -6,8 +6,11 @@ use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
 /// Files, each with the name of its schema.
-const FILES: &[(&str, &str)] =
-    &[(".github/workflows/release.yml", "vendor.github-workflows"), ("action.yml", "vendor.github-actions")];
+const FILES: &[(&str, &str)] = &[
+    (".github/workflows/release.yml", "vendor.github-workflows"),
+    ("drivers/github.yml", "vendor.github-workflows"),
+    ("action.yml", "vendor.github-actions"),
+];
 
 /// Checks them; says why not, if the tool is missing.
 ///

@@ -218,23 +218,32 @@ impl Lease {
             self.stale = false;
             self.changed.clear();
             self.own_word = own_word;
-            for page in 0..count.max(self.pages.len() as u32) {
-                self.copy_page(table, of, page, None);
-            }
-            return;
+            return self.copy_pages(table, of, 0..count.max(self.pages.len() as u32), None);
         }
-        for page in self.pages.len() as u32..count {
-            self.copy_page(table, of, page, None);
-        }
+        self.copy_pages(table, of, self.pages.len() as u32..count, None);
         let mut changed = std::mem::take(&mut self.changed);
         for range in changed.drain(..) {
-            for page in range.start / PER_PAGE..range.end.div_ceil(PER_PAGE) {
-                let first = range.start.max(page * PER_PAGE);
-                let end = range.end.min((page + 1) * PER_PAGE);
-                self.copy_page(table, of, page, Some(first..end));
-            }
+            let pages = range.start / PER_PAGE..range.end.div_ceil(PER_PAGE);
+            self.copy_pages(table, of, pages, Some(range));
         }
         self.changed = changed;
+    }
+
+    /// Brings pages up to date, of which only these granules changed if any are given.
+    fn copy_pages(&mut self, table: &mut [u8], of: &Checks, pages: Range<u32>, only: Option<Range<u32>>) {
+        for page in pages.clone() {
+            let (first, end) = (page * PER_PAGE, (page + 1) * PER_PAGE);
+            let only = only.as_ref().map(|only| only.start.max(first)..only.end.min(end));
+            self.copy_page(table, of, page, only);
+        }
+        // An access that begins in an open page and ends in a closed one must ask: see the gate.
+        for page in pages.start.max(1)..(pages.end + 1).min(self.pages.len() as u32) {
+            let (place, first) = ((PAGES + page) as usize, (page * PER_PAGE) as usize);
+            if table[place] == 0 && table[place - 1] == 1 && table[first] == 1 {
+                self.pages[page as usize] = Granules::Mixed;
+                table[first] = 0;
+            }
+        }
     }
 
     /// Brings a page up to date, of which only these granules changed if any are given.
@@ -248,9 +257,6 @@ impl Lease {
         match of.heap.shadow(page) {
             Shadow::Freed => {
                 table[place] = 0;
-                if page > 0 && table[place - 1] == 1 {
-                    self.close_first(table, page);
-                }
                 return;
             }
             Shadow::Clean if *known == Granules::Open => {}
@@ -280,15 +286,6 @@ impl Lease {
             *known = Granules::Mixed;
             table[(word / GRANULE) as usize] = 0;
         }
-        if table[place + 1] == 0 && self.pages.len() > page as usize + 1 {
-            self.close_first(table, page + 1);
-        }
-    }
-
-    /// The page before this one, which is closed, is open: an access that begins there and ends here must ask.
-    fn close_first(&mut self, table: &mut [u8], page: u32) {
-        self.pages[page as usize] = Granules::Mixed;
-        table[(page * PER_PAGE) as usize] = 0;
     }
 
     /// The first granule of which the table, brought up to date, says something else than the checks do.
