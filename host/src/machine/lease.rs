@@ -1,11 +1,11 @@
 //! What the running worker may do without a call of the host: the lease that is out, and the table that the gate reads.
 //!
-//! The table has open what [`is_plain`](crate::observe::is_plain) says of memory: not the null page, no freed memory, no gap
+//! The table has open what `observe::is_plain` says of memory: not the null page, no freed memory, no gap
 //! behind a block; nor the word that is each worker's own. All else asks, as does what is behind the end of memory, and
 //! *watched* memory, on which the strategy's next choice may depend.
 //!
 //! It is brought up to date when a lease is given, by what allocators did since: within an iteration that is a list of
-//! ranges, and going back to the beginning of one is the same list again. [`super::gate`] gives leases and settles them.
+//! ranges, and going back to the beginning of one is the same list again. `machine::gate` gives leases and settles them.
 
 use crate::observe::{MemoryBounds, is_plain};
 use crate::runtime::heap::{Change, Heap, Shadow};
