@@ -27,7 +27,6 @@ pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
 pub use crate::settings::Settings;
 use crate::statistics::IterationRecord;
-use coyote_abi::guest;
 use coyote_strategies::{
     Access, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
 };
@@ -95,12 +94,7 @@ impl Execution {
             runtime.tells_time = artifact.tells_time();
             runtime
         };
-        // A program initialises itself.
-        let initialisers: &[&str] = match test.export.as_str() {
-            "_start" => &[guest::SETUP],
-            _ => &["_initialize", "__wasm_call_ctors", guest::SETUP],
-        };
-        for export in initialisers {
+        for export in test.initialisers(artifact).map_err(MachineError::Initialise)? {
             let Some(entry) = artifact.entry(export) else { continue };
             let runtime = begin(&machine, entry, Faults::default());
             machine.set_start(runtime);
@@ -235,6 +229,11 @@ impl Execution {
     /// Adds a detector, from the next beginning on. Snapshots that were made before do not fit any more.
     pub fn detect(&mut self, detector: Box<dyn Detector>) {
         self.machine.set_observers(|all| all.add_detector(detector));
+    }
+
+    /// Takes out what [`Execution::detect`] added last. Snapshots that were made before do not fit any more.
+    pub fn stop_detecting(&mut self) -> Option<Box<dyn Detector>> {
+        self.machine.set_observers(Observers::take_last_detector)
     }
 
     /// The test that is executed.

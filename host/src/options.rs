@@ -221,7 +221,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
             let others = DETECTORS.iter().filter(|entry| matches!(entry.switch, Switch::Set { .. }));
             // Races that are notes decide nothing.
             let decides = |name: &str| name != "leaks" && !(name == "races" && s.detectors.races.warn);
-            let on = others.filter(|entry| decides(entry.name) && s.detectors.has(entry.name));
+            let on = others.filter(|entry| decides(entry.name) && s.detectors.watches_all(entry.name));
             on.map(|entry| entry.name.into()).collect()
         },
         read: |_, s, text| s.detectors.set(text, true).then_some(()),
@@ -238,6 +238,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         name: "suppress",
         write: |_, s| match s.detectors.races.warn {
             true => Vec::new(),
+            false if !s.detectors.watches_all("races") => Vec::new(),
             false => s.detectors.races.suppressions.iter().map(Suppression::to_string).collect(),
         },
         read: |_, s, text| push(&mut s.detectors.races.suppressions, Suppression::parse(text)?),
@@ -306,6 +307,7 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionErr
         (row.read)(&mut options, &mut settings, value).ok_or_else(wrong)?;
     }
     settings.faults.prepare(&mut options);
+    settings.detectors.prepare(&mut options);
     Ok((options, settings))
 }
 
@@ -373,8 +375,9 @@ mod tests {
             stubs: vec!["env.e".into()],
             ..Options::default()
         };
-        let mut detectors = Detectors::default();
+        let mut detectors = Detectors::none();
         assert!(detectors.set("leaks", true) && !detectors.set("deadlock", false));
+        assert!(detectors.set("races", true));
         detectors.hot_steps_max = Some(70);
         detectors.races.suppressions =
             ["race:a*", "race:b"].into_iter().filter_map(Suppression::parse).collect();
@@ -402,14 +405,16 @@ mod tests {
             }),
         };
         settings.faults.prepare(&mut options);
+        settings.detectors.prepare(&mut options);
         let written = write(&options, &settings);
         assert_eq!(read(&written).unwrap(), (options, settings));
-        // No detector is without an option of its own, so far.
-        for row in RUN_OPTIONS.iter().filter(|row| row.name != "detect") {
+        for row in RUN_OPTIONS {
             assert!(written.iter().any(|(name, _)| name == row.name), "{} is not written", row.name);
         }
-        let (options, settings) = (Options::default(), Settings::default());
-        assert_eq!(read(&write(&options, &settings)).unwrap(), (options, settings));
+        // A detector that watches some iterations alone is none of those that a trace says nothing of.
+        let written = write(&Options::default(), &Settings::default());
+        let settings = Settings { detectors: Detectors::none(), ..Settings::default() };
+        assert_eq!(read(&written).unwrap(), (Options::default(), settings));
         for points in [Points::Sync, Points::Atomic] {
             let options = Options { points, ..Options::default() };
             assert_eq!(read(&write(&options, &Settings::default())).unwrap().0, options);

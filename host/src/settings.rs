@@ -3,10 +3,13 @@
 mod searches;
 mod weak_memory;
 
+use crate::artifact::Artifact;
 use crate::detect::Detectors;
 use crate::machine::scheduler::Limits;
+use crate::observe::Detector;
 use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, Faults, Timers};
+use crate::trace::Trace;
 use crate::world::World;
 use std::sync::Arc;
 
@@ -65,5 +68,23 @@ impl Default for Settings {
             memory_bytes_max: (MEMORY_MIB_MAX as usize) << 20,
             world: Arc::new(world),
         }
+    }
+}
+
+impl Settings {
+    /// The detector that watches some iterations of samplers alone, if there is one and it can see anything in this module.
+    /// Under weak memory the detector of data races cannot.
+    pub(crate) fn sampled_detector(&self, artifact: &Artifact) -> Option<Box<dyn Detector>> {
+        self.detectors.sampled(artifact).filter(|_| !self.weak_memory())
+    }
+
+    /// These settings for an execution of which a trace says that such a detector watched it.
+    pub fn watched_as(&self, trace: &Trace) -> Settings {
+        let races = |(name, value): &(String, String)| name == "detect" && value == "races";
+        let mut settings = self.clone();
+        if trace.header.options.iter().any(races) {
+            settings.detectors = settings.detectors.in_all();
+        }
+        settings
     }
 }

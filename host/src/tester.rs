@@ -162,7 +162,8 @@ impl Tester {
     pub fn replay(&self, trace: &Trace) -> Result<Replayed> {
         let test = self.test(&trace.header.test)?;
         let replayed = on_engine_thread(|| -> Result<Replayed, MachineError> {
-            let mut execution = Execution::new(&self.artifact, &test, &self.settings)?;
+            let settings = self.settings.watched_as(trace);
+            let mut execution = Execution::new(&self.artifact, &test, &settings)?;
             replay::replay(&mut execution, trace, false)
         });
         Ok(replayed?)

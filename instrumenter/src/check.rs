@@ -5,7 +5,7 @@
 
 use crate::answer::Answer;
 use crate::original::{self, Contents, Export, FunctionType, Import, Original};
-use crate::{Error, Location, Options, nearest::nearest};
+use crate::{Error, INITIALISERS, Location, Options, nearest::nearest};
 use coyote_abi::{Type, file, guest, rt};
 use wasmparser::{ExternalKind, Parser, TypeRef, ValType, Validator, WasmFeatures};
 
@@ -83,7 +83,8 @@ fn check_export(export: &Export) -> Result<(), Error> {
     }
     let params: &[ValType] = match name {
         "wasi_thread_start" => &[ValType::I32, ValType::I32],
-        "_start" | "_initialize" | "__wasm_call_ctors" | guest::SETUP | guest::RECOVER => &[],
+        "_start" | "_initialize" | guest::SETUP | guest::RECOVER => &[],
+        _ if INITIALISERS.contains(&name) => &[],
         _ if name.starts_with(guest::TEST_PREFIX) => &[],
         _ => return Ok(()),
     };

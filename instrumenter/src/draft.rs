@@ -73,6 +73,16 @@ pub struct Owners {
     pub mutant: Option<Mutant>,
 }
 
+/// What the host is told of a function's accesses that are no scheduling points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    Nothing,
+    /// What orders others: see [`Options::edges`].
+    Edges,
+    /// All of them: see [`Options::footprints`].
+    Footprints,
+}
+
 /// A module on its way through the passes.
 #[derive(Debug)]
 pub struct Draft<'a> {
@@ -170,10 +180,15 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Whether the host is told what a function touches that is no point. Not what an allocator does to its
-    /// own heap: which block it hands out is told when it has.
-    pub fn tells_footprint(&self, origin: u32) -> bool {
-        self.options.footprints && !self.allocating.contains(&origin) && !self.untold.contains(&origin)
+    /// What the host is told of a function's accesses that are no points. Nothing of what an allocator does to its own
+    /// heap: which block it hands out is told when it has.
+    pub fn tells(&self, origin: u32) -> Tells {
+        match () {
+            () if self.allocating.contains(&origin) || self.untold.contains(&origin) => Tells::Nothing,
+            () if self.options.footprints => Tells::Footprints,
+            () if self.options.edges => Tells::Edges,
+            () => Tells::Nothing,
+        }
     }
 
     /// Whether a function has no points because the user says so.

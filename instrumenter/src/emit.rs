@@ -5,7 +5,7 @@
 
 use crate::draft::{Draft, site_of_location};
 use crate::suspend::{self, Config, Gate};
-use crate::{Entry, Error, Location, WorkerGlobal};
+use crate::{Entry, Error, INITIALISERS, Location, RECOVER_PROGRAM, WorkerGlobal};
 use coyote_abi::{guest, rt};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -115,7 +115,8 @@ fn entries(draft: &Draft) -> Vec<Entry> {
         entries.push(Entry::WasiThread);
     }
     let starts = |name: &str| {
-        matches!(name, "_start" | "_initialize" | "__wasm_call_ctors" | guest::SETUP | guest::RECOVER)
+        matches!(name, "_start" | "_initialize" | guest::SETUP | guest::RECOVER | RECOVER_PROGRAM)
+            || INITIALISERS.contains(&name)
             || name.starts_with(guest::TEST_PREFIX)
     };
     entries.extend(names.into_iter().filter(|n| starts(n)).map(|n| Entry::Export(n.to_string())));

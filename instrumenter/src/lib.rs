@@ -57,7 +57,7 @@ pub use libtest::runs_libtest;
 pub use options::Mutant;
 pub use options::{HeapPoints, Options, Points};
 pub use pass::Pass;
-pub use passes::{COUNTER_BYTES, COUNTERS};
+pub use passes::{COUNTER_BYTES, COUNTERS, INITIALISERS, RECOVER_PROGRAM};
 pub use pipeline::{Pipeline, Stage, Watch};
 pub use sites::*;
 

@@ -48,6 +48,10 @@ pub struct Options {
     /// Whether the host is told what steps touch that is no scheduling point: for searches that rest on that.
     /// Changes neither points nor sites.
     pub footprints: bool,
+    /// Whether the host is told what orders accesses and is no scheduling point: whether a compare-exchange wrote, and
+    /// the atomic accesses and fences of functions that the user left out. For the detector of data races; part of
+    /// `footprints`. Changes neither points nor sites.
+    pub edges: bool,
     /// Imports that are not provided: `module.name`, whose call is a bug, or `module.name=ANSWER`. The
     /// answer is empty for a function that returns nothing, a number, a list of numbers with commas or
     /// `choose:N`, and of several the strategy chooses one.
@@ -77,6 +81,11 @@ impl Options {
     /// Whether the host is told what allocators do.
     pub fn follows_allocators(&self) -> bool {
         self.memory_errors || self.follows_owners() || self.footprints
+    }
+
+    /// Whether the host is told of an access that is a scheduling point if it turns out to have written.
+    pub fn tells_exchanges(&self) -> bool {
+        self.footprints || self.edges
     }
 
     /// Whether calls of this class may fail.
@@ -111,6 +120,7 @@ impl Default for Options {
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),
             footprints: false,
+            edges: false,
             stubs: Vec::new(),
             faults: Vec::new(),
             counted: Vec::new(),

@@ -2,12 +2,12 @@
 #include "library.h"
 
 /* The first byte says that it is initialised; whoever is at it holds the mutex at that address. */
-int __coyote_initialised(const volatile char *guard) {
-  return *guard;
+int __coyote_initialised(const char *guard) {
+  return __atomic_load_n(guard, __ATOMIC_ACQUIRE);
 }
 
-void __coyote_set_initialised(volatile char *guard) {
-  *guard = 1;
+void __coyote_set_initialised(char *guard) {
+  __atomic_store_n(guard, 1, __ATOMIC_RELEASE);
 }
 
 int __cxa_guard_acquire(char *guard) {

@@ -127,6 +127,7 @@ impl Sdk {
         let clang = toolchain.clang(language);
         let mut key = vec![clang.to_string_lossy().into_owned(), toolchain.version.clone()];
         key.extend(options.iter().map(|o| o.to_string_lossy().into_owned()));
+        key.extend(flags.iter().map(|flag| flag.to_string()));
         let directory = self.directory.join(hash(&key));
         let object = |directory: &Path, source: &str| {
             directory.join(Path::new(source).file_name().expect("it is a file")).with_extension("o")
@@ -161,7 +162,7 @@ impl Sdk {
 
 /// Calls of strlen would be of the C library, where accesses are scheduling points.
 const C_FLAGS: &[&str] = &["-std=gnu17", "-fno-builtin-strlen"];
-const CPP_FLAGS: &[&str] = &["-std=gnu++20", "-fno-exceptions", "-fno-threadsafe-statics"];
+const CPP_FLAGS: &[&str] = &["-std=gnu++20", "-fno-exceptions"];
 
 /// Writes a file in a directory that may not be there. Programs can be executed.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {

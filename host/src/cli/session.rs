@@ -219,6 +219,7 @@ impl Session<'_> {
             let rate = (!is_regression).then_some(Rate { bugs: found.count, of: explored });
             let (artifact, how) = (&self.artifact, self.options_of(test).how);
             let interrupted = &*self.interrupted;
+            let settings = settings.watched_as(&found.trace);
             on_engine_thread(|| explain(artifact, test, &settings, found, rate, how, interrupted))?;
         }
         Ok(())
@@ -233,8 +234,9 @@ impl Session<'_> {
             let with_history = self.files.any();
             let teller =
                 teller.get_or_insert_with(|| Teller::new(artifact, module).with_history(with_history));
+            let settings = settings.watched_as(&found.trace);
             let replayed = on_engine_thread(|| -> Result<_, MachineError> {
-                let mut execution = Execution::new(artifact, test, settings)?;
+                let mut execution = Execution::new(artifact, test, &settings)?;
                 let replayed = replay(&mut execution, &found.trace, false)?;
                 if replayed.reproduces(&found.trace) {
                     let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);

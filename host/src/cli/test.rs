@@ -85,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["strategy", "test", "resume", "iteration", "explore"])]
     confirm: Option<PathBuf>,
     /// Try every fault of these classes in turn: at each opportunity of the default schedule, once and from there on, at
-    /// most N times [default of N: 100; classes: --faults list]
+    /// most N times [default of N: 100, of crashes 2; classes: --faults list]
     #[arg(long, value_name = "CLASS[=N]", value_delimiter = ',',
           conflicts_with_all = ["faults", "spurious_wakeups", "failing_try_locks", "resume", "confirm"])]
     fault_sweep: Vec<String>,
@@ -303,7 +303,8 @@ fn budgets(args: &Args, uses: Uses) -> Result<Faults> {
     };
     let mut faults = args.execute.budgets(usual)?;
     for text in &args.fault_sweep {
-        let given = if text.contains('=') { text.clone() } else { format!("{text}={}", sweep::LASTING) };
+        let given =
+            if text.contains('=') { text.clone() } else { format!("{text}={}", sweep::lasting(text)) };
         faults.read(&given).context("--fault-sweep")?;
     }
     if sweeping(args) && !faults.any() {

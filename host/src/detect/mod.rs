@@ -30,11 +30,11 @@ pub mod rounds;
 
 mod clock;
 
-pub use races::{Rules, Suppression};
+pub use races::{Rules, Suppression, Watched};
 
 use crate::artifact::Artifact;
 use crate::observe::{Detector, Observers};
-use coyote_instrumenter::Options;
+use coyote_instrumenter::{Options, Points};
 use rounds::Wanted;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,8 +47,8 @@ pub struct DetectorEntry {
     pub doc: &'static str,
     /// How users turn it on and off.
     pub switch: Switch,
-    /// Whether the module has to tell accesses that are no scheduling points (`Options::footprints`).
-    pub needs_told_accesses: bool,
+    /// Whether the module has to tell what orders accesses (`Options::edges`).
+    pub needs_edges: bool,
     /// Why it could see nothing in a module, and what to do.
     check: fn(&Artifact) -> Result<(), String>,
     make: fn(&Detectors) -> Box<dyn Detector>,
@@ -68,13 +68,15 @@ pub enum Switch {
     },
 }
 
+const RACES: &str = "races";
+
 /// All detectors.
 pub static DETECTORS: &[DetectorEntry] = &[
     DetectorEntry {
         name: "deadlock",
         doc: "no worker can go on, and one should; or some wait for each other in a circle",
         switch: Switch::Always,
-        needs_told_accesses: false,
+        needs_edges: false,
         check: |_| Ok(()),
         make: |_| Box::new(deadlock::Deadlock),
     },
@@ -82,15 +84,15 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "memory-errors",
         doc: "use of freed memory, double frees, overflows of blocks of the heap",
         switch: Switch::MemoryErrors,
-        needs_told_accesses: false,
+        needs_edges: false,
         check: |_| Ok(()),
         make: |_| Box::new(memory_errors::MemoryErrors),
     },
     DetectorEntry {
-        name: "races",
+        name: RACES,
         doc: "data races: accesses of the same memory that nothing orders, one of them a write and one not atomic",
-        switch: Switch::Set { default: false },
-        needs_told_accesses: true,
+        switch: Switch::Set { default: true },
+        needs_edges: true,
         check: races::check,
         make: |all| Box::new(races::Races::new(all.races.clone())),
     },
@@ -98,7 +100,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "lock-order",
         doc: "locks that workers take in opposite orders: a note, and a deadlock where steering towards it shows one",
         switch: Switch::Set { default: false },
-        needs_told_accesses: false,
+        needs_edges: false,
         check: |_| Ok(()),
         make: |_| Box::new(lock_order::LockOrder::default()),
     },
@@ -106,7 +108,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "leaks",
         doc: "blocks of the heap that a test which passed has lost",
         switch: Switch::Set { default: false },
-        needs_told_accesses: false,
+        needs_edges: false,
         check: |_| Ok(()),
         make: |_| Box::new(leaks::Leaks),
     },
@@ -114,7 +116,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "liveness",
         doc: "monitors of the program that are hot at the end, or for too long in a fair execution",
         switch: Switch::Always,
-        needs_told_accesses: false,
+        needs_edges: false,
         check: |_| Ok(()),
         make: |_| Box::new(liveness::Liveness),
     },
@@ -122,7 +124,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "lassos",
         doc: "fair rounds of steps that workers can repeat for ever, such as to try a lock, fail and retry",
         switch: Switch::Set { default: false },
-        needs_told_accesses: false,
+        needs_edges: false,
         check: rounds::check,
         make: |_| Box::new(rounds::Rounds),
     },
@@ -130,7 +132,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "starvation",
         doc: "workers that can be overtaken for ever, though they are enabled again and again",
         switch: Switch::Set { default: false },
-        needs_told_accesses: false,
+        needs_edges: false,
         check: rounds::check,
         make: |_| Box::new(rounds::Rounds),
     },
@@ -138,7 +140,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         name: "good-samaritan",
         doc: "workers that can run for ever for nothing, without giving way to others that could go on",
         switch: Switch::Set { default: false },
-        needs_told_accesses: false,
+        needs_edges: false,
         check: rounds::check,
         make: |_| Box::new(rounds::Rounds),
     },
@@ -170,7 +172,7 @@ impl Default for Detectors {
         let on = DETECTORS.iter().filter(|entry| entry.switch == Switch::Set { default: true });
         Detectors {
             on: on.map(|entry| entry.name).collect(),
-            races: races::Rules::default(),
+            races: Rules { watched: Watched::Some, ..Rules::default() },
             hot_steps_max: None,
             own: Vec::new(),
         }
@@ -188,12 +190,36 @@ impl Detectors {
         }
     }
 
-    /// Whether a detector with [`Switch::Set`] is on.
+    /// Whether a detector with [`Switch::Set`] is on, in some iterations at least.
     pub fn has(&self, name: &str) -> bool {
         self.on.contains(name)
     }
 
-    /// Turns a detector on or off that can be. Returns whether there is one of this name.
+    /// Whether a detector with [`Switch::Set`] watches each execution.
+    pub fn watches_all(&self, name: &str) -> bool {
+        self.has(name) && !self.is_sampled(name)
+    }
+
+    /// Whether it watches some iterations of samplers alone.
+    fn is_sampled(&self, name: &str) -> bool {
+        name == RACES && self.races.watched == Watched::Some
+    }
+
+    /// Those that watch some iterations alone watch all.
+    pub fn in_all(&self) -> Detectors {
+        let races = Rules { watched: Watched::All, ..self.races.clone() };
+        Detectors { races, ..self.clone() }
+    }
+
+    /// The detector for iterations that are watched more closely than others, if there are such and it can see anything in
+    /// this module.
+    pub(crate) fn sampled(&self, artifact: &Artifact) -> Option<Box<dyn Detector>> {
+        let entry = by_name(RACES).filter(|entry| self.has(entry.name) && self.is_sampled(entry.name))?;
+        let sees = (entry.check)(artifact).is_ok() && artifact.orderings().build_is_known();
+        sees.then(|| (entry.make)(self))
+    }
+
+    /// Turns a detector on, for all executions, or off that can be. Returns whether there is one of this name.
     pub fn set(&mut self, name: &str, on: bool) -> bool {
         let switched = |entry: &&DetectorEntry| matches!(entry.switch, Switch::Set { .. });
         let Some(entry) = by_name(name).filter(switched) else { return false };
@@ -201,6 +227,9 @@ impl Detectors {
             true => self.on.insert(entry.name),
             false => self.on.remove(entry.name),
         };
+        if entry.name == RACES {
+            self.races.watched = Watched::All;
+        }
         true
     }
 
@@ -220,7 +249,8 @@ impl Detectors {
 
     /// What else the module has to be instrumented with for those that are on.
     pub fn prepare(&self, options: &mut Options) {
-        options.footprints |= DETECTORS.iter().any(|entry| entry.needs_told_accesses && self.has(entry.name));
+        let needs = |entry: &DetectorEntry| entry.needs_edges && self.has(entry.name);
+        options.edges |= options.points == Points::Heap && DETECTORS.iter().any(needs);
     }
 
     /// Why those that are on could see nothing in this module.
@@ -228,7 +258,10 @@ impl Detectors {
     /// # Errors
     /// What to do.
     pub fn check(&self, artifact: &Artifact) -> Result<(), String> {
-        DETECTORS.iter().filter(|entry| self.has(entry.name)).try_for_each(|entry| (entry.check)(artifact))
+        DETECTORS
+            .iter()
+            .filter(|entry| self.watches_all(entry.name))
+            .try_for_each(|entry| (entry.check)(artifact))
     }
 
     /// What proofs take for granted because of them.
@@ -237,7 +270,9 @@ impl Detectors {
     }
 
     fn make(&self) -> Vec<Box<dyn Detector>> {
-        let on = |entry: &&DetectorEntry| !matches!(entry.switch, Switch::Set { .. }) || self.has(entry.name);
+        let on = |entry: &&DetectorEntry| {
+            !matches!(entry.switch, Switch::Set { .. }) || self.watches_all(entry.name)
+        };
         let table = DETECTORS.iter().filter(on).map(|entry| (entry.make)(self));
         table.chain(self.own.iter().map(|make| make())).collect()
     }

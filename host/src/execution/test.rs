@@ -5,7 +5,7 @@ use crate::artifact::Artifact;
 use crate::runtime::{FaultClass, Start};
 use crate::world::World;
 use coyote_abi::guest;
-use coyote_instrumenter::{Entry, SiteTable};
+use coyote_instrumenter::{Entry, INITIALISERS, RECOVER_PROGRAM, SiteTable};
 use std::sync::Arc;
 
 /// A test of a module.
@@ -18,6 +18,25 @@ pub struct Test {
     /// If the export runs a test harness: its arguments. It is followed to the test function.
     pub harness: Option<Vec<String>>,
 }
+
+/// What a program with threads calls beside `main` cannot do without what wasi-libc's `_start` does first.
+///
+/// # Errors
+/// The module has a `main`, and no name says which function that is.
+fn needs_initialisers(artifact: &Artifact) -> Result<(), String> {
+    let known = || ["_initialize", INITIALISERS[0]].iter().any(|export| artifact.entry(export).is_some());
+    if artifact.table.wasi_threads && artifact.entry(START).is_some() && !known() {
+        return Err(format!(
+            "what is called beside main needs libc's function {}, and the module has no function of this name: keep \
+             its names (do not strip it), or test main",
+            INITIALISERS[0]
+        ));
+    }
+    Ok(())
+}
+
+/// The export of a program.
+const START: &str = "_start";
 
 /// The name of the test that a plain program is.
 const PROGRAM: &str = "main";
@@ -33,7 +52,7 @@ impl Test {
             .filter_map(|export| {
                 let name = match export.strip_prefix(guest::TEST_PREFIX) {
                     Some(name) => name,
-                    None if export == "_start" => PROGRAM,
+                    None if export == START => PROGRAM,
                     None => return None,
                 };
                 Some(Test { name: name.into(), export: export.clone(), harness: None })
@@ -43,13 +62,36 @@ impl Test {
 
     /// A run of Rust's test harness, for modules with [`SiteTable::libtest`].
     pub fn harness(name: &str, arguments: Vec<String>) -> Test {
-        Test { name: name.into(), export: "_start".into(), harness: Some(arguments) }
+        Test { name: name.into(), export: START.into(), harness: Some(arguments) }
+    }
+
+    /// The exports that are called once, before iterations begin. A program initialises itself.
+    ///
+    /// # Errors
+    /// It cannot be told how the test's libc is initialised.
+    pub(super) fn initialisers(&self, artifact: &Artifact) -> Result<Vec<&'static str>, String> {
+        if self.is_program() {
+            return Ok(vec![guest::SETUP]);
+        }
+        needs_initialisers(artifact)?;
+        Ok(["_initialize"].into_iter().chain(INITIALISERS.iter().copied()).chain([guest::SETUP]).collect())
+    }
+
+    fn is_program(&self) -> bool {
+        self.export == START
     }
 
     /// What runs after a crash: the function for that, or the program, which starts again.
-    fn recovery(&self, artifact: &Artifact) -> Option<u32> {
-        let again = || artifact.entry(&self.export).filter(|_| self.export == "_start");
-        artifact.entry(guest::RECOVER).or_else(again)
+    fn recovery(&self, artifact: &Artifact) -> Result<Option<u32>, String> {
+        if artifact.entry(guest::RECOVER).is_none() {
+            return Ok(artifact.entry(&self.export).filter(|_| self.is_program()));
+        }
+        // Memory is then as it was before the program initialised itself.
+        let of_program = artifact.entry(RECOVER_PROGRAM).filter(|_| self.is_program());
+        if self.is_program() {
+            needs_initialisers(artifact)?;
+        }
+        Ok(of_program.or_else(|| artifact.entry(guest::RECOVER)))
     }
 
     /// How the program starts again after a crash, if it may crash.
@@ -60,7 +102,8 @@ impl Test {
         if !settings.faults.has(FaultClass::Crash) {
             return Ok(None);
         }
-        let wrong = match self.recovery(artifact) {
+        let recovery = self.recovery(artifact)?;
+        let wrong = match recovery {
             _ if self.harness.is_some() => {
                 "cannot be had within Rust's test harness: make it a #[coyote::test] with a #[coyote::recover], or a program"
             }

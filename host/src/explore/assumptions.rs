@@ -1,6 +1,6 @@
 //! What the verdict of a search takes for granted.
 
-use super::Plan;
+use super::{Plan, watching};
 use crate::detect::{DETECTORS, DetectorEntry, Switch};
 use crate::orderings::Counts;
 use crate::outcome::BugKind;
@@ -12,13 +12,19 @@ use coyote_instrumenter::Points;
 /// Who watches iterations of a sampler, and what their verdict takes for granted.
 pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
     let detectors = &plan.settings.detectors;
+    let some = plan.settings.sampled_detector(plan.artifact).is_some();
+    let sampled = |entry: &DetectorEntry| detectors.has(entry.name) && !detectors.watches_all(entry.name);
     let is_on = |entry: &&DetectorEntry| match entry.switch {
         Switch::Always => true,
         Switch::MemoryErrors => plan.artifact.options.memory_errors && plan.artifact.options.atomic_defaults,
-        Switch::Set { .. } => detectors.has(entry.name),
+        Switch::Set { .. } => detectors.watches_all(entry.name) || some && sampled(entry),
     };
     let (on, off): (Vec<&DetectorEntry>, Vec<&DetectorEntry>) = DETECTORS.iter().partition(is_on);
-    let names = |entries: Vec<&DetectorEntry>| entries.iter().map(|entry| entry.name.to_string()).collect();
+    let name = |entry: &DetectorEntry| match some && sampled(entry) {
+        true => format!("{} (1 of {} iterations)", entry.name, watching::ONE_IN),
+        false => entry.name.to_string(),
+    };
+    let names = |entries: Vec<&DetectorEntry>| entries.into_iter().map(name).collect();
     let mut assumptions = of_points(plan);
     assumptions.extend(detectors.assumptions().into_iter().map(String::from));
     Watch { detectors: names(on), others: names(off), assumptions, independent }
@@ -70,7 +76,7 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
         assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
     }
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
-    if weak || plan.settings.detectors.has("races") {
+    if weak || plan.settings.detectors.watches_all("races") {
         let Counts { without_ordering, unknown, .. } = plan.artifact.orderings().counts();
         let count = (without_ordering + unknown) as u64;
         if count > 0 {

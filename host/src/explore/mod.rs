@@ -8,6 +8,7 @@
 //! - `sweep`: every fault of the default schedule; `attempts`: which ones these are.
 //! - `comparison`: what is new in an iteration; `passage`: by which lines it came; `assumptions`: what a verdict takes for granted.
 //! - [`regressions`]: traces of bugs that were found before, tried first.
+//! - [`watching`]: which iterations are watched for data races.
 //! - `alarm`: the end of the time, for executions that are on their way.
 //!
 //! What comes of it is [`results`](crate::results). A bug's trace is on disk before its job goes on.
@@ -34,6 +35,7 @@ pub mod search;
 mod steer;
 #[doc(hidden)]
 pub mod sweep;
+pub mod watching;
 
 use crate::artifact::Artifact;
 use crate::determinism;
@@ -106,6 +108,7 @@ pub type MakeStrategy<'a> = &'a (dyn Fn(&Context) -> Box<dyn Strategy> + Sync);
 
 /// Everything one exploration needs.
 #[doc(hidden)]
+#[derive(Clone)]
 pub struct Plan<'a> {
     /// The module.
     pub artifact: &'a Arc<Artifact>,

@@ -12,6 +12,7 @@ use crate::outcome::{BugKind, Outcome};
 use crate::record;
 use crate::replay::replay;
 use crate::results::{FoundBug, REGRESSION};
+use crate::settings::Settings;
 use crate::trace::Trace;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -51,21 +52,22 @@ pub fn try_all(
         let lines = Mutex::new(SourceLines::new(plan.artifact));
         let mut tried = Vec::new();
         for (number, regression) in regressions.iter().enumerate() {
+            let settings = &plan.settings.watched_as(&regression.trace);
+            let plan = &plan_of(plan, settings, &regression.trace, number);
             if let Some(why) = cannot_be_tried(plan, &regression.trace) {
                 tried.push(Tried::NotTried(why));
                 continue;
             }
             // A livelock's bound and the shared memory of one are not those of the next.
-            let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
+            let mut execution = Execution::new(plan.artifact, plan.test, settings)?;
             execution.cancel_by(Some(cancel.clone()));
             let replayed = replay(&mut execution, &regression.trace, true)?;
             execution.cancel_by(None);
             tried.push(match &replayed.outcome {
                 _ if execution.cancelled() => Tried::NotTried("there was no time left".into()),
                 Outcome::Bug(bug) if replayed.outcome.is_bug() && bug.kind != BugKind::Limit => {
-                    let plan = plan_of(plan, &regression.trace, number);
                     let finder = finder(regression);
-                    Tried::Fails(Box::new(found(&plan, &mut execution, bug, finder, &lines)?))
+                    Tried::Fails(Box::new(found(plan, &mut execution, bug, finder, &lines)?))
                 }
                 _ => match &replayed.divergence {
                     Some(left) => Tried::Obsolete(format!("left at choice {}: {}", left.at + 1, left.reason)),
@@ -81,7 +83,7 @@ pub fn try_all(
 }
 
 /// The bug's trace says of which run its schedule is, and lies beside those of this one.
-fn plan_of<'a>(plan: &'a Plan, trace: &Trace, number: usize) -> Plan<'a> {
+fn plan_of<'a>(plan: &'a Plan, settings: &'a Settings, trace: &Trace, number: usize) -> Plan<'a> {
     let mut stem = plan.trace_stem.clone().into_os_string();
     stem.push(format!("-regression-{}", number + 1));
     Plan {
@@ -90,7 +92,7 @@ fn plan_of<'a>(plan: &'a Plan, trace: &Trace, number: usize) -> Plan<'a> {
         trace_stem: stem.into(),
         artifact: plan.artifact,
         test: plan.test,
-        settings: plan.settings,
+        settings,
     }
 }
 

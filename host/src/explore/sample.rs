@@ -9,6 +9,7 @@ use super::attempts::SweepPlan;
 use super::comparison::Comparison;
 use super::passage::{self, Passages};
 use super::profiling_run::profiling_run;
+use super::watching::Watching;
 use super::{
     Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, assumptions, compared, first_output, found,
     notes, remove, steer,
@@ -18,8 +19,10 @@ use crate::diagnose::SourceLines;
 use crate::engine_thread::on_engine_thread;
 use crate::epochs::{self, Epochs, Ran};
 use crate::execution::Execution;
+use crate::granules::Sharing;
 use crate::outcome::Outcome;
 use crate::results::{Correlation, IterationResult, Stop, TestResult, is_compared};
+use crate::settings::Settings;
 use crate::statistics::StepsMax;
 use coyote_strategies::{Context, Iteration, Profile, Strategy, Sweep};
 use std::collections::BTreeMap;
@@ -342,7 +345,8 @@ fn run_job(
         strategy.prepare(profile);
     }
     let mut batch = Vec::with_capacity(BATCH);
-    let mut comparison = Comparison::default();
+    let mut job = Job { plan, dispatch, name, comparison: Comparison::default() };
+    let mut watching = Watching::new(plan.artifact, plan.settings);
     loop {
         // A number that was taken is also executed, unless it is not needed any more: what is reported up
         // to the end has no gaps.
@@ -350,49 +354,88 @@ fn run_job(
             break;
         }
         let taken = dispatch.next.fetch_add(1, Ordering::Relaxed);
-        let index = match taken.checked_sub(dispatch.needed_before) {
-            None => taken,
-            Some(nth) => plan.budget.first.saturating_add(nth),
+        let (index, counts) = match taken.checked_sub(dispatch.needed_before) {
+            None => (taken, false),
+            Some(nth) => (plan.budget.first.saturating_add(nth), true),
         };
         let needed =
             || !dispatch.stop.load(Ordering::Relaxed) && index < dispatch.end.load(Ordering::Relaxed);
         let Some(known) = dispatch.epochs.enter(index, needed).filter(|_| needed()) else { break };
-        let iteration = Iteration { seed: plan.seed, index };
-        execution.cancel_by(Some(dispatch.cancel.clone()));
-        let is_one = taken >= dispatch.needed_before && is_compared(index);
-        comparison.begin(&mut execution, is_one);
-        let ran = epochs::run(&mut execution, strategy, iteration, &known)?;
-        let executed = execution.executed().map(Box::new);
-        let progress = comparison.end(&mut execution, is_one);
-        execution.cancel_by(None);
-        if execution.cancelled() {
+        let came = watching.during(&mut execution, index, |execution, settings| {
+            job.iterate(execution, settings, strategy, (index, counts), &known)
+        })?;
+        let Some((used, result)) = came else {
             // Nor can any begin that waits for it.
             dispatch.stop.store(true, Ordering::Relaxed);
             dispatch.cut.lock().unwrap_or_else(PoisonError::into_inner).push(Cut::of(&execution));
             break;
+        };
+        strategy = used;
+        let Some(result) = result else { continue };
+        let urgent = result.bug.is_some();
+        batch.push((index, result));
+        if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {
+            return Ok(());
+        }
+    }
+    let _ = sender.send(Ok(batch));
+    Ok(())
+}
+
+/// What executes iterations on a thread.
+struct Job<'a> {
+    plan: &'a Plan<'a>,
+    dispatch: &'a Dispatch,
+    /// The strategy's.
+    name: String,
+    comparison: Comparison,
+}
+
+impl Job<'_> {
+    /// Executes the iteration of this number, by these settings. Returns nothing if it was given up; its strategy alone if
+    /// it does not count, but is needed for what later ones know from it.
+    #[allow(clippy::type_complexity)]
+    fn iterate(
+        &mut self,
+        execution: &mut Execution,
+        settings: &Settings,
+        strategy: Box<dyn Strategy>,
+        (index, counts): (u64, bool),
+        known: &Sharing,
+    ) -> Result<Option<(Box<dyn Strategy>, Option<IterationResult>)>, ExploreError> {
+        let &mut Job { plan, dispatch, .. } = self;
+        let iteration = Iteration { seed: plan.seed, index };
+        execution.cancel_by(Some(dispatch.cancel.clone()));
+        let is_compared = counts && is_compared(index);
+        self.comparison.begin(execution, is_compared);
+        let ran = epochs::run(execution, strategy, iteration, known)?;
+        let executed = execution.executed().map(Box::new);
+        let progress = self.comparison.end(execution, is_compared);
+        execution.cancel_by(None);
+        if execution.cancelled() {
+            return Ok(None);
         }
         dispatch.epochs.leave(&ran);
-        let Ran { outcome, strategy: used, grown, repeats } = ran;
-        strategy = used;
-        if taken < dispatch.needed_before {
-            continue;
+        let Ran { outcome, strategy, grown, repeats } = ran;
+        if !counts {
+            return Ok(Some((strategy, None)));
         }
         let record = execution.record(strategy.fair());
-        let passage = plan.budget.explore.then(|| Box::new(passage::of(&execution)));
-        let mut notes = notes(&execution, &outcome);
+        let passage = plan.budget.explore.then(|| Box::new(passage::of(execution)));
+        let mut notes = notes(execution, &outcome);
         if index == plan.budget.first {
-            notes.first_output = Some(first_output(&execution, Some(index)));
+            notes.first_output = Some(first_output(execution, Some(index)));
         }
         let bug = match &outcome {
             Outcome::Bug(bug) => {
-                let by = strategy.member();
-                let finder = Finder { strategy: name.clone(), iteration: index, index: Some(index), by };
-                Some(Box::new(found(plan, &mut execution, bug, finder, &dispatch.lines)?))
+                let (strategy, by) = (self.name.clone(), strategy.member());
+                let finder = Finder { strategy, iteration: index, index: Some(index), by };
+                let plan = Plan { settings, ..plan.clone() };
+                Some(Box::new(found(&plan, execution, bug, finder, &dispatch.lines)?))
             }
             _ => None,
         };
-        let urgent = bug.is_some();
-        let states_compared = compared(plan, &mut execution, &outcome, strategy.fair(), iteration)?;
+        let states_compared = compared(plan, execution, &outcome, strategy.fair(), iteration)?;
         let result = IterationResult {
             index: Some(index),
             record,
@@ -405,11 +448,6 @@ fn run_job(
             passage,
             executed,
         };
-        batch.push((index, result));
-        if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {
-            return Ok(());
-        }
+        Ok(Some((strategy, Some(result))))
     }
-    let _ = sender.send(Ok(batch));
-    Ok(())
 }

@@ -7,10 +7,15 @@ pub use super::attempts::prepare;
 use super::{ExploreError, MakeStrategy, Plan, Watch, sample};
 use crate::engine_thread::on_engine_thread;
 use crate::results::TestResult;
+use crate::runtime::FaultClass;
 use std::sync::atomic::AtomicBool;
 
-/// How many faults of a class an execution may have in which they last.
-pub const LASTING: u32 = 100;
+/// How many faults of a class an execution may have in which they last. A crash lasts for the recovery: one that crashes
+/// at each of its opportunities would never end.
+pub fn lasting(class: &str) -> u32 {
+    if class == FaultClass::Crash.row().name { 2 } else { 100 }
+}
+
 /// Schedules after each fault, beside the default one.
 pub const SAMPLES: u64 = 4;
 

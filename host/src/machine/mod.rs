@@ -127,7 +127,7 @@ impl Machine {
         host.scheduler.bounds.null_bytes = stack::null_page(&artifact);
         host.set_observers(|all| *all = observers);
         host.scheduler.runtime.heap = Heap::new(artifact.options.memory_errors);
-        host.scheduler.runtime.footprint.told = artifact.options.footprints;
+        host.scheduler.runtime.footprint.told = artifact.options.tells_exchanges();
         let (store, exports) = instantiate(&artifact, host)?;
         let has = store.data().scheduler.bounds.memory_bytes as usize;
         if has > memory_bytes_max {

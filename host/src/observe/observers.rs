@@ -26,6 +26,10 @@ impl Observers {
         self.detectors.push((detector.interest(), detector));
     }
 
+    pub fn take_last_detector(&mut self) -> Option<Box<dyn Detector>> {
+        self.detectors.pop().map(|(_, detector)| detector)
+    }
+
     pub fn add_observer(&mut self, observer: Box<dyn Observer>) {
         self.observers.push((observer.interest(), observer));
     }

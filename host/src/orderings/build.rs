@@ -1,14 +1,17 @@
 //! How a module was built, as far as it matters to its atomics.
 
+use coyote_abi::guest;
 use wasmparser::{Parser, Payload, TypeRef};
 
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Build {
-    /// A compiler made it, and not a person from text.
+    /// A compiler made it, and not a person from text, as far as that was left.
     pub compiled: bool,
-    /// It was built for threads: the linker refuses shared memory to objects without atomic instructions.
+    /// It was built for threads: linkers refuse shared memory to objects without atomic instructions.
     pub shared_memory: bool,
+    /// coyote-cc linked it, which does not refuse them: the system's libraries are such objects.
+    pub unchecked: bool,
     /// Some of its objects were compiled with the feature `atomics`. Others, as those of Rust's standard library for
     /// wasm32-unknown-unknown, may be without.
     pub atomics: bool,
@@ -25,10 +28,17 @@ impl Build {
                         if let TypeRef::Memory(memory) = import.ty {
                             build.shared_memory |= memory.shared;
                         }
+                        let of_library = [guest::CALL_ENTRY, guest::CALL_MAIN].contains(&import.name);
+                        build.unchecked |= import.module == guest::MODULE && of_library;
                     }
                 }
                 Payload::MemorySection(memories) => {
                     build.shared_memory |= memories.into_iter().flatten().any(|memory| memory.shared);
+                }
+                Payload::ExportSection(exports) => {
+                    let linked =
+                        |name: &str| name.starts_with("__") || name == "_start" || name == "_initialize";
+                    build.compiled |= exports.into_iter().flatten().any(|export| linked(export.name));
                 }
                 Payload::CustomSection(section) => match section.name() {
                     "target_features" => {
@@ -46,13 +56,44 @@ impl Build {
         build
     }
 
+    /// Whether it is certain how it was built: of a module without atomics and without a trace of who made it, be it
+    /// stripped or written by hand, it is not known whether its plain accesses were atomic in a source.
+    pub fn is_known(&self) -> bool {
+        self.compiled || self.shared_memory
+    }
+
     /// Whether all that is atomic in the source is an atomic instruction.
     pub fn tells_atomics_apart(&self) -> bool {
-        self.shared_memory || !self.compiled
+        self.shared_memory && !self.unchecked || !self.compiled
     }
 
     /// Whether nothing is: atomics are plain accesses, and fences are gone.
     pub fn lowers_all(&self) -> bool {
         !self.tells_atomics_apart() && !self.atomics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Build {
+        Build::of(&wat::parse_str(text).unwrap())
+    }
+
+    /// A module that says nothing of its compiler may have been stripped, unless its memory is for threads.
+    #[test]
+    fn how_a_module_was_built_is_not_always_known() {
+        let by_hand = of("(module (memory (export \"memory\") 1) (func (export \"coyote.test.t\")))");
+        assert!(!by_hand.is_known() && by_hand.tells_atomics_apart());
+        for linked in ["__heap_base", "_start", "_initialize"] {
+            let stripped = of(&format!("(module (memory 1) (func (export \"{linked}\")))"));
+            assert!(stripped.is_known() && !stripped.tells_atomics_apart(), "{linked}");
+        }
+        let threads = of("(module (memory 1 2 shared) (func (export \"_start\")))");
+        assert!(threads.is_known() && threads.tells_atomics_apart());
+        let unchecked = of("(module (import \"coyote\" \"call_entry\" (func (param i32 i32) (result i32))) (memory 1 2 shared)
+          (func (export \"_start\")))");
+        assert!(unchecked.is_known() && !unchecked.tells_atomics_apart());
     }
 }

@@ -17,7 +17,7 @@
 //! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
 //! | plain, of a module with shared memory | plain: the linker demands atomic instructions of all objects |
 //! | plain, of a module that no compiler made | plain |
-//! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library |
+//! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library or the system's libc or libc++ |
 //! | plain, of another unit of Rust, on a line elsewhere than in `atomic.rs`, or in its other functions, as `get_mut` | plain, unless it is a load that converts |
 //! | plain, otherwise | not known: may be atomic |
 //!
@@ -47,7 +47,7 @@ mod build;
 mod rust;
 mod volatile;
 
-use crate::symbols::{Lines, Symbols};
+use crate::symbols::{Lines, Symbols, Unit};
 use build::Build;
 use coyote_abi::OpKind;
 pub use coyote_abi::Ordering;
@@ -111,6 +111,7 @@ pub struct Orderings {
     /// Whether a site is one more of an instruction.
     alternatives: Vec<bool>,
     fences_are_lost: bool,
+    build_is_known: bool,
 }
 
 impl Orderings {
@@ -139,6 +140,7 @@ impl Orderings {
                 .collect(),
             alternatives: table.sites.iter().map(|site| site.alternative > 0).collect(),
             fences_are_lost: build.lowers_all(),
+            build_is_known: build.is_known(),
         }
     }
 
@@ -154,6 +156,12 @@ impl Orderings {
     /// Whether some access is known to be plain. If none is, no race can be found, and none of its absence is said.
     pub fn knows_plain(&self) -> bool {
         self.sites.contains(&Atomicity::Plain)
+    }
+
+    /// Whether what counts as plain can have been nothing else. Otherwise the user has to say that the module has no
+    /// atomics but instructions.
+    pub fn build_is_known(&self) -> bool {
+        self.build_is_known || self.sites.iter().any(|site| matches!(site, Atomicity::Atomic(_)))
     }
 
     /// Whether the module was compiled without the feature `atomics`, so that its fences left nothing.
@@ -288,10 +296,28 @@ fn in_source(kind: OpKind, place: rust::Place) -> Option<Order> {
 fn plain_of_lowered(site: &Site, place: rust::Place, module: &Module) -> Atomicity {
     let offset = site.location.offset;
     let plain = module.lines.unit(offset).is_some_and(|unit| {
-        let lowered = !module.build.atomics || rust::is_distributed(&unit);
+        let lowered = !module.build.atomics || rust::is_distributed(&unit) || is_of_system(&unit);
         !lowered || rust::is_rust(&unit) && place == rust::Place::Line && !converts(module.wasm, offset)
     });
     if plain { Atomicity::Plain } else { Atomicity::Unknown }
+}
+
+/// Whether a unit of C or C++ can be one of the system's libraries, which distributions build without atomics: nothing
+/// tells in which units of a module atomics are instructions, and these are linked to units in which they are.
+fn is_of_system(unit: &Unit) -> bool {
+    const PARTS: &[&str] = &[
+        "wasi-libc",
+        "wasi-sdk",
+        "wasisdk:",
+        "libc-top-half",
+        "libc-bottom-half",
+        "dlmalloc/",
+        "llvm-toolchain",
+        "llvm-project",
+        "libcxx/",
+        "libcxxabi/",
+    ];
+    PARTS.iter().any(|part| unit.directory.contains(part) || unit.source.contains(part))
 }
 
 /// Whether an instruction is a load that widens, or of a float: it can stem from a load and a conversion.

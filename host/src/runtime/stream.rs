@@ -150,7 +150,7 @@ pub struct MemoryAccess {
     pub bytes: u32,
     pub reads: bool,
     /// Of a compare-exchange that is a scheduling point: whether it may write. In a module that tells accesses
-    /// (`Options::footprints`) it reads, and an access that writes follows if it succeeds.
+    /// (`Options::footprints`, `Options::edges`) it reads, and an access that writes follows if it succeeds.
     pub writes: bool,
     /// Whether two workers may make it at once without a data race.
     pub atomic: bool,

@@ -42,7 +42,7 @@ impl Settings {
                 "changes nothing in this module, which has no atomic instructions: build it with the feature atomics (Rust: \
                  --target wasm32-wasip1-threads)"
             }
-            () if self.detectors.has("races") => {
+            () if self.detectors.watches_all("races") => {
                 "cannot be had with the detector races, which takes it that loads read the newest store: look for races \
                  without it"
             }

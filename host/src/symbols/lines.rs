@@ -22,6 +22,8 @@ pub struct Unit {
     pub producer: String,
     /// Where it was compiled.
     pub directory: String,
+    /// Its source, as the compiler was given it.
+    pub source: String,
 }
 
 /// See the module's documentation. Units are parsed when first asked for.
@@ -78,7 +80,11 @@ impl Lines {
         let text = |bytes: Option<&Section>| {
             bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
         };
-        Some(Unit { producer: text(producer.as_ref()), directory: text(unit.comp_dir.as_ref()) })
+        Some(Unit {
+            producer: text(producer.as_ref()),
+            directory: text(unit.comp_dir.as_ref()),
+            source: text(unit.name.as_ref()),
+        })
     }
 
     /// The functions at an instruction, innermost first.

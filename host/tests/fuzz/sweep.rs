@@ -9,7 +9,7 @@ use super::{compare, compile, generate, number};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Faults, Settings, Test};
-use coyote_wasm::explore::sweep::{self, LASTING};
+use coyote_wasm::explore::sweep;
 use coyote_wasm::explore::{Budget, MakeStrategy, Plan, Unwatched};
 use coyote_wasm::instrumenter::Points;
 use coyote_wasm::replay::replay;
@@ -156,7 +156,9 @@ fn a_sweep_is_all_single_faults() {
     let traces = tempfile::tempdir().unwrap();
     let all: Vec<_> =
         (0..programs).map(|index| generate::program(classes::by_name(FAULTS), seed, index)).collect();
-    let faults = FAULTED.iter().fold(Faults::default(), |all, class| all.with(*class, LASTING));
+    let faults = FAULTED
+        .iter()
+        .fold(Faults::default(), |all, class| all.with(*class, sweep::lasting(class.row().name)));
     let settings = compare::settings(faults, false);
     let mut tally = Tally::default();
     for (chunk, programs) in all.chunks(100).enumerate() {

@@ -285,7 +285,7 @@ static void *add(void *unused)
 {
     for (int i = 0; i < 3; i++) {      // LOOP
         pthread_mutex_lock(&mutex);    // LOCK
-        int seen = counter;            // READ
+        int seen = __atomic_load_n(&counter, __ATOMIC_RELAXED);  // READ
         pthread_mutex_unlock(&mutex);  // UNLOCK
 #ifdef RACY
         pthread_mutex_lock(&mutex);

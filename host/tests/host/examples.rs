@@ -60,12 +60,13 @@ impl Expected {
             Some("atomic") => Points::Atomic,
             Some(other) => panic!("{self:?}: --points {other}"),
         };
-        let known = ["--points", "--faults", "--crash-model", "--memory"]
+        let known = ["--points", "--faults", "--crash-model", "--memory", "--races"]
             .map(|name| 2 * usize::from(self.option(name).is_some()));
         let known: usize = known.iter().sum::<usize>() + usize::from(self.wants_leaks());
         assert_eq!(known, self.options.len(), "{self:?}: other options are for the command line");
         let mut options = Options { points, ..Options::default() };
         self.faults().prepare(&mut options);
+        self.settings().detectors.prepare(&mut options);
         compiled(&self.module, options)
     }
 
@@ -84,6 +85,11 @@ impl Expected {
     pub fn settings(&self) -> Settings {
         let mut settings = guest::settings();
         settings.detectors.set("leaks", self.wants_leaks());
+        match self.option("--races") {
+            None => {}
+            Some("off") => _ = settings.detectors.set("races", false),
+            Some(other) => panic!("{self:?}: --races {other}"),
+        }
         settings.faults = self.faults();
         if let Some(model) = self.option("--crash-model") {
             settings.crash_model = model.parse().unwrap();

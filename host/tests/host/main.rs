@@ -127,4 +127,5 @@ mod traces;
 mod units;
 mod views;
 mod wasi;
+mod watching;
 mod weak;

@@ -3,7 +3,7 @@
 
 use super::module;
 use coyote_wasm::execution::{Faults, Limits, Settings, Test};
-use coyote_wasm::explore::sweep::{self, LASTING};
+use coyote_wasm::explore::sweep;
 use coyote_wasm::explore::{Budget, MakeStrategy, Plan, Unwatched};
 use coyote_wasm::instrumenter::{Options, Points, instrument};
 use coyote_wasm::results::TestResult;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 fn swept(wasm: &[u8], name: &str) -> TestResult {
-    let faults = Faults::default().with(FaultClass::Io, LASTING);
+    let faults = Faults::default().with(FaultClass::Io, sweep::lasting("io"));
     let mut options = Options { points: Points::Sync, ..Options::default() };
     faults.prepare(&mut options);
     let instrumented = instrument(wasm, &options).unwrap();

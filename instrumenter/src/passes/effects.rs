@@ -1,5 +1,6 @@
 //! Tells the host what a step touches that is no scheduling point ([`rt::SEEN`]): for searches that rest on
-//! what steps say of themselves. With [`crate::Options::footprints`] only; points and sites stay the same.
+//! what steps say of themselves ([`crate::Options::footprints`]); or only what orders other accesses, for the detector of
+//! data races ([`crate::Options::edges`]). Points and sites stay the same.
 //!
 //! - Accesses of memory that `points` announces nothing of: in atomic functions, in functions that the user
 //!   left out, below the user's level of points. Of functions that the user left out, also fences, and which accesses
@@ -31,7 +32,7 @@ use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::access::{Access, Bulk};
 use crate::code::{Code, sequences};
-use crate::draft::Draft;
+use crate::draft::{Draft, Tells};
 use crate::operands::Aside;
 use coyote_abi::rt::{self, Seen};
 use std::collections::BTreeMap;
@@ -171,7 +172,7 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     let import = import(draft);
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
-        if draft.tells_footprint(origin) {
+        if draft.tells(origin) == Tells::Footprints {
             draft.edit(id, |draft, function| tell_in(draft, function, &changing, import));
         }
     }

@@ -7,6 +7,7 @@ mod counters;
 mod effects;
 mod entry;
 mod harness;
+mod initialise;
 mod memory;
 mod names;
 mod orders;
@@ -26,6 +27,7 @@ mod virtual_size;
 mod weak;
 
 pub use counters::{COUNTER_BYTES, COUNTERS};
+pub use initialise::{INITIALISERS, RECOVER_PROGRAM};
 
 use crate::analysis::Analyses;
 use crate::pass::Pass;
@@ -72,6 +74,7 @@ const fn own(
 pub const OWN: &[Own] = &[
     own("names", names::run, "gives every function a name"),
     Own { keeps_calls: true, ..own("tags", tags::run, "makes imported tags of exceptions the module's own") },
+    own("initialise", initialise::run, "lets tests and recoveries find libc as main does"),
     own("entry", entry::run, "calls entries of the table by their own types"),
     own("private", private::run, "makes memory private, sorts globals into shared and a worker's own"),
     own("orders", orders::run, "takes what C and C++ say of memory orders to their instructions"),

@@ -38,7 +38,7 @@ use crate::analysis::Analyses;
 use crate::analysis::access::{access, bulk};
 use crate::analysis::escape;
 use crate::code::{Code, sequences};
-use crate::draft::{Draft, Owners, PointPolicy, site_location};
+use crate::draft::{Draft, Owners, PointPolicy, Tells, site_location};
 use crate::operands::Aside;
 use crate::options::Points;
 use coyote_abi::{OpKind, rt};
@@ -47,21 +47,46 @@ use walrus::{LocalFunction, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     let weak = draft.options.weak_memory();
-    if draft.options.points == Points::Sync && !draft.options.footprints && !weak {
+    if draft.options.points == Points::Sync && !draft.options.tells_exchanges() && !weak {
         return Ok(());
     }
     if draft.options.follows_owners() {
         draft.owners = Some(Owners::add(draft));
     }
+    // Without atomic instructions, plain ones are what was atomic in the source.
+    let lowered =
+        draft.options.edges && !draft.has(|i| access(i, draft.memory).is_some_and(|a| a.kind.is_atomic()));
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let points = *draft.policy(id) == PointPolicy::Points;
-        let told = draft.tells_footprint(origin);
-        if points || told || weak || draft.owners.is_some() && !draft.allocating.contains(&origin) {
+        // What the user left out may be what orders the rest.
+        let left_out = draft.is_left_out_by_user(origin);
+        let told = match draft.tells(origin) {
+            Tells::Nothing => Told::default(),
+            Tells::Footprints => Told { plain: true, atomic: true, exchanges: true, left_out },
+            Tells::Edges => {
+                Told { plain: left_out && lowered, atomic: left_out, exchanges: points || left_out, left_out }
+            }
+        };
+        let owned = draft.owners.is_some() && !draft.allocating.contains(&origin);
+        if points || told.atomic || weak || owned {
             draft.edit(id, |draft, function| announce_in(draft, origin, function, points, told));
         }
     }
     Ok(())
+}
+
+/// What the host is told of a function's accesses.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    /// Plain accesses that are no points, and bulk operations.
+    plain: bool,
+    /// Atomic accesses that are no points.
+    atomic: bool,
+    /// Whether a compare-exchange wrote.
+    exchanges: bool,
+    /// Whether the function has no points because the user says so.
+    left_out: bool,
 }
 
 /// The position of a local for an instruction's result: none of an operand.
@@ -69,17 +94,16 @@ const RESULT: usize = usize::MAX;
 
 /// Announces the accesses of a function; if they are no points, only keeps the owner table, and tells of
 /// them if the host wants to know.
-fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool, told: bool) {
+fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool, told: Told) {
     let level = draft.options.points;
     let weak = draft.options.weak_memory();
     let private = match draft.stack_pointer {
-        Some(sp) if level == Points::Heap || told || weak => {
+        Some(sp) if level == Points::Heap || told.atomic || told.exchanges || weak => {
             escape::private_accesses(&draft.module, function, sp, draft.memory)
         }
         _ => Default::default(),
     };
-    // What the user left out may be what orders the rest.
-    let left_out = told && draft.is_left_out_by_user(origin);
+    let left_out = told.left_out;
     let mut aside = Aside::default();
     for sequence in sequences(function) {
         let memory = draft.memory;
@@ -97,9 +121,14 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                 let private_access = private.contains(&(sequence, index));
                 let is_weak = weak && access.kind.is_atomic() && !private_access;
                 let counts = level == Points::Heap || access.kind.is_atomic() && level == Points::Atomic;
+                let told_of = if access.kind.is_atomic() { told.atomic } else { told.plain };
+                let exchange = told.exchanges && access.kind == OpKind::CompareExchange;
                 if level == Points::Heap && private_access {
                     *draft.private_accesses.entry(origin).or_default() += u32::from(points);
-                } else if counts || is_weak || told && !private_access {
+                } else if counts && (points || draft.owners.is_some())
+                    || is_weak
+                    || (told_of || exchange) && !private_access
+                {
                     let mut types = vec![ValType::I32];
                     types.extend(&access.values);
                     let (operands, again) = aside.operands(draft, &mut code, &types);
@@ -114,7 +143,7 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                             false => announcement(draft, rt::POINT, site, &operands[..1]),
                         }
                     });
-                    if told && call.is_none() {
+                    if told_of && call.is_none() {
                         effects::tell_access(draft, &mut code, &access, &operands[0], left_out);
                     }
                     if is_weak && call.is_none() {
@@ -125,7 +154,6 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                         conclude(draft, function, &mut code, call);
                     }
                     code.append(again);
-                    let exchange = told && access.kind == OpKind::CompareExchange;
                     if is_weak || exchange {
                         code.push(instr, at);
                         if is_weak {
@@ -140,10 +168,10 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                     }
                 }
             } else if let Some(bulk) = bulk(&instr, memory)
-                && (told || level == Points::Heap)
+                && (told.plain || level == Points::Heap)
             {
                 let (operands, again) = aside.operands(draft, &mut code, &[ValType::I32; 3]);
-                if !(points && level == Points::Heap) && told {
+                if !(points && level == Points::Heap) && told.plain {
                     effects::tell_bulk(draft, &mut code, bulk, &operands);
                 }
                 if level != Points::Heap {
@@ -171,7 +199,7 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                 code.append(again);
             } else if matches!(instr, Instr::AtomicFence(_)) {
                 let counts = points && level != Points::Sync;
-                if left_out {
+                if told.atomic && left_out {
                     effects::tell_fence(draft, &mut code);
                 }
                 if weak {

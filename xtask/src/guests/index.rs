@@ -65,6 +65,7 @@ const VERDICTS: &[&str] = &[
     "double-free",
     "invalid-free",
     "heap-overflow",
+    "data-race",
     "leak",
     "liveness",
 ];

@@ -40,7 +40,7 @@ use coyote_instrumenter::Points;
 use coyote_strategies::{OpKind, Operation, WorkerId};
 use order::{Atomic, Order};
 use rules::Remarks;
-pub use rules::{Rules, Suppression};
+pub use rules::{Rules, Suppression, Watched};
 use shadow::{Found, How, Shadow, What};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -83,6 +83,9 @@ pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
             "the detector races watches accesses of memory that are scheduling points: leave --points out"
                 .into(),
         );
+    }
+    if !artifact.options.tells_exchanges() {
+        return Err("the detector races needs a module that is instrumented with Options::edges".into());
     }
     if !artifact.orderings().knows_plain() {
         return Err("the detector races finds nothing in this module: of no access is known that it is plain. Build it \
@@ -236,6 +239,8 @@ impl Races {
                 self.exchange = orders.filter(|_| told).map(|orders| Exchange { worker, what, orders });
                 orders.map(|orders| if told { orders.failure } else { orders.success })
             }
+            // As all that is accessed in a section.
+            AccessSource::Host if in_section => return None,
             AccessSource::Host if access.atomic => Some(Ordering::SeqCst),
             AccessSource::Host => None,
             // It is in a race with nothing, but may be what orders others.

@@ -66,9 +66,22 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|c| *c == b'*')
 }
 
+/// Which executions are watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Watched {
+    /// All.
+    #[default]
+    All,
+    /// Of samplers, those that [`crate::explore::watching::is_watched`] selects, if the detector can see anything in
+    /// the module; of searches none.
+    Some,
+}
+
 /// What becomes of races.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
+    /// In which iterations they are looked for.
+    pub watched: Watched,
     /// Whether races are notes and no bugs.
     pub warn: bool,
     /// Races that are known, and no bugs: the first one that fits counts.

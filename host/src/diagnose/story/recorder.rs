@@ -233,20 +233,23 @@ impl Recorder {
             return;
         };
         let before = number(state, access.address, access.bytes);
+        // Whether it wrote shows in what is there afterwards.
+        let may_fail = access.source == AccessSource::Operation(OpKind::CompareExchange);
+        let writes = access.writes || may_fail;
         let futex = access.source == AccessSource::Operation(OpKind::FutexWait);
         step.accesses.push(RawAccess {
             address: access.address,
             bytes: access.bytes,
             reads: access.reads,
-            writes: access.writes,
+            writes,
             location: if futex { None } else { state.location(access.site) },
             before,
             after: None,
             pointers: before.is_some_and(|value| is_pointer(state, value, access.bytes)),
             order: if self.with_order { order(state, access) } else { None },
-            may_fail: access.source == AccessSource::Operation(OpKind::CompareExchange),
+            may_fail,
         });
-        if access.writes && access.bytes <= NUMBER_BYTES {
+        if writes && access.bytes <= NUMBER_BYTES {
             self.open.push(step.accesses.len() - 1);
         }
     }

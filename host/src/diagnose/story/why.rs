@@ -6,7 +6,9 @@
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::recorder::RawStep;
 use super::words::Names;
+use crate::evidence::{Evidence, RacingAccess};
 use crate::outcome::{Bug, BugKind};
+use crate::plural::amount;
 use crate::runtime::{ObjectId, Request, Runtime};
 use crate::symbols::SourceFrame;
 use coyote_strategies::{Class, OpKind, WorkerId, WorkerState};
@@ -33,6 +35,7 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
         BugKind::Assertion | BugKind::Panic | BugKind::Trap | BugKind::ExitCode | BugKind::HeapOverflow => {
             bug.worker.and_then(|worker| changed(worker, facts))
         }
+        BugKind::DataRace => race(bug, facts),
         _ => None,
     };
     // What does not happen where memory is sequentially consistent, is what is not expected.
@@ -129,6 +132,53 @@ fn freed(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     };
     let who = if by == freed.worker { "and".into() } else { format!("and {}", facts.name(by)) };
     Some(format!("{} frees {block}{at} in step {}, {who} {then}", facts.name(freed.worker), freed.step))
+}
+
+/// Who accesses what in a data race, in which order.
+fn race(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
+    let Evidence::Race { first, second } = &bug.evidence else { return None };
+    let overlaps = |access: &&SharedAccess, of: &RacingAccess| {
+        access.raw.address < u64::from(of.address) + u64::from(of.bytes)
+            && u64::from(of.address) < access.raw.address + u64::from(access.raw.bytes)
+    };
+    let made = |of: &RacingAccess| {
+        let own = facts.moments.iter().rev().filter(|moment| moment.worker == of.worker);
+        let mut own = own.filter(|moment| moment.step <= of.step);
+        own.find_map(|moment| Some((moment, moment.accesses.iter().find(|access| overlaps(access, of))?)))
+    };
+    let (earlier, access) = made(first)?;
+    let (memory, same) = match (facts.names.memory)(access) {
+        Some(known) => (format!("`{}`", known.name), "it"),
+        None => (amount(first.bytes), "them"),
+    };
+    let same = if (second.address, second.bytes) == (first.address, first.bytes) {
+        same.to_string()
+    } else {
+        format!("a part of {same}")
+    };
+    let at = |line: Option<&SourceFrame>| line.map_or(String::new(), |line| format!(" ({})", place(line)));
+    let own = (facts.stacks)(second.worker);
+    Some(format!(
+        "{} {} {memory} in step {}{}, {} {} {}{}, and nothing orders the two",
+        facts.name(first.worker),
+        verb(&first.how),
+        first.step,
+        at(earlier.line.as_ref()),
+        facts.name(second.worker),
+        verb(&second.how),
+        same,
+        at(own.iter().find(|frame| frame.line.is_some())),
+    ))
+}
+
+/// What a worker does that makes such an access: `atomically reads (Relaxed)`.
+fn verb(how: &str) -> String {
+    let (how, ordering) =
+        how.split_once(" (").map_or((how, String::new()), |(how, rest)| (how, format!(" ({rest}")));
+    match how.split_once(' ') {
+        Some((_, verb)) => format!("atomically {verb}s{ordering}"),
+        None => format!("{how}s{ordering}"),
+    }
 }
 
 /// Who changed what the failing line reads; or, if it reads nothing, what the function read last.
