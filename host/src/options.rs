@@ -412,7 +412,8 @@ mod tests {
             assert!(written.iter().any(|(name, _)| name == row.name), "{} is not written", row.name);
         }
         // A detector that watches some iterations alone is none of those that a trace says nothing of.
-        let written = write(&Options::default(), &Settings::default());
+        let sampled = Settings { detectors: Detectors::none().in_some(), ..Settings::default() };
+        let written = write(&Options::default(), &sampled);
         let settings = Settings { detectors: Detectors::none(), ..Settings::default() };
         assert_eq!(read(&written).unwrap(), (Options::default(), settings));
         for points in [Points::Sync, Points::Atomic] {

@@ -4,7 +4,7 @@ mod searches;
 mod weak_memory;
 
 use crate::artifact::Artifact;
-use crate::detect::Detectors;
+use crate::detect::{Detectors, Suppression};
 use crate::machine::scheduler::Limits;
 use crate::observe::Detector;
 use crate::runtime::files::disk::CrashModel;
@@ -78,12 +78,16 @@ impl Settings {
         self.detectors.sampled(artifact).filter(|_| !self.weak_memory())
     }
 
-    /// These settings for an execution of which a trace says that such a detector watched it.
+    /// These settings for an execution whose trace says that such a detector watched it, and which races it passed over.
     pub fn watched_as(&self, trace: &Trace) -> Settings {
-        let races = |(name, value): &(String, String)| name == "detect" && value == "races";
+        let said = |name: &'static str| {
+            let options = trace.header.options.iter().filter(move |(option, _)| option == name);
+            options.map(|(_, value)| value.as_str())
+        };
         let mut settings = self.clone();
-        if trace.header.options.iter().any(races) {
-            settings.detectors = settings.detectors.in_all();
+        if said("detect").any(|detector| detector == "races") {
+            settings.detectors.set("races", true);
+            settings.detectors.races.suppressions = said("suppress").filter_map(Suppression::parse).collect();
         }
         settings
     }

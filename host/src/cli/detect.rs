@@ -1,6 +1,6 @@
 //! Which detectors watch, on the command line.
 
-use crate::detect::races::{Suppression, Watched};
+use crate::detect::races::Suppression;
 use crate::detect::{DETECTORS, DetectorEntry, Detectors, Switch};
 use anyhow::{Context, Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -17,7 +17,7 @@ pub struct DetectArgs {
     /// Turn detectors off; that wins over --detect [can be repeated]
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = names())]
     pub no_detect: Vec<&'static str>,
-    /// What to do about data races; wins over --detect races, which is `bug` [default: some]
+    /// What to do about data races; wins over --detect races, which is `bug` [default: off]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub races: Option<RaceMode>,
     /// Steps that a monitor of the program may be hot in a fair execution before that is a bug; 0 for any number [default:
@@ -86,7 +86,7 @@ impl DetectArgs {
             detectors.set("races", mode != RaceMode::Off);
             detectors.races.warn = mode == RaceMode::Warn;
             if mode == RaceMode::Some {
-                detectors.races.watched = Watched::Some;
+                *detectors = detectors.in_some();
             }
         }
     }

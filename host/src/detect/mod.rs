@@ -91,7 +91,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
     DetectorEntry {
         name: RACES,
         doc: "data races: accesses of the same memory that nothing orders, one of them a write and one not atomic",
-        switch: Switch::Set { default: true },
+        switch: Switch::Set { default: false },
         needs_edges: true,
         check: races::check,
         make: |all| Box::new(races::Races::new(all.races.clone())),
@@ -172,7 +172,7 @@ impl Default for Detectors {
         let on = DETECTORS.iter().filter(|entry| entry.switch == Switch::Set { default: true });
         Detectors {
             on: on.map(|entry| entry.name).collect(),
-            races: Rules { watched: Watched::Some, ..Rules::default() },
+            races: races::Rules::default(),
             hot_steps_max: None,
             own: Vec::new(),
         }
@@ -209,6 +209,14 @@ impl Detectors {
     pub fn in_all(&self) -> Detectors {
         let races = Rules { watched: Watched::All, ..self.races.clone() };
         Detectors { races, ..self.clone() }
+    }
+
+    /// Data races are looked for in some iterations of samplers.
+    pub fn in_some(&self) -> Detectors {
+        let mut detectors = self.clone();
+        detectors.set(RACES, true);
+        detectors.races.watched = Watched::Some;
+        detectors
     }
 
     /// The detector for iterations that are watched more closely than others, if there are such and it can see anything in

@@ -52,7 +52,10 @@ pub fn try_all(
         let lines = Mutex::new(SourceLines::new(plan.artifact));
         let mut tried = Vec::new();
         for (number, regression) in regressions.iter().enumerate() {
-            let settings = &plan.settings.watched_as(&regression.trace);
+            let settings = &match plan.settings.detectors.has("races") {
+                true => plan.settings.watched_as(&regression.trace),
+                false => plan.settings.clone(),
+            };
             let plan = &plan_of(plan, settings, &regression.trace, number);
             if let Some(why) = cannot_be_tried(plan, &regression.trace) {
                 tried.push(Tried::NotTried(why));

@@ -4,8 +4,8 @@
 //! behind a block; nor the word that is each worker's own. All else asks, as does what is behind the end of memory, and
 //! *watched* memory, on which the strategy's next choice may depend.
 //!
-//! It is brought up to date when a lease is given, by what allocators did since: within an iteration that is a range in
-//! each of some pages, and going back to the beginning of one is the same ranges again. `machine::gate` gives leases and settles them.
+//! It is brought up to date when a lease is given, by what allocators did since: within an iteration that is a list of
+//! ranges, and going back to the beginning of one is the same list again. `machine::gate` gives leases and settles them.
 
 use crate::observe::{MemoryBounds, is_plain};
 use crate::runtime::heap::{Change, Heap, Shadow};
@@ -16,8 +16,11 @@ use std::ops::Range;
 use wasmtime::Memory;
 
 const PER_PAGE: u32 = PAGE / GRANULE;
-/// Pages that are worth a list: with more, the whole table is made anew.
-const CHANGED_MAX: usize = 64;
+/// Ranges that are worth a list: with more, the whole table is made anew.
+const CHANGED_MAX: usize = 1 << 12;
+
+/// How many of them are looked at for the same one.
+const RECENT: usize = 8;
 
 /// Which leases are given: all that can be, or fewer, so that tests can compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,31 +67,6 @@ enum Granules {
     Mixed,
 }
 
-/// Granules that changed: of each page of the table that has some, those from the first to the last.
-#[derive(Debug, Default)]
-struct Changed(Vec<Range<u32>>);
-
-impl Changed {
-    /// Adds a range of them that is not empty.
-    fn add(&mut self, range: &Range<u32>) {
-        for page in range.start / PER_PAGE..range.end.div_ceil(PER_PAGE) {
-            if self.is_full() {
-                return;
-            }
-            let part = range.start.max(page * PER_PAGE)..range.end.min((page + 1) * PER_PAGE);
-            match self.0.iter_mut().rev().find(|known| known.start / PER_PAGE == page) {
-                Some(known) => *known = known.start.min(part.start)..known.end.max(part.end),
-                None => self.0.push(part),
-            }
-        }
-    }
-
-    /// Whether there are more than are kept.
-    fn is_full(&self) -> bool {
-        self.0.len() > CHANGED_MAX
-    }
-}
-
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub struct Lease {
@@ -104,9 +82,9 @@ pub struct Lease {
     /// Size of guest memory, as the table says it.
     bytes: Option<u64>,
     /// Granules that changed since the table was brought up to date.
-    changed: Changed,
+    changed: Vec<Range<u32>>,
     /// All that changed since the iteration began.
-    to_undo: Changed,
+    to_undo: Vec<Range<u32>>,
     /// The table has to be made anew: now, and when the next iteration begins.
     stale: bool,
     stale_at_begin: bool,
@@ -147,7 +125,7 @@ impl Lease {
         if self.mutant == Some(Mutant::TableNotReset) {
             return;
         }
-        self.to_undo.0.drain(..).for_each(|range| self.changed.add(&range));
+        self.changed.append(&mut self.to_undo);
         self.stale |= std::mem::take(&mut self.stale_at_begin);
         self.shorten();
     }
@@ -168,17 +146,21 @@ impl Lease {
             // With the gap behind it.
             let end = u64::from(address) + u64::from(bytes) + u64::from(GRANULE);
             let range = address / GRANULE..(end / u64::from(GRANULE)) as u32 + 1;
-            self.changed.add(&range);
-            self.to_undo.add(&range);
+            for list in [&mut self.changed, &mut self.to_undo] {
+                // Blocks are mostly freed as they were handed out.
+                if !list.iter().rev().take(RECENT).any(|known| *known == range) {
+                    list.push(range.clone());
+                }
+            }
         }
         self.shorten();
     }
 
     fn shorten(&mut self) {
-        if self.changed.is_full() || self.to_undo.is_full() {
+        if self.changed.len().max(self.to_undo.len()) > CHANGED_MAX {
             self.begin_elsewhere();
-            self.changed.0.clear();
-            self.to_undo.0.clear();
+            self.changed.clear();
+            self.to_undo.clear();
         }
     }
 
@@ -234,23 +216,25 @@ impl Lease {
         let count = (bytes / u64::from(PAGE)) as u32;
         if self.stale || self.own_word != own_word {
             self.stale = false;
-            self.changed.0.clear();
+            self.changed.clear();
             self.own_word = own_word;
             return self.copy_pages(table, of, 0..count.max(self.pages.len() as u32), None);
         }
         self.copy_pages(table, of, self.pages.len() as u32..count, None);
         let mut changed = std::mem::take(&mut self.changed);
-        for range in changed.0.drain(..) {
-            let page = range.start / PER_PAGE;
-            self.copy_pages(table, of, page..page + 1, Some(range));
+        for range in changed.drain(..) {
+            let pages = range.start / PER_PAGE..range.end.div_ceil(PER_PAGE);
+            self.copy_pages(table, of, pages, Some(range));
         }
         self.changed = changed;
     }
 
-    /// Brings pages up to date; one, of which only these granules changed, if any are given.
+    /// Brings pages up to date, of which only these granules changed if any are given.
     fn copy_pages(&mut self, table: &mut [u8], of: &Checks, pages: Range<u32>, only: Option<Range<u32>>) {
         for page in pages.clone() {
-            self.copy_page(table, of, page, only.clone());
+            let (first, end) = (page * PER_PAGE, (page + 1) * PER_PAGE);
+            let only = only.as_ref().map(|only| only.start.max(first)..only.end.min(end));
+            self.copy_page(table, of, page, only);
         }
         // An access that begins in an open page and ends in a closed one must ask: see the gate.
         for page in pages.start.max(1)..(pages.end + 1).min(self.pages.len() as u32) {

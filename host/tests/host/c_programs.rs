@@ -273,7 +273,7 @@ fn explore_file(name: &str, flags: &[&str], options: &[&str]) -> Option<process:
 fn correct_programs_pass() {
     for name in ["opens.c", "libc.c", "pointers.cpp", "once.cpp", "barrier.cpp", "returns.c", "memory.c"] {
         for strategy in ["portfolio", "dpor"] {
-            let options = ["-s", strategy, "-i", "3000", "--leaks", "--env", "A=1"];
+            let options = ["-s", strategy, "-i", "3000", "--leaks", "--env", "A=1", "--races", "some"];
             let Some(ended) = explore_file(name, &[], &options) else { return };
             // libc++'s barrier polls the clock before it sleeps: no two states are equal, and some executions do
             // nothing else.
@@ -542,9 +542,10 @@ fn cpp_threads_are_explored() {
         )
     };
     let right = program("std::lock_guard<std::mutex> guard(lock);");
-    let Some(ended) = explore(Language::Cpp, &right, &["-std=c++17"], &["-i", "300"]) else { return };
+    let options = ["-i", "300", "--races", "some"];
+    let Some(ended) = explore(Language::Cpp, &right, &["-std=c++17"], &options) else { return };
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let options = ["-i", "1000", "--races", "off"];
+    let options = ["-i", "1000"];
     let Some(ended) = explore(Language::Cpp, &program(""), &["-std=c++17"], &options) else { return };
     assert!(verdict(&ended).contains("assertion failed: sum == 2"), "{ended:?}");
 }
