@@ -4,8 +4,8 @@
 //! suspended: references live across a suspension, and legacy exceptions around one.
 
 use crate::answer::Answer;
-use crate::original::{self, Contents, Export, FunctionType, Import, Original};
-use crate::{Error, INITIALISERS, Location, Options, nearest::nearest};
+use crate::original::{self, Contents, Export, FunctionType, INITIALISERS, Import, Original};
+use crate::{Error, Location, Options, nearest::nearest};
 use coyote_abi::{Type, file, guest, rt};
 use wasmparser::{ExternalKind, Parser, TypeRef, ValType, Validator, WasmFeatures};
 

@@ -56,8 +56,9 @@ pub use libtest::runs_libtest;
 #[doc(hidden)]
 pub use options::Mutant;
 pub use options::{HeapPoints, Options, Points};
+pub use original::INITIALISERS;
 pub use pass::Pass;
-pub use passes::{COUNTER_BYTES, COUNTERS, INITIALISERS, RECOVER_PROGRAM};
+pub use passes::{COUNTER_BYTES, COUNTERS, RECOVER_PROGRAM};
 pub use pipeline::{Pipeline, Stage, Watch};
 pub use sites::*;
 

@@ -14,6 +14,9 @@ use wasmparser::{
 const LINKED_EXPORTS: &[&str] =
     &["__heap_base", "__data_end", "__wasm_call_ctors", "_start", "_initialize", "wasi_thread_start"];
 
+/// What `_start` calls before `main`, in this order: of wasi-libc for threads alone, and of all linkers.
+pub const INITIALISERS: &[&str] = &["__wasi_init_tp", "__wasm_call_ctors"];
+
 /// What the passes need to know of the original module.
 #[derive(Debug, Default)]
 pub struct Original {

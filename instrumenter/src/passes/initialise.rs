@@ -28,11 +28,9 @@ use crate::Error;
 use crate::analysis::Analyses;
 use crate::code::Code;
 use crate::draft::Draft;
+use crate::original::INITIALISERS;
 use coyote_abi::guest;
 use walrus::{ExportItem, FunctionId};
-
-/// What `_start` calls before `main`, in this order: of wasi-libc for threads alone, and of all linkers.
-pub const INITIALISERS: &[&str] = &["__wasi_init_tp", "__wasm_call_ctors"];
 
 /// The entry of a recovery that begins where the program does.
 pub const RECOVER_PROGRAM: &str = "__cy_recover_program";

@@ -27,7 +27,7 @@ mod virtual_size;
 mod weak;
 
 pub use counters::{COUNTER_BYTES, COUNTERS};
-pub use initialise::{INITIALISERS, RECOVER_PROGRAM};
+pub use initialise::RECOVER_PROGRAM;
 
 use crate::analysis::Analyses;
 use crate::pass::Pass;
