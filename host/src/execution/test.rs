@@ -83,15 +83,15 @@ impl Test {
 
     /// What runs after a crash: the function for that, or the program, which starts again.
     fn recovery(&self, artifact: &Artifact) -> Result<Option<u32>, String> {
-        if artifact.entry(guest::RECOVER).is_none() {
+        let Some(recover) = artifact.entry(guest::RECOVER) else {
             return Ok(artifact.entry(&self.export).filter(|_| self.is_program()));
+        };
+        if !self.is_program() {
+            return Ok(Some(recover));
         }
         // Memory is then as it was before the program initialised itself.
-        let of_program = artifact.entry(RECOVER_PROGRAM).filter(|_| self.is_program());
-        if self.is_program() {
-            needs_initialisers(artifact)?;
-        }
-        Ok(of_program.or_else(|| artifact.entry(guest::RECOVER)))
+        needs_initialisers(artifact)?;
+        Ok(artifact.entry(RECOVER_PROGRAM).or(Some(recover)))
     }
 
     /// How the program starts again after a crash, if it may crash.
@@ -102,8 +102,7 @@ impl Test {
         if !settings.faults.has(FaultClass::Crash) {
             return Ok(None);
         }
-        let recovery = self.recovery(artifact)?;
-        let wrong = match recovery {
+        let wrong = match self.recovery(artifact)? {
             _ if self.harness.is_some() => {
                 "cannot be had within Rust's test harness: make it a #[coyote::test] with a #[coyote::recover], or a program"
             }

@@ -382,6 +382,9 @@ fn run_job(
     Ok(())
 }
 
+/// The strategy comes back, and what came of the iteration if it counts.
+type Iterated = (Box<dyn Strategy>, Option<IterationResult>);
+
 /// What executes iterations on a thread.
 struct Job<'a> {
     plan: &'a Plan<'a>,
@@ -394,7 +397,6 @@ struct Job<'a> {
 impl Job<'_> {
     /// Executes the iteration of this number, by these settings. Returns nothing if it was given up; its strategy alone if
     /// it does not count, but is needed for what later ones know from it.
-    #[allow(clippy::type_complexity)]
     fn iterate(
         &mut self,
         execution: &mut Execution,
@@ -402,7 +404,7 @@ impl Job<'_> {
         strategy: Box<dyn Strategy>,
         (index, counts): (u64, bool),
         known: &Sharing,
-    ) -> Result<Option<(Box<dyn Strategy>, Option<IterationResult>)>, ExploreError> {
+    ) -> Result<Option<Iterated>, ExploreError> {
         let &mut Job { plan, dispatch, .. } = self;
         let iteration = Iteration { seed: plan.seed, index };
         execution.cancel_by(Some(dispatch.cancel.clone()));

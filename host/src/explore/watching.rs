@@ -21,21 +21,21 @@ pub fn is_watched(index: u64) -> bool {
 }
 
 /// The detector of a job that watches some of its iterations.
-pub struct Watching {
+pub struct Watching<'a> {
     /// As long as no iteration is watched.
     detector: Option<Box<dyn Detector>>,
     /// As traces of watched iterations have them.
     watched: Settings,
     /// As all others have.
-    usual: Settings,
+    usual: &'a Settings,
 }
 
-impl Watching {
+impl<'a> Watching<'a> {
     /// Of a module.
-    pub fn new(artifact: &Artifact, settings: &Settings) -> Watching {
+    pub fn new(artifact: &Artifact, settings: &'a Settings) -> Watching<'a> {
         let detector = settings.sampled_detector(artifact);
         let watched = Settings { detectors: settings.detectors.in_all(), ..settings.clone() };
-        Watching { detector, watched, usual: settings.clone() }
+        Watching { detector, watched, usual: settings }
     }
 
     /// Executes an iteration, watched if it is to be, and says what came of it by the settings that it had.
@@ -46,7 +46,7 @@ impl Watching {
         iteration: impl FnOnce(&mut Execution, &Settings) -> R,
     ) -> R {
         let Some(detector) = is_watched(index).then(|| self.detector.take()).flatten() else {
-            return iteration(execution, &self.usual);
+            return iteration(execution, self.usual);
         };
         execution.detect(detector);
         let result = iteration(execution, &self.watched);

@@ -15,7 +15,7 @@
 //! | atomic instruction of the linker's `__wasm_init_memory` | atomic, sequentially consistent |
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
 //! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
-//! | plain, of a module with shared memory | plain: the linker demands atomic instructions of all objects |
+//! | plain, of a module with shared memory that another linker than coyote-cc made | plain: linkers demand atomic instructions of all objects |
 //! | plain, of a module that no compiler made | plain |
 //! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library or the system's libc or libc++ |
 //! | plain, of another unit of Rust, on a line elsewhere than in `atomic.rs`, or in its other functions, as `get_mut` | plain, unless it is a load that converts |

@@ -199,7 +199,7 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
                 code.append(again);
             } else if matches!(instr, Instr::AtomicFence(_)) {
                 let counts = points && level != Points::Sync;
-                if told.atomic && left_out {
+                if left_out {
                     effects::tell_fence(draft, &mut code);
                 }
                 if weak {
