@@ -307,7 +307,8 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionErr
         (row.read)(&mut options, &mut settings, value).ok_or_else(wrong)?;
     }
     settings.faults.prepare(&mut options);
-    settings.detectors.prepare(&mut options);
+    // Whatever watched the iteration: most runs have such modules, compiled already.
+    options.edges = options.points == Points::Heap;
     Ok((options, settings))
 }
 

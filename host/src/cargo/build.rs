@@ -28,7 +28,7 @@ pub const UNWIND: &str = "--unwind";
 /// The option that has the crate built as for Miri.
 pub const LIKE_MIRI: &str = "--like-miri";
 
-/// What is passed on.
+/// Arguments that are passed on.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Arguments of cargo, then `--` and those of `coyote-wasm test`
@@ -37,7 +37,7 @@ pub struct Arguments {
     /// Build std with unwinding first, so that tests may catch panics: docs/unwinding.md
     #[arg(long)]
     unwind: bool,
-    /// Build the crate with cfg(miri): with the rounds and the tests that its authors want where tests are slow
+    /// Build the crate with cfg(miri), for which its authors often choose fewer rounds and leave out slow tests
     #[arg(long)]
     like_miri: bool,
     /// Build also the dev-dependencies that no test names: docs/cargo.md

@@ -48,11 +48,11 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Make the directory of a campaign
+    /// Create the directory of a campaign
     New(New),
     /// Execute open units until there are none; any number of processes may do so
     Work(Work),
-    /// Say how many units are done
+    /// Print how many units are done
     Status(Of),
     /// Report what was found so far, as `coyote-wasm merge` does
     Report(Report),
@@ -60,7 +60,7 @@ enum What {
 
 #[derive(clap::Args)]
 struct New {
-    /// The directory, which is made
+    /// The directory to create
     directory: PathBuf,
     /// How many units there are
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -136,7 +136,9 @@ fn new(args: &New) -> Result<Exit> {
         ["test", "--no-config", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x", module];
     let line = ours.into_iter().chain(arguments.iter().map(String::as_str));
     let parsed = super::test::Args::augment_args(Command::new("test")).try_get_matches_from(line);
-    parsed.map_err(|error| anyhow!("{}", error.to_string().trim().trim_start_matches("error: ")))?;
+    let parsed =
+        parsed.map_err(|error| anyhow!("{}", error.to_string().trim().trim_start_matches("error: ")))?;
+    super::test::check_unit(&parsed)?;
     let campaign =
         Campaign { version: VERSION, module: name, arguments: arguments.to_vec(), units: args.units };
     let directory = &args.directory;

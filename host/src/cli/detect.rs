@@ -17,7 +17,7 @@ pub struct DetectArgs {
     /// Turn detectors off; that wins over --detect [can be repeated]
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = names())]
     pub no_detect: Vec<&'static str>,
-    /// What to do about data races; wins over --detect races, which is `bug` [default: off]
+    /// What to do about data races; wins over --detect races, which is `bug` [default: some]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub races: Option<RaceMode>,
     /// Steps that a monitor of the program may be hot in a fair execution before that is a bug; 0 for any number [default:
@@ -91,10 +91,14 @@ impl DetectArgs {
         }
     }
 
-    /// Has the module instrumented with what they need.
-    pub fn prepare(&self, options: &mut Options) {
+    /// Has the module instrumented with what they need to watch a sampler, or a search, which those that watch some
+    /// iterations alone do not watch.
+    pub fn prepare(&self, is_search: bool, options: &mut Options) {
         let mut detectors = Detectors::default();
         self.switch(&mut detectors);
+        if is_search {
+            detectors = detectors.without_sampled();
+        }
         detectors.prepare(options);
         for (names, on) in self.choices() {
             if names

@@ -20,7 +20,7 @@ pub struct Args {
     /// Show the module after this pass, or with --dump only that function
     #[arg(long, value_name = "PASS")]
     dump_after: Option<String>,
-    /// Say of each function why it was or was not touched
+    /// Print for each function why it was or was not changed
     #[arg(long)]
     explain: bool,
     /// Print how long each pass takes

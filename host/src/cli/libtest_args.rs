@@ -1,7 +1,7 @@
 //! The options of Rust's test harness, which cargo and cargo-nextest pass. They stand beside ours: no name
 //! means two things.
 
-/// What to run, as one tells libtest.
+/// Options of Rust's test harness, which select tests.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Test harness")]
 pub struct HarnessArgs {
@@ -39,7 +39,7 @@ pub struct HarnessArgs {
     pub bench: bool,
 }
 
-/// Accepted, since cargo's users have them in scripts, and of no effect.
+/// Options without effect: users of cargo have them in scripts.
 #[derive(clap::Args, Clone, Debug, Default)]
 struct WithoutEffect {
     #[arg(long, hide = true, value_name = "WHEN")]

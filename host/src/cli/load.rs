@@ -26,16 +26,16 @@ pub enum PointsArg {
     Sync,
     /// Atomic memory accesses as well. Unsound: misses races on plain memory
     Atomic,
-    /// Every memory access, or those of shared memory: see --heap-points
+    /// Every memory access, or every access of shared memory: see --heap-points
     Heap,
 }
 
 /// Which memory accesses are scheduling points with `--points heap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HeapPointsArg {
-    /// Those of memory that several workers access, learned while exploring
+    /// Accesses of memory that several workers access, which the tool learns while it explores
     Shared,
-    /// All
+    /// All memory accesses
     All,
 }
 
@@ -140,19 +140,19 @@ pub struct ExecuteArgs {
     /// addresses
     #[arg(long)]
     pub exact_addresses: bool,
-    /// Random bytes of the guest, from which the order of a HashMap or a select! follows: others in each iteration, by
-    /// choice (vary: as --faults seed), or those of stream N in all of them [default: vary, in a search 0]
+    /// Random bytes of the guest, which decide the order of a HashMap or a select!. vary: each iteration chooses among
+    /// several streams (as --faults seed); N: all iterations use stream N [default: vary, in a search 0]
     #[arg(long, value_name = "vary|N")]
     pub random: Option<Random>,
     /// Inject faults: classes with the number of faults that an execution may have at most, as in io=1,spurious=2, or
     /// without a number for the class' usual one; `list` prints the classes [can be repeated]
     #[arg(long, value_name = "CLASS[=N],..", value_delimiter = ',')]
     pub faults: Vec<String>,
-    /// What may survive a crash (--faults crash) of what was not synced: none, prefix, subset, torn or torn:4096; +ext4 behind
-    /// it: names in order (docs/crashes.md)
+    /// Which unsynced writes may survive a crash (--faults crash): none, prefix, subset, torn or torn:4096; with the suffix
+    /// +ext4, changes of names survive in order (docs/crashes.md)
     #[arg(long, value_name = "MODEL", default_value = "prefix")]
     pub crash_model: CrashModel,
-    /// An argument of a program that starts again after a crash, instead of those behind -- [can be repeated]
+    /// Argument of a program that starts again after a crash; these replace the arguments after -- [can be repeated]
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub restart_arg: Vec<String>,
     /// Inject up to N spurious wake-ups per execution: as --faults spurious=N
@@ -167,7 +167,7 @@ pub struct ExecuteArgs {
     /// choices in an execution (docs/weak-memory.md) [N: 4 unless given]
     #[arg(long, value_name = "sc|weak[:N]", default_value = "sc")]
     pub memory: String,
-    /// A block of the heap that is not freed, and that nothing points to when the test has passed, is a bug
+    /// Report a heap block as a bug if it is not freed and nothing points to it when the test has passed
     #[arg(long)]
     pub leaks: bool,
     /// Memory that a guest may have, in MiB

@@ -29,13 +29,13 @@ const EXTENSION: &str = "result";
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Files that `test --result` or `merge --result` wrote; of a directory all that end with .result
+    /// Files that `test --result` or `merge --result` wrote; a directory stands for its files that end with .result
     #[arg(required = true)]
     results: Vec<PathBuf>,
     /// The module that was explored [default: the path that `test` was given]
     #[arg(long, value_name = "FILE")]
     module: Option<PathBuf>,
-    /// Write all of them into this one file, to be merged again; bugs are neither shrunk nor explained then
+    /// Write the merged results into this file, to be merged again; bugs are then neither shrunk nor explained
     #[arg(long, value_name = "FILE")]
     result: Option<PathBuf>,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let totals: BTreeMap<&str, TestResult> =
         campaign.tests.iter().map(|test| (test.name.as_str(), results.total(test))).collect();
     let how = match args.result {
-        Some(_) => How { shrink: None, experiments: false },
+        Some(_) => How { shrink: None, experiments: None },
         None => args.report.how()?,
     };
     let mut own = BTreeMap::new();

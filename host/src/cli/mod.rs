@@ -52,7 +52,7 @@ pub struct Cli {
 pub enum Command {
     /// Explore the schedules of a module's tests until one breaks
     Test(Box<test::Args>),
-    /// Put the results of parts of a run together, and report them as one run
+    /// Merge the results of parts of a run, and report them as one run
     Merge(Box<merge::Args>),
     /// Execute a run in parts by processes that share a directory
     Campaign(campaign::Args),
@@ -60,7 +60,7 @@ pub enum Command {
     Replay(replay::Args),
     /// Let an editor debug a replay: a server of the Debug Adapter Protocol on standard input and output
     Dap(dap::Args),
-    /// Make a trace as short to read as can be
+    /// Minimise a trace
     Shrink(shrink::Args),
     /// Write the instrumented module, or show what instrumentation does
     Instrument(instrument::Args),

@@ -10,7 +10,7 @@ use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
 use crate::exit::Exit;
-use crate::explain;
+use crate::explain::{self, EXPERIMENTS_TIME, Limits};
 use crate::machine::MachineError;
 use crate::outcome::{BugKind, Outcome};
 use crate::plural::counted;
@@ -26,12 +26,13 @@ use crate::trace::Trace;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 #[derive(clap::Args)]
 pub struct Args {
     /// The module that the trace was found in, or a bundle
     module: PathBuf,
-    /// The trace; of a bundle with several, the name of one
+    /// The trace; for a bundle with several traces, the name of one of them
     trace: Option<PathBuf>,
     /// For a module that was edited or rebuilt: run over operations that the trace lacks, leave out those that
     /// the module lacks, and say so. Without a bug it ends with exit code 4: that is no evidence of a fix
@@ -154,7 +155,8 @@ impl Args {
 fn explained(execution: &mut Execution, found: &mut FoundBug) -> Result<(), MachineError> {
     let lines = Mutex::new(SourceLines::new(execution.machine().artifact()));
     let FoundBug { trace, identity, explanation, .. } = found;
-    explain::experiments(execution, trace, identity, &lines, explanation)
+    let limits = Limits { time: EXPERIMENTS_TIME, interrupted: &AtomicBool::new(false) };
+    explain::experiments(execution, trace, identity, &lines, limits, explanation)
 }
 
 /// The replayed bug in the form in which reports show bugs.

@@ -4,7 +4,7 @@ use super::bug_files::BesideTraces;
 use super::bundle;
 use super::libtest_args::HarnessArgs;
 use super::output::{self, Stdout};
-use crate::explain::{How, SHRINK_TIME};
+use crate::explain::{EXPERIMENTS_TIME, How, SHRINK_TIME};
 use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -17,13 +17,14 @@ use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub struct ReportArgs {
-    /// Keep the traces of bugs as they were found
+    /// Do not minimise the traces of bugs
     #[arg(long, conflicts_with = "shrink_time")]
     no_shrink: bool,
-    /// Seconds in which the trace of a bug is made shorter to read; the one that was found is kept beside it
+    /// Seconds for minimising the trace of a bug, which is kept beside the minimised one. Experiments get as much time,
+    /// and at least 10 seconds
     #[arg(long, value_name = "SECONDS", default_value_t = SHRINK_TIME.as_secs_f64())]
     shrink_time: f64,
-    /// Do not find out by experiment which choice made a bug likely, nor how often it is met
+    /// Do not find out by experiments which choice made a bug likely, and how many iterations have the bug
     #[arg(long)]
     no_experiments: bool,
     /// Where traces and logs are written
@@ -65,8 +66,11 @@ impl ReportArgs {
     /// # Errors
     /// The time is none.
     pub fn how(&self) -> Result<How> {
-        let shrink = if self.no_shrink { None } else { Some(seconds("--shrink-time", self.shrink_time)?) };
-        Ok(How { shrink, experiments: !self.no_experiments })
+        let time = seconds("--shrink-time", self.shrink_time)?;
+        Ok(How {
+            shrink: (!self.no_shrink).then_some(time),
+            experiments: (!self.no_experiments).then_some(time.max(EXPERIMENTS_TIME)),
+        })
     }
 
     /// Where traces and logs are written, as the caller can use it. A caller that names the module by an absolute path may

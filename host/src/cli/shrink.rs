@@ -6,7 +6,7 @@ use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
 use crate::exit::Exit;
-use crate::explain;
+use crate::explain::{self, EXPERIMENTS_TIME, Limits};
 use crate::explore::alarm;
 use crate::machine::MachineError;
 use crate::report::build::Builder;
@@ -29,7 +29,7 @@ pub struct Args {
     /// Where the minimised trace is written [default: beside the trace, as NAME.min.trace]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Seconds after which it ends with what it has
+    /// Seconds for minimising; after that, the smallest trace found so far is written
     #[arg(long, alias = "time-limit", value_name = "SECONDS", default_value_t = 60.0)]
     shrink_time: f64,
     /// Do not use the artifact cache
@@ -53,7 +53,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         let mut found = found_bug(execution, &shrunk.bug, discovery, &lines)?;
         found.explanation.shrinking = Some(shrunk.shrinking);
         let FoundBug { trace, identity, explanation, .. } = &mut found;
-        explain::experiments(execution, trace, identity, &lines, explanation)?;
+        let limits = Limits { time: limit.max(EXPERIMENTS_TIME), interrupted: &AtomicBool::new(false) };
+        explain::experiments(execution, trace, identity, &lines, limits, explanation)?;
         let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
         Teller::new(&artifact, &args.module).tell(execution, &mut found, decisive)?;
         Ok(found)

@@ -25,6 +25,7 @@ use crate::runtime::{FAULTS, FaultRow, Faults};
 use crate::source_tests::{self, SourceTests};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
+use clap::{ArgMatches, FromArgMatches};
 use coyote_strategies::{self as strategies, by_name};
 use rand::TryRng;
 use std::collections::BTreeMap;
@@ -61,17 +62,17 @@ pub struct Args {
     /// Seconds for each test [default: 10, or no bound if --iterations is given]
     #[arg(short, long, value_name = "SECONDS")]
     timeout: Option<f64>,
-    /// Seconds for all tests together, shared by those that have anything to explore
+    /// Seconds for all tests together, shared by the tests with more than one schedule
     #[arg(long, value_name = "SECONDS")]
     total_timeout: Option<f64>,
     /// How schedules are chosen: NAME[:PARAMETER]..., `list` shows all
     #[arg(short, long, default_value = DEFAULT_STRATEGY, value_name = "NAME")]
     strategy: String,
-    /// Go on with what a search left [written to the output directory when it stops early]
+    /// Continue a search from this frontier [a search that stops early writes one to the output directory]
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Memory in MiB at which a search stops and writes what is left [default: half of what the machine has; only
-    /// on Linux]
+    /// Memory in MiB at which a search stops and writes its frontier [default: half of the machine's memory; only on
+    /// Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     search_memory: Option<u64>,
     /// Seed of all choices [default: random, or 0 if the environment says CI=true, and for a part of the iterations]
@@ -80,12 +81,12 @@ pub struct Args {
     /// Run this iteration alone: reproduces it without a trace
     #[arg(long, value_name = "K", conflicts_with = "iterations")]
     iteration: Option<u64>,
-    /// Say whether a fixed module still has the bug of this trace: by its schedule, and by as many iterations as would
-    /// most likely (95 %) meet it. Test, strategy and options are those of the trace
+    /// Check whether a fixed module still has the bug of this trace: execute its schedule, and as many iterations as find
+    /// a bug of its frequency with a probability of 95 %. Test, strategy and options are those of the trace
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["strategy", "test", "resume", "iteration", "explore"])]
     confirm: Option<PathBuf>,
-    /// Try every fault of these classes in turn: at each opportunity of the default schedule, once and from there on, at
-    /// most N times [default of N: 100, of crashes 2; classes: --faults list]
+    /// Try every fault of these classes in turn: at each opportunity of the default schedule, first a single fault, then
+    /// a fault at this and every later opportunity, at most N [default of N: 100, of crashes 2; classes: --faults list]
     #[arg(long, value_name = "CLASS[=N]", value_delimiter = ',',
           conflicts_with_all = ["faults", "spurious_wakeups", "failing_try_locks", "resume", "confirm"])]
     fault_sweep: Vec<String>,
@@ -175,7 +176,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     }
     for args in configured.of_some_tests()?.iter().chain([args]) {
         options.footprints |= strategies::search::rests_on_footprints(&args.strategy);
-        args.detect.prepare(&mut options);
+        args.detect.prepare(strategies::search::is_search(&args.strategy), &mut options);
         budgets(args, uses)?.prepare(&mut options);
     }
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
@@ -259,6 +260,20 @@ pub fn run(args: &Args) -> Result<Exit> {
     })?;
     unit.into_iter().try_for_each(Draft::write)?;
     Ok(exit)
+}
+
+/// Refuses the options of a unit that `run` would refuse, before anything is explored.
+///
+/// # Errors
+/// The user's mistake.
+pub fn check_unit(matches: &ArgMatches) -> Result<()> {
+    let args = Args::from_arg_matches(matches)?;
+    let module = args.module.as_deref().context("give the module")?;
+    if args.jobs.is_some() {
+        bail!("--jobs: give it to `coyote-wasm campaign work`, whose machines may have other numbers of cores");
+    }
+    let uses = Uses::of(&load::read(module)?);
+    test_options(&args, module, false, uses).map(|_| ())
 }
 
 /// How the tests are explored for which these are the options.
@@ -440,7 +455,8 @@ fn how(args: &Args) -> Result<How> {
     // Of a unit, whoever merges does it.
     let shrink = how.shrink.filter(|_| !args.units.is_part());
     // A continuation at random would draw many of the faults that a sweep allows.
-    Ok(How { shrink, experiments: how.experiments && !sweeping(args) && !args.units.is_part() })
+    let experiments = how.experiments.filter(|_| !sweeping(args) && !args.units.is_part());
+    Ok(How { shrink, experiments })
 }
 
 fn file_stem(path: &Path) -> String {

@@ -24,16 +24,16 @@ const OTHERS: [&str; 7] =
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Parts of a run (docs/scale.md)")]
 pub struct UnitArgs {
-    /// Begin with this iteration: --iterations is how many there are from there
+    /// Number of the first iteration; --iterations is the number of iterations from there
     #[arg(long, value_name = "A", conflicts_with_all = OTHERS)]
     iterations_from: Option<u64>,
     /// Execute the K-th of N equal parts of the iterations, K from 1
     #[arg(long, value_name = "K/N", conflicts_with_all = OTHERS, conflicts_with = "iterations_from")]
     shard: Option<Shard>,
-    /// Write what was found out into this file, for `coyote-wasm merge`, which shrinks and explains bugs
+    /// Write the result into this file, for `coyote-wasm merge`, which shrinks and explains the bugs
     #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS, conflicts_with_all = ["bundle", "fail_fast", "coverage"])]
     result: Option<PathBuf>,
-    /// Hold this file locked while the unit is executed; if somebody else does, end with exit code 75
+    /// Lock this file while the unit is executed; end with exit code 75 if another process holds the lock
     #[arg(long, value_name = "FILE", requires = "result", hide = true)]
     claim: Option<PathBuf>,
 }

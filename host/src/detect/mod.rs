@@ -91,7 +91,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
     DetectorEntry {
         name: RACES,
         doc: "data races: accesses of the same memory that nothing orders, one of them a write and one not atomic",
-        switch: Switch::Set { default: false },
+        switch: Switch::Set { default: true },
         needs_edges: true,
         check: races::check,
         make: |all| Box::new(races::Races::new(all.races.clone())),
@@ -166,13 +166,13 @@ pub struct Detectors {
     own: Vec<MakeDetector>,
 }
 
-/// Those that are on unless the user says otherwise.
+/// Those that are on unless the user says otherwise; data races are looked for in some iterations.
 impl Default for Detectors {
     fn default() -> Detectors {
         let on = DETECTORS.iter().filter(|entry| entry.switch == Switch::Set { default: true });
         Detectors {
             on: on.map(|entry| entry.name).collect(),
-            races: races::Rules::default(),
+            races: Rules { watched: Watched::Some, ..Rules::default() },
             hot_steps_max: None,
             own: Vec::new(),
         }
@@ -211,6 +211,13 @@ impl Detectors {
         Detectors { races, ..self.clone() }
     }
 
+    /// Without those that watch some iterations alone.
+    pub(crate) fn without_sampled(&self) -> Detectors {
+        let mut detectors = self.clone();
+        detectors.on.retain(|name| self.watches_all(name));
+        detectors
+    }
+
     /// Data races are looked for in some iterations of samplers.
     pub fn in_some(&self) -> Detectors {
         let mut detectors = self.clone();
@@ -223,7 +230,7 @@ impl Detectors {
     /// this module.
     pub(crate) fn sampled(&self, artifact: &Artifact) -> Option<Box<dyn Detector>> {
         let entry = by_name(RACES).filter(|entry| self.has(entry.name) && self.is_sampled(entry.name))?;
-        let sees = (entry.check)(artifact).is_ok() && artifact.orderings().build_is_known();
+        let sees = (entry.check)(artifact).is_ok() && artifact.orderings().is_of_languages_with_races();
         sees.then(|| (entry.make)(self))
     }
 

@@ -1,5 +1,6 @@
 //! A found bug, shrunk and explained.
 
+use super::Limits;
 use crate::artifact::Artifact;
 use crate::diagnose::{Discovery, SourceLines, found_bug};
 use crate::execution::{Execution, Settings, Test};
@@ -17,19 +18,23 @@ use std::time::Duration;
 /// How long a trace is shrunk if nothing else is said.
 pub const SHRINK_TIME: Duration = Duration::from_secs(2);
 
+/// How long experiments may be made, at least. Few take more than a second; where executions are slow, they end without
+/// a result.
+pub const EXPERIMENTS_TIME: Duration = Duration::from_secs(10);
+
 /// What is done with a found bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct How {
     /// How long its trace may be shrunk; `None`: not at all.
     pub shrink: Option<Duration>,
-    /// Whether experiments are made on the trace.
-    pub experiments: bool,
+    /// How long experiments may be made on the trace: on its states, and then on how often the bug is met; `None`: none.
+    pub experiments: Option<Duration>,
 }
 
 /// What `coyote-wasm test` uses if it is told nothing.
 impl Default for How {
     fn default() -> How {
-        How { shrink: Some(SHRINK_TIME), experiments: true }
+        How { shrink: Some(SHRINK_TIME), experiments: Some(EXPERIMENTS_TIME) }
     }
 }
 
@@ -65,13 +70,15 @@ pub fn explain(
     if let Some(limit) = how.shrink {
         shrink_found(&mut execution, found, limit, &lines, interrupted)?;
     }
-    if !how.experiments || interrupted.load(Ordering::Relaxed) {
+    let Some(limit) = how.experiments else { return Ok(()) };
+    if interrupted.load(Ordering::Relaxed) {
         return Ok(());
     }
+    let limits = Limits { time: limit, interrupted };
     let mut explanation = found.explanation.clone();
-    super::experiments(&mut execution, &found.trace, &found.identity, &lines, &mut explanation)?;
-    explanation.findability =
-        super::findability(&mut execution, &found.trace, &found.identity, &lines, explored)?;
+    let FoundBug { trace, identity, .. } = &*found;
+    super::experiments(&mut execution, trace, identity, &lines, limits, &mut explanation)?;
+    explanation.findability = super::findability(&mut execution, trace, identity, &lines, explored, limits)?;
     if let Some(findability) = explanation.findability {
         let mut trace = found.trace.clone();
         trace.header.options.retain(|(name, _)| name != record::FAILING && name != record::SAMPLED);

@@ -1,6 +1,6 @@
 //! How often a strategy meets the bug, by iterations that are executed to find that out.
 
-use super::Subject;
+use super::{Limits, Subject, in_time};
 use crate::diagnose::SourceLines;
 use crate::epochs;
 use crate::execution::Execution;
@@ -20,9 +20,9 @@ const STEPS_MAX: u64 = 2_000_000;
 /// bugs.
 const SEED: u64 = 0x5eed;
 
-/// Executes iterations of the strategy that the trace names. If none of them has the bug, the figures of the
-/// exploration are taken: it met the bug once in `explored` iterations. `None` for searches and strategies that the
-/// user wrote.
+/// Executes iterations of the strategy that the trace names. If none of them has the bug, or they take too long, those of
+/// the exploration are counted, too, which met the bug in some of the `explored`. `None` for searches and strategies
+/// that the user wrote, and where all of them are too few to say anything.
 ///
 /// # Errors
 /// The machine's: of ours or of the environment.
@@ -32,6 +32,7 @@ pub fn measure(
     identity: &BugIdentity,
     lines: &Mutex<SourceLines>,
     explored: Option<Rate>,
+    limits: Limits,
 ) -> Result<Option<Findability>, MachineError> {
     let context = Context { unfair_steps_max: execution.machine().scheduler().limits.unfair_steps_max };
     let Ok(strategy) = by_name(&trace.header.strategy, &context) else { return Ok(None) };
@@ -41,26 +42,32 @@ pub fn measure(
         None => Sharing::All,
         Some(granules) => Sharing::Only(Arc::new(granules.clone())),
     };
-    if strategy.needs_profile() {
-        let profiler = Profiler::default();
-        let profile = profiler.result();
-        let first = Iteration { seed: SEED, index: 0 };
-        epochs::run(execution, Box::new(profiler), first, &known)?;
-        let profile = profile.lock().map_or_else(|e| e.into_inner().clone(), |profile| profile.clone());
-        strategy.prepare(&profile);
-    }
     let mut rate = Rate::default();
-    let mut steps = 0;
-    while rate.of < ITERATIONS_MAX && (rate.of < ITERATIONS_MIN || steps < STEPS_MAX) {
-        let iteration = Iteration { seed: SEED, index: rate.of };
-        let ran = epochs::run(execution, strategy, iteration, &known)?;
-        strategy = ran.strategy;
-        steps += execution.runtime().steps();
-        rate.of += 1;
-        rate.bugs += u64::from(subject.is_met(execution, &ran.outcome));
+    let sampled = in_time(execution, limits, |execution, time| {
+        if strategy.needs_profile() {
+            let profiler = Profiler::default();
+            let profile = profiler.result();
+            let first = Iteration { seed: SEED, index: 0 };
+            epochs::run(execution, Box::new(profiler), first, &known)?;
+            time.check()?;
+            let profile = profile.lock().map_or_else(|e| e.into_inner().clone(), |profile| profile.clone());
+            strategy.prepare(&profile);
+        }
+        let mut steps = 0;
+        while rate.of < ITERATIONS_MAX && (rate.of < ITERATIONS_MIN || steps < STEPS_MAX) {
+            let iteration = Iteration { seed: SEED, index: rate.of };
+            let ran = epochs::run(execution, strategy, iteration, &known)?;
+            time.check()?;
+            strategy = ran.strategy;
+            steps += execution.runtime().steps();
+            rate.of += 1;
+            rate.bugs += u64::from(subject.is_met(execution, &ran.outcome));
+        }
+        Ok(())
+    })?;
+    let fresh = sampled.is_some() && rate.bugs > 0;
+    if let (false, Some(explored)) = (fresh, explored) {
+        rate = Rate { bugs: rate.bugs + explored.bugs, of: rate.of + explored.of };
     }
-    Ok(match rate.bugs {
-        0 => explored.map(|rate| Findability { rate, fresh: false }),
-        _ => Some(Findability { rate, fresh: true }),
-    })
+    Ok((rate.bugs > 0 && rate.of >= ITERATIONS_MIN).then_some(Findability { rate, fresh }))
 }

@@ -4,10 +4,9 @@
 //! largest jumps, each of which is then halved until it is one choice. So a growth that is spread over many choices is
 //! not told, and a choice can be missed whose growth others take back before the next place that was looked at.
 
-use super::Subject;
 use super::states::States;
+use super::{Ended, Subject};
 use crate::execution::Execution;
-use crate::machine::MachineError;
 use crate::results::{Decisive, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +25,7 @@ pub fn decisive(
     execution: &mut Execution,
     subject: &Subject,
     states: &mut States,
-) -> Result<Option<Decisive>, MachineError> {
+) -> Result<Option<Decisive>, Ended> {
     let choices = states.choices().to_vec();
     let Some(last) = choices.len().checked_sub(1) else { return Ok(None) };
     // Positions in `choices`; the one behind the last is the bug.
@@ -102,7 +101,7 @@ fn look(
     rates: &mut BTreeMap<usize, Rate>,
     at: usize,
     until: u64,
-) -> Result<(), MachineError> {
+) -> Result<(), Ended> {
     let Some(choice) = choices.get(at) else { return Ok(()) };
     states.go_on(execution, subject, *choice, None, rates.entry(at).or_default(), until)
 }

@@ -1,9 +1,8 @@
 //! The nearest passing schedule: that of the trace with another decisive choice, executed.
 
-use super::Subject;
 use super::states::States;
+use super::{Ended, Subject};
 use crate::execution::Execution;
-use crate::machine::MachineError;
 use crate::outcome::Outcome;
 use crate::record::{self, Origin};
 use crate::results::{Instead, Passing, Rate};
@@ -23,7 +22,7 @@ pub fn nearest(
     subject: &Subject,
     states: &mut States,
     choice: usize,
-) -> Result<Option<Passing>, MachineError> {
+) -> Result<Option<Passing>, Ended> {
     let table = &execution.machine().artifact().table;
     let rest = Preference::of(&record::schedule(subject.trace, table));
     let mut best: Option<Passing> = None;
@@ -47,7 +46,7 @@ fn passing_with(
     states: &mut States,
     (choice, other): (usize, Decision),
     rest: &Preference,
-) -> Result<Option<Passing>, MachineError> {
+) -> Result<Option<Passing>, Ended> {
     let mut rests = vec![(false, rest.clone())];
     if let Decision::Pick(Pick::Step(worker)) = other {
         let mut runs_on = rest.clone();

@@ -1,9 +1,9 @@
 //! The states of a trace, to go on from in other ways.
 
-use super::Subject;
+use super::{Ended, Subject, Time};
 use crate::execution::Execution;
+use crate::machine::Snapshot;
 use crate::machine::scheduler::Looks;
-use crate::machine::{MachineError, Snapshot};
 use crate::outcome::Outcome;
 use crate::results::Rate;
 use coyote_strategies::system::decide;
@@ -13,7 +13,7 @@ use coyote_strategies::{
 use std::sync::Arc;
 
 /// Where in a trace something was chosen that could have been chosen otherwise.
-pub struct States {
+pub struct States<'t> {
     /// Indices of these decisions, ascending.
     choices: Vec<usize>,
     /// The states before these of the path's decisions, ascending: before every step that may matter.
@@ -25,11 +25,12 @@ pub struct States {
     workers: Vec<WorkerPath>,
     /// Steps executed by continuations so far.
     pub steps: u64,
+    time: Time<'t>,
 }
 
-impl States {
+impl<'t> States<'t> {
     /// Executes the path.
-    pub fn new(execution: &mut Execution, path: &[Decision]) -> Result<States, MachineError> {
+    pub fn new(execution: &mut Execution, path: &[Decision], time: Time<'t>) -> Result<States<'t>, Ended> {
         let (mut choices, mut saved, mut others) = (Vec::new(), Vec::new(), Vec::new());
         execution.begin()?;
         let mut step = None;
@@ -53,11 +54,12 @@ impl States {
             }
             decide(execution, *decision);
             if let Some(error) = execution.take_error() {
-                return Err(error);
+                return Err(error.into());
             }
+            time.check()?;
         }
         let workers = execution.runtime().workers().iter().map(|worker| worker.path.clone()).collect();
-        Ok(States { choices, saved, others, path: path.to_vec(), workers, steps: 0 })
+        Ok(States { choices, saved, others, path: path.to_vec(), workers, steps: 0, time })
     }
 
     /// Indices of decisions that could have been others, ascending.
@@ -99,7 +101,7 @@ impl States {
         instead: Option<Decision>,
         rate: &mut Rate,
         until: u64,
-    ) -> Result<(), MachineError> {
+    ) -> Result<(), Ended> {
         let saved = match self.saved.binary_search_by_key(&from, |(index, _)| *index) {
             Ok(at) => at,
             Err(after) => after.checked_sub(1).expect("the state before a choice is saved"),
@@ -111,6 +113,7 @@ impl States {
             let iteration = Iteration { seed: from as u64, index: rate.of };
             let before = state.steps();
             let outcome = execution.run_from(state, Box::new(guided), iteration)?;
+            self.time.check()?;
             self.steps += execution.runtime().steps().saturating_sub(before);
             rate.of += 1;
             rate.bugs += u64::from(subject.is_met(execution, &outcome));
@@ -127,13 +130,15 @@ impl States {
         instead: Decision,
         rest: Arc<Preference>,
         then_random: Option<u64>,
-    ) -> Result<Outcome, MachineError> {
+    ) -> Result<Outcome, Ended> {
         let path = self.path[..choice].iter().copied().chain([instead]).collect();
         let guided = Guided::new(rest).after(path);
         let guided = if then_random.is_some() { guided.then_random() } else { guided };
         let iteration = Iteration { seed: 0, index: then_random.unwrap_or(0) };
         let run = |execution: &mut Execution| execution.run(Box::new(guided), iteration);
-        Ok(execution.looking(Looks::Never, run)?.0)
+        let outcome = execution.looking(Looks::Never, run)?.0;
+        self.time.check()?;
+        Ok(outcome)
     }
 }
 

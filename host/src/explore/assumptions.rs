@@ -20,14 +20,12 @@ pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
         Switch::Set { .. } => detectors.watches_all(entry.name) || some && sampled(entry),
     };
     let (on, off): (Vec<&DetectorEntry>, Vec<&DetectorEntry>) = DETECTORS.iter().partition(is_on);
-    let name = |entry: &DetectorEntry| match some && sampled(entry) {
-        true => format!("{} (1 of {} iterations)", entry.name, watching::ONE_IN),
-        false => entry.name.to_string(),
-    };
-    let names = |entries: Vec<&DetectorEntry>| entries.into_iter().map(name).collect();
+    let names = |entries: &[&DetectorEntry]| entries.iter().map(|entry| entry.name.to_string()).collect();
+    let in_some = on.iter().filter(|entry| sampled(entry));
+    let sampled = in_some.map(|entry| (entry.name.to_string(), watching::ONE_IN)).collect();
     let mut assumptions = of_points(plan);
     assumptions.extend(detectors.assumptions().into_iter().map(String::from));
-    Watch { detectors: names(on), others: names(off), assumptions, independent }
+    Watch { detectors: names(&on), sampled, others: names(&off), assumptions, independent }
 }
 
 /// What both searches and samplers cannot see.

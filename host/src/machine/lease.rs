@@ -222,11 +222,40 @@ impl Lease {
         }
         self.copy_pages(table, of, self.pages.len() as u32..count, None);
         let mut changed = std::mem::take(&mut self.changed);
-        for range in changed.drain(..) {
-            let pages = range.start / PER_PAGE..range.end.div_ceil(PER_PAGE);
-            self.copy_pages(table, of, pages, Some(range));
+        changed.sort_unstable_by_key(|range| range.start);
+        let mut ranges = changed.drain(..).peekable();
+        while let Some(mut range) = ranges.next() {
+            // Neighbouring blocks, and blocks that were handed out again.
+            while let Some(next) = ranges.next_if(|next| next.start <= range.end) {
+                range.end = range.end.max(next.end);
+            }
+            if !self.copy_granules(table, of, &range) {
+                let pages = range.start / PER_PAGE..range.end.div_ceil(PER_PAGE);
+                self.copy_pages(table, of, pages, Some(range));
+            }
         }
+        drop(ranges);
         self.changed = changed;
+    }
+
+    /// Brings granules of one page up to date, if that changes nothing of the page: which is so of nearly all ranges.
+    /// Returns whether it is.
+    fn copy_granules(&self, table: &mut [u8], of: &Checks, range: &Range<u32>) -> bool {
+        let page = range.start / PER_PAGE;
+        let (first, place) = (page * PER_PAGE, (PAGES + page) as usize);
+        let null = of.bounds.null_bytes.div_ceil(u64::from(PAGE));
+        let is_mixed = self.pages.get(page as usize) == Some(&Granules::Mixed) && table[place] == 1;
+        if u64::from(page) < null || range.end > first + PER_PAGE || !is_mixed {
+            return false;
+        }
+        let Shadow::Mixed(states) = of.heap.shadow(page) else { return false };
+        copy(states, table, first, range);
+        if let Some(own) = self.own_word.map(|word| word / GRANULE)
+            && range.contains(&own)
+        {
+            table[own as usize] = 0;
+        }
+        true
     }
 
     /// Brings pages up to date, of which only these granules changed if any are given.
@@ -267,11 +296,7 @@ impl Lease {
             Shadow::Mixed(states) => {
                 let range = only.filter(|_| table[place] == 1 && *known == Granules::Mixed).unwrap_or(all);
                 *known = Granules::Mixed;
-                let from = &states[(range.start - first) as usize..(range.end - first) as usize];
-                let to = &mut table[range.start as usize..range.end as usize];
-                for (to, state) in to.iter_mut().zip(from) {
-                    *to = u8::from(*state == 0);
-                }
+                copy(states, table, first, &range);
             }
         }
         table[place] = 1;
@@ -322,6 +347,15 @@ impl Lease {
                 }
             }
         }
+    }
+}
+
+/// Opens granules whose states allow it, and closes the others. `states` are those of the page with this first granule.
+fn copy(states: &[u8], table: &mut [u8], first: u32, range: &Range<u32>) {
+    let from = &states[(range.start - first) as usize..(range.end - first) as usize];
+    let to = &mut table[range.start as usize..range.end as usize];
+    for (to, state) in to.iter_mut().zip(from) {
+        *to = u8::from(*state == 0);
     }
 }
 

@@ -6,8 +6,10 @@ use wasmparser::{Parser, Payload, TypeRef};
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Build {
-    /// A compiler made it, and not a person from text, as far as that was left.
+    /// A compiler or linker made it, and not a person from text, as far as that was left.
     pub compiled: bool,
+    /// A compiler for C, C++, Rust or a language as these, such as Zig, left sections in it. AssemblyScript leaves none.
+    pub has_sections: bool,
     /// It was built for threads: linkers refuse shared memory to objects without atomic instructions.
     pub shared_memory: bool,
     /// coyote-cc linked it, which does not refuse them: the system's libraries are such objects.
@@ -43,23 +45,18 @@ impl Build {
                 Payload::CustomSection(section) => match section.name() {
                     "target_features" => {
                         const ATOMICS: &[u8] = b"+\x07atomics";
-                        build.compiled = true;
+                        build.has_sections = true;
                         build.atomics = section.data().windows(ATOMICS.len()).any(|bytes| bytes == ATOMICS);
                     }
-                    "producers" => build.compiled = true,
-                    name if name.starts_with(".debug_") => build.compiled = true,
+                    "producers" => build.has_sections = true,
+                    name if name.starts_with(".debug_") => build.has_sections = true,
                     _ => {}
                 },
                 _ => {}
             }
         }
+        build.compiled |= build.has_sections;
         build
-    }
-
-    /// Whether it is certain how it was built: of a module without atomics and without a trace of who made it, be it
-    /// stripped or written by hand, it is not known whether its plain accesses were atomic in a source.
-    pub fn is_known(&self) -> bool {
-        self.compiled || self.shared_memory
     }
 
     /// Whether all that is atomic in the source is an atomic instruction.
@@ -81,19 +78,26 @@ mod tests {
         Build::of(&wat::parse_str(text).unwrap())
     }
 
-    /// A module that says nothing of its compiler may have been stripped, unless its memory is for threads.
+    /// Who made a module is told by what it left.
     #[test]
     fn how_a_module_was_built_is_not_always_known() {
         let by_hand = of("(module (memory (export \"memory\") 1) (func (export \"coyote.test.t\")))");
-        assert!(!by_hand.is_known() && by_hand.tells_atomics_apart());
+        assert!(!by_hand.compiled && by_hand.tells_atomics_apart());
         for linked in ["__heap_base", "_start", "_initialize"] {
             let stripped = of(&format!("(module (memory 1) (func (export \"{linked}\")))"));
-            assert!(stripped.is_known() && !stripped.tells_atomics_apart(), "{linked}");
+            assert!(
+                stripped.compiled && !stripped.has_sections && !stripped.tells_atomics_apart(),
+                "{linked}"
+            );
+        }
+        for section in ["producers", "target_features", ".debug_info"] {
+            let compiled = of(&format!("(module (memory 1) (@custom \"{section}\" \"\"))"));
+            assert!(compiled.has_sections && compiled.compiled, "{section}");
         }
         let threads = of("(module (memory 1 2 shared) (func (export \"_start\")))");
-        assert!(threads.is_known() && threads.tells_atomics_apart());
+        assert!(threads.compiled && threads.tells_atomics_apart());
         let unchecked = of("(module (import \"coyote\" \"call_entry\" (func (param i32 i32) (result i32))) (memory 1 2 shared)
           (func (export \"_start\")))");
-        assert!(unchecked.is_known() && !unchecked.tells_atomics_apart());
+        assert!(unchecked.compiled && !unchecked.tells_atomics_apart());
     }
 }

@@ -111,7 +111,7 @@ pub struct Orderings {
     /// Whether a site is one more of an instruction.
     alternatives: Vec<bool>,
     fences_are_lost: bool,
-    build_is_known: bool,
+    is_of_languages_with_races: bool,
 }
 
 impl Orderings {
@@ -140,7 +140,7 @@ impl Orderings {
                 .collect(),
             alternatives: table.sites.iter().map(|site| site.alternative > 0).collect(),
             fences_are_lost: build.lowers_all(),
-            build_is_known: build.is_known(),
+            is_of_languages_with_races: build.has_sections,
         }
     }
 
@@ -158,10 +158,10 @@ impl Orderings {
         self.sites.contains(&Atomicity::Plain)
     }
 
-    /// Whether what counts as plain can have been nothing else. Otherwise the user has to say that the module has no
-    /// atomics but instructions.
-    pub fn build_is_known(&self) -> bool {
-        self.build_is_known || self.sites.iter().any(|site| matches!(site, Atomicity::Atomic(_)))
+    /// Whether the module is certain to be of a language in which a data race is an error, such as C, C++ and Rust. A
+    /// stripped one may be, too, but then its plain accesses may have been atomic in the source.
+    pub fn is_of_languages_with_races(&self) -> bool {
+        self.is_of_languages_with_races
     }
 
     /// Whether the module was compiled without the feature `atomics`, so that its fences left nothing.

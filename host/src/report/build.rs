@@ -245,7 +245,7 @@ impl Builder<'_> {
 }
 
 fn explanation(explanation: &Explanation) -> ExplanationReport {
-    let Explanation { shrinking, decisive, passing, findability } = explanation;
+    let Explanation { shrinking, decisive, passing, findability, out_of_time } = explanation;
     let passing = passing.as_ref().map(|p| PassingReport {
         instead: p.instead.clone(),
         certain: p.certain,
@@ -259,6 +259,7 @@ fn explanation(explanation: &Explanation) -> ExplanationReport {
         decisive_place: None,
         passing,
         findability,
+        out_of_time: *out_of_time,
     }
 }
 

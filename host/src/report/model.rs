@@ -257,6 +257,9 @@ pub struct ExplanationReport {
     pub passing: Option<PassingReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findability: Option<FindabilityReport>,
+    /// Whether experiments were made for what made the bug likely, but did not come to their end in time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_time: bool,
 }
 
 /// What would have had to happen instead of the decisive choice, for the rest of the schedule to pass.

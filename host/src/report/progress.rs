@@ -4,6 +4,7 @@
 use crate::plural::counted;
 use crate::results::{Novelty, Stop, TestResult, Watch};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// See the module's documentation. Only of samplers: a search says what is left of it.
@@ -23,6 +24,9 @@ pub struct ProgressReport {
     pub unseen: Option<f64>,
     /// Detectors that watched.
     pub detectors: Vec<String>,
+    /// Those of them that watched one of some iterations, with the number of these.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sampled: BTreeMap<String, u64>,
     /// Detectors that did not.
     pub others: Vec<String>,
     /// What the verdict takes for granted beside sequential consistency and virtual time.
@@ -40,7 +44,7 @@ impl ProgressReport {
     /// Of a test by its name.
     pub fn of(name: &str, result: &TestResult) -> ProgressReport {
         let progress = &result.progress;
-        let Watch { detectors, others, assumptions, independent } = result.watch.clone();
+        let Watch { detectors, sampled, others, assumptions, independent } = result.watch.clone();
         let unseen = progress.unseen().filter(|_| independent && progress.compared >= ENOUGH);
         ProgressReport {
             compared: progress.compared,
@@ -48,8 +52,9 @@ impl ProgressReport {
             pairs: progress.of_pairs(&result.indices),
             points: progress.points.len() as u64,
             unseen,
-            next: next(name, result, unseen, &others),
+            next: next(name, result, unseen),
             detectors,
+            sampled,
             others,
             assumptions,
         }
@@ -58,11 +63,12 @@ impl ProgressReport {
 
 /// Many iterations are worth little where hardly anything is new; a search may come to an end then, and detectors see what
 /// no assertion says.
-fn next(name: &str, result: &TestResult, unseen: Option<f64>, others: &[String]) -> String {
+fn next(name: &str, result: &TestResult, unseen: Option<f64>) -> String {
     let test = format!("--test {name}");
     // Neither is there under weak memory.
     if !result.subject.options.iter().any(|(option, _)| option == "memory") {
-        if others.iter().any(|other| other == "races") {
+        let Watch { sampled, others, .. } = &result.watch;
+        if sampled.contains_key("races") || others.iter().any(|other| other == "races") {
             return format!("{test} --detect races,lock-order");
         }
         if unseen.is_none_or(|share| share < MUCH) {
@@ -79,7 +85,12 @@ fn next(name: &str, result: &TestResult, unseen: Option<f64>, others: &[String])
 
 impl fmt::Display for ProgressReport {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "Watched: {}", self.detectors.join(", "))?;
+        let detector = |name: &String| match self.sampled.get(name) {
+            Some(one_in) => format!("{name} (1 of {one_in} iterations)"),
+            None => name.clone(),
+        };
+        let detectors: Vec<String> = self.detectors.iter().map(detector).collect();
+        write!(f, "Watched: {}", detectors.join(", "))?;
         if !self.others.is_empty() {
             write!(f, "; not: {}", self.others.join(", "))?;
         }

@@ -15,6 +15,9 @@ pub struct Explanation {
     pub passing: Option<Passing>,
     /// How often the bug is met.
     pub findability: Option<Findability>,
+    /// Whether what made the bug likely was looked for, but not found out in time.
+    #[serde(default)]
+    pub out_of_time: bool,
 }
 
 /// A number of executions, and how many of them had the bug.
@@ -116,7 +119,7 @@ pub enum Instead {
 pub struct Findability {
     /// Iterations with the bug, of how many.
     pub rate: Rate,
-    /// Whether the iterations were executed to find this out; else they are those of the exploration up to the bug.
+    /// Whether all iterations were executed to find this out; else those of the exploration are among them.
     pub fresh: bool,
 }
 

@@ -51,7 +51,7 @@ use crate::runtime::FaultCounts;
 use crate::statistics::{IterationRecord, Statistics, StepsMax};
 use coyote_strategies::search::Counts;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -267,6 +267,9 @@ pub struct TestResult {
 pub struct Watch {
     /// Detectors that watched.
     pub detectors: Vec<String>,
+    /// Those of them that watched some iterations alone: one of this number.
+    #[serde(default)]
+    pub sampled: BTreeMap<String, u64>,
     /// Detectors that could have, and did not.
     pub others: Vec<String>,
     /// What a verdict of a sampler takes for granted beside the memory model and virtual time.

@@ -83,6 +83,30 @@ fn workers_that_are_killed() {
     check_report(directory);
 }
 
+/// Both signals that ask a process to end leave the unit open.
+#[cfg(unix)]
+#[test]
+fn units_end_when_they_are_asked_to() {
+    for signal in ["-INT", "-TERM"] {
+        let directory = place();
+        let directory = directory.path();
+        let line = ["campaign", "new", "c", "--units", "1", "racy_counter.wasm", "--test", "locked"];
+        let ended = process::run(directory, &[&line[..], &["-i", "1000000000"]].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let mut worker = worker(directory);
+        let status = || process::run(directory, &["campaign", "status", "c"]).stdout;
+        let started = Instant::now();
+        while !status().contains("1 at work") {
+            assert!(started.elapsed() < Duration::from_secs(120), "{}", status());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let pid = worker.id().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert_eq!(worker.wait().unwrap().code(), Some(75), "{signal}");
+        assert_eq!(status(), ". c: 0 of 1 unit done, 0 at work, 1 open\n");
+    }
+}
+
 /// Ctrl-C leaves a unit open, and asks for the worker again. One that has done its share ends.
 #[cfg(unix)]
 #[test]
@@ -142,9 +166,22 @@ fn what_goes_wrong() {
     let ended = process::run(directory, &["campaign", "work", "c"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check_report(directory);
-    // A search has no units.
-    let line = ["campaign", "new", "d", "--units", "2", "racy_counter.wasm", "-s", "dpor"];
-    assert_eq!(process::run(directory, &line).code, Some(0));
+    // What units would refuse makes no campaign.
+    for (options, why) in [
+        (&["-s", "dpor"][..], "dpor is a search, whose executions have no numbers"),
+        (&["-s", "q-learning"], "q-learning learns from one iteration for the next"),
+        (&["--dir", "."], "cannot be shared out; give --preload instead"),
+        (&["--jobs", "2"], "--jobs: give it to `coyote-wasm campaign work`"),
+        (&["-i", "1"], "there are 1 iterations for so many parts"),
+    ] {
+        let line = [&["campaign", "new", "d", "--units", "2", "racy_counter.wasm"], options].concat();
+        let refused = said(&line);
+        assert!(refused.contains(why), "{refused}");
+        assert!(!directory.join("d").exists(), "{options:?}");
+    }
+    // What they refuse in the end is said once, too.
+    std::fs::write(directory.join("none.wasm"), "no module").unwrap();
+    assert_eq!(process::run(directory, &["campaign", "new", "d", "--units", "2", "none.wasm"]).code, Some(0));
     let refused = said(&["campaign", "work", "d"]);
-    assert!(refused.contains("dpor is a search, whose executions have no numbers"), "{refused}");
+    assert!(refused.starts_with("error: unit ") && refused.contains("none.wasm"), "{refused}");
 }

@@ -230,7 +230,7 @@ fn the_command_line_names_the_choice() {
     let at = directory.path();
     let module = module_path("racy_counter");
     let module = module.to_str().unwrap();
-    let found = process::run(at, &["test", module, "--test", "racy", "--seed", "0"]);
+    let found = process::run(at, &["test", module, "--test", "racy", "--races", "off", "--seed", "0"]);
     assert_eq!(found.code, Some(2), "{found:?}");
     let trace = found.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
     let text = std::fs::read_to_string(at.join(&trace)).unwrap();

@@ -227,6 +227,28 @@ fn time_that_is_up_is_up() {
     }
 }
 
+/// A bug whose executions take long is reported without what experiments would have said of it.
+#[test]
+fn explanations_end_in_time() {
+    let hungry = guest::wat_file("hungry.wat");
+    let directory = tempfile::tempdir().unwrap();
+    let started = Instant::now();
+    let arguments = ["test", hungry.to_str().unwrap(), "--test", "races", "--races", "bug", "--seed", "0"];
+    let options = ["-j", "1", "-s", "random", "--shrink-time", "1", "--format", "json"];
+    let ended = process::run(directory.path(), &[&arguments[..], &options].concat());
+    let took = started.elapsed();
+    // Twice 10 seconds for experiments, and a second for shrinking.
+    assert!(took < Duration::from_secs(40), "{took:?}: {ended:?}");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let bug = &report["tests"][0]["bugs"][0];
+    assert_eq!(bug["kind"], "data-race");
+    assert_eq!(bug["explanation"]["out_of_time"], true, "{bug}");
+    // Too few iterations make no rate.
+    let rate = bug["explanation"].get("findability").map(|found| &found["rate"]["of"]);
+    assert!(rate.is_none_or(|of| of.as_u64().unwrap() >= 100), "{bug}");
+}
+
 /// Where there is no more memory for what is left, it is written, and said.
 #[cfg(target_os = "linux")]
 #[test]

@@ -132,8 +132,19 @@ impl Client {
 fn found(module: &str, test: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = module_path(module);
-    let arguments =
-        ["test", path.to_str().unwrap(), "--test", test, "--seed", "1", "-j", "1", "--no-experiments"];
+    let arguments = [
+        "test",
+        path.to_str().unwrap(),
+        "--test",
+        test,
+        "--seed",
+        "1",
+        "-j",
+        "1",
+        "--no-experiments",
+        "--races",
+        "off",
+    ];
     let ended = process::run(directory.path(), &arguments);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     let files = std::fs::read_dir(directory.path().join("coyote-output")).unwrap();

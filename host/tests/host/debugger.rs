@@ -221,7 +221,10 @@ fn session(module: &str, test: &str, commands: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = module_path(module);
     let path = path.to_str().unwrap();
-    let found = process::run(directory.path(), &["test", path, "--test", test, "--seed", "1", "-j", "1"]);
+    let found = process::run(
+        directory.path(),
+        &["test", path, "--test", test, "--races", "off", "--seed", "1", "-j", "1"],
+    );
     assert_eq!(found.code, Some(2), "{found:?}");
     let trace = std::fs::read_dir(directory.path().join("coyote-output")).unwrap();
     let mut traces =

@@ -60,7 +60,7 @@ impl Expected {
             Some("atomic") => Points::Atomic,
             Some(other) => panic!("{self:?}: --points {other}"),
         };
-        let known = ["--points", "--faults", "--crash-model", "--memory"]
+        let known = ["--points", "--faults", "--crash-model", "--memory", "--races"]
             .map(|name| 2 * usize::from(self.option(name).is_some()));
         let known: usize = known.iter().sum::<usize>() + usize::from(self.wants_leaks());
         assert_eq!(known, self.options.len(), "{self:?}: other options are for the command line");
@@ -85,9 +85,10 @@ impl Expected {
     pub fn settings(&self) -> Settings {
         let mut settings = guest::settings();
         settings.detectors.set("leaks", self.wants_leaks());
-        // Of what has no bug, nothing is reported with them either; its published source has a race that is not its bug.
-        if !self.is_bug() && self.module != "sct_bluetooth" {
-            settings.detectors = settings.detectors.in_some();
+        match self.option("--races") {
+            None => {}
+            Some("off") => assert!(settings.detectors.set("races", false)),
+            Some(other) => panic!("{self:?}: --races {other}"),
         }
         settings.faults = self.faults();
         if let Some(model) = self.option("--crash-model") {

@@ -15,7 +15,8 @@ const PHONE: [u32; 2] = [390, 844];
 fn page_of(module: &str, test: &str, outdir: &Path) -> PathBuf {
     let module = format!("examples/wasm/{module}.wasm");
     let outdir = outdir.to_str().unwrap();
-    let arguments = ["test", &module, "--test", test, "--seed", "1", "-o", outdir, "-j1", "--page"];
+    let arguments =
+        ["test", &module, "--test", test, "--seed", "1", "-o", outdir, "-j1", "--page", "--races", "off"];
     let ended = process::run(guest::root(), &arguments);
     PathBuf::from(ended.line("  page: ").trim_start_matches("  page:").trim())
 }
@@ -148,7 +149,8 @@ fn nothing_in_a_source_becomes_markup() {
                   assert(x == 2 && \"</script><b>\");\n  return 0;\n}\n";
     let Some(built) = c_programs::build(program, &["-g"]) else { return };
     let directory = built.directory.path();
-    let ended = process::run(directory, &["test", "program.wasm", "--seed", "1", "-j1", "--page"]);
+    let ended =
+        process::run(directory, &["test", "program.wasm", "--seed", "1", "-j1", "--page", "--races", "off"]);
     let page = directory.join(ended.line("  page: ").trim_start_matches("  page:").trim());
     let text = std::fs::read_to_string(&page).unwrap();
     assert_eq!(text.matches("</script").count(), 2, "the data and the scripts end once each");

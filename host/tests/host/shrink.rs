@@ -215,7 +215,8 @@ fn a_run_keeps_both_traces() {
     let module = examples::module_path("racy_counter");
     let module = module.to_str().unwrap();
     let run = |arguments: &[&str]| process::run(directory.path(), arguments);
-    let found = run(&["test", module, "--test", "racy", "--seed", "1", "--shrink-time", "60"]);
+    let found =
+        run(&["test", module, "--test", "racy", "--races", "off", "--seed", "1", "--shrink-time", "60"]);
     assert_eq!(found.code, Some(2), "{found:?}");
     let trace = found.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
     let original = format!("{trace}.original");
@@ -240,7 +241,18 @@ fn a_run_keeps_both_traces() {
     };
     assert_eq!(decisions("mine.trace"), decisions(&trace));
     let first = decisions(&original);
-    let kept = run(&["test", module, "--test", "racy", "--seed", "1", "--no-shrink", "--no-experiments"]);
+    let kept = run(&[
+        "test",
+        module,
+        "--test",
+        "racy",
+        "--races",
+        "off",
+        "--seed",
+        "1",
+        "--no-shrink",
+        "--no-experiments",
+    ]);
     assert_eq!(first, decisions(kept.line("  trace:  ").trim_start_matches("  trace:  ")));
     assert!(!kept.stdout.contains("  smallest: ") && !kept.stdout.contains("  decisive: "), "{kept:?}");
 }

@@ -18,7 +18,10 @@ fn told(report: &str) -> String {
 /// Explores a test in a directory.
 fn explore(directory: &Path, module: &str, test: &str, seed: u64, outdir: &Path) -> process::Ended {
     let (seed, outdir) = (seed.to_string(), outdir.to_str().unwrap());
-    process::run(directory, &["test", module, "--test", test, "--seed", &seed, "--outdir", outdir, "-j1"])
+    process::run(
+        directory,
+        &["test", module, "--test", test, "--races", "off", "--seed", &seed, "--outdir", outdir, "-j1"],
+    )
 }
 
 /// Tests of the examples that fail, and for which kind of bug each stands.
@@ -214,7 +217,8 @@ fn the_same_bug_is_told_the_same_under_every_seed() {
             let (seed, outdir) = (seed.to_string(), outdir.path().to_str().unwrap());
             let module = format!("{module}.wasm");
             // The clock decides nothing.
-            let arguments = ["test", &module, "--test", test, "--seed", &seed, "--shrink-time", "600"];
+            let arguments =
+                ["test", &module, "--test", test, "--races", "off", "--seed", &seed, "--shrink-time", "600"];
             let ended = process::run(&examples(), &[&arguments[..], &["--outdir", outdir, "-j1"]].concat());
             let text = canonical(&ended.stdout);
             assert!(text.starts_with("bug in ") && text.contains("  replay: "), "{module}: {ended:?}");

@@ -138,7 +138,7 @@ fn the_replay_command_works_from_any_directory() {
     let (package, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let module = examples::module_path("racy_counter");
     let module = module.to_str().unwrap();
-    let arguments = ["test", module, "--test", "racy", "--seed", "0"];
+    let arguments = ["test", module, "--test", "racy", "--races", "off", "--seed", "0"];
     let found = process::run(package.path(), &arguments);
     let command = found.line("  replay: ").trim_start_matches("  replay: coyote-wasm ");
     let replayed = process::run(elsewhere.path(), &command.split(' ').collect::<Vec<_>>());
@@ -150,7 +150,10 @@ fn the_replay_command_works_from_any_directory() {
 
     // Who names it by a relative path reads relative ones.
     std::fs::copy(module, package.path().join("racy_counter.wasm")).unwrap();
-    let found = process::run(package.path(), &["test", "racy_counter.wasm", "--test", "racy", "--seed", "0"]);
+    let found = process::run(
+        package.path(),
+        &["test", "racy_counter.wasm", "--test", "racy", "--races", "off", "--seed", "0"],
+    );
     let command = found.line("  replay: ");
     assert!(
         command.starts_with("  replay: coyote-wasm replay racy_counter.wasm coyote-output/"),

@@ -3,7 +3,7 @@
 //! Each row is a command that executes the same work in both, in turns. Times are CPU seconds of the whole process, with
 //! modules from the cache; what is printed is the ratio of their medians, and of the middle half of the ratios turn by
 //! turn how far they spread. Where a version executes other steps than the other one, as after a repair of a search, the
-//! ratio is of the time per step.
+//! ratio is of the time per step. Data races are looked for in neither: a version without that could not be compared.
 
 use super::number;
 use crate::command;
@@ -66,10 +66,30 @@ pub fn run(revision: &str, turns: usize) -> Result<()> {
         "{:<24} {:<42} {:>10} {:>10} {:>7}  spread",
         "module", "options", "before us", "now us", "ratio"
     );
+    let versions = [Version::new(before, &directory.join("0"))?, Version::new(here, &directory.join("1"))?];
     for row in ROWS {
-        measure(row, [&before, &here], &directory, turns)?;
+        measure(row, &versions, turns)?;
     }
     Ok(())
+}
+
+/// One of the two that are compared.
+struct Version {
+    tool: PathBuf,
+    /// For its cache and output.
+    directory: PathBuf,
+    /// What turns off what older versions have not.
+    options: &'static [&'static str],
+}
+
+impl Version {
+    fn new(tool: PathBuf, directory: &Path) -> Result<Version> {
+        let help = Command::new(&tool).args(["test", "--help"]).output();
+        let help = help.with_context(|| format!("{} cannot be started", tool.display()))?;
+        let has_races = String::from_utf8_lossy(&help.stdout).contains("--races");
+        let options = if has_races { &["--races", "off"][..] } else { &[] };
+        Ok(Version { tool, directory: directory.into(), options })
+    }
 }
 
 /// The tool as it is at a revision, built as this one is.
@@ -97,11 +117,11 @@ fn git(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn measure(row: &Row, tools: [&Path; 2], directory: &Path, turns: usize) -> Result<()> {
+fn measure(row: &Row, versions: &[Version; 2], turns: usize) -> Result<()> {
     let mut runs: [Vec<Run>; 2] = Default::default();
     for turn in 0..=turns {
-        for (version, (tool, runs)) in tools.iter().zip(&mut runs).enumerate() {
-            let run = once(row, tool, &directory.join(version.to_string()))?;
+        for (version, runs) in versions.iter().zip(&mut runs) {
+            let run = once(row, version)?;
             // The first run fills the cache of modules.
             if turn > 0 {
                 runs.push(run);
@@ -131,7 +151,8 @@ fn measure(row: &Row, tools: [&Path; 2], directory: &Path, turns: usize) -> Resu
 }
 
 /// One run of one version.
-fn once(row: &Row, tool: &Path, directory: &Path) -> Result<Run> {
+fn once(row: &Row, version: &Version) -> Result<Run> {
+    let Version { tool, directory, options } = version;
     let module = root().join("examples/wasm").join(row.module).with_extension("wasm");
     let mut command = Command::new(tool);
     command.arg("test").arg(&module);
@@ -139,7 +160,10 @@ fn once(row: &Row, tool: &Path, directory: &Path) -> Result<Run> {
         command.args(["--test", row.test]);
     }
     command.args(["--seed", "1", "-j", "1", "--format", "json", "--outdir"]).arg(directory.join("output"));
-    command.args(row.options.split_whitespace()).env("COYOTE_CACHE_DIR", directory.join("cache"));
+    command
+        .args(*options)
+        .args(row.options.split_whitespace())
+        .env("COYOTE_CACHE_DIR", directory.join("cache"));
     let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().context("a version cannot be started")?;
     let mut printed = Vec::new();

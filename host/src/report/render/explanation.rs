@@ -23,6 +23,12 @@ pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
     if let Some(decisive) = &explanation.decisive {
         facts.push(("decisive", self::decisive(bug, decisive)));
     }
+    if explanation.out_of_time {
+        facts.push((
+            "decisive",
+            "unknown: executions take long, and experiments had no more time (--shrink-time)".into(),
+        ));
+    }
     if let Some(passing) = &explanation.passing {
         facts.push(("instead", instead(passing)));
     }
@@ -32,7 +38,7 @@ pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
     if let Some(findability) = &explanation.findability {
         let (Rate { bugs, of }, n) = (findability.measured.rate, findability.iterations);
         let show = if bugs == 1 { "shows" } else { "show" };
-        let sample = if findability.measured.fresh { "" } else { " of the exploration" };
+        let sample = if findability.measured.fresh { "" } else { " with those of the exploration" };
         let iterations = counted(of, "iteration");
         let means = if n == 1 { "means" } else { "mean" };
         facts.push((

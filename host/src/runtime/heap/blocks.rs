@@ -244,13 +244,11 @@ impl Blocks {
     pub fn allocate(&mut self, block: LiveBlock) {
         let (address, end) = (block.address, block.end());
         for page in self.pages_of(address, end) {
-            let stale: Vec<u32> = match &self.pages[page] {
-                Some(page) => page.live.iter().map(|l| l.address).collect(),
-                None => continue,
-            };
-            for start in stale.into_iter().filter(|start| (address..end.max(address + 1)).contains(start)) {
-                self.remove_live(start);
-            }
+            let Some(page) = &self.pages[page] else { continue };
+            let from = page.live.partition_point(|l| l.address < address);
+            let starts = page.live[from..].iter().map(|l| l.address);
+            let stale: Vec<u32> = starts.take_while(|start| *start < end.max(address + 1)).collect();
+            stale.into_iter().for_each(|start| _ = self.remove_live(start));
         }
         let gap_end = self.free_up_to(address, end);
         self.take_back(address, gap_end);

@@ -16,22 +16,28 @@
       (drop (i32.atomic.rmw.add (i32.const 0x800) (i32.const 1)))
       (br $again)))
 
-  ;; For ever, with a hundred million bytes in each step.
+  ;; For ever, with fifty million bytes in each step.
   (func $copy (param i32)
     (loop $again
-      (memory.fill (i32.const 0x10000) (local.get 0) (i32.const 100000000))
+      (memory.fill (local.get 0) (local.get 0) (i32.const 50000000))
       (drop (i32.atomic.rmw.add (i32.const 0x800) (i32.const 1)))
       (br $again)))
 
-  (func $both (param i32)
+  ;; Two workers with a function, and what each of them is given.
+  (func $both (param $function i32) (param $first i32) (param $second i32)
     (local $a i32) (local $b i32)
-    (local.set $a (call $spawn (local.get 0) (i32.const 0) (i32.const 0) (i32.const 0)))
-    (local.set $b (call $spawn (local.get 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+    (local.set $a (call $spawn (local.get $function) (local.get $first) (i32.const 0) (i32.const 0)))
+    (local.set $b (call $spawn (local.get $function) (local.get $second) (i32.const 0) (i32.const 0)))
     (call $join (local.get $a))
     (call $join (local.get $b)))
 
-  (func (export "coyote.test.grows") (call $both (i32.const 0)))
+  (func (export "coyote.test.grows") (call $both (i32.const 0) (i32.const 0) (i32.const 0)))
 
   (func (export "coyote.test.copies")
     (drop (memory.grow (i32.const 2000)))
-    (call $both (i32.const 1))))
+    (call $both (i32.const 1) (i32.const 0x10000) (i32.const 0x3000000)))
+
+  ;; As `copies`, but both write the same bytes.
+  (func (export "coyote.test.races")
+    (drop (memory.grow (i32.const 2000)))
+    (call $both (i32.const 1) (i32.const 0x10000) (i32.const 0x10000))))
