@@ -56,7 +56,7 @@ pub struct OwnGlobal {
     pub stack_pointer: bool,
 }
 
-/// What code that asks who owns memory refers to.
+/// Items that the code which checks the ownership of memory refers to.
 #[derive(Clone, Copy, Debug)]
 pub struct Owners {
     pub table: MemoryId,
@@ -88,9 +88,9 @@ pub enum Tells {
 pub struct Draft<'a> {
     /// The module in walrus' form, which passes change.
     pub module: Module,
-    /// What the user chose.
+    /// The user's options.
     pub options: &'a Options,
-    /// What the module was before the first pass.
+    /// Facts about the module before the first pass.
     pub original: &'a Original,
     /// Sites so far; a site's index is what is passed to the host.
     pub sites: Vec<Site>,

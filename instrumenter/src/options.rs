@@ -1,4 +1,4 @@
-//! What the user can choose. Part of cache keys and of traces, so it is plain data.
+//! The user's options. They are part of cache keys and of traces, so they are plain data.
 
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,7 @@ pub trait Pass: Send + Sync {
     /// The name by which the pass is found in the pipeline.
     fn name(&self) -> &str;
 
-    /// What the pass does, in a few words.
+    /// A description of the pass, in a few words.
     fn doc(&self) -> &str {
         ""
     }

@@ -1,4 +1,4 @@
-//! What steps touch, in the terms of happens-before.
+//! Accesses of steps, in the terms of happens-before.
 
 use coyote_abi::OpKind;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ pub enum Effect {
 pub struct Access {
     /// The kind of object that is accessed.
     pub class: Class,
-    /// What it means for the order of steps.
+    /// How it affects the order of steps.
     pub effect: Effect,
     /// An address, an identifier of a worker that is the same in all executions, or 0 if there is only one
     /// object.

@@ -9,7 +9,7 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The paper or program that it comes from.
     pub paper: &'static str,
-    /// What it finds, and with what certainty.
+    /// Which bugs it finds, and with what certainty.
     pub promise: &'static str,
     /// Work per decision, as a formula of the number of workers and other counts.
     pub cost: &'static str,

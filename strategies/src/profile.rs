@@ -1,4 +1,4 @@
-//! What a program did in its profiling run. Strategies scale their random choices by it.
+//! The profile of a program's profiling run, by which strategies scale their random choices.
 
 use crate::{Class, WorkerPath};
 use std::collections::BTreeMap;

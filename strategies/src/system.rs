@@ -4,7 +4,7 @@ pub use crate::access::{Access, Class, Effect};
 use crate::{Event, Pick, View, WorkerId};
 use serde::{Deserialize, Serialize};
 
-/// What a system waits for.
+/// The status of a system: the decision that it waits for, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// A [`System::step`]: at least one pick is possible.
@@ -47,7 +47,7 @@ pub trait System {
     /// A saved state, which [`System::restore`] takes.
     type Snapshot: Clone + Send;
 
-    /// What the system waits for in its present state.
+    /// The status of the present state.
     fn status(&self) -> Status;
 
     /// Whether the last step ended the program by itself, even if other workers could still make steps: a bug

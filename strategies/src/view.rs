@@ -1,4 +1,4 @@
-//! What can be known at a choice.
+//! The information that a strategy has at a choice.
 
 use crate::Class;
 use coyote_abi::OpKind;
@@ -17,10 +17,10 @@ impl WorkerId {
     }
 }
 
-/// What a worker is about to do. Announced before it is executed.
+/// An operation that a worker is about to execute. It is announced before it is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Operation {
-    /// What is done.
+    /// The kind of the operation.
     pub kind: OpKind,
     /// Number of the place in the guest's code; [`Operation::NO_SITE`] for a step that has none, such as a
     /// worker's first.

@@ -27,7 +27,7 @@ const UNSTABLE: [(&str, &str, &str); 2] =
 const PARKING: &str = "parking_lot_core parks threads of this target only with its feature `nightly`, which stable \
                        compilers allow with `RUSTC_BOOTSTRAP=1`; without it a lock that has to wait panics";
 
-/// What users of other crates have to know.
+/// Notes for users of other crates.
 const NOTES: [(&str, &str); 3] = [
     ("event-listener", "no blocking calls on wasm: run futures, as `published::block_on` does in ten lines"),
     (

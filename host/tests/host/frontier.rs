@@ -1,4 +1,4 @@
-//! What searches leave on disk: continuing with it, and damage to it.
+//! Frontiers that searches leave on disk: continuing with them, and damage to them.
 //!
 //! Any damage to a file gives one clear error, and never a verdict, a wrong count or a panic.
 

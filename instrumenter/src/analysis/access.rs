@@ -1,4 +1,4 @@
-//! What each instruction does to the guest's memory.
+//! The accesses of each instruction to the guest's memory.
 
 use coyote_abi::OpKind;
 use walrus::ir::*;

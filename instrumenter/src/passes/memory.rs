@@ -78,7 +78,7 @@ enum Segment {
     Elements(ElementId),
 }
 
-/// What the instructions of this pass refer to.
+/// Items that the instructions of this pass refer to.
 struct State {
     memories: Memories,
     /// Flags of passive segments that some instruction drops.

@@ -73,7 +73,7 @@ use closure::MaySuspend;
 use module::Module;
 use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, ValType, ValidatorResources};
 
-/// What the pass must be told about the module.
+/// Facts about the module that the pass needs.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// Function imports that may suspend, by index. Their type is `(params..) -> ()` or has one i32 or

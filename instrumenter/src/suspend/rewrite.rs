@@ -59,7 +59,7 @@ pub(super) struct NewCode {
     pub saved: Vec<Saved>,
 }
 
-/// What must be saved at a site.
+/// Locals to be saved at a site.
 pub(super) struct Saved {
     /// Locals of the original function from which operands are pushed again.
     pub locals: Locals,

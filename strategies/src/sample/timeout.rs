@@ -1,4 +1,4 @@
-//! When samplers let a timeout fire: one rule for all of them.
+//! The rule by which all samplers let timeouts fire.
 
 use crate::rng::ChoiceRng;
 use crate::{Pick, View};

@@ -1,4 +1,4 @@
-//! What a depth-first search remembers, so that it explores nothing twice.
+//! The memory of a depth-first search, by which it explores nothing twice.
 
 use super::clocks::{Clock, Clocks, process};
 use super::dependence::{dependent, signature};
@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// The access of a step that created a worker.
 const BORN: (Class, Effect) = (Class::Birth, Effect::Enable);
 
-/// What is compared to recognise explored states.
+/// The information by which explored states are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
     /// Nothing is remembered: plain depth-first search.
@@ -22,7 +22,7 @@ pub enum Caching {
     Classes,
 }
 
-/// What is remembered of a state.
+/// An entry for an explored state.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     /// The smallest number of steps by which it was reached.
@@ -48,7 +48,7 @@ impl Cache {
         Cache { caching, known: BTreeMap::new(), states: 0, cyclic: false, past: Past::default() }
     }
 
-    /// What this cache compares.
+    /// The information that this cache compares.
     pub fn caching(&self) -> Caching {
         self.caching
     }

@@ -42,7 +42,7 @@ struct Node<T> {
     steps: usize,
     /// Its number, if states are compared.
     state: u32,
-    /// What the present step touched before it asked for a value.
+    /// The footprint of the present step before it asked for a value.
     partial: Vec<Access>,
     /// The number of executions below completed alternatives, and the number of these alternatives.
     found: u64,
@@ -75,7 +75,7 @@ pub struct Dfs<S: System> {
     graph: Option<Graph>,
     /// The number of the last state.
     state: u32,
-    /// What the present step touched before its state was restored.
+    /// The footprint of the present step before its state was restored.
     partial: Vec<Access>,
     /// Whether the system cut off an execution that could have continued.
     cut_off: bool,

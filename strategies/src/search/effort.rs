@@ -8,7 +8,7 @@ use crate::system::{Decision, Status, System};
 pub struct Effort {
     /// The search's name with its parameters.
     pub search: String,
-    /// What was executed until the bug was found, or until the search ended.
+    /// The search's counts when the bug was found, or when the search ended.
     pub counts: Counts,
     /// Why the search ended.
     pub end: End,

@@ -4,7 +4,7 @@
 //! so this is the recursive estimator of Kilby, Slaney, Thiebaux and Walsh (AAAI 2006): each remaining
 //! alternative of a state is assumed to be as large as the average of those that were seen. It is biased as
 //! long as the search is in a small part of the tree, and exact at the end. Alternatives that a search
-//! discovers later (races) count only from then on: for DPOR the estimate is far too low at first.
+//! discovers later (races) count only after that: for DPOR the estimate is far too low at first.
 
 /// A state of a search's path.
 #[derive(Clone, Copy, Debug, Default)]

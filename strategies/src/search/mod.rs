@@ -63,7 +63,7 @@ pub enum Advance {
     Exhausted,
 }
 
-/// What a search has done so far. The counts of items can be added.
+/// Counts of what a search has done so far. The counts of items can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Executions that ended by passing or with a bug.
@@ -166,7 +166,7 @@ pub struct Tried {
     pub pick: Pick,
     /// The values chosen in it.
     pub values: Vec<u64>,
-    /// What the step touched.
+    /// The step's footprint.
     pub footprint: Vec<Access>,
     /// Whether it ended the execution, and so depends on everything.
     pub last: bool,
@@ -199,7 +199,7 @@ pub trait Search<S: System>: Send {
     /// The decisions that lead from the start to the present state.
     fn path(&self) -> &[Decision];
 
-    /// What was done so far, by all calls of [`Search::advance`] together.
+    /// The counts so far, of all calls of [`Search::advance`] together.
     fn counts(&self) -> Counts;
 
     /// The number of all executions, estimated from those seen so far (Knuth 1975); `None` as long as no

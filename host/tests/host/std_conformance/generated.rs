@@ -74,7 +74,7 @@ fn threads() {
     check(8, Search::States, generate_ending);
 }
 
-/// What two preemptions lead to, because there are infinitely many states.
+/// Within two preemptions, because there are infinitely many states.
 #[test]
 fn channels() {
     for bound in [None, Some(0), Some(1), Some(2)] {

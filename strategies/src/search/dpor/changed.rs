@@ -26,7 +26,7 @@ pub struct Changed {
     /// The event of the step, and the event that woke it.
     event: usize,
     waker: usize,
-    /// What it touched when it slept.
+    /// Its footprint when it slept.
     footprint: Range<usize>,
 }
 

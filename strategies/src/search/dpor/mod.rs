@@ -107,7 +107,7 @@ struct Node<T> {
     inherited: usize,
     /// Values to be tried. Empty if a pick has to be made.
     values: Range<u64>,
-    /// What the present step touched before it asked for a value.
+    /// The footprint of the present step before it asked for a value.
     partial: Range<usize>,
     /// Whether an execution below it reached the bound on steps: then what was tried is not completely
     /// explored, and does not sleep.

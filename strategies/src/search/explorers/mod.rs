@@ -73,7 +73,7 @@ pub enum Mistake {
     },
     /// It offered a pick that is not possible.
     Impossible {
-        /// What was offered.
+        /// The pick that was offered.
         pick: Pick,
         /// How many picks are possible.
         choices: usize,

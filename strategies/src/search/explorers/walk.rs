@@ -5,7 +5,7 @@ use crate::search::stored::check_decision;
 use crate::system::{Decision, System, decide};
 use crate::{Event, Pick};
 
-/// What the explorer has not been told yet.
+/// An event that the explorer has not been told yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum News {
     None,
