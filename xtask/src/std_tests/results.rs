@@ -18,7 +18,7 @@ pub enum End {
         ended: u64,
         workers: u64,
     },
-    /// The test has only one worker, so there was no choice.
+    /// No execution had a choice, mostly because there is only one worker.
     OneWorker,
     /// The harness did not run it.
     Ignored(String),
