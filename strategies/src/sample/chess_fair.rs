@@ -19,8 +19,7 @@
 //! frame while it waits). A yield at a memory access takes effect after at most 32 steps, where
 //! [`View::step`] is a multiple of that, so that the steps until then can be predicted ([`Strategy::quiet`]).
 //! The result is fair for every strategy, as long as the numbers of workers and timeouts are finite. Sets are
-//! represented by times: u is in `E[t]` if it was enabled at any time since t's last yield.
-//! enabled ever since t's last yield.
+//! represented by times: u is in `E[t]` if it has been enabled ever since t's last yield.
 
 use super::sequence::as_one;
 use super::spins::{Circles, Spins};
