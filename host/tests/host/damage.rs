@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A directory with a guest that has a bug, a trace of the bug, and a folder that is no valid crate.
+/// A directory with a guest that has a bug, and the path of a trace of the bug.
 fn workplace() -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().unwrap();
     fs::copy(guest::wat_file("racy.wat"), directory.path().join("racy.wat")).unwrap();

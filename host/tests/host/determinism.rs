@@ -168,8 +168,8 @@ fn a_replay_agrees_after_every_step() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("iteration.trace");
     let mut compared = 0;
-    // A schedule does not tell from which step on it is fair, and so when a monitor has been hot for too
-    // long.
+    // A schedule does not tell from which step on it is fair, and therefore not when a monitor has been hot
+    // for too long.
     let mut settings = settings();
     settings.detectors.hot_steps_max = Some(0);
     for expected in examples::index() {

@@ -463,7 +463,7 @@ fn a_call_through_a_table_ends_in_the_function_in_which_it_began() {
     }
 }
 
-/// N workers, each of which creates another one that prints its argument or its handle.
+/// N workers, each of which creates another one with the body `child`, whose argument `$n` is its creator's.
 fn creators(workers: usize, child: &str) -> String {
     let mut text = format!(
         r#"(module
@@ -503,7 +503,7 @@ fn creations_by_different_workers_commute() {
             assert_eq!(memories.len(), 1, "{child}");
         });
     }
-    // If they can be distinguished, they are not lost.
+    // Orders that can be distinguished are not lost.
     let race = "(i32.store (i32.const 0x100) (local.get $n))";
     assert_eq!(executions(&creators(3, race), &told()), 6);
 }

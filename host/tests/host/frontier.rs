@@ -410,7 +410,7 @@ fn a_killed_search_goes_on() {
     let files: Vec<_> =
         std::fs::read_dir(at.join("coyote-output")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(files.len(), 1, "no partial files: {files:?}");
-    // It belongs to this run, which continues.
+    // It belongs to this search, and another run continues with it.
     let resume = ["--resume", frontier.to_str().unwrap(), "-i"];
     let more = (left.done.counts.executions + 1_000).to_string();
     let ended = process::run(at, &[&slow[..], &resume, &[&more]].concat());

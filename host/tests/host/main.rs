@@ -19,7 +19,7 @@
 //! - [`regressions`]: traces that are kept and tried first; bundles.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
 //! - [`bad_input`]: every mistake is reported in one message, word for word.
-//! - [`hangs`]: a program that does not end is never reported as well.
+//! - [`hangs`]: a program that does not end is never reported as correct.
 //! - [`faults`]: faults that occur only if the user enables them.
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
 //! - [`wasi`]: clocks, polls and other things that a guest sees of the world.
@@ -44,7 +44,7 @@
 //! - [`searches`]: known numbers of executions, verdicts, resumed work.
 //! - [`spins`]: searches of programs with loops that wait, and livelocks.
 //! - [`generated`]: random programs, every class of executions.
-//! - [`published`]: published means.
+//! - [`published`]: mean numbers of iterations that papers published.
 //! - [`cargo`]: test binaries of cargo, and cargo itself.
 //! - [`tasks`]: thousands of them.
 //! - [`thread_names`]: names of threads.

@@ -149,8 +149,8 @@ fn merged_bugs_are_explained_as_by_the_single_run() {
     }
 }
 
-/// Test binaries of cargo: tests that their harness does not run, that it runs separately, and without
-/// anything to explore.
+/// Test binaries of cargo: tests that their harness does not run, that it runs separately, and that have
+/// nothing to explore.
 #[test]
 fn test_binaries_of_cargo() {
     let Some(module) = super::cargo::binary() else { return };

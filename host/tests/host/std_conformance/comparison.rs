@@ -35,7 +35,7 @@ pub enum Search {
 const STEPS_MAX: u64 = 400;
 
 /// The guest. Atomic accesses are scheduling points, which is sufficient for a program without data races;
-/// std claims to have none. The guest's own records are not.
+/// std claims to have none. The guest's accesses to its own records are no points.
 fn artifact(footprints: bool) -> Arc<Artifact> {
     static ARTIFACTS: [OnceLock<Arc<Artifact>>; 2] = [OnceLock::new(), OnceLock::new()];
     let make = || {
