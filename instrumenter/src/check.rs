@@ -107,7 +107,8 @@ fn signature(params: &[ValType], results: &[ValType]) -> String {
     format!("({}) -> ({})", list(params), list(results))
 }
 
-/// Validates under the supported proposals; says so if the module is valid under more proposals only.
+/// Validates under the supported proposals; if the module is valid with all proposals, says that it needs an
+/// unsupported one.
 fn validate(wasm: &[u8], original: &Original) -> Result<(), Error> {
     let Err(error) = Validator::new_with_features(FEATURES).validate_all(wasm) else { return Ok(()) };
     let what = match error.message().starts_with("legacy_exceptions ") {
