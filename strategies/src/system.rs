@@ -98,7 +98,7 @@ pub trait System {
 
     /// A hash of the part of the state that no step of another worker changes: the worker's position, and its
     /// own values. Equal for equal states; 0 if the system cannot separate that part. It is much cheaper than
-    /// [`System::fingerprint`], and differs for most states that a worker passes.
+    /// [`System::fingerprint`], and differs between most of the states that one worker passes.
     fn worker_fingerprint(&self, _: WorkerId) -> u64 {
         0
     }

@@ -1,8 +1,8 @@
 //! The fair scheduler of CHESS (Musuvathi and Qadeer, PLDI 2008) around any strategy: `A+chess-fair`.
 //!
-//! A worker that yields twice while others could run and did not, has to wait until they have. The strategy
-//! chooses among the workers that need not wait. A program whose loops do not wait for other workers runs as
-//! under the strategy alone; a loop that does wait ends, even if the strategy would run it for ever.
+//! A worker that yields twice while others could run and did not has to wait until they have run. The
+//! strategy chooses among the workers that need not wait. A program whose loops do not wait for other workers
+//! runs as under the strategy alone; a loop that does wait ends, even if the strategy would run it for ever.
 //!
 //! ```text
 //! P ⊆ T×T ((t,u): t waits for u); E[u] = ∅, D[u] = S[u] = T
@@ -256,7 +256,7 @@ impl Strategy for ChessFair {
             }
             return true;
         }
-        // The same for operations without effect of a yield.
+        // The same for operations between which no yield takes effect.
         let mut yields = false;
         for operation in rest {
             yields |= self.last.take().is_some_and(|step| step.yields);

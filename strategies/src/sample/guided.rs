@@ -51,8 +51,8 @@ pub struct Preference {
 }
 
 impl Preference {
-    /// The preference whose segments and values are those of the schedule. Its segments are as long as
-    /// possible.
+    /// The preference that leads to exactly this schedule, wherever the schedule is possible. Its segments
+    /// are as long as possible.
     pub fn of(schedule: &[Recorded]) -> Preference {
         let (mut steps, mut timeouts) = (BTreeMap::<&WorkerPath, u64>::new(), BTreeMap::new());
         let mut preference = Preference::default();

@@ -16,8 +16,9 @@
 //! - [`sweep`]: every fault of the default schedule, one per iteration.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
 //! - [`profiler`]: the random walk, recording the profile of the program.
-//! - [`replay`]: follows a recorded schedule; [`lenient`]: of a program that was edited since; [`follow`]: a path of
-//!   decisions; [`guided`]: a preference, as far as possible; [`steered`]: steers towards a deadlock.
+//! - [`replay`]: follows a recorded schedule; [`lenient`]: follows one of a program that was edited since;
+//!   [`follow`]: follows a path of decisions; [`guided`]: follows a preference, as far as possible;
+//!   [`steered`]: steers towards a deadlock.
 
 mod change_points;
 pub mod chess_fair;

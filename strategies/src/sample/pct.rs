@@ -9,7 +9,7 @@
 //! paper (TACAS 2023) count change points and so are smaller by one. Coyote also draws between one and d of
 //! them, and none in its first iteration; this implementation always draws exactly d - 1.
 //!
-//! The change points are distinct and drawn among those of the profiling run's k steps that were made while
+//! The change points are distinct and drawn among the k concurrent steps of a profiling run: those made while
 //! at least two workers had not ended. Before such a step, the priority of the worker that would make it is
 //! lowered; as in the paper, the i-th point *drawn*, not the i-th in time, gives the i-th lowest priority. A
 //! yield changes no priority.

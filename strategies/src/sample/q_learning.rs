@@ -4,7 +4,6 @@
 //! position of every worker: the sum of hashes of (worker's path, site, kind, state, the value it chose
 //! last). Choosing action a in state s has probability proportional to exp(Q[s, a]); after the iteration
 //! every choice s -a-> s' that was made is updated in order:
-//! s -a-> s' that was made is updated in order:
 //!
 //! ```text
 //! Q[s, a] = 0.7 Q[s, a] + 0.3 (r + 0.7 max_a' Q[s', a']),  r = -(how often s' was seen in all)

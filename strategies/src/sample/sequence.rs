@@ -1,7 +1,7 @@
 //! Strategies one after the other within an iteration: `A@STEPS,then:B`.
 //!
 //! The fair variants are made of it: an unfair prefix, then the random walk. The whole is fair if the last
-//! strategy is, which has no end. Every event is passed to all of them. The first one makes the same choices
+//! strategy is, which never ends. Every event is passed to all of them. The first one makes the same choices
 //! as alone, the others have separate streams of random numbers.
 
 use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View};

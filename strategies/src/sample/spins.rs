@@ -106,7 +106,8 @@ fn marks(operation: &Operation) -> u64 {
     1 << (operation.object >> 3 & 63) | 1 << (last >> 3 & 63)
 }
 
-/// Also true of a lock that is released, because other workers tried to take it.
+/// Whether an operation may change what other workers have read. The release of a lock does, because they may
+/// have tried to take the lock.
 fn changes_what_others_read(kind: OpKind) -> bool {
     kind.writes() || kind.releases()
 }

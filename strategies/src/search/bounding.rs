@@ -36,7 +36,7 @@ impl Last {
         Last { pick: Some(pick), running }
     }
 
-    /// Whether this pick is another worker, or a timeout fires or has fired.
+    /// Whether another worker continues with this pick, or a timeout fires or has fired.
     pub fn switches_to(self, pick: Pick) -> bool {
         self.pick.is_some_and(|last| last != pick)
     }

@@ -49,7 +49,7 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
             }
         }
     }
-    // `first` also took the lock itself, before it read it.
+    // `first` also took the lock itself: their order can be reversed.
     if order == Order::Handover && takes(first, second) { Order::Reversible } else { order }
 }
 

@@ -1,4 +1,4 @@
-//! The number of steps that a search needs until it finds a bug, by which searches are compared.
+//! What a search needs until it finds a bug: the figure by which searches are compared.
 
 use super::{Advance, Counts, Search};
 use crate::system::{Decision, Status, System};

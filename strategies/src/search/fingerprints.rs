@@ -14,12 +14,12 @@ pub enum Capacity {
     Unlimited,
 }
 
-/// Whether a state was in the set.
+/// Whether a state is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// It was not, or it was removed.
+    /// It is new, or it was not stored, or it was replaced.
     Never,
-    /// It was, with the mark of its first insertion.
+    /// It is in the set, with the mark that it got when it was added.
     Before(u32),
 }
 

@@ -17,7 +17,7 @@
 //! - [`stratified`]: these three by name.
 //! - [`fingerprints`]: a set of states in bounded memory.
 //! - [`cheapest`]: executions in the order of how hard they are to read.
-//! - [`effort`]: the steps that a search needs until it finds a bug.
+//! - [`effort`]: what a search needs until it finds a bug.
 //! - [`catalog`]: the rows of all searches.
 
 pub mod bounding;

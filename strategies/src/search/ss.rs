@@ -29,14 +29,14 @@ use crate::Iteration;
 use crate::rng::ChoiceRng;
 use crate::system::{Decision, Status, System};
 
-/// The number of samples of each kind.
+/// How many samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Samples {
     /// The seed of all random choices.
     pub seed: u64,
     /// `factor * base^d` samples have d delays, for d from 1 (the paper's c1 and c2).
     pub factor: u64,
-    /// See `factor`: the ratio between the numbers of samples with one more delay.
+    /// See `factor`: each further delay has this many times as many samples.
     pub base: u64,
     /// Maximal number of delays; samples with more are not drawn.
     pub delays_max: Option<u32>,

@@ -55,8 +55,8 @@ impl<S: System> Dpor<S> {
         self.changed.truncate(self.changed.partition_point(|changed| changed.event < events));
     }
 
-    /// If an event and a step as it slept are in a race: adds a choice so that the events that `event`
-    /// depends on are tried before the event that woke the step.
+    /// If an event and a step as it slept are in a race: adds a choice so that `event`, after the events that
+    /// it depends on, is tried before the event that woke the step.
     fn try_before_change(&mut self, changed: usize, event: usize) {
         let Changed { event: step, waker, footprint } = &self.changed[changed];
         let (step, waker) = (*step, *waker);

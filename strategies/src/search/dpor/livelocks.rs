@@ -47,7 +47,7 @@ impl<S: System> Dpor<S> {
         (reach == Reach::NoEnd).then_some(Advance::Livelock)
     }
 
-    /// Searches states depth-first. The system is left in its present state.
+    /// Searches states depth-first. Afterwards the system is in its present state again.
     fn reach(&mut self, system: &mut S) -> Reach {
         if !system.can_snapshot() {
             return Reach::Unknown;

@@ -257,7 +257,8 @@ impl<S: System> Dpor<S> {
     ) -> Begins {
         let events = self.clocks.events();
         let mut candidate = Begins::Nowhere;
-        // Sections of which only a part depends on `section`, and what depends on them.
+        // Events of sections some part of which depends on `section`: events that depend on these come after
+        // `section` too.
         let mut behind = Vec::new();
         let mut next = section.end;
         while next < events.len() {
@@ -310,7 +311,6 @@ impl<S: System> Dpor<S> {
     /// would have made if its timeout had not fired. If it blocked a worker, that race is found when the
     /// worker continues, when its timeout fires, or at the end. In an atomic section no other worker can be
     /// picked, so the picks are tried where the section begins.
-    /// it begins.
     fn try_displaced(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
         let view = system.view();
         let events = self.clocks.events();

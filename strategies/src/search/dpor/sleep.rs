@@ -194,7 +194,7 @@ impl Sleep {
         }
     }
 
-    /// The sleeping steps, in a form that can be stored.
+    /// The steps of a sleep set, including woken ones, in a form that can be stored.
     pub fn tried<'a>(
         &'a self,
         set: Range<usize>,

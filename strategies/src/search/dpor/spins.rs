@@ -18,9 +18,9 @@
 //! **Detection.** States are compared once a worker has made several steps in succession and has returned to
 //! the same operation (Brent 1980), so programs without such loops cost almost nothing. The steps after the
 //! first cycle are undone: the search prefers the worker that made the last step, so a worker that spins
-//! continues until this is detected. Not so if others made steps within the cycle, or if values were chosen
-//! in it: then the cycle is executed again separately, as soon as its worker is about to execute an earlier
-//! operation in the same state of its own.
+//! continues until this is detected. This does not work if others made steps within the cycle, or if values
+//! were chosen in it: then the cycle is executed again separately, as soon as its worker is about to execute
+//! an earlier operation in the same state of its own.
 
 use super::{Dpor, State};
 use crate::search::clocks::{Clocks, process};
@@ -90,8 +90,8 @@ impl Done {
         }
     }
 
-    /// Events in which the process of the last one executed this operation, and since which others made steps
-    /// or values were chosen.
+    /// Events in which the process of the last one executed this operation, and since which, up to the last
+    /// one, others made steps or values were chosen.
     fn starts(&self, operation: Operation) -> &[u32] {
         let Some(DoneEvent { process, mixed: Some(mixed), .. }) = self.events.last() else { return &[] };
         let events = self.by_operation.get(&(*process, operation)).map_or(&[][..], Vec::as_slice);
@@ -162,8 +162,9 @@ impl<S: System> Dpor<S> {
         false
     }
 
-    /// Handles a state that occurred before in the present run: goes back to the first repetition of a state.
-    /// Goes back nowhere if the same steps do not lead to the same states, which no system should do.
+    /// Handles a state that occurred before in the present run: executes the run again, and cuts the path
+    /// after the first step that leads to a state which the run has passed. Cuts nothing if no step does:
+    /// then the same steps do not lead to the same states, which no system should do.
     fn cut_to_first_cycle(&mut self, system: &mut S) {
         let events = self.clocks.events().len();
         let first = events - self.nodes.last().expect("the present state").run as usize;
@@ -217,7 +218,7 @@ impl<S: System> Dpor<S> {
     }
 
     /// Whether the worker's own steps from the event `start` to the last one lead back to the state before
-    /// them, if `others` are executed before. The system is left in its present state.
+    /// them, if `others` are executed before. Afterwards the system is in its present state again.
     fn leads_back(&mut self, system: &mut S, start: usize, others: Vec<usize>) -> bool {
         let events = self.clocks.events();
         let (process, depth) = (events[start].process, events[start].decisions.start);

@@ -7,9 +7,9 @@ use crate::{Event, Iteration, Pick, View, WorkerId};
 /// Cycles through the workers in the order of their creation: a worker continues until it blocks, ends or is
 /// delayed. Good for bugs that need few preemptions.
 ///
-/// In the probabilistic form, a new worker is inserted at a random place instead of last. Otherwise the
-/// creation order would be the same in all strata. The generator is part of the state, so that an execution
-/// depends only on its seed and its delays.
+/// In the probabilistic form, a new worker is inserted at a random place instead of last, so that the
+/// creation order, which is the same in all strata, is not preferred. The generator is part of the state, so
+/// that an execution depends only on its seed and its delays.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     turns: Turns,

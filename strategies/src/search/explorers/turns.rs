@@ -85,7 +85,7 @@ impl Turns {
         })
     }
 
-    /// Inserts the worker, or moves it, so that it is at this place of the other turns.
+    /// Inserts the worker, or moves it, before the turn that is at this place among the others.
     pub fn insert(&mut self, worker: WorkerId, at: usize) {
         self.order.retain(|turn| *turn != Turn::Worker(worker));
         self.order.insert(at.min(self.order.len()), Turn::Worker(worker));
