@@ -4,7 +4,7 @@
 //! A step is a row of [`STEPS`]. All of them take at most half an hour on two cores, starting from an empty
 //! target directory; longer tests belong to `cargo xtask soak`.
 //!
-//! - [`toolchains`]: compilers that building the guests again needs.
+//! - [`toolchains`]: the compilers that are needed to build the guests again.
 
 mod toolchains;
 

@@ -118,7 +118,7 @@ impl Graph {
         self.arrow(from, to).is_some()
     }
 
-    /// The import because of which [`Graph::has`] is true.
+    /// The first import because of which [`Graph::has`] is true.
     pub fn places(&self, from: &str, to: &str) -> String {
         self.arrow(from, to).unwrap_or_default().to_string()
     }
