@@ -6,20 +6,20 @@ use coyote_abi::rt::{self, FaultHook};
 use walrus::ValType;
 use walrus::ir::{Call, InstrLocId};
 
-/// What stands before every call that announces a site: the countdown starts anew, and the site is
-/// the last argument.
+/// Adds what precedes every call that announces a site: the countdown is reset, and the site is pushed as the
+/// last argument.
 pub fn call_site(draft: &Draft, code: &mut Code, site: u32) {
     code.i32(rt::COUNTDOWN).global_set(draft.budget).i32(site as i32);
 }
 
-/// Announces a call of the object on the stack.
+/// Announces a call whose object is on the stack.
 pub fn announce(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
     let import = draft.suspending(rt::CALL, &[ValType::I32; 2], &[]);
     call_site(draft, code, site);
     code.push(Call { func: import }, at);
 }
 
-/// Asks whether what follows fails, of the object on the stack. The answer is left there.
+/// Asks the host whether the following call fails; the object is on the stack. The answer is left there.
 pub fn ask_for_fault(
     draft: &mut Draft,
     code: &mut Code,

@@ -1,13 +1,13 @@
-//! What `--stub MODULE.NAME=ANSWER` says.
+//! The answers that `--stub MODULE.NAME=ANSWER` gives to calls of an import.
 
 use crate::{Error, Options};
 use coyote_abi::guest;
 use walrus::ir::Value;
 
-/// The longest list of values: each costs code at every call.
+/// The longest list of values: each adds code to every call.
 const VALUES_MAX: usize = 100;
 
-/// What a stub answers.
+/// What a call of a stub returns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// A call is a bug.
@@ -16,13 +16,13 @@ pub enum Answer {
     Nothing,
     /// One of the numbers below the bound, which the strategy chooses.
     Below(u32),
-    /// The only one of these, or one that the strategy chooses.
+    /// The only one of these values, or one that the strategy chooses.
     Values(Vec<String>),
 }
 
 impl Options {
-    /// What stands behind `MODULE.NAME=` for this import; empty if nothing does. `None` if the import is
-    /// not stubbed. coyote's own imports cannot be.
+    /// What the option says of this import, from its `=` on; empty if it gives no answer. `None` if the
+    /// import is not stubbed. coyote's own imports cannot be.
     pub fn stub(&self, module: &str, name: &str) -> Option<&str> {
         let of = |stub: &'_ String| -> Option<usize> {
             let rest = stub.strip_prefix(module)?.strip_prefix('.')?.strip_prefix(name)?;
@@ -34,7 +34,7 @@ impl Options {
 }
 
 impl Answer {
-    /// Reads what an option says of an import.
+    /// Reads the answer that the options give for an import.
     pub fn of(options: &Options, module: &str, name: &str) -> Result<Option<Answer>, Error> {
         let Some(text) = options.stub(module, name) else { return Ok(None) };
         let Some(text) = text.strip_prefix('=') else { return Ok(Some(Answer::None)) };
@@ -54,7 +54,7 @@ impl Answer {
         }
     }
 
-    /// Whether a function of this type can give the answer.
+    /// Checks that a function with these results can give the answer.
     pub fn check<T: std::fmt::Display>(&self, module: &str, name: &str, results: &[T]) -> Result<(), Error> {
         let types: Vec<String> = results.iter().map(T::to_string).collect();
         let refuse = |what: String| Err(Error::Option(format!("--stub {module}.{name}: {what}")));
@@ -81,7 +81,7 @@ fn zero(ty: &str) -> Option<Value> {
     number(ty, "0")
 }
 
-/// A number of a type: integers may be written with or without a sign.
+/// Parses a number of a type: integers may be written with or without a sign.
 pub fn number(ty: &str, text: &str) -> Option<Value> {
     let integer = || text.parse::<i128>().ok();
     Some(match ty {

@@ -1,4 +1,4 @@
-//! Refuses what cannot be instrumented, by name and with what to do about it.
+//! Refuses what cannot be instrumented; names it, and says what to do about it.
 //!
 //! A refusal is no verdict on the guest. Two refusals come later, because they need the module as it will be
 //! suspended: references live across a suspension, and legacy exceptions around one.
@@ -12,20 +12,22 @@ use wasmparser::{ExternalKind, Parser, TypeRef, ValType, Validator, WasmFeatures
 /// The proposals that the passes understand. The legacy form of exceptions is not among them.
 pub const FEATURES: WasmFeatures = WasmFeatures::WASM3;
 
-/// The largest module: offsets above are used for code that has no place in the original.
+/// The largest module in bytes: larger offsets stand for code that has no place in the original.
 const BYTES_MAX: usize = i32::MAX as usize;
 
 /// The module of WASI preview 1's functions.
 pub const WASI: &str = "wasi_snapshot_preview1";
 
-/// What AssemblyScript's assertions call: `(message, file, line, column)`, the texts as its strings.
+/// The function that AssemblyScript's assertions call: `(message, file, line, column)`, the texts as its
+/// strings.
 pub const ASSEMBLYSCRIPT_ABORT: (&str, &str) = ("env", "abort");
 
 /// The tags that LLVM lets modules import from `env`: exceptions of C++ and Rust, and C's `longjmp`. Each carries an
 /// address.
 const TAGS: [&str; 2] = ["__cpp_exception", "__c_longjmp"];
 
-/// What a module needs that was built with the older instructions, and how it is built with those of today.
+/// Why a module built with the legacy exception instructions is refused, and how to build it with the current
+/// ones.
 const LEGACY: &str = "the legacy exception instructions (try, catch, rethrow) are not supported: build for those of \
                       today (rustc: -C llvm-args=-wasm-use-legacy-eh=false, clang: -mllvm \
                       -wasm-use-legacy-eh=false), or translate the module with `wasm-opt --translate-to-exnref`";
@@ -72,7 +74,7 @@ fn check_memories(contents: &Contents) -> Result<(), Error> {
     }
 }
 
-/// Some names are the tool's, and exports that the host starts have a fixed type.
+/// Refuses exports with a reserved name, and exports that the host calls but that have another type.
 fn check_export(export: &Export) -> Result<(), Error> {
     let name = export.name;
     if name.starts_with(rt::EXPORT_PREFIX) {
@@ -105,7 +107,8 @@ fn signature(params: &[ValType], results: &[ValType]) -> String {
     format!("({}) -> ({})", list(params), list(results))
 }
 
-/// Validates under the supported proposals; where only those are at fault, says so.
+/// Validates under the supported proposals; if the module is valid with all proposals, says that it needs an
+/// unsupported one.
 fn validate(wasm: &[u8], original: &Original) -> Result<(), Error> {
     let Err(error) = Validator::new_with_features(FEATURES).validate_all(wasm) else { return Ok(()) };
     let what = match error.message().starts_with("legacy_exceptions ") {
@@ -204,7 +207,7 @@ fn check_imports(contents: &Contents, options: &Options) -> Result<(), Error> {
     }
 }
 
-/// Whether a function has the type of AssemblyScript's `abort`: others may be called that too.
+/// Whether a function has the type of AssemblyScript's `abort`: other functions may have the same name.
 fn is_abort(ty: Option<&FunctionType>) -> bool {
     ty.is_some_and(|(params, results)| *params == [ValType::I32; 4] && results.is_empty())
 }

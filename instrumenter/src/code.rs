@@ -1,10 +1,10 @@
-//! Reading and writing instructions in a row.
+//! Reading and writing sequences of instructions.
 
 use walrus::ir::*;
 use walrus::{FunctionId, GlobalId, LocalFunction, LocalId, MemoryId};
 
-/// A sequence under construction. What is added here has no place in the original module unless it
-/// is pushed together with one.
+/// A sequence under construction. An added instruction has no place in the original module unless one is
+/// given with it.
 #[derive(Debug, Default)]
 pub struct Code(Vec<(Instr, InstrLocId)>);
 
@@ -93,7 +93,7 @@ impl Code {
         self.add(Load { memory, kind: LoadKind::I32_8 { kind: ExtendedLoad::ZeroExtend }, arg })
     }
 
-    /// `if (result i32) .. else .. end`, taking its condition from the stack.
+    /// Adds `if (result i32) .. else .. end`, which takes its condition from the stack.
     pub fn if_else(
         &mut self,
         function: &mut LocalFunction,
@@ -113,7 +113,7 @@ impl Code {
         self.add(IfElse { consequent, alternative })
     }
 
-    /// `if .. end`, taking its condition from the stack.
+    /// Adds `if .. end`, which takes its condition from the stack.
     pub fn if_then(&mut self, function: &mut LocalFunction, then: impl FnOnce(&mut Code)) -> &mut Code {
         let consequent = function.builder_mut().dangling_instr_seq(None).id();
         let alternative = function.builder_mut().dangling_instr_seq(None).id();
@@ -123,7 +123,7 @@ impl Code {
         self.add(IfElse { consequent, alternative })
     }
 
-    /// Takes back the last instruction if it is a constant.
+    /// Removes and returns the last instruction if it is a constant.
     pub fn take_constant(&mut self) -> Option<i32> {
         let (Instr::Const(Const { value: Value::I32(value) }), _) = self.0.last()? else { return None };
         let value = *value;
@@ -131,9 +131,9 @@ impl Code {
         Some(value)
     }
 
-    /// Index of the first of the last `count` instructions if all of them only push a local or a
-    /// constant: then what they push can be pushed again, and code can be put before them. A
-    /// `local.tee` in the first place is split into `local.set` and `local.get`.
+    /// Index of the first of the last `count` instructions if all of them only push a local or a constant:
+    /// then the same values can be pushed again, and code can be put before them. A `local.tee` at the first
+    /// position is split into `local.set` and `local.get`.
     pub fn simple_operands(&mut self, count: usize) -> Option<usize> {
         let first = self.0.len().checked_sub(count)?;
         let simple = |i: &Instr| matches!(i, Instr::LocalGet(_) | Instr::Const(_));
@@ -166,7 +166,7 @@ impl Code {
     }
 }
 
-/// The instruction sequences of a function that execution can come to, outermost first.
+/// The instruction sequences of a function that execution can reach, outermost first.
 pub fn sequences(function: &LocalFunction) -> Vec<InstrSeqId> {
     let mut found = vec![function.entry_block()];
     let mut next = 0;

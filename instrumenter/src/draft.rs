@@ -1,4 +1,4 @@
-//! The module on its way through the passes, and what they tell each other.
+//! The module that the passes change, and the facts that they pass on to each other.
 
 use crate::code::sequences;
 use crate::libraries::AtomicKind;
@@ -14,7 +14,7 @@ use walrus::{
     ModuleConfig, ValType, ir::Value,
 };
 
-/// Locations from here on are not offsets: they carry a site's number, for calls that a pass added.
+/// Locations from this one on are not offsets: they contain a site's number, for calls that a pass added.
 const SITE_LOCATIONS: u32 = 1 << 31;
 
 /// The location of an added call that announces a site. Each site has at most one such call, since
@@ -38,17 +38,17 @@ pub enum PointPolicy {
     Atomic(AtomicKind, String),
     /// A function of a C library that takes a path: atomic, and announced as an operation on files.
     FileFunction,
-    /// A function of coyote-cc's library that is announced, and whose accesses are no points.
+    /// A function of coyote-cc's library that is announced, and whose accesses are no scheduling points.
     Operation,
-    /// Every way to the function leads through an atomic one.
+    /// The function is only reached through an atomic one.
     OnlyFromAtomic,
-    /// Left out by this pattern of `--no-points-in`.
+    /// Excluded by this pattern of `--no-points-in`.
     Excluded(String),
-    /// Not among `--points-only-in`.
+    /// Not matched by `--points-only-in`.
     NotIncluded,
 }
 
-/// A global of which each worker has its own.
+/// A mutable global that each worker has its own copy of.
 #[derive(Debug)]
 pub struct OwnGlobal {
     pub id: GlobalId,
@@ -56,14 +56,14 @@ pub struct OwnGlobal {
     pub stack_pointer: bool,
 }
 
-/// What code that asks whose memory is refers to.
+/// Items that the code which checks the ownership of memory refers to.
 #[derive(Clone, Copy, Debug)]
 pub struct Owners {
     pub table: MemoryId,
     /// The running worker's byte.
     pub me: GlobalId,
-    /// The injected function that an access calls when the granule is not the worker's: asks the host only if the owner
-    /// table does not answer.
+    /// The injected function that an access calls if the granule is not the worker's. It asks the host only
+    /// if the owner table does not answer.
     pub touched: FunctionId,
     /// The import [`coyote_abi::rt::TOUCH`].
     pub touch: FunctionId,
@@ -73,11 +73,11 @@ pub struct Owners {
     pub mutant: Option<Mutant>,
 }
 
-/// What the host is told of a function's accesses that are no scheduling points.
+/// Which of a function's accesses that are no scheduling points are reported to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
     Nothing,
-    /// What orders others: see [`Options::edges`].
+    /// Those that order other accesses: see [`Options::edges`].
     Edges,
     /// All of them: see [`Options::footprints`].
     Footprints,
@@ -88,9 +88,9 @@ pub enum Tells {
 pub struct Draft<'a> {
     /// The module in walrus' form, which passes change.
     pub module: Module,
-    /// What the user chose.
+    /// The user's options.
     pub options: &'a Options,
-    /// What the module was before the first pass.
+    /// Facts about the module before the first pass.
     pub original: &'a Original,
     /// Sites so far; a site's index is what is passed to the host.
     pub sites: Vec<Site>,
@@ -104,17 +104,17 @@ pub struct Draft<'a> {
     pub own_globals: Vec<OwnGlobal>,
     /// Mutable globals that all workers share.
     pub shared_globals: Vec<GlobalId>,
-    /// How many of them a pass added.
+    /// How many of the shared globals a pass added.
     pub segment_flags: u32,
     /// Whether some instruction changes a table or a reference-typed global.
     pub changes_tables: bool,
-    /// PointPolicy of original functions, by index.
+    /// The [`PointPolicy`] of each original function, by index.
     pub policies: Vec<PointPolicy>,
-    /// Functions whose accesses are an allocator's.
+    /// Functions whose accesses belong to an allocator.
     pub allocating: BTreeSet<u32>,
     /// See [`crate::SiteTable::tells_memory_size`].
     pub tells_memory_size: bool,
-    /// Functions that are told of nothing: see `libraries::UNTOLD`.
+    /// Functions none of whose accesses is reported: see `libraries::UNTOLD`.
     pub untold: BTreeSet<u32>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Owners>,
@@ -122,9 +122,10 @@ pub struct Draft<'a> {
     pub orders: BTreeMap<u32, Marked>,
     /// See [`crate::SiteTable::counters`].
     pub counters: Vec<u32>,
-    /// Number of accesses that are no points since only the function's own frame is touched.
+    /// How many accesses are no scheduling points because they touch only the function's own frame, by
+    /// function.
     pub private_accesses: BTreeMap<u32, u32>,
-    /// Index in the original module of functions that came from it.
+    /// Index in the original module of each function that it contained.
     origin: BTreeMap<FunctionId, u32>,
     /// Runtime imports so far, by name.
     imports: BTreeMap<&'static str, (FunctionId, bool)>,
@@ -134,7 +135,7 @@ impl<'a> Draft<'a> {
     /// Reads the original into walrus' form.
     ///
     /// # Errors
-    /// [`Error::UnsupportedModule`] if walrus does not know something in it.
+    /// [`Error::UnsupportedModule`] if walrus does not support something in it.
     pub fn new(wasm: &[u8], original: &'a Original, options: &'a Options) -> Result<Draft<'a>, Error> {
         let mut config = ModuleConfig::new();
         config.preserve_code_transform(true).generate_producers_section(false).legacy_exceptions(false);
@@ -180,8 +181,8 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// What the host is told of a function's accesses that are no points. Nothing of what an allocator does to its own
-    /// heap: which block it hands out is told when it has.
+    /// Which of a function's accesses that are no scheduling points are reported to the host. Nothing that an
+    /// allocator does to its own heap is: the host is told which block it returned after it has done so.
     pub fn tells(&self, origin: u32) -> Tells {
         match () {
             () if self.allocating.contains(&origin) || self.untold.contains(&origin) => Tells::Nothing,
@@ -191,7 +192,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether a function has no points because the user says so.
+    /// Whether a function has no points because the user said so.
     pub fn is_left_out_by_user(&self, origin: u32) -> bool {
         match &self.policies[origin as usize] {
             PointPolicy::Atomic(kind, _) => *kind == AtomicKind::User,
@@ -224,24 +225,24 @@ impl<'a> Draft<'a> {
         ids.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Whether some instruction of the guest's is wanted.
+    /// Whether some function of the guest has an instruction that satisfies `wanted`.
     pub(crate) fn has(&self, wanted: impl Fn(&Instr) -> bool) -> bool {
         self.guest_functions().into_iter().any(|id| self.has_within(id, &wanted))
     }
 
-    /// Whether a function of the guest has an instruction like this.
+    /// Whether this function of the guest has an instruction that satisfies `wanted`.
     pub(crate) fn has_within(&self, id: FunctionId, wanted: impl Fn(&Instr) -> bool) -> bool {
         let function = self.module.funcs.get(id).kind.unwrap_local();
         let has = |sequence| function.block(sequence).instrs.iter().any(|(instr, _)| wanted(instr));
         sequences(function).into_iter().any(has)
     }
 
-    /// A runtime import of plain type; the same one each time.
+    /// The runtime import with this name, added at the first request.
     pub fn import(&mut self, name: &'static str, params: &[ValType], results: &[ValType]) -> FunctionId {
         self.add_import(name, params, results, false)
     }
 
-    /// A suspending runtime import; one of its parameters is the site.
+    /// The same for a suspending runtime import; one of its parameters is the site.
     pub fn suspending(&mut self, name: &'static str, params: &[ValType], results: &[ValType]) -> FunctionId {
         self.add_import(name, params, results, true)
     }
@@ -276,7 +277,7 @@ impl<'a> Draft<'a> {
         Location { function, offset: offset.unwrap_or(start) }
     }
 
-    /// Registers a scheduling point and returns its number; of one with several sites, that of the first.
+    /// Registers a scheduling point and returns its number; if it has several sites, the number of the first.
     pub fn site(&mut self, location: Location, kind: OpKind, size: u8, memory_offset: u64) -> u32 {
         let first = self.sites.len() as u32;
         let site = Site { location, kind: kind as u8, size, memory_offset, orders: 0, alternative: 0 };
@@ -297,7 +298,7 @@ impl<'a> Draft<'a> {
         orders.filter(|_| kind == OpKind::Fence || kind.accesses_memory() && kind.is_atomic())
     }
 
-    /// Lets `edit` change a function's body while it has the whole draft at hand.
+    /// Calls `edit` with the whole draft and the body of a function.
     pub fn edit<T>(
         &mut self,
         id: FunctionId,
@@ -313,7 +314,7 @@ impl<'a> Draft<'a> {
         result
     }
 
-    /// Adds a function that is not the guest's.
+    /// Adds a function that is not part of the guest.
     pub fn add_function(
         &mut self,
         name: &str,
@@ -332,8 +333,8 @@ impl<'a> Draft<'a> {
         id
     }
 
-    /// Puts `wrapper` in the place of a function: all references now mean the wrapper. Returns the
-    /// function's own code under a new identity, which still counts as the original function.
+    /// Replaces a function by `wrapper`: all references then mean the wrapper. Returns the id of the
+    /// function's own code, which still counts as the original function.
     pub fn wrap(
         &mut self,
         id: FunctionId,
@@ -356,13 +357,13 @@ impl<'a> Draft<'a> {
         inner
     }
 
-    /// Turns an import into a function with a body; all references to it stay.
+    /// Turns an import into a function with a body; all references to it remain.
     pub fn implement_import(&mut self, id: FunctionId, body: LocalFunction) {
         self.delete_import_entry(id);
         self.module.funcs.get_mut(id).kind = FunctionKind::Local(body);
     }
 
-    /// Removes an import that nothing refers to any more.
+    /// Removes an import that has no references left.
     pub fn delete_import(&mut self, id: FunctionId) {
         self.delete_import_entry(id);
         self.module.funcs.delete(id);

@@ -1,4 +1,4 @@
-//! A function as text, before and after.
+//! The text of a function before and after instrumentation.
 
 use crate::analysis::scope::names_of;
 use crate::nearest::nearest;
@@ -21,8 +21,8 @@ pub fn dump(wasm: &[u8], options: &Options, function: &str) -> Result<String, Er
     Ok(format!(";; before\n{before}\n;; after\n{after}\n"))
 }
 
-/// The text of the module, or of one of its functions, after a pass of this name. Between passes the module need
-/// not be valid.
+/// The text of the module, or of one of its functions, after a pass of this name. Between passes the module
+/// may be invalid.
 ///
 /// # Errors
 /// As [`instrument`], and `Option` with near matches if no function or no pass has this name.
@@ -50,7 +50,7 @@ pub fn dump_after(
     }
 }
 
-/// The function of a name, mangled or demangled.
+/// The index of the function with this name, mangled or demangled.
 fn find(original: &Original, function: &str) -> Result<u32, Error> {
     let index = (0..original.functions.len() as u32)
         .filter(|i| original.functions[*i as usize].start != 0)
@@ -67,7 +67,7 @@ fn find(original: &Original, function: &str) -> Result<u32, Error> {
     })
 }
 
-/// The text of a function of a module on its way, with what was wrapped around it.
+/// The text of a function of a module between passes, with the wrapper around it.
 fn text_of(wasm: &[u8], name: &str) -> Result<String, Error> {
     text(wasm, &indices_of(wasm, &[name, &format!("{name} (atomic)")])?)
 }

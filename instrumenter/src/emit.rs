@@ -1,7 +1,7 @@
-//! Pass 8: writes the module out, ready for `suspend`, and remembers where everything came from.
+//! Writes the module out, ready for `suspend`, and remembers where each instruction came from.
 //!
-//! Walrus numbers anew what it writes, so indices are looked up in the written bytes: imports and
-//! exports by name.
+//! Walrus renumbers what it writes, so indices are looked up in the written bytes: imports and exports by
+//! name.
 
 use crate::draft::{Draft, site_of_location};
 use crate::suspend::{self, Config, Gate};
@@ -27,10 +27,10 @@ pub struct Intermediate {
     pub places: Places,
 }
 
-/// From offsets in the intermediate module to places in the original one.
+/// Maps offsets in the intermediate module to places in the original one.
 #[derive(Debug, Default)]
 pub struct Places {
-    /// `(offset, location)` of instructions that have a place, ascending.
+    /// `(offset, location)` of instructions that have a location, ascending.
     instructions: Vec<(u32, u32)>,
     /// `(start, original function)` of bodies, ascending.
     bodies: Vec<(u32, Option<u32>)>,
@@ -43,7 +43,7 @@ impl Places {
         self.bodies[..next].last()?.1
     }
 
-    /// Whether a body begins at an offset, and from which original function it is.
+    /// If a body begins at this offset, the original function that it is from.
     pub fn body(&self, offset: u32) -> Option<Option<u32>> {
         let at = self.bodies.binary_search_by_key(&offset, |(start, _)| *start).ok()?;
         Some(self.bodies[at].1)
@@ -102,7 +102,7 @@ pub fn emit(draft: &mut Draft) -> Result<Intermediate, Error> {
     Ok(Intermediate { wasm, config, entries, worker_globals, places })
 }
 
-/// What a worker can begin with, in the order of the numbers that the host uses.
+/// What a worker can start with, in the order of the numbers that the host uses.
 fn entries(draft: &Draft) -> Vec<Entry> {
     let mut entries = Vec::new();
     let table = draft.module.tables.iter().next();
@@ -188,7 +188,7 @@ fn initial_value(draft: &Draft, global: GlobalId) -> Option<u128> {
     stack.pop()
 }
 
-/// Takes down where walrus puts each instruction.
+/// Records where walrus writes each instruction.
 #[derive(Debug)]
 struct Recorder(Arc<Mutex<CodeTransform>>);
 
@@ -228,9 +228,9 @@ fn places(draft: &Draft, transform: &CodeTransform) -> Places {
 
 /// Indices in the written module.
 struct Indices<'a> {
-    /// Of runtime imports.
+    /// By the names of runtime imports.
     imports: BTreeMap<&'a str, u32>,
-    /// Of exported functions and globals.
+    /// By the names of exported functions and globals.
     functions: BTreeMap<&'a str, u32>,
     globals: BTreeMap<&'a str, u32>,
 }

@@ -35,13 +35,13 @@ pub enum Error {
     /// An import that is neither coyote's, WASI's nor declared.
     #[error("{0}")]
     Import(String),
-    /// A pattern or a function name that the user gave is wrong.
+    /// A pattern, a name or an answer of a stub that the user gave is wrong.
     #[error("{0}")]
     Option(String),
     /// The site table of an instrumented module cannot be read.
     #[error("the site table cannot be read: {0}")]
     SiteTable(String),
-    /// We are wrong: the output does not validate.
+    /// An error of the tool: the output does not validate.
     #[error("this is a bug in coyote-wasm: the instrumented module does not validate: {message}")]
     Output {
         /// The validator's words.

@@ -1,4 +1,4 @@
-//! Why each function was, or was not, changed.
+//! Explains why each function was changed or left unchanged.
 
 use crate::analysis::calls::Calls;
 use crate::draft::PointPolicy;
@@ -8,20 +8,20 @@ use coyote_abi::OpKind;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::FunctionId;
 
-/// What was done to a function.
+/// What was done to a function, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The function's name, or its number where it has none.
     pub function: String,
-    /// One line: the function's policy and the pattern behind it, how many points it has by their kind, or which call
-    /// makes it suspend.
+    /// One line: the function's policy and the pattern behind it, the number of its points by kind, or the
+    /// call that makes it suspend.
     pub reason: String,
 }
 
 /// One explanation for each function with a body, in the order of the original module.
 ///
 /// # Errors
-/// As [`crate::instrument`], of whatever comes before suspending.
+/// As [`crate::instrument`], except for those of the suspend pass and later stages.
 pub fn explain(wasm: &[u8], options: &Options) -> Result<Vec<Explanation>, Error> {
     let original = check::check(wasm, options)?;
     let draft = Pipeline::new().run(wasm, &original, options, &mut unwatched)?;
@@ -89,7 +89,7 @@ fn reason(draft: &Draft, index: u32, next: &[FunctionId], suspending: &BTreeSet<
         "access to its own frame is left out",
         "accesses to its own frame are left out",
     );
-    // Other than the function inside of its own brackets.
+    // Not the function itself, which its own wrapper calls.
     match next.iter().find(|f| !suspending.contains(f) && draft.origin(**f) != Some(index)) {
         Some(callee) if accesses + calls + ticks == 0 => {
             let name = draft.module.funcs.get(*callee).name.clone().unwrap_or_default();

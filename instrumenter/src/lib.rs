@@ -1,22 +1,22 @@
 //! Makes wasm modules controllable: bytes in, bytes and a site table out.
 //!
-//! Every operation that concurrent workers could tell the order of becomes a call of a runtime
-//! import, and a worker in such a call can be unwound into bytes and rewound from them. Knows no
-//! engine and reads no files. What an instrumented module needs and offers is in [`coyote_abi::rt`].
+//! Every operation whose order other workers could observe becomes a call of a runtime import, and a worker
+//! in such a call can be unwound into bytes and rewound from them. The crate does not depend on an engine and
+//! reads no files. [`coyote_abi::rt`] lists what an instrumented module imports and exports.
 //!
-//! The way of a module:
-//! - `options`: what the user can choose. With `answer`: what a stub of an import gives.
-//! - `original`: what the original module is. With `stack_pointer`: which global that is.
+//! The modules, in the order in which a guest passes them:
+//! - `options`: what the user can choose. With `answer`: the results of a stubbed import.
+//! - `original`: facts about the original module. With `stack_pointer`: finds its shadow stack pointer.
 //! - `check`: refuses what is not supported.
-//! - `draft`: the module on its way through the passes. With `code`, `operands` and `announce`: writing
-//!   instructions. `on_exception`: code for when a call throws.
-//! - `pass`, `pipeline`: passes as data, in their order, a user's between them.
-//! - `passes`: the tool's own. With `analysis`: what they know of the code; `libraries`: functions that are
+//! - `draft`: the module that the passes change. With `code`, `operands` and `announce`: writing instructions;
+//!   `on_exception`: code that runs when a call throws.
+//! - `pass`, `pipeline`: passes as data, in their order, and where a user's pass is inserted.
+//! - `passes`: the tool's own passes. With `analysis`: facts about the code; `libraries`: library functions that are
 //!   known by their names, `libtest`: those of Rust's test harness.
 //! - `emit`: the intermediate module, a valid one with plain calls.
 //! - [`suspend`]: unwinding and rewinding.
 //! - `sites`: the site table.
-//! - `explain`, `dump`: what was done to a function, and how it looks.
+//! - `explain`, `dump`: what was done to a function, and its text.
 
 mod analysis;
 mod announce;
@@ -70,26 +70,26 @@ use wasm_encoder::{CustomSection, Encode};
 /// An instrumented module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instrumented {
-    /// With the table in its custom section [`coyote_abi::rt::SITES_SECTION`].
+    /// The module, with the table in its custom section [`coyote_abi::rt::SITES_SECTION`].
     pub wasm: Vec<u8>,
-    /// The same table, read: what the host needs besides the module.
+    /// The same table, decoded: what the host needs besides the module.
     pub table: SiteTable,
 }
 
 /// Instruments a module.
 ///
 /// # Errors
-/// `Invalid`, `Component` or `Instrumented` if it is not a core module as compilers make them,
-/// `Import`, `Unsupported` and `UnsupportedModule` if it needs something that does not exist here,
-/// `Option` if a pattern is wrong. None of them is a verdict on the guest.
+/// `Invalid`, `Component` or `Instrumented` if it is not a core module as compilers make them, `Import`,
+/// `Unsupported` and `UnsupportedModule` if it needs something that the tool does not support, `Option` if a
+/// pattern is wrong. None of them is a verdict on the guest.
 pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented, Error> {
     instrument_with(wasm, options, &Pipeline::new(), &mut unwatched)
 }
 
-/// As [`instrument`], with a given pipeline; `watch` is told of each stage when it has ended.
+/// As [`instrument`], with a given pipeline; `watch` is called after each stage.
 ///
 /// # Errors
-/// As [`instrument`], and what a pass in the pipeline refuses.
+/// As [`instrument`], and every error of a pass in the pipeline.
 pub fn instrument_with(
     wasm: &[u8],
     options: &Options,
@@ -109,7 +109,7 @@ pub fn instrument_with(
     Ok(instrumented)
 }
 
-/// Everything up to, and without, the suspend pass: a valid module in which scheduling points are
+/// Runs every stage before the suspend pass. The result is a valid module in which scheduling points are
 /// plain calls.
 #[doc(hidden)]
 pub fn intermediate(wasm: &[u8], options: &Options) -> Result<Vec<u8>, Error> {
@@ -118,7 +118,7 @@ pub fn intermediate(wasm: &[u8], options: &Options) -> Result<Vec<u8>, Error> {
     Ok(emit::emit(&mut draft)?.wasm)
 }
 
-/// A refusal of the suspend pass speaks of the intermediate module. The user knows the original.
+/// Translates the place of a refusal by the suspend pass from the intermediate module to the original one.
 fn in_original(draft: &Draft, intermediate: &Intermediate, error: Error) -> Error {
     match error {
         Error::Unsupported { what, location, .. } => {

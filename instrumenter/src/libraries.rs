@@ -1,23 +1,24 @@
-//! Functions of libraries that are known by their names, and how their memory accesses are treated. Patterns are globs.
+//! Library functions that are known by their names, and how their memory accesses are treated. Patterns are
+//! globs.
 
-/// Why a function is atomic: it runs without a scheduling point, with all that it calls.
+/// Why a function is atomic: it and all that it calls run without a scheduling point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicKind {
-    /// An allocator: the host is told what becomes of which block.
+    /// An allocator: the host is told which blocks it allocates, moves and frees.
     Allocator,
-    /// A part of a library that other workers can tell the time of: its call is a scheduling point.
+    /// A part of a library whose calls other workers can observe: a call is a scheduling point.
     Announced,
-    /// A part of a library that no other worker can tell the time of.
+    /// A part of a library whose calls no other worker can observe.
     Silent,
-    /// The user's pattern.
+    /// Matched by a pattern of the user.
     User,
 }
 
-/// What is atomic by default, with threads and without.
+/// Functions that are atomic by default, with and without threads.
 pub const ATOMIC: &[(AtomicKind, &[&str])] =
     &[(AtomicKind::Allocator, ALLOCATORS), (AtomicKind::Announced, PATHS), (AtomicKind::Silent, CHECKERS)];
 
-/// What is atomic besides in a module whose libc was built without threads.
+/// Functions that are also atomic in a module whose libc was built without threads.
 pub const ATOMIC_UNGUARDED: &[(AtomicKind, &[&str])] = &[
     (AtomicKind::Announced, STDIO),
     (AtomicKind::Silent, PRINTS),
@@ -25,7 +26,7 @@ pub const ATOMIC_UNGUARDED: &[(AtomicKind, &[&str])] = &[
     (AtomicKind::Silent, UNNOTICED),
 ];
 
-/// Allocators. The one of a single-threaded libc breaks when two workers are in it; the one of a
+/// Allocators. That of a single-threaded libc breaks if two workers execute it at the same time; that of a
 /// multi-threaded libc takes a spin lock, whose rounds say nothing about the program under test.
 pub const ALLOCATORS: &[&str] = &[
     "malloc",
@@ -47,10 +48,11 @@ pub const ALLOCATORS: &[&str] = &[
     "<dlmalloc::*",
 ];
 
-/// Checks of our SDKs that come after what they check: they look at what is recorded, and call models, which are pure.
+/// Checks of the SDKs that run after the events that they check: they read what was recorded and call models,
+/// which are pure.
 pub const CHECKERS: &[&str] = &["coyote::linearize::check::search*", "coyote_linearize_search"];
 
-/// Rust's test harness, in a program that runs it: what it does is no part of a test.
+/// Rust's test harness, in a program that runs it: its own work is no part of a test.
 pub const HARNESS: &[&str] = &["test::*", "<test::*", "getopts::*", "<getopts::*"];
 
 /// Stdio of a libc that was built without threads. Not applied to a module that
@@ -75,25 +77,26 @@ pub const STDIO: &[&str] = &[
     "{setvbuf,setbuf,setlinebuf,rewind,clearerr,getline,getdelim}",
 ];
 
-/// What such a libc prints with: no other worker can tell when, so that a call is no scheduling point.
+/// Functions that such a libc prints with. No other worker can observe when they are called, so a call is no
+/// scheduling point.
 pub const PRINTS: &[&str] =
     &["{,v}{,i,small_,__small_}printf", "put{char,s}{,_unlocked}", "{,v}wprintf", "perror"];
 
-/// How wasi-libc finds the directory that a path begins in: also with threads it keeps the current one, and a
-/// path that it has made absolute, for all of them.
+/// Functions by which wasi-libc finds the directory that a path begins in. Also with threads, it keeps one
+/// current directory, and one path that it has made absolute, for all threads.
 pub const PATHS: &[&str] = &[
     "__wasilibc_{populate_preopens,register_preopened_fd,find_relpath,find_relpath_alloc,find_abspath}",
     "{chdir,getcwd}",
 ];
 
-/// What else a libc without threads, and a libc++ on top of it, keep for all threads and would guard: handlers of exit,
-/// the locale, whether a weak pointer still points to something. Where a header has the code, it is the
-/// program's, and was compiled with threads.
+/// Other state that a libc without threads, and a libc++ on top of it, share between all threads and would
+/// guard: handlers of exit, the locale, whether a weak pointer still points to something. Code in a header
+/// belongs to the program and was compiled with threads.
 pub const UNGUARDED: &[&str] =
     &["{at,__cxa_at,at_quick_}exit", "setlocale", "std::__[12]::__shared_weak_count::{lock,__release_weak}"];
 
-/// The same, where no other worker can tell when it is called: what stdio consists of, counts of references to what
-/// is made once, the environment, random numbers.
+/// The same for functions whose calls no other worker can observe: what stdio consists of, reference counts
+/// of objects that are made once, the environment, random numbers.
 pub const UNNOTICED: &[&str] = &[
     "__{fwritex,stdio_exit,stdio_read,stdio_write,stdio_seek,stdio_close,stdout_write}",
     "__{overflow,uflow,towrite,toread,ofl_add,ofl_lock,ofl_unlock}",
@@ -103,8 +106,8 @@ pub const UNNOTICED: &[&str] = &[
     "std::__[12]::ios_base::xalloc",
 ];
 
-/// Functions of the C library of coyote-cc that are one operation which no object of the host stands for: a
-/// scheduling point precedes them.
+/// Functions of coyote-cc's C library that are one operation without an object of the host: a scheduling
+/// point precedes them.
 pub const C_SDK_OPERATIONS: &[&str] = &[
     "__coyote_{pthread,thrd}_detach",
     "__coyote_pthread_{key_delete,setspecific}",
@@ -112,22 +115,22 @@ pub const C_SDK_OPERATIONS: &[&str] = &[
     "__coyote_destroy_values",
 ];
 
-/// What the C library of coyote-cc does for itself: a call of pthread_mutex_lock is one step. What it
-/// keeps is ordered by the operations that it announces, or means nothing to the program (which key has
-/// which number, which block a finished thread's stack goes back to).
+/// Internal functions of coyote-cc's C library: a call of pthread_mutex_lock is one step. The state that they
+/// keep is ordered by the operations that the library announces, or means nothing to the program (which key
+/// has which number, which block a finished thread's stack is returned to).
 ///
-/// Besides, the linker's function that fills a new thread's own variables.
+/// Also the linker's function that initialises a new thread's thread-local variables.
 pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
 
-/// Of these, what is no part of what a step touches: functions that prepare and end threads, whose list of
-/// finished threads and count of running ones mean nothing to the program, and what says of which kind a mutex
-/// is, which is the same whenever it is said.
+/// Those of these functions whose accesses are no part of a step's footprint: functions that prepare and end
+/// threads, whose list of finished threads and count of running ones mean nothing to the program, and the
+/// function that tells the host the kind of a mutex, which never changes.
 pub const UNTOLD: &[&str] = &["__coyote_{prepare,thread,finish,bury,retire,tell_mutex}", "__wasm_init_tls"];
 
-/// A function of wasi-libc that stores through a null pointer, which its callers pass: localtime and its kin
-/// would be memory errors.
+/// A function of wasi-libc that stores through a null pointer, which its callers pass: without an exemption,
+/// localtime and its relatives would be memory errors.
 pub const EXCUSED: &[&str] = &["__secs_to_zone"];
 
-/// Functions that SV-COMP's rules make atomic. Those of the C library that begin and end a section have
-/// other names within a module.
+/// Functions that SV-COMP's rules make atomic. Those of the C library that begin and end a section have other
+/// names within a module.
 pub const SECTIONS: &[&str] = &["__VERIFIER_atomic_*"];

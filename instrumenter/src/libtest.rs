@@ -2,12 +2,12 @@
 
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
-/// Whether this is the function by which a program enters the harness.
+/// Whether this is the name of the function by which a program enters the harness.
 pub fn is_main(name: &str) -> bool {
     named(name, &["test_main_static", "test_main_static_abort", "test_main"])
 }
 
-/// Whether a module is a program that runs the harness. What cannot be read is none.
+/// Whether a module is a program that runs the harness. `false` for a module that cannot be read.
 pub fn runs_libtest(wasm: &[u8]) -> bool {
     let custom = Parser::new(0).parse_all(wasm).map_while(Result::ok).find_map(|payload| match payload {
         Payload::CustomSection(section) => match section.as_known() {
@@ -23,14 +23,14 @@ pub fn runs_libtest(wasm: &[u8]) -> bool {
     functions.flatten().map_while(Result::ok).any(|function| is_main(function.name))
 }
 
-/// Whether this is the function through which the harness calls a test.
+/// Whether this is the name of the function through which the harness calls a test.
 pub fn calls_test(name: &str) -> bool {
     named(name, &["__rust_begin_short_backtrace"])
 }
 
 /// Whether a name, as the module spells it, is that of one of these functions of the crate `test`.
 fn named(name: &str, functions: &[&str]) -> bool {
-    // Demangling thousands of names costs more than looking at them.
+    // Comparing substrings first, because demangling thousands of names is slow.
     if !functions.iter().any(|f| name.contains(f)) {
         return false;
     }

@@ -1,7 +1,7 @@
 //! Names close to one that was not found, for error messages.
 
-/// At most three of `names`, closest first, that a typing error could have turned into `wanted` or
-/// that contain it.
+/// At most three of `names`, closest first, that contain `wanted` or that a typing error could have turned
+/// into it.
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut close: Vec<(usize, &str)> = names
         .into_iter()

@@ -5,7 +5,8 @@ use crate::code::Code;
 use walrus::ir::{Block, Br, InstrSeqType, ThrowRef, TryTable, TryTableCatch};
 use walrus::{LocalFunction, RefType, ValType};
 
-/// Adds `call`, which leaves `results`, and `clean_up` if an exception leaves it. Without tags nothing throws.
+/// Adds `call`, which leaves `results` on the stack, and runs `clean_up` if an exception leaves it. In a
+/// module without tags nothing can throw, and only `call` is added.
 ///
 /// ```wat
 /// block $done (result ..)

@@ -1,4 +1,4 @@
-//! Operands set aside, so that code can be put before them.
+//! Moves operands into locals, so that code can be put before them.
 
 use crate::code::Code;
 use crate::draft::Draft;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use walrus::ir::{Instr, LocalGet};
 use walrus::{LocalId, ValType};
 
-/// Locals in which operands are set aside, shared by all accesses of a function.
+/// Locals for operands that are moved aside, shared by all accesses of a function.
 #[derive(Default)]
 pub struct Aside(BTreeMap<(ValType, usize), LocalId>);
 
@@ -16,8 +16,8 @@ impl Aside {
         *self.0.entry((ty, position)).or_insert_with(|| draft.module.locals.add(ty))
     }
 
-    /// Sets operands aside, so that `code` can be put before them and they can be pushed again.
-    /// Returns the operands as instructions that push them, and where `code` must go.
+    /// Moves operands aside, so that code can be put before them and they can be pushed again. Returns the
+    /// instructions that push them, and the sequence that must follow the inserted code.
     pub fn operands(&mut self, draft: &mut Draft, code: &mut Code, types: &[ValType]) -> (Vec<Instr>, Code) {
         if let Some(first) = code.simple_operands(types.len()) {
             let operands = (first..first + types.len()).map(|i| code.at(i)).collect();

@@ -1,4 +1,4 @@
-//! What the user can choose. Part of cache keys and of traces, so it is plain data.
+//! The user's options. They are part of cache keys and of traces, so they are plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub enum Points {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeapPoints {
-    /// Those of memory that several workers access, as far as is known by then.
+    /// Accesses of memory that several workers access, as far as is known at that time.
     Shared,
     /// Every access that can be a scheduling point by the other options.
     #[default]
@@ -33,35 +33,35 @@ pub enum HeapPoints {
 pub struct Options {
     /// Which operations are scheduling points.
     pub points: Points,
-    /// Which memory accesses are, at the level [`Points::Heap`].
+    /// Which memory accesses are scheduling points at the level [`Points::Heap`].
     pub heap_points: HeapPoints,
-    /// Functions that run without a scheduling point at memory accesses, they and what they call.
+    /// Functions that, with all that they call, run without a scheduling point at memory accesses.
     pub atomic_fns: Vec<String>,
     /// Whether the parts of libraries in [`crate::ALLOCATORS`], [`crate::PATHS`], [`crate::STDIO`] and [`crate::UNGUARDED`] are atomic too.
     pub atomic_defaults: bool,
-    /// Whether the host is told what allocators do. Only for those that are atomic by default.
+    /// Whether the host is told what allocators do. Applies only to allocators that are atomic by default.
     pub memory_errors: bool,
     /// Functions whose own memory accesses are no scheduling points.
     pub no_points_in: Vec<String>,
     /// If not empty: only these functions' own memory accesses are scheduling points.
     pub points_only_in: Vec<String>,
-    /// Whether the host is told what steps touch that is no scheduling point: for searches that rest on that.
-    /// Changes neither points nor sites.
+    /// Whether the host is told which memory a step touches without a scheduling point: for searches that
+    /// rely on footprints. Changes neither points nor sites.
     pub footprints: bool,
-    /// Whether the host is told what orders accesses and is no scheduling point: whether a compare-exchange wrote, and
-    /// the atomic accesses and fences of functions that the user left out. For the detector of data races; part of
-    /// `footprints`. Changes neither points nor sites.
+    /// Whether the host is told of events that order accesses without being scheduling points: whether a
+    /// compare-exchange wrote, and the atomic accesses and fences of functions that the user left out. For
+    /// the detector of data races; part of `footprints`. Changes neither points nor sites.
     pub edges: bool,
-    /// Imports that are not provided: `module.name`, whose call is a bug, or `module.name=ANSWER`. The
-    /// answer is empty for a function that returns nothing, a number, a list of numbers with commas or
-    /// `choose:N`, and of several the strategy chooses one.
+    /// Imports that are not provided: `module.name`, whose call is a bug, or `module.name=ANSWER`. The answer
+    /// is empty for a function that returns nothing, a number, a comma-separated list of numbers, or
+    /// `choose:N`. If there are several values, the strategy chooses one.
     pub stubs: Vec<String>,
-    /// What may fail by the tool's choice, each with a call that asks: `io`, `clock`, `random`, `alloc`; and
-    /// `weak`: the host says which stores atomic accesses read.
+    /// Classes of calls that may fail by the tool's choice, each with a call that asks: `io`, `clock`,
+    /// `random`, `alloc`; and `weak`: the host decides which stores atomic accesses read.
     pub faults: Vec<String>,
     /// Instructions that are counted: their offsets in the original module. Changes neither points nor sites.
     pub counted: Vec<u32>,
-    /// A planted bug, so that tests can show that they would notice it.
+    /// A planted bug, so that tests can show that they detect it.
     #[doc(hidden)]
     #[serde(skip)]
     pub mutant: Option<Mutant>,
@@ -71,9 +71,9 @@ pub struct Options {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mutant {
-    /// An access that passes as its owner's resets the countdown.
+    /// An access that the owner makes without a scheduling point resets the countdown.
     PassingResetsCountdown,
-    /// The owner's pass looks at the first granule alone.
+    /// The check for the owner looks only at the first granule of an access.
     PassesStraddling,
 }
 
@@ -83,7 +83,7 @@ impl Options {
         self.memory_errors || self.follows_owners() || self.footprints
     }
 
-    /// Whether the host is told of an access that is a scheduling point if it turns out to have written.
+    /// Whether the host is told if an access that is a scheduling point turns out to have written.
     pub fn tells_exchanges(&self) -> bool {
         self.footprints || self.edges
     }
@@ -98,7 +98,8 @@ impl Options {
         self.fails("weak")
     }
 
-    /// Whether steps may be made under a lease. Where the host has to be told of each access there would be none.
+    /// Whether steps may be made under a lease. If the host has to be told of each access, leases are
+    /// useless.
     pub(crate) fn gates(&self) -> bool {
         !self.footprints && !self.weak_memory() && !self.follows_owners()
     }

@@ -1,4 +1,4 @@
-//! The original module, as far as the passes need to know it and cannot see it in walrus' form.
+//! Facts about the original module that the passes need and that walrus' form does not show.
 
 use crate::libtest;
 use crate::stack_pointer::{self, Candidate};
@@ -10,14 +10,15 @@ use wasmparser::{
     TypeRef, TypeSectionReader, ValType, WasmFeatures,
 };
 
-/// Exports that tell a linker's work from a module written by hand.
+/// Exports that show that a linker wrote the module and not a person.
 const LINKED_EXPORTS: &[&str] =
     &["__heap_base", "__data_end", "__wasm_call_ctors", "_start", "_initialize", "wasi_thread_start"];
 
-/// What `_start` calls before `main`, in this order: of wasi-libc for threads alone, and of all linkers.
+/// Functions that `_start` calls before `main`, in this order: the first by wasi-libc for threads only, the
+/// second by all linkers.
 pub const INITIALISERS: &[&str] = &["__wasi_init_tp", "__wasm_call_ctors"];
 
-/// What the passes need to know of the original module.
+/// Facts about the original module that the passes need.
 #[derive(Debug, Default)]
 pub struct Original {
     /// All functions, imports first.
@@ -32,9 +33,9 @@ pub struct Original {
     pub spawns: bool,
     /// Index of the global that is the shadow stack pointer.
     pub stack_pointer: Option<u32>,
-    /// Names of globals that have one.
+    /// Names of the globals that have one, by index.
     pub global_names: BTreeMap<u32, String>,
-    /// End of the code section: custom sections after it are of no use to the passes.
+    /// End of the code section: the passes do not need the custom sections after it.
     code_end: usize,
 }
 
@@ -75,7 +76,7 @@ impl Original {
 /// Parameters and results of a function.
 pub type FunctionType = (Vec<ValType>, Vec<ValType>);
 
-/// An import. Of a function, the type is looked up in [`Contents::types`].
+/// An import. The type of a function is in [`Contents::types`].
 pub struct Import<'a> {
     pub module: &'a str,
     pub name: &'a str,
@@ -86,23 +87,23 @@ pub struct Import<'a> {
 pub struct Export<'a> {
     pub name: &'a str,
     pub kind: ExternalKind,
-    /// Of a function that is exported: its type, if it has one.
+    /// The function's type, if a function with a known type is exported.
     pub ty: Option<FunctionType>,
 }
 
-/// The original and what is to be checked of it.
+/// The original module, and the parts of it that are to be checked.
 #[derive(Default)]
 pub struct Contents<'a> {
     pub original: Original,
     pub imports: Vec<Import<'a>>,
     pub exports: Vec<Export<'a>>,
-    /// By index; `None` where it is no function's.
+    /// By index; `None` if the type is not that of a function.
     pub types: Vec<Option<FunctionType>>,
     pub memories: Vec<wasmparser::MemoryType>,
     pub tables: Vec<wasmparser::TableType>,
 }
 
-/// What is needed while reading alone.
+/// State that is only needed while reading.
 #[derive(Default)]
 struct Reader<'a> {
     contents: Contents<'a>,
@@ -110,11 +111,11 @@ struct Reader<'a> {
     globals: Vec<Candidate>,
     exports: Vec<wasmparser::Export<'a>>,
     function_types: Vec<u32>,
-    /// A linker made the module.
+    /// Whether a linker made the module.
     linked: bool,
 }
 
-/// Reads every section once. Bodies are looked at only to find the stack pointer.
+/// Reads every section once. Bodies are read only to find the stack pointer.
 pub fn read(wasm: &[u8]) -> Result<Contents<'_>, Error> {
     let mut reader = Reader::default();
     reader.contents.original.code_end = wasm.len();
@@ -210,7 +211,7 @@ impl<'a> Reader<'a> {
             return Err(Error::Instrumented);
         }
         self.linked |= section.name() == "producers";
-        // Names are a convenience: a damaged section is as good as none.
+        // Names are a convenience: a damaged section counts as none.
         let KnownCustom::Name(names) = section.as_known() else { return Ok(()) };
         let original = &mut self.contents.original;
         for subsection in names.into_iter().map_while(Result::ok) {
@@ -234,7 +235,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What follows from several sections.
+    /// Derives the facts that need several sections.
     fn finish(mut self) -> Result<Contents<'a>, Error> {
         let Contents { original, imports, exports, types, .. } = &mut self.contents;
         if imports.iter().any(|i| i.module == rt::MODULE) {

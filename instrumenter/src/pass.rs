@@ -1,20 +1,20 @@
-//! What a pass is.
+//! The interface of a pass.
 
 use crate::analysis::Analyses;
 use crate::{Draft, Error};
 
-/// A step on the way from the guest's module to an instrumented one. The tool's own steps are passes too.
+/// A step of the instrumentation. The tool's own steps are passes too.
 pub trait Pass: Send + Sync {
-    /// By which the pass is found in the pipeline.
+    /// The name by which the pass is found in the pipeline.
     fn name(&self) -> &str;
 
-    /// What the pass does, in a few words.
+    /// A description of the pass, in a few words.
     fn doc(&self) -> &str {
         ""
     }
 
-    /// Whether the functions that were there before the pass call the same functions after it, but for
-    /// imports. If not, the call graph is computed anew.
+    /// Whether the functions that existed before the pass call the same functions after it, apart from
+    /// imports. If not, the call graph is computed again.
     fn keeps_calls(&self) -> bool {
         false
     }
@@ -23,6 +23,6 @@ pub trait Pass: Send + Sync {
     /// means that there is no place in the original.
     ///
     /// # Errors
-    /// The module or an option is not what the pass can work with: no verdict on the guest.
+    /// The pass cannot work with the module or with an option: no verdict on the guest.
     fn run(&self, draft: &mut Draft, analyses: &mut Analyses) -> Result<(), Error>;
 }

@@ -1,4 +1,4 @@
-//! The passes over walrus' form of a module, as data: what runs in which order.
+//! The passes over walrus' form of a module, as data: which passes run, and in which order.
 
 use crate::analysis::Analyses;
 use crate::nearest::nearest;
@@ -9,7 +9,7 @@ use crate::{Draft, Error, Options};
 
 /// Passes in the order in which they run: the tool's own, and a user's between them.
 ///
-/// The tool's passes cannot be left out or put in another order, since what follows relies on all of them.
+/// The tool's passes can be neither omitted nor reordered, since later stages rely on all of them.
 pub struct Pipeline {
     passes: Vec<Box<dyn Pass>>,
 }
@@ -21,14 +21,14 @@ impl Default for Pipeline {
 }
 
 impl Pipeline {
-    /// The tool's own passes. What the options leave out, a pass leaves out by itself.
+    /// The tool's own passes. A pass that the options disable returns without changes.
     pub fn new() -> Pipeline {
         Pipeline { passes: OWN.iter().map(|pass| Box::new(*pass) as Box<dyn Pass>).collect() }
     }
 
-    /// Adds a pass where memory is private already and imports are runtime imports. Accesses that the pass adds
-    /// to the guest's functions become scheduling points like any other. Functions that it adds stay as they
-    /// are.
+    /// Adds a pass at a place where memory is already private and imports are already runtime imports.
+    /// Accesses that the pass adds to the guest's functions become scheduling points like any other.
+    /// Functions that it adds stay as they are.
     #[must_use]
     pub fn with(mut self, pass: impl Pass + 'static) -> Pipeline {
         let place = self.position(USUAL_PLACE).expect("it is one of the tool's");
@@ -62,7 +62,7 @@ impl Pipeline {
         self.passes.iter().map(AsRef::as_ref)
     }
 
-    /// Where the pass of a name stands.
+    /// The index of the pass with this name.
     pub(crate) fn position(&self, name: &str) -> Result<usize, Error> {
         self.passes.iter().position(|pass| pass.name() == name).ok_or_else(|| {
             let names: Vec<&str> = self.passes().map(Pass::name).collect();
@@ -95,16 +95,16 @@ impl Pipeline {
     }
 }
 
-/// What has just been done to a module.
+/// The stage that has just ended.
 pub enum Stage<'a, 'd> {
     /// A pass of this name ran.
     Pass(&'a str, &'a mut Draft<'d>),
-    /// Something that is no pass.
+    /// A stage that is not a pass.
     Done(&'static str),
 }
 
 impl Stage<'_, '_> {
-    /// The name of a pass, or of what was done.
+    /// The name of the pass or of the other stage.
     pub fn name(&self) -> &str {
         match self {
             Stage::Pass(name, _) => name,
@@ -113,8 +113,8 @@ impl Stage<'_, '_> {
     }
 }
 
-/// Is told of each stage when it has ended: to measure it, or to look at the module.
+/// Called after each stage: to measure it, or to look at the module.
 pub type Watch<'w> = dyn FnMut(Stage) + 'w;
 
-/// Looks at nothing.
+/// A [`Watch`] that ignores every stage.
 pub(crate) fn unwatched(_: Stage) {}

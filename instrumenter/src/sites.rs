@@ -1,8 +1,8 @@
 //! The site table: what the host must know about an instrumented module.
 //!
-//! It connects three numberings: sites (announced operations), suspension sites (calls at which a
-//! worker's frame can be saved) and byte offsets of the original and of the instrumented module.
-//! Everything that a user sees speaks of the original module.
+//! It connects three numberings: sites (announced operations), suspension sites (calls at which a worker's
+//! frame can be saved) and byte offsets of the original and of the instrumented module. Everything that a
+//! user sees refers to the original module.
 
 use crate::Error;
 use coyote_abi::{OpKind, Ordering};
@@ -24,15 +24,16 @@ pub struct Site {
     pub location: Location,
     /// [`OpKind`] as a number.
     pub kind: u8,
-    /// Bytes accessed; 0 where the operation has no fixed size.
+    /// Bytes accessed; 0 if the operation has no fixed size.
     pub size: u8,
-    /// The instruction's constant offset: what is announced is the address without it.
+    /// The instruction's constant offset: the announced address does not include it.
     pub memory_offset: u64,
-    /// The memory orders that C or C++ gives an atomic operation: one more than C's number, and 16 times one more
-    /// than that of a compare-exchange that fails, or 0 if that is the same; 0 if it is not known.
+    /// The memory orders that C or C++ gives an atomic operation. The low four bits are the order of success:
+    /// C's number plus 1, or 0 if it is unknown. The high four bits are the order of a compare-exchange that
+    /// fails, in the same form; 0 if it is the same.
     pub orders: u8,
-    /// How many sites before this one is the first one of the same instruction. An instruction whose order is known
-    /// at run time only has a site for each; operations and traces have the first.
+    /// How many sites before this one is the first site of the same instruction. An instruction whose order
+    /// is known only at run time has a site for each order; operations and traces refer to the first.
     pub alternative: u8,
 }
 
@@ -60,15 +61,15 @@ pub struct FrameSite {
     pub location: Location,
     /// Size of the saved frame in bytes, its last word (the site) included.
     pub size: u32,
-    /// Ranges `(start, length)` of the frame that hold dead values or padding: equal states may
-    /// differ there, so a fingerprint leaves them out.
+    /// Ranges `(start, length)` of the frame that contain dead values or padding: equal states may differ
+    /// there, so a fingerprint leaves them out.
     pub dead: Vec<(u32, u32)>,
 }
 
 /// A function of the original module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Function {
-    /// From the name section, the import or the export; empty if it has none.
+    /// The function's name, from the name section, the import or the export; empty if it has none.
     pub name: String,
     /// Offsets of its body in the original module, end exclusive; (0, 0) for an import.
     pub start: u32,
@@ -87,18 +88,18 @@ pub enum Entry {
     Export(String),
 }
 
-/// A mutable global of which each worker has its own.
+/// A mutable global that each worker has its own copy of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerGlobal {
     /// The name by which `Draft` knows the global, for messages and for the tool's own globals.
     pub name: String,
-    /// The value a new instance gives it, zero-extended.
+    /// The value in a new instance, zero-extended.
     pub initial: u128,
     /// Whether this is the shadow stack pointer.
     pub stack_pointer: bool,
 }
 
-/// See the module's documentation.
+/// The site table: see the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteTable {
     /// [`coyote_abi::VERSION`] of the instrumenter that wrote it.
@@ -115,26 +116,27 @@ pub struct SiteTable {
     pub worker_globals: Vec<WorkerGlobal>,
     /// How many shared mutable globals `save_globals` writes.
     pub shared_globals: u32,
-    /// How many of them the guest does not have: they tell which data segments it has dropped.
+    /// How many of them the instrumenter added: they tell which data segments the guest has dropped.
     pub segment_flags: u32,
     /// Whether the module imports `wasi.thread-spawn`.
     pub wasi_threads: bool,
     /// Whether the module is a program that runs Rust's test harness.
     pub libtest: bool,
-    /// Whether an instruction can change a table or a reference-typed global: its state is then
-    /// outside of snapshots, and every iteration that did so takes a fresh instance.
+    /// Whether an instruction can change a table or a reference-typed global: their state is not part of
+    /// snapshots, so an iteration that may have changed it is followed by one in a fresh instance.
     pub changes_tables: bool,
-    /// Whether a function that is no part of an allocator asks for the size of memory or makes it larger: then the
+    /// Whether a function outside of allocators asks for the size of memory or makes it larger: then the
     /// program can tell how much memory its allocator took.
     pub tells_memory_size: bool,
-    /// Instructions that are counted, as offsets in the original module, by the numbers of their counters.
+    /// Instructions that are counted, as offsets in the original module; the index is the number of the
+    /// counter.
     pub counters: Vec<u32>,
-    /// Offsets in the instrumented module and in the original one, ascending by the first.
+    /// Pairs of offsets in the instrumented module and in the original one, ascending by the first.
     #[serde(with = "differences")]
     pub code: Vec<(u32, u32)>,
 }
 
-/// Stores each pair as its difference to the one before: two bytes instead of eight for most.
+/// Stores each pair as its difference from the previous one: two bytes instead of eight for most.
 mod differences {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -159,8 +161,8 @@ mod differences {
 }
 
 impl SiteTable {
-    /// The place in the original module of an offset in the instrumented one: that of the closest
-    /// original instruction at or before it. `None` inside of injected functions.
+    /// The place in the original module for an offset in the instrumented one: that of the closest original
+    /// instruction at or before it. `None` inside injected functions.
     pub fn original(&self, instrumented_offset: u32) -> Option<Location> {
         let next = self.code.partition_point(|(at, _)| *at <= instrumented_offset);
         let offset = self.code.get(next.checked_sub(1)?)?.1;

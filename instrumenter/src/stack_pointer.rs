@@ -5,19 +5,19 @@ use crate::Error;
 use std::collections::BTreeMap;
 use wasmparser::{FunctionBody, GlobalType, Operator, ValType};
 
-/// What linkers call it.
+/// The name that linkers give it.
 pub const NAME: &str = "__stack_pointer";
 
 /// A global, and whether it could be the stack pointer.
 #[derive(Clone, Default)]
 pub struct Candidate {
     mutable_i32: bool,
-    /// Some function reads it, subtracts and writes it, in this order.
+    /// Whether some function reads it, subtracts and writes it, in this order.
     moves_down: bool,
 }
 
 impl Candidate {
-    /// A global that the module defines. One that is imported is none.
+    /// A global that the module defines. An imported global is no candidate.
     pub fn of(ty: GlobalType) -> Candidate {
         Candidate { mutable_i32: ty.mutable && ty.content_type == ValType::I32, moves_down: false }
     }
@@ -26,8 +26,8 @@ impl Candidate {
 /// The index of the stack pointer.
 ///
 /// # Errors
-/// A module that moves some global without a name down like a stack pointer but does not say which is refused
-/// if it can have workers (`spawns`): they would share one stack.
+/// Refuses a module that can have workers (`spawns`), moves some unnamed global down like a stack pointer,
+/// and does not say that this is one: its workers would share one stack.
 pub fn find(
     names: &BTreeMap<u32, String>,
     mut globals: Vec<Candidate>,
@@ -41,7 +41,7 @@ pub fn find(
     {
         return Ok(Some(*index));
     }
-    // Whatever has another name is something else.
+    // A global with another name is not the stack pointer.
     for index in names.keys() {
         if let Some(global) = globals.get_mut(*index as usize) {
             global.mutable_i32 = false;
@@ -64,7 +64,7 @@ pub fn find(
     }
 }
 
-/// Notes which globals a function moves down.
+/// Records which globals a function moves down.
 fn note_moves(body: &FunctionBody, globals: &mut [Candidate]) -> Result<(), Error> {
     let mut progress = vec![0u8; globals.len()];
     for operator in body.get_operators_reader()? {

@@ -1,29 +1,30 @@
-//! What steps touch, in the terms of happens-before.
+//! Accesses of steps, in the terms of happens-before.
 
 use coyote_abi::OpKind;
 use serde::{Deserialize, Serialize};
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident $noun:literal [$($kind:ident),*],)*) => {
-        /// What an access belongs to: objects of different classes never overlap.
+        /// The kind of object that an access is of: objects of different classes never overlap.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Class {
             /// Guest memory, by address and size.
             Memory,
-            /// That guest memory is as large as it is, by pages.
+            /// The size of guest memory, in pages.
             Size,
-            /// Whether the guest's allocator finds memory: a request that does not depends on all others.
+            /// Whether the guest's allocator finds memory: a request that finds none depends on all others.
             Heap,
             /// Entries of tables, and their sizes.
             Table,
             /// Globals that workers share, and passive segments.
             Global,
             $($(#[$doc])* $class,)*
-            /// That a worker exists: enabled by its creation, awaited by its first step.
+            /// The existence of a worker: enabled by its creation, awaited by its first step.
             Birth,
-            /// That a worker has ended: enabled by its last step, awaited by joins.
+            /// The end of a worker: enabled by its last step, awaited by joins.
             End,
-            /// That a blocked worker was woken: enabled by who wakes it, awaited by its next step.
+            /// The waking of a blocked worker: enabled by the step that wakes it, awaited by the worker's
+            /// next step.
             Wake,
             /// The virtual clock and the queue of timeouts.
             Clock,
@@ -31,9 +32,9 @@ macro_rules! classes {
             Counter,
             /// A file or directory of the guest's world, by its number.
             File,
-            /// A file descriptor, by its number; the greatest number stands for which of them are taken.
+            /// A file descriptor, by its number; the greatest number stands for the set of numbers in use.
             Descriptor,
-            /// What the system keeps for itself and the relation has to order all the same.
+            /// Internal state of the system that the relation has to order too.
             Other,
         }
 
@@ -47,7 +48,7 @@ macro_rules! classes {
                 }
             }
 
-            /// What reports call a sync object of the class.
+            /// The name of a sync object of the class in reports.
             pub const fn noun(self) -> &'static str {
                 match self {
                     $(Class::$class => $noun,)*
@@ -81,46 +82,47 @@ coyote_abi::sync_objects!(classes);
 /// Everything else on one object is dependent and can be reversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Effect {
-    /// Also a try-lock that failed: two of them commute.
+    /// Does not change the object. A try-lock that failed is also a read: two of them commute.
     Read,
     /// Changes the object.
     Write,
-    /// Takes a lock; its worker was blocked as long as it was taken.
+    /// Takes a lock; its worker was blocked while the lock was taken.
     Acquire,
-    /// Takes a lock that it found free, and would not have waited for.
+    /// Takes a lock that was free, and would not have waited for it.
     TryAcquire,
-    /// Gives back a lock that it had alone, or adds to a semaphore.
+    /// Releases a lock that the worker held alone, or adds to a semaphore.
     Release,
-    /// Takes a lock together with others; its worker was blocked as long as one had it alone.
+    /// Takes a lock together with others; its worker was blocked while another worker held it alone.
     Share,
-    /// The same, but it would not have waited.
+    /// The same without waiting.
     TryShare,
-    /// Gives back what it had together with others.
+    /// Releases a lock that the worker held together with others.
     Unshare,
-    /// Makes possible what an [`Effect::Await`] of the object waits for.
+    /// Enables every [`Effect::Await`] of the object.
     Enable,
-    /// Could not be executed before the object's [`Effect::Enable`].
+    /// Can only be executed after the object's [`Effect::Enable`].
     Await,
 }
 
 /// One access of an executed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Access {
-    /// Which kind of object it is an access of.
+    /// The kind of object that is accessed.
     pub class: Class,
-    /// What it means for the order of steps.
+    /// How it affects the order of steps.
     pub effect: Effect,
-    /// An address, what identifies a worker in all executions, or 0 where there is one object only.
+    /// An address, an identifier of a worker that is the same in all executions, or 0 if there is only one
+    /// object.
     pub object: u64,
-    /// Bytes of memory, entries of a table or pages from `object` on; 1 where that has no meaning.
+    /// Bytes of memory, entries of a table or pages from `object` on; 1 for objects without a size.
     pub size: u32,
 }
 
 impl Access {
-    /// Objects of [`Class::Heap`] that say what a step does, and conflict with nothing: it takes a block back; it hands one
-    /// out, where an earlier free may have made room.
+    /// The objects of [`Class::Heap`] that describe what a step does, and conflict with nothing. This one: it
+    /// frees a block.
     pub const FREES: u64 = 1;
-    /// See [`Access::FREES`].
+    /// The step allocates a block, possibly where an earlier free made room. See [`Access::FREES`].
     pub const ALLOCATES: u64 = 2;
 
     /// An access of an object that has no size.

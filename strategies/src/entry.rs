@@ -1,17 +1,17 @@
 //! A row of the [catalog](crate::catalog).
 
-/// A row of the table.
+/// A row of the table: a strategy or a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name by which users select it.
     pub name: &'static str,
-    /// What may follow the name, each after a colon.
+    /// The parameters that may follow the name, each after a colon.
     pub parameters: &'static [Parameter],
-    /// Where it comes from.
+    /// The paper or program that it comes from.
     pub paper: &'static str,
-    /// What it finds, and how surely.
+    /// Which bugs it finds, and with what certainty.
     pub promise: &'static str,
-    /// Work for each decision, in words of workers and what else counts.
+    /// Work per decision, as a formula of the number of workers and other counts.
     pub cost: &'static str,
     /// Whether every enabled worker gets its turn.
     pub fair: &'static str,
@@ -21,12 +21,12 @@ pub struct Entry {
     pub data: &'static str,
 }
 
-/// What may follow a name after a colon.
+/// A parameter that may follow a name after a colon.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// The name in usage texts, in capitals.
     pub name: &'static str,
-    /// What it may be.
+    /// The values that it may have.
     pub value: Value,
 }
 
@@ -44,7 +44,7 @@ pub enum Value {
     },
     /// One of some words, of which the first is the default.
     Word(&'static [&'static str]),
-    /// Anything the description says; no default.
+    /// Any text that fits the description; there is no default.
     Text,
 }
 

@@ -1,4 +1,4 @@
-//! An iteration: which one it is, what happens in it between choices, and how it went.
+//! An iteration: its number, its events between choices, and its result.
 
 use crate::WorkerId;
 
@@ -12,36 +12,36 @@ pub struct Iteration {
     pub index: u64,
 }
 
-/// Something a strategy may want to know between choices.
+/// An event between choices that a strategy may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// `parent` created `child`, whose first step is now pending.
     Spawned {
-        /// Who executed the spawn.
+        /// The worker that executed the spawn.
         parent: WorkerId,
         /// The new worker.
         child: WorkerId,
     },
-    /// A step of `by` made the blocked `worker` able to go on: the receiver of a message, the
-    /// continuation of what was awaited.
+    /// A step of `by` enabled the blocked `worker`: the receiver of a message, or the continuation of what
+    /// was awaited.
     Woken {
-        /// Who executed the step.
+        /// The worker that executed the step.
         by: WorkerId,
-        /// Who can go on.
+        /// The worker that is enabled now.
         worker: WorkerId,
     },
     /// The worker has ended.
     Ended(WorkerId),
-    /// A hint that the guest gives to its own explorer.
+    /// A hint from the guest to its explorer.
     Hint {
-        /// Who gives it.
+        /// The worker that gives it.
         worker: WorkerId,
-        /// What guest and explorer agreed on.
+        /// A number whose meaning guest and explorer agreed on.
         value: u64,
     },
 }
 
-/// How an iteration went, for strategies that learn.
+/// The result of an iteration, for strategies that learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Steps executed.

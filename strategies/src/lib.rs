@@ -1,20 +1,20 @@
 //! Exploration strategies for controlled concurrency testing, over plain data.
 //!
-//! Knows no wasm, no clock and no files: a strategy sees which operations the workers are about to
-//! execute and answers who goes on. Two shapes exist:
+//! The crate depends on no wasm, no clock and no files: a strategy sees which operations the workers are
+//! about to execute, and answers which worker makes the next step. Two shapes exist:
 //!
 //! - a [`Strategy`] is asked at every choice of one execution (samplers, replay);
 //! - a [`Search`] drives a [`System`], which it can step, snapshot and restore.
 //!
-//! In the order of the data:
+//! The modules, in the order of the data:
 //! - [`access`]: what steps touch.
-//! - [`view`]: what can be known at a choice: pending operations, who is enabled.
+//! - [`view`]: what can be known at a choice: pending operations and enabled workers.
 //! - [`paths`]: names of workers that mean the same in every schedule.
-//! - [`iteration`]: which execution it is, and what happens in it.
+//! - [`iteration`]: the number of an execution, and the events in it.
 //! - [`strategy`]: the trait of samplers.
 //! - [`system`]: the trait of programs that can be searched.
-//! - [`rng`]: the one source of randomness. [`mod@mix`]: hashing of single numbers.
-//! - [`profile`]: what a profiling run tells samplers.
+//! - [`rng`]: the only source of randomness. [`mod@mix`]: hashing of single numbers.
+//! - [`profile`]: what samplers learn from a profiling run.
 //! - [`sample`]: the samplers.
 //! - [`search`]: the searches.
 //! - [`catalog`]: both by name. [`entry`]: a row of it.

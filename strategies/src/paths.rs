@@ -4,8 +4,8 @@ use crate::{Event, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A worker's creation path: empty for the first worker, else its parent's path and how many workers
-/// that parent had created before it. Stable across schedules, unlike [`WorkerId`].
+/// A worker's creation path: empty for the first worker, otherwise its parent's path and the number of
+/// workers that the parent had created before it. Stable across schedules, unlike [`WorkerId`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct WorkerPath(pub Vec<u32>);
 
@@ -31,14 +31,14 @@ impl Default for Paths {
 }
 
 impl Paths {
-    /// An execution begins: there is the first worker only.
+    /// Begins an execution, in which only the first worker exists.
     pub fn reset(&mut self) {
         self.paths.truncate(1);
         self.children.truncate(1);
         self.children[0] = 0;
     }
 
-    /// Learns of a new worker; other events tell nothing about paths.
+    /// Records a new worker; other events do not affect paths.
     pub fn observe(&mut self, event: Event) {
         if let Event::Spawned { parent, child } = event {
             debug_assert_eq!(child.index(), self.paths.len());
@@ -50,14 +50,14 @@ impl Paths {
         }
     }
 
-    /// The path of a worker. Workers that were not spawned (as all of a toy program's may be) are
-    /// numbered as children of the first.
+    /// The path of a worker. Workers that were not spawned (possibly all in a toy program) are numbered as
+    /// children of the first.
     pub fn path(&self, worker: WorkerId) -> WorkerPath {
         let missing = || WorkerPath(vec![worker.0 - 1]);
         self.paths.get(worker.index()).cloned().unwrap_or_else(missing)
     }
 
-    /// The worker of this path, if it exists by now.
+    /// The worker with this path, if it exists already.
     pub fn find(&self, path: &WorkerPath) -> Option<WorkerId> {
         self.paths.iter().position(|p| p == path).map(|i| WorkerId(i as u32))
     }

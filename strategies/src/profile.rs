@@ -1,27 +1,27 @@
-//! What a program did in its profiling run: what strategies scale their random choices by.
+//! The profile of a program's profiling run, by which strategies scale their random choices.
 
 use crate::{Class, WorkerPath};
 use std::collections::BTreeMap;
 
-/// See the module's documentation.
+/// The profile of a program: see the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// Steps executed.
     pub steps: u64,
     /// Choices of a worker among at least two that were enabled.
     pub decisions: u64,
-    /// Steps executed while at least two workers had not ended. Unlike the decisions, whose number falls
-    /// when workers block each other, it is much the same in every schedule.
+    /// Steps executed while at least two workers had not ended. Unlike the number of decisions, which falls
+    /// when workers block each other, this number is much the same in every schedule.
     pub concurrent_steps: u64,
     /// Steps of each worker that made one.
     pub workers: BTreeMap<WorkerPath, u64>,
     /// Accesses of each object by [`crate::Operation::target`].
     pub objects: BTreeMap<(Class, u64), ObjectProfile>,
-    /// Opportunities for faults by kind, see [`crate::View::fault`]; none struck.
+    /// Opportunities for faults by kind, see [`crate::View::fault`]; no fault struck.
     pub opportunities: BTreeMap<u64, u64>,
 }
 
-/// Who accessed an object, as far as announcements tell.
+/// The workers that accessed an object, according to their announcements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectProfile {
     /// Whether any access may have changed it.
@@ -42,7 +42,7 @@ impl ObjectProfile {
     }
 }
 
-/// The sum over a worker and all that it creates, directly or through others.
+/// The sum over a worker and all its descendants.
 pub fn with_descendants(counts: &BTreeMap<WorkerPath, u64>, root: &WorkerPath) -> u64 {
     // Paths are ordered lexicographically: descendants follow their ancestor.
     let from_root = counts.range(root.clone()..);

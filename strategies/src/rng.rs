@@ -1,15 +1,15 @@
-//! The one source of randomness: every random choice of an iteration comes from here.
+//! The only source of randomness: every random choice of an iteration comes from here.
 
 use crate::Iteration;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A generator whose stream depends on the iteration alone. Its first outputs are pinned by a test:
-/// old seeds must go on to mean the same schedules.
+/// A generator whose stream depends only on the iteration. A test pins its first outputs, because old seeds
+/// must keep their schedules.
 #[derive(Clone, Debug)]
 pub struct ChoiceRng(Xoshiro256PlusPlus);
 
-/// The stream before any iteration has begun.
+/// The stream before the first iteration.
 impl Default for ChoiceRng {
     fn default() -> ChoiceRng {
         ChoiceRng::new(Iteration { seed: 0, index: 0 })

@@ -4,7 +4,7 @@ pub use crate::access::{Access, Class, Effect};
 use crate::{Event, Pick, View, WorkerId};
 use serde::{Deserialize, Serialize};
 
-/// What a system waits for.
+/// The status of a system: the decision that it waits for, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// A [`System::step`]: at least one pick is possible.
@@ -14,14 +14,14 @@ pub enum Status {
         /// At least 1.
         bound: u64,
     },
-    /// Nothing more: every worker ended, or the rest does not matter.
+    /// The execution has ended: every worker ended, or the others do not matter.
     Passed,
-    /// Nothing more: a bug was found.
+    /// The execution has ended: a bug was found.
     Bug,
-    /// Nothing more: no verdict. An assumption failed, or the system itself cannot go on.
+    /// The execution has ended without a verdict: an assumption failed, or the system itself cannot continue.
     Abandoned,
-    /// Nothing more: the execution reached the system's bound on steps before an end. No verdict: it may
-    /// end later, or never.
+    /// The execution has reached the system's bound on steps before an end. There is no verdict: it may end
+    /// later, or never.
     Unfinished,
 }
 
@@ -32,11 +32,11 @@ impl Status {
     }
 }
 
-/// A choice that was made, by the numbers of workers: it means the same in every execution that made the
-/// same choices before it.
+/// A choice that was made. It contains numbers of workers, so it means the same in every execution that made
+/// the same choices before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Decision {
-    /// Whose step is executed, or whose timeout fires.
+    /// A step of a worker is executed, or a worker's timeout fires.
     Pick(Pick),
     /// The value given to [`System::choose`].
     Value(u64),
@@ -44,66 +44,67 @@ pub enum Decision {
 
 /// A program under control whose state can be saved and restored.
 pub trait System {
-    /// A saved state, that [`System::restore`] takes.
+    /// A saved state, which [`System::restore`] takes.
     type Snapshot: Clone + Send;
 
-    /// What the system waits for in its present state.
+    /// The status of the present state.
     fn status(&self) -> Status;
 
-    /// Whether the last step ended the program by itself, whatever others could still have done: a bug in
-    /// that step, or the end of the first worker where that ends the process. Not if no worker can go on.
+    /// Whether the last step ended the program by itself, even if other workers could still make steps: a bug
+    /// in that step, or the end of the first worker if that ends the process. False if merely no worker is
+    /// enabled.
     ///
-    /// Such a step depends on all others. To say so too often costs a search of classes redundant
-    /// executions; to say so too seldom loses classes.
+    /// Such a step depends on all others. A wrong true costs a search of classes redundant executions; a
+    /// wrong false makes it lose classes.
     fn ends_program(&self) -> bool {
         self.status() == Status::Bug
     }
 
-    /// What can be picked now, also in a final state: a pick that is missing there was made impossible by
-    /// the last step.
+    /// What can be picked now, also in a final state: a pick that is missing there was made impossible by the
+    /// last step.
     fn view(&self) -> View<'_>;
 
-    /// Executes the pick. Must be possible.
+    /// Executes the pick, which must be possible.
     fn step(&mut self, pick: Pick);
 
     /// Answers [`Status::Choosing`].
     fn choose(&mut self, value: u64);
 
-    /// Goes back to the start of the program.
+    /// Restores the start of the program.
     fn restart(&mut self);
 
-    /// What the last step really touched, the values chosen for it included; it may be more than was
+    /// What the last step really touched, including the values chosen for it; this may be more than was
     /// announced. Complete as soon as the status is not [`Status::Choosing`].
     fn footprint(&self) -> &[Access];
 
-    /// Appends what a pending operation is known to touch before it is executed, at least every object
-    /// on which its worker is blocked.
+    /// Appends what a pending operation is known to touch before it is executed, including every object on
+    /// which its worker is blocked.
     fn announced(&self, pick: Pick, into: &mut Vec<Access>);
 
-    /// Appends the events since the last call. A restore or restart drops those not asked for.
+    /// Appends the events since the last call. A restore or restart discards events that were not taken.
     fn take_events(&mut self, into: &mut Vec<Event>);
 
     /// Whether [`System::snapshot`] works. If not, a search executes prefixes again.
     fn can_snapshot(&self) -> bool;
 
-    /// Saves the state, also one that is [`Status::Choosing`].
+    /// Saves the state, which may be [`Status::Choosing`].
     fn snapshot(&mut self) -> Self::Snapshot;
 
-    /// Goes to a state that this system saved.
+    /// Restores a state that this system saved.
     fn restore(&mut self, snapshot: &Self::Snapshot);
 
-    /// Equal for equal states; different states differ with overwhelming probability.
+    /// A hash of the state: equal for equal states; different states differ with overwhelming probability.
     fn fingerprint(&mut self) -> u128;
 
-    /// A hash of the part of the state that no step of another worker changes: where the worker is, and its own values.
-    /// Equal for equal states; a system that cannot tell that part from the rest returns 0. Much cheaper than
-    /// [`System::fingerprint`], it tells most states apart that one worker passes.
+    /// A hash of the part of the state that no step of another worker changes: the worker's position, and its
+    /// own values. Equal for equal states; 0 if the system cannot separate that part. It is much cheaper than
+    /// [`System::fingerprint`], and differs between most of the states that one worker passes.
     fn worker_fingerprint(&self, _: WorkerId) -> u64 {
         0
     }
 }
 
-/// Makes a decision.
+/// Executes a decision.
 pub fn decide<S: System + ?Sized>(system: &mut S, decision: Decision) {
     match decision {
         Decision::Pick(pick) => system.step(pick),

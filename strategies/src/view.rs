@@ -1,11 +1,11 @@
-//! What can be known at a choice.
+//! The information that a strategy has at a choice.
 
 use crate::Class;
 use coyote_abi::OpKind;
 use serde::{Deserialize, Serialize};
 
-/// A worker's number within one execution, in the order of creation. Not stable across schedules;
-/// see [`crate::WorkerPath`] for what is.
+/// A worker's number within one execution, in the order of creation. It may differ between schedules;
+/// [`crate::WorkerPath`] does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WorkerId(pub u32);
 
@@ -17,17 +17,17 @@ impl WorkerId {
     }
 }
 
-/// What a worker is about to do. Announced before it is executed.
+/// An operation that a worker is about to execute. It is announced before it is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Operation {
-    /// What is done.
+    /// The kind of the operation.
     pub kind: OpKind,
-    /// Number of the place in the guest's code; [`Operation::NO_SITE`] for a step that has none,
-    /// such as a worker's first.
+    /// Number of the place in the guest's code; [`Operation::NO_SITE`] for a step that has none, such as a
+    /// worker's first.
     pub site: u32,
-    /// What it is done to: an address for memory and sync objects, a worker for spawn and join.
+    /// The object of the operation: an address for memory and sync objects, a worker for spawn and join.
     pub object: u64,
-    /// Bytes accessed from `object` on; 0 where that has no meaning.
+    /// Bytes accessed from `object` on; 0 for objects without a size.
     pub size: u32,
 }
 
@@ -39,12 +39,12 @@ impl Operation {
     pub const START: Operation =
         Operation { kind: OpKind::Start, site: Operation::NO_SITE, object: 0, size: 0 };
 
-    /// Whether two announced operations of different workers may not commute, as far as their
-    /// announcements tell. Over-approximates for sync objects: same object means dependent. So it does for
-    /// files, where a path may lead to anything.
+    /// Whether two announced operations of different workers may not commute, as far as their announcements
+    /// tell. Over-approximates for sync objects: same object means dependent; also for files, because a path
+    /// may lead to any file.
     #[inline]
     pub fn dependent(&self, other: &Operation) -> bool {
-        // Without branches, which could not be predicted: strategies ask this for every pair at every step.
+        // Without branches, which would be mispredicted: strategies call this for every pair at every step.
         let (a, b) = (TRAITS[self.kind as usize], TRAITS[other.kind as usize]);
         let memory = (a & b & MEMORY != 0) & ((a | b) & WRITES != 0);
         let same = (self.object == other.object) & (self.object != 0);
@@ -53,7 +53,7 @@ impl Operation {
         (self.overlaps(other) & (memory | sync)) | files
     }
 
-    /// Whether the objects have something in common, whatever they are.
+    /// Whether the ranges of the two objects overlap, whatever the objects are.
     #[inline]
     pub fn overlaps(&self, other: &Operation) -> bool {
         (self.object < other.object + u64::from(other.size.max(1)))
@@ -61,14 +61,14 @@ impl Operation {
     }
 
     /// The object whose accesses can be put in different orders, if the operation has one. Accesses of
-    /// overlapping memory at different addresses count as different objects; a release is no access,
-    /// since only acquisitions compete; a futex is the memory it lies in.
+    /// overlapping memory at different addresses count as different objects; a release is no access, since
+    /// only acquisitions compete; a futex counts as the memory that contains it.
     pub fn target(&self) -> Option<(Class, u64)> {
         match self.kind {
             OpKind::FutexNotify => Some((Class::Memory, self.object)),
             kind if kind.accesses_memory() => Some((Class::Memory, self.object)),
-            // All files together are one object: what a path leads to is not known before, nor what a function of
-            // a library works on.
+            // All files together are one object: which file a path leads to is not known before, nor which
+            // files a library function accesses.
             OpKind::File | OpKind::Call => Some((Class::File, 0)),
             kind if kind.releases() => None,
             kind => Class::of_sync_object(kind).map(|class| (class, self.object)),
@@ -76,8 +76,8 @@ impl Operation {
     }
 }
 
-/// Traits of each kind of operation, by its number: memory that is accessed or written, files, else a bit for each
-/// class of sync objects, which may share an address.
+/// Traits of each kind of operation, by its number: memory that is accessed or written, files, otherwise a
+/// bit for each class of sync objects, because objects of different classes may have the same address.
 const TRAITS: [u16; 256] = {
     let mut traits = [0; 256];
     let mut i = 0;
@@ -86,7 +86,7 @@ const TRAITS: [u16; 256] = {
         traits[kind as usize] = match kind {
             kind if kind.accesses_memory() && kind.writes() => MEMORY | WRITES,
             kind if kind.accesses_memory() => MEMORY,
-            // Of any class but a futex, which is memory.
+            // These concern any class except futexes, which are memory.
             OpKind::Init | OpKind::Destroy => SYNC & !bit(Class::Futex),
             OpKind::File | OpKind::Call => FILES,
             kind => match Class::of_sync_object(kind) {
@@ -107,10 +107,10 @@ const fn bit(class: Class) -> u16 {
 const SYNC: u16 = !(MEMORY | WRITES);
 const MEMORY: u16 = 0x8000;
 const WRITES: u16 = 0x4000;
-/// A bit that stands alone for nothing else.
+/// The bit of files: `WRITES` means nothing without `MEMORY`.
 const FILES: u16 = WRITES;
 
-/// Whether a worker can go on.
+/// Whether a worker is enabled, blocked or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkerState {
     /// Its pending operation can be executed now.
@@ -124,9 +124,9 @@ pub enum WorkerState {
 /// A worker at a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pending {
-    /// What it is about to do, also if it cannot.
+    /// The pending operation, also if it cannot be executed.
     pub operation: Operation,
-    /// Whether it can do that now.
+    /// Whether it can be executed now.
     pub state: WorkerState,
 }
 
@@ -135,12 +135,12 @@ pub struct Pending {
 pub enum Pick {
     /// The worker executes its pending operation.
     Step(WorkerId),
-    /// The worker's pending timeout fires. That wakes it; it is not yet a step of the worker.
+    /// The worker's pending timeout fires. That wakes the worker; it does not count as a step of the worker.
     Timeout(WorkerId),
 }
 
 impl Pick {
-    /// Whom it is about.
+    /// The worker that is picked.
     pub fn worker(self) -> WorkerId {
         match self {
             Pick::Step(worker) | Pick::Timeout(worker) => worker,
@@ -148,26 +148,27 @@ impl Pick {
     }
 }
 
-/// All that a strategy may look at when it makes a choice.
+/// Everything that a strategy may use for a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Workers whose pending operation can be executed now, ascending.
     pub enabled: &'a [WorkerId],
-    /// The worker whose timeout is the earliest of all pending ones and so may fire now.
+    /// The worker whose timeout is the earliest of all pending ones, and so may fire now.
     pub timeout: Option<WorkerId>,
     /// Every worker of the execution, by [`WorkerId::index`].
     pub workers: &'a [Pending],
-    /// Who executed the last step, if it has not ended.
+    /// The worker that executed the last step, if it has not ended.
     pub current: Option<WorkerId>,
     /// Steps executed so far.
     pub step: u64,
-    /// How often any worker's state has changed in this execution, creations included: while this is the
-    /// same, so are all states.
+    /// How often the state of any worker has changed in this execution, including creations: while this
+    /// number is the same, no state has changed.
     pub changes: u64,
-    /// Whether a worker in an atomic section keeps all others, and timeouts, from being picked.
+    /// Whether a worker in an atomic section prevents all others, and timeouts, from being picked.
     pub in_section: bool,
-    /// While a value is asked for that says whether a fault strikes, 0 for none: the *kind* of fault, a number for a class
-    /// of faults or a fault point of the guest. `None`: the value is the program's own.
+    /// If the requested value decides whether a fault strikes (0 means that none does): the *kind* of fault,
+    /// which is the number of a class of faults or of a fault point of the guest. `None` if the value is the
+    /// program's own.
     pub fault: Option<u64>,
 }
 
@@ -177,8 +178,8 @@ impl View<'_> {
         self.enabled.len() + usize::from(self.timeout.is_some())
     }
 
-    /// Whether this worker can be picked. Its state alone does not tell: inside of an atomic function
-    /// its worker is the only one that can.
+    /// Whether this worker can be picked. Its state is not sufficient: a worker inside an atomic function is
+    /// the only one that can be picked.
     #[inline]
     pub fn can_step(&self, worker: WorkerId) -> bool {
         self.enabled.contains(&worker)
@@ -197,7 +198,7 @@ impl View<'_> {
         self.enabled.iter().map(|w| Pick::Step(*w)).chain(self.timeout.map(Pick::Timeout))
     }
 
-    /// Whether the last worker could go on.
+    /// Whether the worker of the last step is enabled.
     pub fn current_enabled(&self) -> bool {
         self.current.is_some_and(|w| self.can_step(w))
     }

@@ -1,6 +1,6 @@
-//! `cargo xtask bless`: accepts what golden tests produce now.
+//! `cargo xtask bless`: accepts the present output of golden tests.
 //!
-//! Which tests those are, their sources say: the files below `tests` that compare with a file on disk.
+//! These tests are found in the sources: files below `tests` that compare with a file on disk.
 
 use crate::command::{cargo, cargo_output};
 use crate::files;
@@ -24,7 +24,7 @@ pub fn run(arguments: &Bless) -> Result<()> {
     let mut found = 0;
     for (folder, package) in PACKAGES {
         for (target, modules) in golden(folder)? {
-            // A filter that begins with another test binary needs none of this one's.
+            // A filter that begins with another test binary matches no test of this one.
             if filter.split_once("::").is_some_and(|(first, _)| first != target && is_target(first)) {
                 continue;
             }

@@ -1,8 +1,8 @@
-//! `cargo xtask bugs`: the bugs of published crates that docs/bugs-found.md tells of, reproduced.
+//! `cargo xtask bugs`: reproduces the bugs of published crates that docs/bugs-found.md describes.
 //!
-//! Each has a program in `examples/bugs-found`, with the version of the crate that has the bug, and a bundle beside it:
-//! the program as it was built, and the traces. The bundle must replay, and a run must find the bug again in the
-//! program as it is built now.
+//! Each has a program in `examples/bugs-found`, with the version of the crate that has the bug, and a bundle
+//! next to it: the program as it was built, and the traces. The bundle must replay, and a run must find the
+//! bug again in the program as it is built now.
 
 use crate::command::cargo;
 use crate::files;
@@ -18,7 +18,7 @@ const SOURCES: &str = "examples/bugs-found";
 /// A program, and its bug.
 struct Bug {
     program: &'static str,
-    /// What it shows itself as.
+    /// The kinds of bug that reports show for it.
     kinds: &'static [&'static str],
     /// A run that finds it.
     run: &'static [&'static str],
@@ -85,10 +85,10 @@ fn build() -> Result<PathBuf> {
     Ok(modules)
 }
 
-/// Explores a program; in a few words what was found.
+/// Explores a program; describes in a few words what was found.
 fn find(tool: &Path, modules: &Path, bug: &Bug, write: bool) -> Result<String> {
     let mut command = Command::new(tool);
-    // Modules are named as they are called in reports.
+    // Run in the directory of the modules, so that reports contain only the modules' names.
     command.current_dir(modules).arg("test").arg(Path::new(bug.program).with_extension("wasm"));
     command.args(bug.run).args(["--shrink-time", "60", "--format", "json", "--outdir", "traces"]);
     if write {
@@ -106,7 +106,7 @@ fn find(tool: &Path, modules: &Path, bug: &Bug, write: bool) -> Result<String> {
     Ok(format!("{kind}, in iteration {}", found["iteration"]))
 }
 
-/// Replays the first trace of a program's bundle; the verdict.
+/// Replays the first trace of a program's bundle and returns the verdict.
 fn replay(tool: &Path, bug: &Bug) -> Result<String> {
     let mut command = Command::new(tool);
     command.current_dir(files::root()).arg("replay").arg(bundle(bug.program));

@@ -1,5 +1,5 @@
 //! `cargo xtask codegen`: makes headers of the C SDK from their templates and the contract, and
-//! `docs/guests.md` from what is known to work.
+//! `docs/guests.md` from `docs/support.json`.
 
 use crate::{files, support};
 use anyhow::{Result, bail, ensure};
@@ -7,7 +7,7 @@ use coyote_abi::Type;
 use coyote_abi::guest::{self, Import};
 use std::fmt::Write;
 
-/// Made from what lies beside them, with `.in` at the end.
+/// Each is made from the file next to it that has `.in` added to its name.
 const HEADERS: [&str; 2] = ["guest-sdk/c/include/coyote.h", "guest-sdk/c/include/coyote_raw.h"];
 
 /// Makes the files that follow from others: headers of guest-sdk/c, docs/guests.md
@@ -33,14 +33,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if !arguments.check {
             files::write(&path, text)?;
         } else if files::read_text(&path)?.replace("\r\n", "\n") != text {
-            // A checkout may have turned line ends.
+            // A checkout may have converted line ends.
             bail!("{name} is out of date: run `cargo xtask codegen`");
         }
     }
     Ok(())
 }
 
-/// What placeholders stand for.
+/// The values of placeholders.
 fn values() -> Vec<(&'static str, String)> {
     vec![
         ("@MODULE@", guest::MODULE.to_string()),
@@ -67,7 +67,7 @@ fn header(name: &str, template: &str) -> Result<String> {
     Ok(format!("/* Made from {name} by `cargo xtask codegen`: change that file. */\n{header}"))
 }
 
-/// An import as C declares it, under its documentation.
+/// The declaration of an import in C, below its documentation.
 fn declaration(import: &Import) -> String {
     let point = if import.operation.is_some() { " (point)" } else { "" };
     let mut text = comment(&format!("{}{point}", import.doc));
@@ -88,7 +88,7 @@ fn c_type(ty: Type) -> &'static str {
     }
 }
 
-/// A comment of lines that are not too long.
+/// A comment with lines of limited length.
 fn comment(text: &str) -> String {
     const WIDTH: usize = 88;
     let mut lines = vec![String::from("/*")];

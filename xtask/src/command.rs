@@ -9,7 +9,7 @@ pub fn program() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Runs cargo where this workspace is.
+/// Runs cargo in the directory of this workspace.
 ///
 /// # Errors
 /// It cannot be started, or fails.
@@ -22,7 +22,7 @@ pub fn cargo(arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
     Ok(())
 }
 
-/// What cargo prints to its standard output.
+/// The text that cargo prints to its standard output.
 ///
 /// # Errors
 /// It cannot be started, or fails.
@@ -32,7 +32,7 @@ pub fn cargo_output(arguments: &[&str]) -> Result<String> {
     String::from_utf8(output.stdout).context("cargo prints text")
 }
 
-/// Whether a program runs and ends well; what it prints does not matter.
+/// Whether a program runs and succeeds; its output is discarded.
 pub fn succeeds(program: &str, arguments: &[&str]) -> bool {
     let silent = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
     silent.is_ok_and(|status| status.success())

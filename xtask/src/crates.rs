@@ -1,9 +1,9 @@
 //! `cargo xtask crates`: programs with published crates, built for wasm32-wasip1-threads and tested.
 //!
-//! The programs of `examples/published` use one crate each, as it is published. Each is explored as it is,
-//! which must find nothing, and with a mistake in it, which must be found. What came out of it is
-//! `docs/crates.json`; the number of iterations and the seed are fixed, so that it changes with its reasons
-//! only.
+//! Each program of `examples/published` uses one crate, as it is published. Each is explored as it is, which
+//! must find nothing, and with a planted mistake, which must be found. The results are in `docs/crates.json`;
+//! the number of iterations and the seed are fixed, so that the file changes only if the tool or a program
+//! changes.
 
 use crate::command::cargo;
 use crate::files;
@@ -20,13 +20,14 @@ const SOURCES: &str = "examples/published";
 const TABLE: &str = "docs/crates.json";
 const ITERATIONS: &str = "2000";
 
-/// Crates that need a feature of a crate below them, which stable compilers allow with RUSTC_BOOTSTRAP=1.
+/// Crates that need an unstable feature of a crate below them, which stable compilers allow with
+/// RUSTC_BOOTSTRAP=1.
 const UNSTABLE: [(&str, &str, &str); 2] =
     [("dashmap", "parking_lot/nightly", PARKING), ("parking_lot", "parking_lot/nightly", PARKING)];
 const PARKING: &str = "parking_lot_core parks threads of this target only with its feature `nightly`, which stable \
                        compilers allow with `RUSTC_BOOTSTRAP=1`; without it a lock that has to wait panics";
 
-/// What one has to know of others.
+/// Notes for users of other crates.
 const NOTES: [(&str, &str); 3] = [
     ("event-listener", "no blocking calls on wasm: run futures, as `published::block_on` does in ten lines"),
     (
@@ -63,7 +64,7 @@ impl Table {
 pub struct Row {
     pub name: String,
     pub version: String,
-    /// Beyond the usual ones.
+    /// A feature beyond the usual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
     pub correct: Explored,
@@ -74,7 +75,7 @@ pub struct Row {
 
 #[derive(Deserialize, Serialize)]
 pub struct Explored {
-    /// As `coyote-wasm test --format json` says it.
+    /// The verdict in the output of `coyote-wasm test --format json`.
     verdict: String,
     schedules: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +130,7 @@ fn builds() -> PathBuf {
     files::target().join("published")
 }
 
-/// The crates that have a program, with the versions of the lock file.
+/// The crates that have a program, with their versions in the lock file.
 fn dependencies() -> Result<BTreeMap<String, String>> {
     let mut command = cargo_in(&directory());
     let printed = output(command.args(["metadata", "--locked", "--format-version", "1"]))?;
@@ -139,7 +140,7 @@ fn dependencies() -> Result<BTreeMap<String, String>> {
     let mut versions = BTreeMap::new();
     for program in programs {
         let name = program.file_stem().context("a program has a name")?.to_string_lossy().into_owned();
-        // The newest, where others use an older one.
+        // The newest version, if other crates use an older one.
         let version =
             packages.iter().filter(|p| p["name"] == name.as_str()).filter_map(|p| p["version"].as_str());
         let version = version.max().with_context(|| format!("{SOURCES} does not use {name}"))?;
@@ -172,7 +173,7 @@ fn explore(tool: &Path, name: &str, arguments: &[&str]) -> Result<Explored> {
     Ok(Explored { verdict, schedules, bug: test["bugs"][0].is_object().then(|| bug(&test["bugs"][0])) })
 }
 
-/// What the report's first line says: a panic's message where there is one.
+/// The first line of the bug's report: a panic's message, if there is one.
 fn bug(bug: &Value) -> String {
     let lines = bug["output"].as_array().into_iter().flatten().filter_map(|line| line["text"].as_str());
     let mut after = lines.skip_while(|line| !line.contains("panicked at ")).skip(1);

@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: what a release has for one platform: an archive of the programs, completions, manual pages and
-//! licences, which is unpacked again and tried.
+//! `cargo xtask dist`: the release files of one platform: an archive of the programs, completions, manual
+//! pages and licences. The archive is unpacked again and tried.
 
 use crate::command::cargo;
 use crate::files;
@@ -20,7 +20,7 @@ pub struct Arguments {
 
 /// The programs of the archive.
 const PROGRAMS: &[&str] = &["coyote-wasm", "cargo-coyote", "coyote-cc", "coyote-cxx"];
-/// Files of the repository that go along.
+/// Files of the repository that are included.
 const BESIDE: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 /// Completions, by the names under which shells look for them.
 const COMPLETIONS: &[(&str, &str)] = &[
@@ -30,7 +30,7 @@ const COMPLETIONS: &[(&str, &str)] = &[
     ("powershell", "_coyote-wasm.ps1"),
 ];
 
-/// What the archive of a platform is called, without `.tar.gz` or `.zip`; also the folder in it.
+/// The name of a platform's archive, without `.tar.gz` or `.zip`; also the name of the folder in it.
 pub fn name(version: &str, target: &str) -> String {
     format!("coyote-wasm-v{version}-{target}")
 }
@@ -72,7 +72,7 @@ fn host() -> Result<String> {
     Ok(host.context("rustc names its platform")?.to_string())
 }
 
-/// Of all packages: they are released together.
+/// The version of all packages, which are released together.
 fn version() -> Result<String> {
     let manifest = files::read_text(&files::root().join("Cargo.toml"))?;
     let version = manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
@@ -83,7 +83,7 @@ fn executable(program: &str) -> String {
     format!("{program}{}", std::env::consts::EXE_SUFFIX)
 }
 
-/// Puts together what is packed.
+/// Copies everything that is packed into the folder.
 fn fill(folder: &Path, built: &Path) -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
@@ -107,7 +107,7 @@ fn fill(folder: &Path, built: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the program prints.
+/// The output of a program.
 fn output(program: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
     let output = Command::new(program).args(arguments).stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("{} cannot be started", program.display()))?;
@@ -115,7 +115,7 @@ fn output(program: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The tar of the system: that of Windows, which writes zip files too, is not the first one on every path there.
+/// The tar of the system. The tar of Windows also writes zip files, but is not the first one on every PATH.
 fn tar() -> PathBuf {
     match std::env::var_os("SystemRoot").filter(|_| cfg!(windows)) {
         Some(root) => PathBuf::from(root).join("System32").join("tar.exe"),
@@ -125,13 +125,13 @@ fn tar() -> PathBuf {
 
 fn pack(archives: &Path, name: &str) -> Result<PathBuf> {
     let archive = format!("{name}{}", if cfg!(windows) { ".zip" } else { ".tar.gz" });
-    // Chosen by the name of the file.
+    // The format follows from the name of the file.
     let status = Command::new(tar()).args(["-a", "-cf", &archive, name]).current_dir(archives).status();
     ensure!(status.context("tar cannot be started")?.success(), "{archive} cannot be written");
     Ok(archives.join(archive))
 }
 
-/// Unpacks the archive elsewhere, and finds a bug with what was in it.
+/// Unpacks the archive in another directory, and finds a bug with the programs in it.
 fn try_out(archive: &Path, name: &str) -> Result<()> {
     let directory = std::env::temp_dir().join(format!("coyote-dist-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
@@ -167,7 +167,7 @@ mod tests {
     use super::{name, version};
     use crate::files;
 
-    /// Who looks for an archive finds it by the name that it is packed under.
+    /// The manifest, the action and this task agree about the names of archives.
     #[test]
     fn archives_are_found_by_their_names() {
         let manifest = files::read_text(&files::root().join("host/Cargo.toml")).unwrap();

@@ -4,13 +4,13 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The repository.
+/// The root directory of the repository.
 pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().expect("xtask lies in the repository").to_path_buf()
 }
 
-/// Where cargo builds.
+/// The directory in which cargo builds.
 pub fn target() -> PathBuf {
     // Relative to the directory that cargo was called in, as for cargo itself.
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
@@ -31,7 +31,7 @@ pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     fs::write(path, contents).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// The entries of a directory, sorted by name: the order of the file system means nothing.
+/// The entries of a directory, sorted by name, because the order of the file system is arbitrary.
 pub fn list(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries =
         fs::read_dir(directory).with_context(|| format!("{} cannot be listed", directory.display()))?;
@@ -40,7 +40,7 @@ pub fn list(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// All files under a path, sorted. What cargo builds is left out.
+/// All files under a path, sorted, except for cargo's build directories.
 pub fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_path_buf()]);

@@ -1,7 +1,9 @@
 //! `cargo xtask large`: large modules as compilers make them, for the host's tests `large`.
 //!
-//! SQLite in C, a program of std's threads, a libtest binary (to measure, also one of more than 10 MB) and, if
-//! `go` is on the path, a program of goroutines. They are never committed: they lie in `target/large`. Their sources are in `examples/large`, SQLite's own in the package of a crate.
+//! SQLite in C, a program of std's threads, a libtest binary (for measurements, also one of more than 10 MB)
+//! and, if `go` is on the path, a program of goroutines. They are not committed, but built into
+//! `target/large`. Their sources are in `examples/large`; those of SQLite itself are in the package of a
+//! crate.
 
 use crate::command::cargo;
 use crate::files;
@@ -71,7 +73,7 @@ fn test(options: &[&str], variables: &[(&str, String)]) -> Result<()> {
     cargo(&arguments, &all)
 }
 
-/// Absolute: compilers and tests run in other directories.
+/// The directory of the modules; absolute, because compilers and tests run in other directories.
 fn directory() -> PathBuf {
     let directory = files::target().join("large");
     std::path::absolute(&directory).unwrap_or(directory)
@@ -83,7 +85,7 @@ fn put(name: &str, wasm: &Path) -> Result<()> {
     files::write(&directory().join(name).with_extension("wasm"), wasm)
 }
 
-/// Intermediate files.
+/// The directory of intermediate files.
 fn scratch() -> PathBuf {
     directory().join("build")
 }
@@ -93,14 +95,14 @@ fn cargo_in(name: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
         .current_dir(files::root().join(SOURCES).join(name))
-        // The user's own flags would be used instead of none.
+        // Otherwise the user's own flags would be used.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env("CARGO_TARGET_DIR", scratch());
     command
 }
 
-/// The directory of SQLite's amalgamation: cargo fetches the package that has it in it.
+/// The directory of SQLite's amalgamation: cargo fetches the package that contains it.
 fn amalgamation() -> Result<PathBuf> {
     const PACKAGE: &str = "libsqlite3-sys";
     let printed = output(cargo_in("sqlite").args(["metadata", "--locked", "--format-version", "1"]))
@@ -122,7 +124,8 @@ fn sqlite(clang: &Clang, amalgamation: &Path, level: &str) -> Result<()> {
     put(&name, &wasm)
 }
 
-/// SQLite on a file, for sweeps of faults: tests of coyote-wasm, beside the programs that are compared with wasmtime.
+/// A program that uses SQLite on a file, for sweeps of faults: a test of coyote-wasm, apart from the programs
+/// that are compared with wasmtime.
 fn transaction(clang: &Clang, amalgamation: &Path) -> Result<()> {
     let name = "sweep/sqlite_transaction";
     let wasm = built(name)?;
@@ -139,9 +142,9 @@ fn built(name: &str) -> Result<PathBuf> {
     Ok(wasm)
 }
 
-/// What a compiler needs for one of our programs with SQLite in it.
+/// The compiler's arguments for a program of `examples/large` with SQLite in it.
 fn sqlite_arguments(amalgamation: &Path, program: &str, wasm: &Path) -> Vec<String> {
-    // Without what WASI does not have.
+    // Leaves out features that WASI does not have.
     let options = "-std=gnu17 -w -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DLONGDOUBLE_TYPE=double \
         -D_WASI_EMULATED_MMAN -lwasi-emulated-mman -D_WASI_EMULATED_GETPID -lwasi-emulated-getpid";
     let named = |path: &Path| path.to_string_lossy().into_owned();
@@ -168,7 +171,7 @@ fn libtest(name: &str, features: &[&str]) -> Result<()> {
     let mut command = cargo_in("libtest");
     command.args(["test", "--no-run", "--quiet", "--locked", "--target", TRIPLE]).args(features);
     let printed = output(command.args(["--message-format", "json"]))?;
-    // One JSON object a line; the test binary is the only one with an executable.
+    // One JSON object per line; only the test binary has an executable.
     let text = String::from_utf8(printed.stdout)?;
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let executable = messages.filter_map(|m| Some(m["executable"].as_str()?.to_string())).next_back();

@@ -1,17 +1,17 @@
 //! Project tasks: the same command at home and in CI.
 //!
-//! - [`codegen`]: files that are made from others. With [`support`]: what guests may be made of.
-//! - [`crates`]: programs that use published crates, tested. [`bugs`]: bugs that such programs have, reproduced.
+//! - [`codegen`]: files that are made from others. With [`support`]: the page about supported guests.
+//! - [`crates`]: tests programs that use published crates. [`bugs`]: reproduces bugs of published crates.
 //! - [`std_tests`]: the tests of Rust's standard library, explored; [`suites`]: those of published crates.
 //! - [`guests`]: the example guests, from their sources.
-//! - [`orderings`]: which lines of Rust's atomics stand for which memory ordering.
-//! - [`ci`]: all that must hold, and what can be known in a minute. [`bless`]: accepting what golden tests
-//!   produce. [`soak`]: randomised tests for long.
-//! - [`mod@bench`]: what the engine costs, beside its peers.
+//! - [`orderings`]: the memory orderings of lines of Rust's atomics.
+//! - [`ci`]: all checks, and those that take a minute. [`bless`]: accepts the output of golden tests. [`soak`]:
+//!   randomised tests that run for a long time.
+//! - [`mod@bench`]: measures the engine and its peers.
 //! - [`large`]: large modules for the host's tests.
-//! - [`modules`]: circles of imports, and imports that run up.
+//! - [`modules`]: refuses circles of imports, and imports from higher floors.
 //! - [`dist`]: the archives of a release. [`workflows`]: files of GitHub Actions against their schemas.
-//! - [`package`]: the packages of a registry, and a build from them alone.
+//! - [`package`]: the packages as a registry gets them, and a build from these alone.
 //! - `variables`: a test that all variables of the environment are documented.
 //! - [`command`]: running other programs.
 //! - [`files`]: reading and writing with errors that name the file.

@@ -1,7 +1,7 @@
 //! `cargo xtask orderings`: the lines of Rust's `atomic.rs` for each installed release.
 //!
 //! A release is added by installing it: `rustup toolchain install 1.95.0 --profile minimal --component rust-src`.
-//! Those that are committed and not installed stay.
+//! Releases that are committed but not installed are kept.
 
 use crate::files;
 use anyhow::{Result, bail};
@@ -22,7 +22,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut known: Vec<Release> = releases::committed().to_vec();
     for sysroot in toolchain::installed() {
-        // Nightlies are read where they are installed.
+        // Nightlies are not committed: they are read where they are installed.
         let Some(release) = toolchain::release(&sysroot)?.filter(|r| version(&r.version).is_some()) else {
             continue;
         };

@@ -1,4 +1,5 @@
-//! `cargo xtask package`: the packages as a registry would get them; with `--check`, a build from them alone.
+//! `cargo xtask package`: the packages as a registry would get them; with `--check`, a build from these
+//! alone.
 
 use crate::command::cargo;
 use crate::files;
@@ -18,7 +19,7 @@ pub struct Arguments {
     allow_dirty: bool,
 }
 
-/// A guest as a user of the packages writes it.
+/// A guest that a user of the packages would write.
 const GUEST: &str = "\
 use coyote::sync::Mutex;
 
@@ -61,7 +62,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for old in crates(&directory)? {
         std::fs::remove_file(&old).with_context(|| format!("{} cannot be removed", old.display()))?;
     }
-    // Building each in turn, as cargo would, builds all dependencies anew: `check` does it once.
+    // Verifying each package in turn, as cargo would, builds all dependencies again: `check` builds them
+    // once.
     let mut command = vec!["package", "--workspace", "--exclude", "xtask", "--no-verify", "--quiet"];
     if arguments.allow_dirty {
         command.push("--allow-dirty");
@@ -81,7 +83,8 @@ fn crates(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "crate")).collect())
 }
 
-/// Builds the packages where nothing of the repository lies, and finds a deadlock of a guest that is built there.
+/// Builds the packages in a directory outside of the repository, and finds a deadlock of a guest that is
+/// built there.
 fn check(packages: &[PathBuf]) -> Result<()> {
     let directory = std::env::temp_dir().join(format!("coyote-packages-{}", std::process::id()));
     std::fs::create_dir(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
@@ -93,7 +96,8 @@ fn check(packages: &[PathBuf]) -> Result<()> {
 fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
     let mut names = Vec::new();
     for package in packages {
-        // With the time of now: by that in the package, cargo would take what an earlier check built for this.
+        // Files get the present time: with the time in the package, cargo would reuse the results of an
+        // earlier check.
         let status = Command::new("tar").arg("-xzmf").arg(package).arg("-C").arg(directory).status();
         ensure!(status.context("tar cannot be started")?.success(), "{} cannot be read", package.display());
         let stem = package.file_stem().context("a package has a name")?.to_string_lossy().into_owned();
@@ -123,7 +127,7 @@ fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
         .current_dir(directory)
         .status()?;
     ensure!(status.code() == Some(2), "the deadlock of the packaged guest: {status}, not exit code 2");
-    // They are not what the repository builds there.
+    // These were not built from the repository's own sources.
     for name in ["coyote-wasm", "cargo-coyote"] {
         let program = target.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         std::fs::remove_file(&program).with_context(|| format!("{} cannot be removed", program.display()))?;
@@ -132,8 +136,8 @@ fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
 }
 
 /// A workspace of the unpacked packages, which find each other without a registry. The profiles are those of
-/// the repository, so that what is built of other crates serves both. The tool itself is not optimised: that takes
-/// minutes, and it only has to work.
+/// the repository, so that the builds of other crates can be reused. The tool itself is not optimised: that
+/// takes minutes, and it only has to work.
 fn workspace(names: &[String], root: &str) -> Result<String> {
     let start = root.find("[profile.").context("Cargo.toml has profiles")?;
     let (slow, fast) = (

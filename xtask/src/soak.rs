@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: the randomised tests, for long.
+//! `cargo xtask soak`: the randomised tests, for a long time.
 
 use crate::command::cargo;
 use anyhow::Result;

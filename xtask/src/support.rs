@@ -1,8 +1,8 @@
-//! `docs/guests.md`: what guests may be made of, from `docs/support.json`.
+//! `docs/guests.md`: which guests are supported, from `docs/support.json`.
 //!
-//! Every claim names what shows it: a test of a guest in `examples/expected.json`, or a test function in a
-//! file. A claim whose proof does not exist is refused. Verdicts of guests are taken from their index, and
-//! the functions of the C headers from the headers, crates from `docs/crates.json`.
+//! Every claim names a proof: a test of a guest in `examples/expected.json`, or a test function in a file. A
+//! claim whose proof does not exist is refused. Verdicts of guests are taken from their index, the functions
+//! of the C headers from the headers, and crates from `docs/crates.json`.
 
 use crate::crates::Table;
 use crate::files;
@@ -20,10 +20,10 @@ pub const PAGE: &str = "docs/guests.md";
 #[serde(deny_unknown_fields)]
 struct Support {
     version: u32,
-    /// For who changes it.
+    /// An explanation for those who change the file.
     #[serde(rename = "about")]
     _about: Vec<String>,
-    /// What stands before the first section.
+    /// The text before the first section.
     text: Vec<String>,
     sections: Vec<Section>,
 }
@@ -61,7 +61,7 @@ struct Row {
 enum State {
     Works,
     Partly,
-    /// From what others provide under the same name.
+    /// From other implementations of the same name.
     Differs,
     /// With an error that says what to do.
     Refused,
@@ -81,13 +81,13 @@ impl State {
         }
     }
 
-    /// Whether the claim has to be shown.
+    /// Whether the claim needs a proof.
     fn is_shown(self) -> bool {
         matches!(self, State::Works | State::Partly | State::Differs | State::Refused)
     }
 }
 
-/// The page. Fails if a claim is not shown by anything that exists.
+/// The page. Fails if a claim has no proof that exists.
 pub fn page() -> Result<String> {
     let support: Support = serde_json::from_str(&files::read_text(&files::root().join(SUPPORT))?)
         .with_context(|| format!("{SUPPORT} is damaged"))?;
@@ -123,7 +123,7 @@ fn paragraph(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// The proofs of a row, for reading.
+/// The proofs of a row, for readers.
 fn shown(row: &Row, examples: &[Expectation]) -> Result<String> {
     ensure!(
         !row.state.is_shown() || !row.shown_by.is_empty(),
@@ -157,7 +157,7 @@ fn proven(proof: &str, examples: &[Expectation]) -> Result<String> {
     }
 }
 
-/// The functions that a header of the C SDK declares, those apart that it refuses when they are called.
+/// The functions that a header of the C SDK declares, except for those that it refuses when they are called.
 fn functions(header: &str) -> Result<String> {
     let files = files::files_under(&files::root().join("guest-sdk/c"))?;
     let path = files.iter().find(|path| path.file_name().is_some_and(|name| name == header));

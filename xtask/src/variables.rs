@@ -1,12 +1,12 @@
-//! Every variable of the environment stands in the table of docs/testing.md, and nothing else does.
+//! Tests that the table of docs/testing.md lists every variable of the environment, and no others.
 
 use crate::files;
 use std::collections::BTreeSet;
 
-/// String literals of this shape are names of variables; those that are not stand here.
+/// String literals of this form are names of variables, except for these.
 const OTHERS: &[&str] = &["COYOTE_DECLARE_", "COYOTE_"];
 
-/// Names between `open` and `close` that begin as ours do.
+/// Names between `open` and `close` that begin with the prefix of this project.
 fn names(text: &str, open: char, close: &[char]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (at, _) in text.match_indices(&format!("{open}COYOTE_")) {

@@ -1,4 +1,4 @@
-//! Files of GitHub Actions against the schemas that are published for them, which the tool check-jsonschema has.
+//! Checks files of GitHub Actions against their published schemas, which the tool check-jsonschema contains.
 
 use crate::command::succeeds;
 use crate::files;
@@ -12,7 +12,7 @@ const FILES: &[(&str, &str)] = &[
     ("action.yml", "vendor.github-actions"),
 ];
 
-/// Checks them; says why not, if the tool is missing.
+/// Checks the files. If the tool is missing, says so instead.
 ///
 /// # Errors
 /// A file does not follow its schema.

@@ -270,7 +270,9 @@ pub fn check_unit(matches: &ArgMatches) -> Result<()> {
     let args = Args::from_arg_matches(matches)?;
     let module = args.module.as_deref().context("give the module")?;
     if args.jobs.is_some() {
-        bail!("--jobs: give it to `coyote-wasm campaign work`, whose machines may have other numbers of cores");
+        bail!(
+            "--jobs: give it to `coyote-wasm campaign work`, whose machines may have other numbers of cores"
+        );
     }
     let uses = Uses::of(&load::read(module)?);
     test_options(&args, module, false, uses).map(|_| ())

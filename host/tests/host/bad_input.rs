@@ -1,5 +1,5 @@
-//! What is wrong - with the input, the guest or a bound - is said in one message with what to do, and
-//! with the right exit code. Compared word for word with `golden/*.txt`.
+//! Every mistake - in the input, the guest or a bound - gives one message that says what to do, and the right
+//! exit code. Output is compared word for word with `golden/*.txt`.
 
 use super::{golden, guest, process};
 use coyote_wasm::engine_thread::on_engine_thread;
@@ -10,7 +10,7 @@ use coyote_wasm::strategies::rng::ChoiceRng;
 use coyote_wasm::strategies::{Iteration, RandomWalk};
 use std::path::Path;
 
-/// Files by name, in a directory of their own.
+/// A new directory with these files.
 fn directory(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (name, content) in files {
@@ -19,7 +19,7 @@ fn directory(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     directory
 }
 
-/// Runs command lines one after the other and compares all they say.
+/// Runs command lines one after the other and compares all their output.
 fn check(name: &str, directory: &Path, commands: &[&[&str]]) {
     let mut text = String::new();
     for command in commands {
@@ -71,7 +71,7 @@ fn modules_that_cannot_be_tested() {
         ("no_test.wat", b"(module (func (export \"run\")))"),
         ("parameter.wat", b"(module (func (export \"coyote.test.a\") (param i32)))"),
         ("import.wat", br#"(module (import "env" "launch" (func)) (func (export "coyote.test.a")))"#),
-        // AssemblyScript's has four parameters.
+        // AssemblyScript's function has four parameters.
         ("abort.wat", br#"(module (import "env" "abort" (func)) (func (export "coyote.test.a")))"#),
         ("coyote.wat", br#"(module (import "coyote" "mutex_lok" (func (param i32))) (func (export "coyote.test.a")))"#),
         ("type.wat", br#"(module (import "coyote" "mutex_lock" (func (param i64))) (func (export "coyote.test.a")))"#),
@@ -152,7 +152,7 @@ fn traces_that_cannot_be_followed() {
     assert_eq!(found.code, Some(2), "{found:?}");
     let path = found.line("  trace:  ").trim_start_matches("  trace:  ").to_string();
     let text = std::fs::read_to_string(at.join(path)).unwrap();
-    // An edited trace has no checksum.
+    // An edited trace must have no checksum.
     let (all, end) = text.trim_end().rsplit_once('\n').unwrap();
     let unsigned = format!("{all}\n{}\n", end.rsplit_once(' ').unwrap().0);
     let write = |name: &str, text: String| std::fs::write(at.join(name), text).unwrap();
@@ -185,7 +185,7 @@ fn traces_that_cannot_be_followed() {
     check("traces", at, commands);
 }
 
-/// HeapError guests: each is a bug that names the worker, with a trace that replays.
+/// Guests that are wrong: each has a bug that names the worker, and a trace that replays.
 #[test]
 fn guests_that_are_wrong() {
     let directory = directory(&[]);
@@ -207,7 +207,7 @@ fn guests_that_are_wrong() {
     golden::check("wrong", &text);
 }
 
-/// Bounds of ours and runs in which there was nothing to choose.
+/// Bounds of the tool, and runs without a choice.
 #[test]
 fn no_verdict() {
     let directory = directory(&[]);
@@ -240,7 +240,7 @@ fn no_verdict() {
     check("no_verdict", at, commands);
 }
 
-/// A guest says itself that it cannot be tested: however it is explored, that ends the run, without a verdict.
+/// A guest says itself that it cannot be tested: under every strategy, that ends the run without a verdict.
 #[test]
 fn guests_that_need_what_there_is_not() {
     let directory = directory(&[]);
@@ -254,7 +254,7 @@ fn guests_that_need_what_there_is_not() {
     check("unsupported", directory.path(), commands);
 }
 
-/// A module with workers and a choice, as small as it can be: what is flipped mostly matters.
+/// A minimal module with workers and a choice: most flipped bits matter.
 fn small() -> Vec<u8> {
     wat(r#"(module
         (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
@@ -276,12 +276,12 @@ fn small() -> Vec<u8> {
             (call $join (local.get 0))))"#)
 }
 
-/// Steps and memory that a damaged guest may have.
+/// Maximal steps and memory of a damaged guest.
 const STEPS_MAX: u64 = 50;
 const MEMORY_BYTES_MAX: usize = 4 << 20;
 
-/// The whole pipeline on bytes that may be anything. Returns how far it came: refused, cannot be
-/// started, ran. Errors of ours fail.
+/// The whole pipeline on arbitrary bytes. Returns how far it came: refused, cannot be started, ran. Errors of
+/// the tool fail.
 fn survives(wasm: &[u8], what: &str) -> usize {
     let options = Options::default();
     match instrument(wasm, &options) {
@@ -325,7 +325,7 @@ fn no_truncation_panics() {
     let wasm = small();
     on_engine_thread(|| {
         for length in 0..wasm.len() {
-            // Valid for a few lengths: sections are optional.
+            // A few lengths are valid, because sections are optional.
             named(&format!("the first {length} bytes"), &wasm[..length]);
         }
         assert_eq!(named("the whole module", &wasm), 2);
@@ -340,7 +340,7 @@ fn no_bit_flip_panics() {
         let mut rng = ChoiceRng::new(Iteration { seed: 2, index: 0 });
         for _ in 0..10_000 {
             let mut flipped = wasm.clone();
-            // Up to three bits, since a single one mostly makes the module invalid at once.
+            // Up to three bits, because one bit mostly makes the module invalid immediately.
             let bits: Vec<u64> = (0..1 + rng.below(3)).map(|_| rng.below(wasm.len() as u64 * 8)).collect();
             for bit in &bits {
                 flipped[(bit / 8) as usize] ^= 1 << (bit % 8);
@@ -348,11 +348,11 @@ fn no_bit_flip_panics() {
             ends[named(&format!("flipped bits {bits:?}"), &flipped)] += 1;
         }
     });
-    // Refused, not startable, ran: all three happen, or this test tests nothing.
+    // Refused, not startable, ran: all three must occur, otherwise the test shows nothing.
     assert!(ends[0] > 1_000 && ends[2] > 500, "{ends:?}");
 }
 
-/// Ctrl-C ends a run with its statistics, and what was found so far is kept and replays.
+/// Ctrl-C ends a run with its statistics; the bugs found so far are kept and replay.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_loses_nothing() {
@@ -365,7 +365,7 @@ fn an_interrupted_run_loses_nothing() {
         let files = std::fs::read_dir(at.join("coyote-output")).into_iter().flatten();
         files.filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "trace")).count()
     };
-    // Until a bug is found, at most a minute on a busy machine.
+    // Waits until a bug is found, at most a minute on a busy machine.
     for _ in 0..6_000 {
         if traces() > 0 {
             break;

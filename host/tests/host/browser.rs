@@ -1,5 +1,5 @@
-//! A browser without a window, driven by the DevTools protocol over a pair of pipes: JSON, each message ended by a zero.
-//! That needs neither a network nor a library.
+//! A browser without a window, driven by the DevTools protocol over a pair of pipes: JSON, each message
+//! terminated by a zero. This needs neither a network nor a library.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -7,20 +7,20 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// See the module's documentation. It is ended with this value.
+/// A browser process: see the module's documentation. It ends when this value is dropped.
 pub struct Browser {
     process: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     session: Option<String>,
     calls: u64,
-    /// What went wrong in the page's scripts, and what it was refused.
+    /// Errors of the page's scripts, and requests that were refused.
     pub complaints: Vec<Value>,
     _profile: tempfile::TempDir,
 }
 
 impl Browser {
-    /// `None`, with a word about it, where there is no chromium.
+    /// `None`, with a message, if there is no chromium.
     pub fn start() -> Option<Browser> {
         let named = std::env::var("COYOTE_BROWSER").unwrap_or_else(|_| "chromium".into());
         if Command::new(&named).arg("--version").stdout(Stdio::null()).status().is_err() {
@@ -30,7 +30,7 @@ impl Browser {
             return None;
         }
         let profile = tempfile::tempdir().unwrap();
-        // The browser reads what it is told from the third descriptor and answers on the fourth.
+        // The browser reads commands from the third descriptor and answers on the fourth.
         let script = "exec \"$0\" --headless --no-sandbox --disable-gpu --no-first-run --remote-debugging-pipe \
                       --user-data-dir=\"$1\" 3<&0 4>&1 >/dev/null 2>&1";
         let mut process = Command::new("sh")
@@ -75,7 +75,7 @@ impl Browser {
         }
     }
 
-    /// Opens a file in a window of so many pixels, and returns the seconds until its scripts have run.
+    /// Opens a file in a window of this many pixels, and returns the seconds until its scripts have run.
     pub fn open(&mut self, page: &Path, [width, height]: [u32; 2], dark: bool) -> f64 {
         let phone = width < 600;
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone });
@@ -83,7 +83,7 @@ impl Browser {
         let scheme = if dark { "dark" } else { "light" };
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features);
-        // The page that is there is not the new one.
+        // The marker of the present page must not be taken for that of the new one.
         self.evaluate("delete document.documentElement.dataset.ready");
         let started = Instant::now();
         self.call("Page.navigate", json!({ "url": format!("file://{}", page.display()) }));
@@ -95,7 +95,7 @@ impl Browser {
         started.elapsed().as_secs_f64()
     }
 
-    /// What an expression is in the page.
+    /// The value of an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let arguments = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let result = self.call("Runtime.evaluate", arguments);
@@ -116,7 +116,7 @@ impl Browser {
         }
     }
 
-    /// Clicks into the middle of an element.
+    /// Clicks the middle of an element.
     pub fn click(&mut self, selector: &str) {
         let element = format!("document.querySelector({selector:?})");
         self.evaluate(&format!("{element}.scrollIntoView({{ block: 'nearest' }})"));
@@ -134,12 +134,12 @@ impl Browser {
         }
     }
 
-    /// Writes what can be seen into the directory that `COYOTE_PAGE_SHOTS` names, if it does.
+    /// Writes a screenshot into the directory that `COYOTE_PAGE_SHOTS` names, if it is set.
     pub fn shoot(&mut self, name: &str) {
         let Some(directory) = std::env::var_os("COYOTE_PAGE_SHOTS") else { return };
         std::thread::sleep(Duration::from_millis(200));
         let shot = self.call("Page.captureScreenshot", json!({ "format": "png" }));
-        // Whoever wants to see it decodes it.
+        // To be decoded by the person who wants to see it.
         let path = Path::new(&directory).join(format!("{name}.png.base64"));
         std::fs::write(path, shot["data"].as_str().unwrap()).unwrap();
     }

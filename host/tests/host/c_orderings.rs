@@ -1,7 +1,8 @@
-//! Memory orderings of C and C++: every operation with every legal order, executed, by optimisation level.
+//! Memory orderings of C and C++: every operation with every legal order, executed, at several optimisation
+//! levels.
 //!
-//! The program does one operation after the other on one variable. Its source says in which order they come; what
-//! the machine announces, step by step, must have the kinds and orders of that list.
+//! The program executes one operation after the other on one variable, in the order of its source; the
+//! operations that the machine announces, step by step, must have the kinds and orders of that list.
 
 use super::c_programs::{can, compile};
 use super::guest::{self, settings};
@@ -14,7 +15,7 @@ use coyote_wasm::strategies::{OpKind, Pick, Status, System, WorkerId};
 const LOADS: [Ordering; 3] = [Relaxed, Acquire, SeqCst];
 const STORES: [Ordering; 3] = [Relaxed, Release, SeqCst];
 
-/// An operation on `x`, and what it is.
+/// The text of an operation on `x`, and its kinds and orders.
 type Line = (String, Vec<(OpKind, Order)>);
 
 fn one(text: String, kind: OpKind, order: Order) -> Line {
@@ -26,7 +27,7 @@ fn looped(text: String, order: Ordering) -> Line {
     (text, vec![(OpKind::AtomicLoad, Order::always(Relaxed)), attempt])
 }
 
-/// Every operation, with orders as `name` writes them.
+/// Every operation, with orders written by `name`.
 fn lines(language: Language, name: &dyn Fn(Ordering) -> String) -> Vec<Line> {
     let mut all = Vec::new();
     let cpp = language == Language::Cpp;
@@ -112,7 +113,7 @@ fn lines(language: Language, name: &dyn Fn(Ordering) -> String) -> Vec<Line> {
         all.push((format!("__atomic_thread_fence({g})"), fence));
         all.push((format!("atomic_signal_fence({n})"), vec![]));
     }
-    // The value is an atomic operation itself.
+    // The stored value is the result of another atomic operation.
     let (inner, outer) = (gnu(Relaxed), gnu(Release));
     all.push((
         format!("__atomic_store_n(&y, __atomic_load_n(&y, {inner}), {outer})"),
@@ -184,7 +185,7 @@ fn announced(module: &[u8], options: &Options) -> Vec<(OpKind, Option<Order>)> {
             }
             execution.step(Pick::Step(WorkerId(0)));
         }
-        // The program counts how often it was asked for an order.
+        // The program counts how often the order was evaluated.
         assert_eq!(execution.status(), Status::Passed);
         found
     })
@@ -218,7 +219,7 @@ fn every_operation_has_the_order_that_its_source_says() {
     }
 }
 
-/// The order is a value at run time, and evaluated once.
+/// The order is a value at run time, and evaluated only once.
 #[test]
 fn an_order_of_run_time_is_that_of_the_call() {
     let name = |ordering: Ordering| format!("order({})", ordering as u8);

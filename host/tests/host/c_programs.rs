@@ -1,6 +1,6 @@
-//! C and C++ programs as they are, compiled here by coyote-cc: what needs no committed module.
+//! Unmodified C and C++ programs, compiled here by coyote-cc: tests that need no committed module.
 //!
-//! Where there is no clang with a library for WASI, these tests say so and pass.
+//! Without a clang that has a library for WASI, these tests print a message and pass.
 
 use super::{guest, process};
 use coyote_cc::Language;
@@ -26,7 +26,7 @@ pub fn compile(language: Language, source: &Path, module: &Path, flags: &[&str])
     if output.status.success() { Ok(()) } else { Err(log) }
 }
 
-/// Whether programs in a language can be built at all; says so once if not.
+/// Whether programs in a language can be built here; prints a message once if not.
 pub fn can(language: Language) -> bool {
     static C: OnceLock<bool> = OnceLock::new();
     static CPP: OnceLock<bool> = OnceLock::new();
@@ -61,7 +61,7 @@ fn explore(language: Language, program: &str, flags: &[&str], options: &[&str]) 
     Some(process::run(directory.path(), &arguments))
 }
 
-/// A compiled C program, in a directory that goes with it.
+/// A compiled C program, and the directory that contains it.
 pub struct Built {
     pub module: PathBuf,
     pub directory: tempfile::TempDir,
@@ -111,7 +111,7 @@ fn main_may_have_any_form() {
     }
 }
 
-/// What main is not to have is refused by clang, in words that say what it has to be.
+/// clang refuses a `main` with invalid types, and says which types it must have.
 #[test]
 fn a_main_of_wrong_types_is_refused() {
     if !can(Language::C) {
@@ -124,7 +124,8 @@ fn a_main_of_wrong_types_is_refused() {
     assert!(log.contains("second parameter of 'main' (argument array) must be of type 'char **'"), "{log}");
 }
 
-/// Programs for verifiers often use their functions without a declaration, or declare them in their own way.
+/// Programs for verifiers often use the verifiers' functions without a declaration, or declare them
+/// differently.
 #[test]
 fn the_functions_of_verifiers_need_no_declaration() {
     let body = "int main(void) { int x = __VERIFIER_nondet_int(); __VERIFIER_assume(x == 3); \
@@ -158,8 +159,8 @@ fn the_functions_of_verifiers_need_no_declaration() {
     assert!(ended.is_none_or(|e| verdict(&e).ends_with("__VERIFIER_assert failed (worker 0)")));
 }
 
-/// A call with other types than the function has is no bug of the program: elsewhere it would work. The linker
-/// says which types.
+/// A call with other types than those of the function is no bug of the program: on other targets it works.
+/// The linker reports the types.
 #[test]
 fn calls_of_other_types_are_a_limit() {
     if !can(Language::C) {
@@ -184,15 +185,15 @@ fn calls_of_other_types_are_a_limit() {
     assert_eq!(verdict_of_replay(directory.path(), &ended), (Some(7), ". Reproduced: limit".to_string()));
 }
 
-/// How the trace that a run wrote replays: exit code, and what is said of that.
+/// The result of replaying the trace that a run wrote: exit code and verdict.
 fn verdict_of_replay(directory: &Path, ended: &process::Ended) -> (Option<i32>, String) {
     let trace = ended.line("  trace:  ").trim_start_matches("  trace:  ");
     let replayed = process::run(directory, &["replay", "program.wasm", trace]);
     (replayed.code, replayed.line(". Reproduced").to_string())
 }
 
-/// A C++ function that ends without its `return` goes on where its value is of no use, at every level of
-/// optimisation, so that the bug behind it is found.
+/// A C++ function that ends without its `return` continues if its value is not used, at every level of
+/// optimisation, so that the bug after it is found.
 #[test]
 fn functions_without_a_return_go_on() {
     let program = "
@@ -210,12 +211,12 @@ fn functions_without_a_return_go_on() {
     for level in ["-O0", "-O1"] {
         let Some(ended) = explore(Language::Cpp, program, &["-w", level], &["-s", "dpor"]) else { return };
         let wanted = "bug in test main: assertion: program.cpp:11: assertion failed: counter == 2 (worker 0)";
-        // Optimised, the addition is one step or none of it is left.
+        // When optimised, the addition is one step, or is removed.
         assert!(verdict(&ended) == wanted || level == "-O1" && ended.code == Some(0), "{level}: {ended:?}");
     }
 }
 
-/// Headers of this machine that are none of the target's.
+/// Headers of this machine that do not belong to the target.
 #[test]
 fn headers_that_cannot_be_had() {
     if !can(Language::C) {
@@ -235,7 +236,7 @@ fn headers_that_cannot_be_had() {
     }
 }
 
-/// A call of what cannot be had names itself: no verdict.
+/// A call of a function that the target does not have is reported with its name: no verdict.
 #[test]
 fn what_cannot_be_had_names_itself() {
     let cases = [
@@ -258,7 +259,7 @@ fn what_cannot_be_had_names_itself() {
     }
 }
 
-/// A file below `programs`, explored.
+/// Explores a file below `programs`.
 fn explore_file(name: &str, flags: &[&str], options: &[&str]) -> Option<process::Ended> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host/programs").join(name);
     let language = if name.ends_with(".c") { Language::C } else { Language::Cpp };
@@ -267,16 +268,16 @@ fn explore_file(name: &str, flags: &[&str], options: &[&str]) -> Option<process:
     explore(language, &std::fs::read_to_string(path).unwrap(), &flags, options)
 }
 
-/// What libraries that were built without threads keep for all of them does no harm (see `UNGUARDED` and
-/// `FileFunction` of the instrumenter), nor what correct programs do besides.
+/// State that libraries built without threads share between all threads does no harm (see `UNGUARDED` and
+/// `FileFunction` of the instrumenter), and neither do other things that correct programs do.
 #[test]
 fn correct_programs_pass() {
     for name in ["opens.c", "libc.c", "pointers.cpp", "once.cpp", "barrier.cpp", "returns.c", "memory.c"] {
         for strategy in ["portfolio", "dpor"] {
             let options = ["-s", strategy, "-i", "3000", "--leaks", "--env", "A=1", "--races", "some"];
             let Some(ended) = explore_file(name, &[], &options) else { return };
-            // libc++'s barrier polls the clock before it sleeps: no two states are equal, and some executions do
-            // nothing else.
+            // libc++'s barrier polls the clock before it sleeps: no two states are equal, and some executions
+            // only poll.
             if name == "barrier.cpp" && strategy == "dpor" && ended.code == Some(6) {
                 continue;
             }
@@ -289,7 +290,7 @@ fn correct_programs_pass() {
 #[test]
 fn what_looks_like_it_is_a_bug() {
     for (name, flags, message) in [
-        // The first worker has ended, and the process has not.
+        // The first worker has ended, but the process has not.
         ("returns.c", &["-DEXITS"][..], "deadlock: 1 worker is blocked"),
         ("initialisers.c", &[], "deadlock: "),
         ("recursion.c", &[], "stack-overflow: "),
@@ -300,7 +301,7 @@ fn what_looks_like_it_is_a_bug() {
     }
 }
 
-/// Calls on files are each a step, and others can come in between.
+/// Each call on files is a step, and other workers can run in between.
 #[test]
 fn a_file_can_appear_between_two_calls() {
     for strategy in ["portfolio", "dpor"] {
@@ -309,8 +310,8 @@ fn a_file_can_appear_between_two_calls() {
     }
 }
 
-/// The functions of pthread.h are one step each, whatever the optimiser does. (The one that every program
-/// here calls brings the library along, and with it the handlers of exit.)
+/// Each function of pthread.h is one step, whatever the optimiser does. (The function that every program here
+/// calls links the library, and with it the handlers of exit.)
 #[test]
 fn a_call_is_one_step() {
     let steps = |level: &str, calls: &str| {
@@ -342,7 +343,8 @@ fn a_call_is_one_step() {
     }
 }
 
-/// Clang's driver optimises what it links where a wasm-opt is installed, and would inline the calls of a step.
+/// If a wasm-opt is installed, clang's driver optimises the linked module and would inline the calls of a
+/// step.
 #[cfg(unix)]
 #[test]
 fn nobody_optimises_what_is_linked() {
@@ -375,7 +377,7 @@ fn nobody_optimises_what_is_linked() {
     }
 }
 
-/// What a program wrote before it failed is in the report.
+/// The report contains what a program wrote before it failed.
 #[test]
 fn ends_of_a_program_are_bugs() {
     let cases = [
@@ -401,7 +403,7 @@ fn ends_of_a_program_are_bugs() {
     }
 }
 
-/// A test begins with the sync objects and the time that its setup left.
+/// A test begins with the sync objects and the time at the end of its setup.
 #[test]
 fn a_test_begins_where_its_setup_ended() {
     let program = "
@@ -468,8 +470,8 @@ fn a_test_begins_where_its_setup_ended() {
     assert!(ended.stderr.contains("worker 0.0 has ended and still holds a lock"), "{ended:?}");
 }
 
-/// Sections and functions that are atomic by SV-COMP's rules, chosen values, assumptions: verified by a
-/// search, and refuted where a section is missing.
+/// Sections and functions that are atomic by SV-COMP's rules, chosen values and assumptions: verified by a
+/// search, and refuted if a section is missing.
 #[test]
 fn sv_comp_programs_are_verified() {
     let program = |begin: &str, name: &str| {
@@ -501,7 +503,7 @@ fn sv_comp_programs_are_verified() {
     }
 }
 
-/// A program that throws may be right, where somebody catches: no verdict.
+/// A program that throws may be correct if it catches the exception: no verdict.
 #[test]
 fn a_throw_is_reported_with_its_type_and_its_stack() {
     let program = "#include <stdexcept>\n#include <vector>\n\
@@ -553,7 +555,7 @@ fn cpp_threads_are_explored() {
 }
 
 /// An ordinary project of several files, built by CMake with the toolchain file, explored by its own CTest.
-/// Without the loop around its waits, which is an option of its own, a bug is found.
+/// If its option removes the loop around its waits, a bug is found.
 #[test]
 fn a_cmake_project_is_built_and_explored() {
     if !can(Language::C) || !can(Language::Cpp) {

@@ -1,5 +1,6 @@
-//! Data races of C and C++ programs that pass a number on through plain memory, by the memory orders of the flag that
-//! says so: there is one exactly where RC11 (Lahav et al., PLDI 2017) has no edge. In no execution an assertion fails.
+//! Data races of C and C++ programs that pass a number through plain memory and announce it by a flag, for
+//! each memory order of the flag: there is a race exactly where RC11 (Lahav et al., PLDI 2017) has no edge.
+//! No assertion fails in any execution.
 
 use super::c_programs::{can, compile};
 use super::process;
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// A side of a program: statements, and whether they release what came before or acquire what comes after.
+/// One side of a program: statements, and whether they release earlier accesses or acquire for later ones.
 struct Side {
     name: String,
     code: String,
@@ -76,7 +77,7 @@ impl Writer {
         }
     }
 
-    /// Puts a new value if the flag has the one of `e`, or the flag's in `e`.
+    /// Writes a new value if the flag has the value of `e`, otherwise writes the flag's value to `e`.
     fn exchange(&self, new: u32, success: Ordering, failure: Ordering) -> String {
         let (success, failure) = (self.order(success), self.order(failure));
         match self.dialect {
@@ -97,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// Ways to say that the number is there: the flag becomes 1.
+    /// Ways to announce the number: the flag becomes 1.
     fn senders(&self) -> Vec<Side> {
         let mut all = Vec::new();
         let mut add = |name: String, code: String, orders: bool| all.push(Side { name, code, orders });
@@ -120,7 +121,7 @@ impl Writer {
         all
     }
 
-    /// Ways to ask for it: `seen` becomes the flag.
+    /// Ways to read the flag: `seen` becomes its value.
     fn receivers(&self) -> Vec<Side> {
         let mut all = Vec::new();
         let mut add = |name: String, code: String, orders: bool| all.push(Side { name, code, orders });
@@ -144,7 +145,7 @@ impl Writer {
         all
     }
 
-    /// What a third worker does in between, and whether the release sequence goes on through it.
+    /// Operations of a third worker in between, and whether the release sequence continues through them.
     fn between(&self) -> Vec<Side> {
         let side = |name: &str, code, orders| Side { name: name.into(), code, orders };
         let after = |code: String| format!("if ({} == 1) {code}", self.load(Relaxed));
@@ -155,7 +156,7 @@ impl Writer {
         ]
     }
 
-    /// A test by name: whether it has a race.
+    /// The source, and for each test by name whether it has a race.
     fn program(&self) -> (String, BTreeMap<String, bool>) {
         let mut text = String::from("#include <coyote.h>\n#include <pthread.h>\n");
         text += match self.dialect {
@@ -211,7 +212,7 @@ impl Writer {
     }
 }
 
-/// The tests of a program in which a data race is found; in all others, all executions have none.
+/// The names of the tests in which a data race is found; in all others no execution has one.
 fn racy(directory: &Path, language: Language, text: &str, level: &str, tests: usize) -> BTreeSet<String> {
     let source = directory.join(if language == Language::C { "p.c" } else { "p.cpp" });
     std::fs::write(&source, text).unwrap();
@@ -246,7 +247,7 @@ fn check(language: Language, dialect: Dialect) {
     }
 }
 
-/// A program with markers has the points of one without, and its searches the same counts.
+/// A program with markers has the same points as one without, and its searches the same counts.
 #[test]
 fn markers_add_no_points() {
     if !can(Language::C) {

@@ -46,8 +46,8 @@ fn worker(directory: &Path) -> Child {
     command.process_group(0).spawn().unwrap()
 }
 
-/// Workers are killed at random times, alone or with the process that executes their unit; others go on. Every iteration is
-/// there once.
+/// Workers are killed at random times, alone or with the process that executes their unit; others continue.
+/// Every iteration is counted once.
 #[cfg(unix)]
 #[test]
 fn workers_that_are_killed() {
@@ -64,7 +64,7 @@ fn workers_that_are_killed() {
             continue;
         }
         let at = rng.below(2) as usize;
-        // By its number, and with it the process of its unit in every other case.
+        // Killed by its number; in every other case together with the process of its unit.
         let pid = workers[at].id();
         let target = if rng.below(2) == 0 { format!("-{pid}") } else { pid.to_string() };
         let status = std::process::Command::new("kill").args(["-KILL", "--", &target]).status().unwrap();
@@ -107,7 +107,8 @@ fn units_end_when_they_are_asked_to() {
     }
 }
 
-/// Ctrl-C leaves a unit open, and asks for the worker again. One that has done its share ends.
+/// Ctrl-C leaves a unit open, and its exit code asks to start the worker again. A worker that has done its
+/// share ends.
 #[cfg(unix)]
 #[test]
 fn workers_that_are_asked_to_end() {
@@ -118,7 +119,7 @@ fn workers_that_are_asked_to_end() {
     std::thread::sleep(Duration::from_millis(100));
     let pid = worker.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    // Unless it was done by then, or had not begun to listen.
+    // Unless it had finished already, or did not handle the signal yet.
     assert!(matches!(worker.wait().unwrap().code(), Some(75 | 0) | None));
     let part = process::run(directory, &["campaign", "work", "c", "--units-max", "1"]);
     assert_eq!(part.code, Some(0), "{part:?}");
@@ -127,7 +128,7 @@ fn workers_that_are_asked_to_end() {
     check_report(directory);
 }
 
-/// What is wrong is said once; a unit at which processes fail is left alone, and a result that is damaged is named.
+/// Errors are reported once; a unit at which processes fail is skipped, and a damaged result is named.
 #[test]
 fn what_goes_wrong() {
     let directory = place();

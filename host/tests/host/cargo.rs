@@ -1,6 +1,6 @@
-//! Test binaries of cargo, from `examples/cargo`: listed, explored test by test, run by cargo itself.
+//! Test binaries of cargo, from `examples/cargo`: listed, explored test by test, and run by cargo itself.
 //!
-//! The crate is built here. Where the target cannot be had, these tests say so and pass.
+//! The crate is built here. If the target is not installed, these tests print a message and pass.
 
 use super::guest::root;
 use super::process::{self, Ended};
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 const TARGET: &str = "wasm32-wasip1-threads";
 
-/// A cargo in the example's directory, which finds us as its runner.
+/// A cargo in the example's directory, which finds coyote-wasm as its runner.
 fn cargo(arguments: &[&str]) -> Command {
     let ours = Path::new(env!("CARGO_BIN_EXE_coyote-wasm")).parent().expect("a directory");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -42,7 +42,7 @@ pub fn binary() -> Option<&'static PathBuf> {
     BINARY.get_or_init(build).as_ref()
 }
 
-/// Runs `coyote-wasm test` on the binary in a directory of its own.
+/// Runs `coyote-wasm test` on the binary, in a new directory.
 fn test(arguments: &[&str]) -> Option<Ended> {
     let module = binary()?.to_str().expect("a path in UTF-8");
     let directory = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn test(arguments: &[&str]) -> Option<Ended> {
     Some(process::run(directory.path(), &arguments))
 }
 
-/// The results of the tests, without how long they took.
+/// The results of the tests, without the times.
 fn results(ended: &Ended) -> String {
     let mut lines: Vec<&str> = ended.stdout.lines().filter(|l| l.starts_with("test ")).collect();
     let last = lines.pop().unwrap_or_default();
@@ -58,7 +58,8 @@ fn results(ended: &Ended) -> String {
     lines.join("\n")
 }
 
-/// What cargo-nextest asks before it runs anything: both lists, exactly as the harness prints them.
+/// The requests that cargo-nextest makes before it runs a test: both lists, exactly as the harness prints
+/// them.
 #[test]
 fn lists_are_the_harness_s_own() {
     let Some(all) = test(&["--list", "--format", "terse"]) else { return };
@@ -77,7 +78,7 @@ fn lists_are_the_harness_s_own() {
     assert!(pretty.stdout.ends_with("in_two_steps: test\n\n2 tests, 0 benchmarks\n"), "{pretty:?}");
 }
 
-/// Every kind of test, with its verdict; and the race replays in a process of its own.
+/// Every kind of test, with its verdict; and the race replays in another process.
 #[test]
 fn every_test_is_explored_on_its_own() {
     let Some(ended) = test(&["--seed", "0", "-i", "300"]) else { return };
@@ -108,7 +109,7 @@ fn a_failure_replays() {
     let module = module.to_str().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let name = "tests::the_last_item_is_taken_once_in_two_steps";
-    // As cargo-nextest runs one test.
+    // The arguments with which cargo-nextest runs one test.
     let found =
         process::run(directory.path(), &["test", module, name, "--exact", "--nocapture", "--seed", "0"]);
     assert_eq!(found.code, Some(2), "{found:?}");
@@ -119,7 +120,7 @@ fn a_failure_replays() {
     assert_eq!(replayed.line("bug in test "), found.line("bug in test "));
 }
 
-/// One after the other, what the harness's options do.
+/// The effects of the harness's options, one after the other.
 #[test]
 fn the_harness_s_options_hold() {
     let Some(none) = test(&["no_such_test"]) else { return };
@@ -160,13 +161,13 @@ fn the_total_timeout_is_shared() {
     let took = ended.line("test result: ").rsplit_once("finished in ").unwrap().1;
     let took: f64 = took.trim_end_matches('s').parse().unwrap();
     assert!((3.5..30.0).contains(&took), "all of the time is used, and not twice: {took}");
-    // No test goes without an execution because others had the time.
+    // Every test has an execution, even if others used the time.
     let ended = test(&["--total-timeout", "0.001", "--skip", "error", "--skip", "two_steps"]).unwrap();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains("1 explored, 1 sequential"), "{ended:?}");
 }
 
-/// `cargo test`, with the lines of `.cargo/config.toml` that the documentation gives.
+/// `cargo test`, with the lines of `.cargo/config.toml` from the documentation.
 #[test]
 fn cargo_runs_us() {
     if binary().is_none() {
@@ -202,7 +203,7 @@ fn cargo_coyote(arguments: &[&str]) -> Ended {
     process::ended(command.output().expect("it starts"))
 }
 
-/// `cargo coyote test` needs no configuration, and passes on what stands on both sides of `--`.
+/// `cargo coyote test` needs no configuration, and passes on the arguments on both sides of `--`.
 #[test]
 fn the_subcommand_of_cargo_runs_us() {
     if binary().is_none() {
@@ -225,7 +226,7 @@ fn the_subcommand_of_cargo_runs_us() {
     let native = cargo_coyote(&["test", "--target", "x86_64-unknown-linux-gnu"]);
     assert_eq!(native.code, Some(1), "{native:?}");
     assert!(native.stderr.contains("guests are built for wasm32"), "{native:?}");
-    // What else coyote-wasm does.
+    // Other subcommands of coyote-wasm.
     let list = cargo_coyote(&["test-strategies"]);
     assert_eq!(list.code, Some(1), "coyote-wasm says that there is no such subcommand: {list:?}");
     let mut files = std::fs::read_dir(directory.path()).unwrap().filter_map(|e| Some(e.ok()?.path()));
@@ -235,7 +236,7 @@ fn the_subcommand_of_cargo_runs_us() {
     assert_eq!(replayed.code, Some(2), "{replayed:?}");
 }
 
-/// `cargo coyote init` writes what plain `cargo test` needs, once.
+/// `cargo coyote init` writes the configuration for plain `cargo test`, once.
 #[test]
 fn a_crate_is_prepared() {
     let directory = tempfile::tempdir().unwrap();
@@ -255,7 +256,7 @@ fn a_crate_is_prepared() {
     assert_eq!(all(), first);
 }
 
-/// cargo-nextest, as the documentation says it: lists, one process for each test, verdicts.
+/// cargo-nextest, as documented: lists, one process for each test, verdicts.
 #[test]
 fn nextest_runs_us() {
     if binary().is_none() {
@@ -271,7 +272,7 @@ fn nextest_runs_us() {
     let mut command = cargo(&[&run[..], &["--no-fail-fast", "last_item"]].concat());
     command.env("CARGO_TARGET_WASM32_WASIP1_THREADS_RUNNER", runner);
     let ended = process::ended(command.output().unwrap());
-    // Nextest's own for "tests failed".
+    // Nextest's own code for "tests failed".
     assert_eq!(ended.code, Some(100), "{ended:?}");
     let said = |word: &str, test: &str| {
         ended
@@ -287,7 +288,7 @@ fn nextest_runs_us() {
     assert_eq!(traces.count(), 1);
 }
 
-/// The crate's configuration is complete, and nothing keeps it from being explored.
+/// The crate's configuration is complete, and nothing prevents exploring it.
 #[test]
 fn the_doctor_is_content_with_the_example() {
     let Some(module) = binary() else { return };
@@ -306,7 +307,7 @@ fn put(crate_: &Path, name: &str, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// `cargo coyote test` of a crate in a directory of its own, with so many iterations of each test.
+/// `cargo coyote test` of a crate in its own directory, with this many iterations of each test.
 fn test_crate(crate_: &Path, more: &[&str], iterations: &str) -> Ended {
     let [manifest, target, outdir] = ["Cargo.toml", "target", "out"].map(|name| crate_.join(name));
     let own =
@@ -315,7 +316,8 @@ fn test_crate(crate_: &Path, more: &[&str], iterations: &str) -> Ended {
     cargo_coyote(&[&own[..], more, &rest].concat())
 }
 
-/// A crate whose benchmark needs what no test does, and what builds for the target only when it is replaced.
+/// A crate with dependencies that only its benchmark needs, and with others that build for the target only if
+/// they are replaced.
 #[test]
 fn dev_dependencies_that_no_test_names_are_left_out() {
     if binary().is_none() {
@@ -353,7 +355,7 @@ fn dev_dependencies_that_no_test_names_are_left_out() {
     assert!(manifest.contains("wait-timeout"), "it is the crate's own");
 }
 
-/// A crate that takes rounds by `cfg(miri)`, and whose build says how much it was optimised.
+/// A crate whose number of rounds depends on `cfg(miri)`, and whose build reports its level of optimisation.
 #[test]
 fn a_crate_is_built_for_being_explored() {
     if binary().is_none() {
@@ -392,7 +394,7 @@ fn a_crate_is_built_for_being_explored() {
     says(&miri, "true level 1, miri true false");
     assert!(miri.stdout.contains("takes_long ... ignored"), "{miri:?}");
     assert!(miri.stderr.contains("note: with cfg(miri)"), "{miri:?}");
-    // What is built so is told from what is not.
+    // Builds with and without `--like-miri` are kept apart.
     says(&run(&[]), "true level 1, miri false false");
     manifest("[profile.dev]\nopt-level = 0\n");
     says(&run(&[]), "true level 0, miri false false");

@@ -1,5 +1,5 @@
-//! Programs with their verdicts: each file below `tests/cases` says in its first comment how it is run and what must
-//! come of it. Nothing else is needed for a new one.
+//! Programs with their verdicts: the first comment of each file below `tests/cases` says how it is run and
+//! what the result must be. A new case needs nothing else.
 //!
 //! ```text
 //! ;; What the case is about.
@@ -9,8 +9,9 @@
 //! ;; line: bug in test deadlock: deadlock        a line of the report contains this; any number of them
 //! ```
 //!
-//! There may be several runs, each with what is expected of it. A run that writes a trace is replayed in another process,
-//! which must reproduce it. Languages without a compiler here are skipped, and say so.
+//! There may be several runs, each with its expectations. A run that writes a trace is replayed in another
+//! process, which must reproduce it. Languages without a compiler on this machine are skipped, with a
+//! message.
 
 use super::c_programs::{can, compile};
 use super::process::{self, Ended};
@@ -18,7 +19,7 @@ use coyote_cc::Language;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a comment says.
+/// The contents of a comment.
 #[derive(Debug, Default, PartialEq)]
 struct Case {
     flags: Vec<String>,
@@ -70,7 +71,7 @@ fn files(language: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs the files of a language; `build` makes a module of a source, and may say why it cannot be had here.
+/// Runs the files of a language. `build` makes a module from a source, or says why that is not possible here.
 fn run_all(language: &str, build: impl Fn(&Path, &Case, &Path) -> Result<(), String>) {
     let mut wrong = Vec::new();
     for path in files(language) {
@@ -91,7 +92,7 @@ fn run_all(language: &str, build: impl Fn(&Path, &Case, &Path) -> Result<(), Str
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Whether a run ends as it should, and whether its trace replays.
+/// Checks that a run ends as expected, and that its trace replays.
 fn check(run: &Run, directory: &Path, module: &str) -> Result<(), String> {
     let mut arguments = vec!["test", module, "--seed", "0"];
     arguments.extend(run.options.iter().map(String::as_str));

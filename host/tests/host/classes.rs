@@ -1,5 +1,5 @@
-//! Classes of executions, as exploration counts them, against those of a naive relation; and what a run without a bug
-//! says of itself.
+//! Classes of executions, as exploration counts them, compared with those of a naive relation; and the notes
+//! of a run without a bug.
 
 use super::generated::Trace;
 use super::guest::{self, settings};
@@ -57,7 +57,8 @@ fn equal_hashes_are_equal_classes() {
     assert!(programs > 100 && all > 700, "{programs} {all}");
 }
 
-/// The same numbers with one job and with two, and an end of all that is new where there is little to see.
+/// The counts are the same with one job and with two, and nothing new is found at the end if there is little
+/// to find.
 #[test]
 fn progress_does_not_depend_on_jobs() {
     let text = r#"(module
@@ -80,7 +81,7 @@ fn progress_does_not_depend_on_jobs() {
             tester.explore("t", strategy).unwrap()
         });
         assert_eq!(one.progress, two.progress, "{strategy}");
-        // Load and store of each before those of the other one, or in between, in two ways.
+        // Load and store of each worker before those of the other one, or interleaved, in two ways.
         assert_eq!(one.progress.classes.kept.len(), 4, "{strategy}");
         assert_eq!(one.progress.of_classes(&one.indices).in_last_tenth, 0);
         assert_eq!(one.progress.unseen(), Some(0.0), "{strategy}");
@@ -88,7 +89,7 @@ fn progress_does_not_depend_on_jobs() {
     }
 }
 
-/// What `coyote-wasm test` prints of a text module. The verdict is good.
+/// The output of `coyote-wasm test` for a text module, which must pass.
 fn printed(text: &str, options: &[&str]) -> String {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("silent.wat"), text).unwrap();
@@ -116,7 +117,7 @@ const HEAD: &str = r#"(module
   (func $start (result i32) (call $spawn (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
 "#;
 
-/// What may be green for no reason is said, and nothing is said of what is not.
+/// Reasons why a verdict may be green without meaning are reported, and nothing else is.
 #[test]
 fn silent_green() {
     let both =
@@ -145,18 +146,18 @@ fn silent_green() {
         "{plain}"
     );
     assert!(plain.contains("Next: --test t --detect races,lock-order."), "{plain}");
-    // What it advises can be done.
+    // Its advice can be followed.
     let advised = ["--test", "t", "--detect", "races,lock-order"];
     let advised = printed(&format!("{HEAD}  (func (export \"coyote.test.t\") {both}))"), &advised);
     assert!(advised.contains("Next: --test t --strategy dpor."), "{advised}");
-    // Another stream of random bytes is another one.
+    // The suggested stream of random bytes differs from the present one.
     let random = format!(
         "{HEAD}  (func (export \"coyote.test.t\") {both} (drop (call $random (i32.const 32) (i32.const 8)))))"
     );
     assert!(printed(&random, &["--random", "7"]).contains("try --random 8."));
 }
 
-/// A bug that follows from random bytes is found with the streams that show it, and its trace replays.
+/// A bug that depends on random bytes is found with streams that show it, and its trace replays.
 #[test]
 fn random_bytes_vary_with_the_option() {
     let text = r#"(module
@@ -185,7 +186,8 @@ fn random_bytes_vary_with_the_option() {
         }
     }
     assert_eq!(codes, BTreeSet::from([Some(0), Some(2)]));
-    // By default they vary, whatever the stream begins with, and the trace holds the choice.
+    // By default they vary between iterations, whatever the stream begins with, and the trace contains the
+    // choice.
     let even = text
         .replace("(if (i32.and", "(if (i32.eqz (i32.and")
         .replace("(i32.const 1))\n", "(i32.const 1)))\n");
@@ -200,7 +202,7 @@ fn random_bytes_vary_with_the_option() {
             assert!(replayed.stdout.contains("\n. Reproduced: "), "{}", replayed.stdout);
         }
     }
-    // A search has them only if it is asked to: then it refutes what it proves without.
+    // A search varies them only if it is asked to: then it refutes what it proves otherwise.
     let codes = ["0", "vary"].map(|random| {
         ["odd.wat", "even.wat"].map(|module| {
             let run = ["test", module, "--seed", "0", "--strategy", "dfs", "--random", random];
@@ -212,7 +214,7 @@ fn random_bytes_vary_with_the_option() {
     assert_eq!((fixed, vary), ([Some(0), Some(2)], [Some(2); 2]));
 }
 
-/// A program's threads that are neither joined nor detached are a note, and those that are one of both are none.
+/// There is a note about a program's threads that are neither joined nor detached, and none about others.
 #[test]
 fn threads_that_are_never_joined() {
     for (what, is_told) in

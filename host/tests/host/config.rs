@@ -1,10 +1,10 @@
-//! `coyote.toml`: found, read, obeyed, and wrong.
+//! `coyote.toml`: found, read, applied, and refused if wrong.
 
 use super::guest::root;
 use super::process::{self, Ended};
 use std::path::Path;
 
-/// A directory with this file; a run of a module with three tests below it.
+/// Runs a module with three tests in a directory below one with this file.
 fn run(config: &str, arguments: &[&str]) -> Ended {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("coyote.toml"), config).unwrap();
@@ -43,12 +43,12 @@ fn options_are_read_and_said() {
     assert!(alone.stdout.contains("Explored 3 schedules"), "{alone:?}");
 }
 
-/// The options of a test are its own: the same run with the same options on the command line.
+/// A test's options in the file have the same effect as on the command line.
 #[test]
 fn a_test_is_explored_by_its_own_options() {
     let of = |ended: &Ended| {
         let lines = ended.timeless();
-        // Without what was asked for, and where the rest is stored.
+        // Without the lines about the request, and about where the remaining work is stored.
         lines.lines().skip(1).map(|l| l.split(" Go on").next().unwrap()).collect::<Vec<_>>().join("\n")
     };
     let config = CONFIG.replace("iterations = 7", "");
@@ -56,7 +56,7 @@ fn a_test_is_explored_by_its_own_options() {
     let given = run("", &["--test", "overdraft_fixed", "-i", "300", "-s", "dpor", "--timeout", "60"]);
     assert_eq!((of(&configured), configured.code), (of(&given), given.code));
     assert_ne!(of(&configured), of(&run("", &["--test", "overdraft_fixed", "-i", "300"])));
-    // The command line wins.
+    // The command line has priority.
     let random = run(&config, &["--test", "overdraft_fixed", "-i", "300", "-s", "random"]);
     let alone = run("", &["--test", "overdraft_fixed", "-i", "300", "-s", "random", "--timeout", "60"]);
     assert_eq!(of(&random), of(&alone));

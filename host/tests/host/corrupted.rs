@@ -1,7 +1,7 @@
 //! A trace with one wrong decision: the replay stops at that decision, says so and exits with 4.
 //!
-//! What is wrong is decided by what was possible in the original execution, moment by moment, and not
-//! by the replay that is under test.
+//! Which decisions are wrong is derived from what was possible at each moment of the original execution, not
+//! from the replay that is tested.
 
 use super::examples::{artifact, module_path};
 use super::{files, guest, process};
@@ -18,13 +18,13 @@ use coyote_wasm::trace::{Decision, Trace};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// What was possible at one choice.
+/// The possible decisions at one choice.
 enum Moment {
     Pick { enabled: Vec<WorkerId>, timeout: Option<WorkerId>, workers: Vec<Pending> },
     Value { bound: u64 },
 }
 
-/// A random walk that writes down what it was asked.
+/// A random walk that records the choices that it was asked for.
 struct Watched {
     walk: RandomWalk,
     moments: Arc<Mutex<Vec<Moment>>>,
@@ -58,7 +58,7 @@ impl Strategy for Watched {
     }
 }
 
-/// An iteration that found a bug, with all that was possible on its way.
+/// An iteration that found a bug, with the possible decisions at each choice.
 struct Original {
     artifact: Arc<Artifact>,
     trace: Trace,
@@ -100,7 +100,7 @@ impl Original {
         self.paths.iter().position(|p| p == path).map(|i| WorkerId(i as u32))
     }
 
-    /// Whether the original execution could have gone on like this from its choice number `at`.
+    /// Whether the original execution could have continued with this decision at its choice number `at`.
     fn possible(&self, at: usize, decision: &Decision) -> bool {
         match (&self.moments[at], decision) {
             (Moment::Pick { enabled, workers, .. }, Decision::Step { worker, kind, site }) => {
@@ -121,8 +121,8 @@ impl Original {
         }
     }
 
-    /// The trace with one decision changed in the given way, and where it is wrong; `None` if the way
-    /// does not fit the decision, or what came out is right.
+    /// The trace with one decision changed in the given way, and where it is wrong; `None` if the way does
+    /// not fit the decision, or if the result is not wrong.
     fn corrupt(&self, way: u64, rng: &mut ChoiceRng) -> Option<(&'static str, Trace, usize)> {
         let mut trace = self.trace.clone();
         let decisions = &mut trace.decisions;
@@ -178,7 +178,7 @@ impl Original {
             }
             _ => return None,
         };
-        // One decision more than the original has is wrong; one less is noticed where it is missing.
+        // One decision more than in the original is wrong; one less is noticed where it is missing.
         let right =
             wrong < self.moments.len() && trace.decisions.get(wrong).is_some_and(|d| self.possible(wrong, d));
         (!right).then_some((how, trace, wrong))
@@ -188,7 +188,8 @@ impl Original {
 /// Ways to corrupt a trace: see [`Original::corrupt`].
 const WAYS: u64 = 10;
 
-/// A hundred corrupted traces or more of each of two bugs: one with notifications, one with timeouts and values.
+/// A hundred or more corrupted traces for each of two bugs: one with notifications, one with timeouts and
+/// values.
 #[test]
 fn a_wrong_decision_is_reported_at_its_step() {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
@@ -210,7 +211,7 @@ fn a_wrong_decision_is_reported_at_its_step() {
             assert!(corrupted.len() >= 100, "{test}: only {} corrupted traces", corrupted.len());
             for (how, trace, wrong) in corrupted {
                 *seen.entry(how).or_default() += 1;
-                // What is replayed is what a file holds.
+                // The trace is replayed as it would be in a file.
                 let trace = Trace::parse(trace.to_text().as_bytes()).unwrap();
                 let replayed = replay(execution, &trace, false).unwrap();
                 let divergence = replayed.divergence.as_ref().map(|d| d.at);
@@ -243,7 +244,7 @@ fn the_command_line_names_the_choice() {
     for (choice, (line, part)) in decisions.enumerate() {
         let mut edited: Vec<String> = lines.iter().map(|l| l.to_string()).collect();
         let mut parts: Vec<String> = lines[line].split("; ").map(str::to_string).collect();
-        // The first has the worker before it.
+        // In the first part, the worker precedes the kind.
         let kind = parts[part].split(' ').nth(usize::from(part == 0)).unwrap().to_string();
         let other = if kind == "fence" { "load" } else { "fence" };
         parts[part] = parts[part].replacen(&kind, other, 1);
@@ -251,13 +252,13 @@ fn the_command_line_names_the_choice() {
         let write =
             |lines: &[String]| std::fs::write(at.join("edited.trace"), lines.join("\n") + "\n").unwrap();
 
-        // With its checksum it is a damaged file.
+        // With its checksum, it is a damaged file.
         write(&edited);
         let refused = process::run(at, &["replay", module, "edited.trace"]);
         assert_eq!(refused.code, Some(1), "{refused:?}");
         assert!(refused.stderr.contains("the checksum does not match"), "{refused:?}");
 
-        // Without, it is an edited one.
+        // Without its checksum, it is an edited file.
         let mut end: Vec<&str> = lines[last].split(' ').collect();
         assert_eq!((end[0], end.pop().unwrap().len()), ("end", 16));
         edited[last] = end.join(" ");
@@ -270,8 +271,8 @@ fn the_command_line_names_the_choice() {
     }
 }
 
-/// Each answer of a directory of the host in turn is edited: the replay stops at the question that it does
-/// not fit.
+/// Each answer of a directory of the host in turn is edited: the replay stops at the question that the answer
+/// does not fit.
 #[test]
 fn a_wrong_answer_is_reported_at_its_question() {
     let directory = tempfile::tempdir().unwrap();
@@ -321,7 +322,7 @@ fn a_wrong_answer_is_reported_at_its_question() {
             }
             None => stops("deleted", &less, &format!("{asks}, the trace has nothing more there")),
         }
-        // An error that the host did not give: the guest says that a call failed, or does something else.
+        // An error that the host did not return: the guest says that a call failed, or does something else.
         let fields: Vec<&str> = lines[line].split(' ').collect();
         let mut failed = lines.clone();
         failed[line] = format!("{} 29 - -", fields[..3].join(" "));

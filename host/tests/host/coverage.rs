@@ -1,5 +1,5 @@
-//! Lines that were executed, by `--coverage`: against other tools' counts of the same program, against counts that follow
-//! from a program by hand, and in other ways to execute the same schedule.
+//! Executed lines, by `--coverage`: compared with other tools' counts of the same program, with counts
+//! derived from a program by hand, and with other ways to execute the same schedule.
 
 use super::c_programs::{Built, build};
 use super::examples::module_path;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What a tracefile says of a file.
+/// The record of a file in a tracefile.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Record {
     lines: BTreeMap<u32, u64>,
@@ -22,7 +22,7 @@ struct Record {
     begins: BTreeMap<String, u32>,
 }
 
-/// The records of a tracefile, by the names of their files. Its sums must be right.
+/// The records of a tracefile, by the names of their files. Checks the sums in it.
 fn read(tracefile: &str) -> BTreeMap<String, Record> {
     let mut all = BTreeMap::new();
     let mut record = Record::default();
@@ -58,7 +58,7 @@ fn read(tracefile: &str) -> BTreeMap<String, Record> {
     all
 }
 
-/// Runs a test with coverage. Returns the record of one source, the only one that there is, and how the run ended.
+/// Runs a test with coverage. Returns the record of its only source, and how the run ended.
 fn covered(built: &Built, source: &str, options: &[&str]) -> (Record, process::Ended) {
     let arguments = [&["test", "program.wasm", "--seed", "0", "--coverage", "cov.info"], options].concat();
     let ended = process::run(built.directory.path(), &arguments);
@@ -69,7 +69,7 @@ fn covered(built: &Built, source: &str, options: &[&str]) -> (Record, process::E
     (all.remove(source).unwrap(), ended)
 }
 
-/// Everything that makes counts of lines differ from each other.
+/// A program with everything in which counts of lines may differ.
 const SEQUENTIAL: &str = r#"#include <stdio.h>
 #include <stdlib.h>
 
@@ -172,7 +172,7 @@ out:
 }
 "#;
 
-/// A tool of LLVM or GCC, with a suffix that stands for its version.
+/// The output of a tool of LLVM or GCC, if it succeeds.
 fn succeeds(directory: &Path, program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(arguments)
@@ -183,7 +183,7 @@ fn succeeds(directory: &Path, program: &str, arguments: &[&str]) -> Option<Strin
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Counts by the source-based coverage of clang, of a native executable.
+/// Counts of a native executable by clang's source-based coverage.
 fn by_clang(directory: &Path) -> Option<Record> {
     ["", "-19", "-18", "-20", "-21"].iter().find_map(|version| {
         let tool = |name: &str| format!("{name}{version}");
@@ -194,7 +194,7 @@ fn by_clang(directory: &Path) -> Option<Record> {
         let merge = ["merge", "native.profraw", "-o", "native.profdata"];
         succeeds(directory, &tool("llvm-profdata"), &merge)?;
         let export = ["export", "-format=lcov", "-instr-profile=native.profdata", "native"];
-        // Its sums of functions are of other things.
+        // Its sums of functions count something else.
         let text = succeeds(directory, &tool("llvm-cov"), &export)?;
         let text: Vec<&str> =
             text.lines().filter(|line| line.starts_with("DA:") || line.starts_with("FNDA:")).collect();
@@ -202,7 +202,7 @@ fn by_clang(directory: &Path) -> Option<Record> {
     })
 }
 
-/// Counts by gcov, of a native executable.
+/// Counts of a native executable by gcov.
 fn by_gcov(directory: &Path) -> Option<Record> {
     succeeds(directory, "gcc", &["-O0", "--coverage", "program.c", "-o", "counted"])?;
     succeeds(directory, "./counted", &[])?;
@@ -232,7 +232,7 @@ fn unchecked(lines: &[&str]) -> Record {
         if line.starts_with("DA:") {
             record.lines.insert(first.parse().unwrap(), second.parse().unwrap());
         } else {
-            // Static functions are called by their file, too.
+            // The names of static functions contain their file.
             let name = second.rsplit(':').next().unwrap();
             record.functions.insert(name.into(), first.parse().unwrap());
         }
@@ -240,7 +240,7 @@ fn unchecked(lines: &[&str]) -> Record {
     record
 }
 
-/// Lines that both know.
+/// Lines that both records contain.
 fn common<'a>(one: &'a Record, other: &'a Record) -> impl Iterator<Item = (u32, u64, u64)> + 'a {
     one.lines.iter().filter_map(|(line, times)| Some((*line, *times, *other.lines.get(line)?)))
 }
@@ -262,7 +262,7 @@ fn a_sequential_program_has_the_counts_of_other_tools() {
         let lines = common(&ours, &theirs).count();
         assert!(lines > 40, "only {lines} lines are compared with {tool}: {ours:?} {theirs:?}");
         for (function, times) in &theirs.functions {
-            // What compilers for WASI call a `main` with arguments.
+            // The name that compilers for WASI give to a `main` with arguments.
             let function = if function == "main" { "__main_argc_argv" } else { function };
             assert_eq!(ours.functions.get(function), Some(times), "{function} by {tool}");
         }
@@ -318,7 +318,7 @@ int main(void)
 }
 "#;
 
-/// The count of the line with a comment.
+/// The count of the line with this comment.
 fn at(record: &Record, comment: &str) -> Option<u64> {
     let comment = format!("// {comment}");
     let line = CONCURRENT.lines().position(|line| line.ends_with(&comment)).unwrap() as u32 + 1;
@@ -334,13 +334,13 @@ fn counts_of_a_concurrent_program_follow_from_it() {
         (50, &["-i", "50", "--heap-points", "shared"]),
         (50, &["-i", "50", "--heap-points", "all", "-s", "pct"]),
         (3, &["-i", "3", "--no-cache", "-s", "pos"]),
-        // Repeated and compared, but executed so often.
+        // Repeated for comparison, but counted once.
         (7, &["-i", "7", "-s", "random", "--check-determinism"]),
         (2, &["-i", "2", "--points", "sync", "-s", "random"]),
     ] {
         let (record, ended) = covered(&built, "program.c", options);
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        // That of the profiling run of a strategy that needs one, too.
+        // The profiling run of a strategy that needs one counts too.
         let executed: u64 = ended.line("... Explored ").split(' ').nth(2).unwrap().parse().unwrap();
         assert!((iterations..=iterations + 1).contains(&executed), "{ended:?}");
         let counts = |comments: &[&str]| comments.iter().map(|c| at(&record, c)).collect::<Vec<_>>();
@@ -361,8 +361,8 @@ fn counts_of_a_concurrent_program_follow_from_it() {
     }
 }
 
-/// Iterations up to the first bug count, its replays and the search for a shorter trace do not; and the trace is that of a
-/// run without coverage.
+/// Iterations up to the first bug count, but not its replays and the search for a shorter trace; and the
+/// trace is that of a run without coverage.
 #[test]
 fn what_comes_after_a_bug_does_not_count() {
     let Some(built) = build(CONCURRENT, &["-O0", "-g", "-DRACY"]) else { return };
@@ -388,14 +388,15 @@ fn what_comes_after_a_bug_does_not_count() {
     }
 }
 
-/// A search goes back to states; what it executed once counts once, and what no schedule comes to not at all.
+/// A search restores states; what it executed once counts once, and lines that no schedule reaches do not
+/// count.
 #[test]
 fn a_search_knows_what_can_be_executed() {
     let Some(built) = build(CONCURRENT, &["-O0", "-g", "-DRACY"]) else { return };
     for strategy in ["dpor", "dfs", "stateful"] {
         let options = ["-s", strategy, "--explore", "-i", "300"];
         let (record, ended) = covered(&built, "program.c", &options);
-        // Plain depth-first search has not come to the bug by then.
+        // Plain depth-first search has not reached the bug within these iterations.
         assert_eq!(ended.code, Some(if strategy == "dfs" { 0 } else { 2 }), "{ended:?}");
         for comment in
             ["LOOP", "LOCK", "READ", "UNLOCK", "END", "START", "CREATE", "JOIN", "ASSERT", "PASSED"]
@@ -403,13 +404,13 @@ fn a_search_knows_what_can_be_executed() {
             assert!(at(&record, comment).is_some_and(|times| times > 0), "{strategy}: {comment}: {record:?}");
         }
         assert_eq!([at(&record, "NEVER"), at(&record, "CALL")], [Some(0), Some(0)], "{strategy}");
-        // All that is executed before the threads start has one way to be executed.
+        // The code before the threads start can be executed in only one way.
         assert!(at(&record, "START").unwrap() < at(&record, "LOCK").unwrap(), "{strategy}: {record:?}");
     }
 }
 
-/// Where a worker is unwound and rewound at every scheduling point, instructions are counted as often as where it hardly
-/// ever is; and so they are when others look for livelocks in between.
+/// Instructions are counted equally often whether a worker is unwound and rewound at every scheduling point
+/// or hardly ever, and also if the search for livelocks restores states in between.
 #[test]
 fn unwinding_does_not_count_twice() {
     let mut counted = 0;
@@ -443,7 +444,8 @@ fn unwinding_does_not_count_twice() {
                         let mut strategy = RandomWalk::default();
                         execution.run_stepwise(&mut strategy, iteration, &mut |_| {}).unwrap();
                         let stepwise = execution.machine_mut().take_counts().unwrap();
-                        // One that ends as a livelock ends there when somebody looks.
+                        // An iteration that ends as a livelock may end at another place in the stepwise
+                        // execution.
                         if choices == execution.choices().len() {
                             assert!(
                                 inline == stepwise,
@@ -470,7 +472,7 @@ fn differ(one: &ExecutionCounts, other: &ExecutionCounts) -> String {
     )
 }
 
-/// A Rust guest, optimised: counts that follow from the program, wherever the compiler has put its functions.
+/// An optimised Rust guest: counts derived from the program, wherever the compiler has put its functions.
 #[test]
 fn a_rust_guest_has_its_lines() {
     let directory = tempfile::tempdir().unwrap();
@@ -491,7 +493,7 @@ fn a_rust_guest_has_its_lines() {
         let line = source.lines().position(|line| line.trim() == text).unwrap_or_else(|| panic!("{text}"));
         record.lines.get(&(line as u32 + 1)).copied()
     };
-    // In each of 20 iterations 10 items by a reader and a writer, and 10 by a writer and two readers.
+    // In each of 20 iterations, 10 items by a reader and a writer, and 10 by a writer and two readers.
     assert_eq!(at("buffer.put(item);"), Some(400), "{record:?}");
     assert_eq!(at("buffer.take();"), Some(400), "{record:?}");
     assert_eq!(at("state.occupied += 1;"), Some(400), "{record:?}");
@@ -501,7 +503,7 @@ fn a_rust_guest_has_its_lines() {
     assert_eq!(at("let length = nondet::int(1..=5);"), Some(0), "{record:?}");
 }
 
-/// Debian's lcov reads the file and makes its pages of it.
+/// Debian's lcov reads the file and makes its pages from it.
 #[test]
 fn lcov_accepts_the_file() {
     let Some(built) = build(CONCURRENT, &["-O0", "-g"]) else { return };
@@ -524,7 +526,7 @@ fn lcov_accepts_the_file() {
     assert!(directory.join("pages/index.html").is_file());
 }
 
-/// Without lines there is nothing to say, which is said before anything is executed.
+/// A module without lines is refused before anything is executed.
 #[test]
 fn modules_without_lines_are_refused() {
     let directory = tempfile::tempdir().unwrap();

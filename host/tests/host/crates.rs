@@ -1,11 +1,12 @@
-//! Bugs that published crates had: each is found with default options, by ordinary programs that know
-//! nothing of coyote, and the report names the place in the crate. (`examples.rs` runs the corrected
-//! versions and says within how many iterations.)
+//! Bugs that published crates had: each is found with default options, by ordinary programs that do not know
+//! coyote, and the report names the place in the crate. (`examples.rs` runs the corrected versions and checks
+//! the number of iterations.)
 
 use super::{examples, process};
 
-/// The guest, and what a report shows of the crate: of the first one the stack of the crash, with lines; of
-/// the second one, where the value is lost before the assertion fails, its lines in the story: the program itself has none in a file of this name.
+/// The guest, and the places in the crate that a report shows: for the first one the stack of the crash, with
+/// lines; for the second one, the story's lines where the value is lost before the assertion fails. The
+/// program itself has none in a file of this name.
 const BUGS: [(&str, &str); 2] = [
     (
         "crossbeam_channel_0_5_7",

@@ -1,5 +1,5 @@
-//! What the world around does to a run: nobody reads its output, the disk is full, its cache is damaged, there is no
-//! time. None of it is a panic or a wrong verdict.
+//! Effects of the environment on a run: its output is not read, the disk is full, its cache is damaged, or
+//! there is no time. None of them causes a panic or a wrong verdict.
 
 use super::{guest, process};
 use coyote_wasm::artifact::{Artifact, engine};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A directory with a guest that has a bug, a trace of it, and a crate that is none.
+/// A directory with a guest that has a bug, and the path of a trace of the bug.
 fn workplace() -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().unwrap();
     fs::copy(guest::wat_file("racy.wat"), directory.path().join("racy.wat")).unwrap();
@@ -20,7 +20,7 @@ fn workplace() -> (tempfile::TempDir, String) {
     (directory, trace)
 }
 
-/// All that prints, and how it ends if somebody reads it.
+/// All commands that print, and their exit codes if the output is read.
 fn printing(trace: &str) -> Vec<(Vec<&str>, i32)> {
     vec![
         (vec!["test", "racy.wat", "--seed", "0"], 2),
@@ -43,14 +43,14 @@ fn run_into(directory: &Path, arguments: &[&str], stdout: Stdio, stderr: Stdio) 
     process::command(&process::cache(), directory, arguments).stdout(stdout).stderr(stderr).output().unwrap()
 }
 
-/// A pipe whose reader has gone.
+/// A pipe whose reader is closed.
 fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     writer.into()
 }
 
-/// As `| head -1`: quiet, the exit code is the verdict's, and the trace is there.
+/// As with `| head -1`: no message, the exit code is that of the verdict, and the trace is written.
 #[test]
 fn a_closed_pipe_is_a_clean_end() {
     let (directory, trace) = workplace();
@@ -59,7 +59,7 @@ fn a_closed_pipe_is_a_clean_end() {
         assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {ended:?}");
         let stderr = String::from_utf8(ended.stderr).unwrap();
         assert!(!stderr.contains("error") && !stderr.contains("panicked"), "{arguments:?}: {stderr}");
-        // Nor does it matter whether anybody sees errors and progress.
+        // It does not matter either whether errors and progress are read.
         let ended = run_into(directory.path(), &arguments, closed_pipe(), closed_pipe());
         assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {ended:?}");
     }
@@ -72,7 +72,8 @@ fn a_closed_pipe_is_a_clean_end() {
     assert_eq!(ended.status.code(), Some(1));
 }
 
-/// Nobody gets the output that somebody wanted: 1, with the reason, and what was found is on disk.
+/// If the requested output cannot be written, the exit code is 1, with the reason, and found bugs are on
+/// disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_with_its_reason() {
@@ -87,7 +88,7 @@ fn a_full_disk_is_an_error_with_its_reason() {
         assert!(stderr.contains(reason), "{arguments:?}: {stderr}");
     }
     assert!(directory.path().join(&trace).exists());
-    // Whoever cannot write what is left, and found nothing, says so.
+    // A search that found nothing reports that it cannot write its remaining work.
     let search = ["test", "racy.wat", "-s", "dfs", "--seed", "0", "-i", "1", "-o"];
     let ended = process::run(directory.path(), &[&search[..], &["/proc/none"]].concat());
     assert_eq!(ended.code, Some(1), "{ended:?}");
@@ -99,7 +100,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Every byte of a cached module changed, left out or cut: it is no hit any more, and what takes its place is right.
+/// Every byte of a cached module changed, removed or cut off: the module is no hit any more, and its
+/// replacement is right.
 #[test]
 fn no_damaged_byte_of_a_cached_module_is_overlooked() {
     let directory = tempfile::tempdir().unwrap();
@@ -126,7 +128,7 @@ fn no_damaged_byte_of_a_cached_module_is_overlooked() {
             assert!(entry.get().is_none(), "damage at {at} of {}", whole.len());
         }
     }
-    // What is whole, but stands under the name of another module, is none of that one.
+    // An intact entry under the name of another module is not used for that module.
     let other = cache.entry(&original, &Options { memory_errors: false, ..Options::default() });
     other.put(&instrumented);
     let theirs = files(directory.path()).into_iter().find(|path| path != file).unwrap();
@@ -136,7 +138,7 @@ fn no_damaged_byte_of_a_cached_module_is_overlooked() {
     assert_eq!(entry.get().unwrap().wasm, instrumented.wasm);
 }
 
-/// Native code is executed as it lies there. A change of any part of it is noticed before.
+/// Native code is executed directly from its file. A change of any part of it is detected before.
 #[test]
 fn damaged_native_code_is_made_anew() {
     let directory = tempfile::tempdir().unwrap();
@@ -174,7 +176,8 @@ fn entry_name(root: &Path) -> std::ffi::OsString {
     fs::read_dir(root.join("native")).unwrap().next().unwrap().unwrap().file_name()
 }
 
-/// The same from outside: the same words, whatever is wrong with the cache, and a whole cache afterwards.
+/// The same on the command line: the same output, whatever is wrong with the cache, and a valid cache
+/// afterwards.
 #[test]
 fn runs_with_a_damaged_cache_end_as_others() {
     let (directory, _) = workplace();
@@ -185,7 +188,7 @@ fn runs_with_a_damaged_cache_end_as_others() {
     };
     let right = run().timeless();
     for file in files(cache.path()) {
-        // wasmtime writes its statistics when it likes.
+        // wasmtime writes its statistics at arbitrary times.
         let Ok(whole) = fs::read(&file) else { continue };
         for at in (0..whole.len()).step_by((whole.len() / 3).max(1)) {
             let mut damaged = whole.clone();
@@ -198,13 +201,13 @@ fn runs_with_a_damaged_cache_end_as_others() {
     }
 }
 
-/// Neither an execution without end nor states that grow keep a run from ending when its time is up.
+/// Neither an endless execution nor growing states prevent a run from ending when its time is up.
 #[test]
 fn time_that_is_up_is_up() {
     let hungry = guest::wat_file("hungry.wat");
     let hungry = hungry.to_str().unwrap();
     let directory = tempfile::tempdir().unwrap();
-    // The cache is warm afterwards.
+    // This fills the cache.
     assert_eq!(process::run(directory.path(), &["test", hungry, "--list"]).code, Some(0));
     for arguments in [
         &["--test", "grows", "-s", "stateful"][..],
@@ -219,7 +222,7 @@ fn time_that_is_up_is_up() {
             let all = [&["test", hungry, "--seed", "0", "-j", "1", time, "1"][..], arguments].concat();
             let ended = process::run(directory.path(), &all);
             let took = started.elapsed();
-            // A second or two beyond the time; the machine is busy with other tests.
+            // A second or two after the time; the machine may be busy with other tests.
             assert!(took < Duration::from_secs(8), "{arguments:?} {time} took {took:?}: {ended:?}");
             assert!(!matches!(ended.code, Some(2 | 3 | 101) | None), "{arguments:?}: {ended:?}");
             assert!(!ended.stdout.contains("explored, no bug"), "{arguments:?}: {ended:?}");
@@ -249,7 +252,7 @@ fn explanations_end_in_time() {
     assert!(rate.is_none_or(|of| of.as_u64().unwrap() >= 100), "{bug}");
 }
 
-/// Where there is no more memory for what is left, it is written, and said.
+/// If there is no more memory for the remaining work, it is written to a file, and this is reported.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_search_that_needs_too_much_memory_stops_with_what_it_has() {

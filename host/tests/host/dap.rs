@@ -1,4 +1,5 @@
-//! The Debug Adapter Protocol, spoken by these tests, and by the client that Visual Studio Code tests adapters with.
+//! The Debug Adapter Protocol, tested with a client in these tests, and with the client that Visual Studio
+//! Code uses to test adapters.
 
 use super::examples::module_path;
 use super::process::{self, cache};
@@ -14,7 +15,7 @@ struct Client {
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     seq: u64,
-    /// Events that were not asked for yet.
+    /// Events that were received and not yet awaited.
     events: VecDeque<Value>,
 }
 
@@ -45,7 +46,7 @@ impl Client {
         serde_json::from_slice(&body).unwrap()
     }
 
-    /// The whole answer of a request.
+    /// The complete answer to a request.
     fn answer(&mut self, command: &str, arguments: Value) -> Value {
         self.seq += 1;
         let text = json!({ "seq": self.seq, "type": "request", "command": command, "arguments": arguments })
@@ -85,7 +86,7 @@ impl Client {
         }
     }
 
-    /// A motion, and where it stops.
+    /// Executes a motion, and returns where it stops.
     fn go(&mut self, command: &str, thread: u64) -> Value {
         self.ask(command, json!({ "threadId": thread }));
         let stopped = self.event("stopped");
@@ -117,7 +118,7 @@ impl Client {
         variables.as_array().unwrap().iter().map(|v| (text(&v["name"]), text(&v["value"]))).collect()
     }
 
-    /// The exit code of the server, after it was disconnected.
+    /// Disconnects, and returns the exit code of the server.
     fn end(mut self) -> Option<i32> {
         self.ask("disconnect", json!({}));
         drop(self.to.take());
@@ -128,7 +129,7 @@ impl Client {
     }
 }
 
-/// A directory with a bug's trace, and the launch of its replay.
+/// A directory with a bug's trace, and the launch arguments of its replay.
 fn found(module: &str, test: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = module_path(module);
@@ -154,7 +155,7 @@ fn found(module: &str, test: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
     (directory, path, trace)
 }
 
-/// Back over a context switch, and what another worker and memory are there.
+/// Steps back over a context switch, and reads another worker and memory there.
 #[test]
 fn a_client_steps_back_over_a_switch_and_reads_another_worker() {
     let (directory, module, trace) = found("racy_counter", "racy");
@@ -172,7 +173,7 @@ fn a_client_steps_back_over_a_switch_and_reads_another_worker() {
     assert_eq!(set["breakpoints"][1]["verified"], false, "{set}");
     client.ask("configurationDone", json!({}));
     assert_eq!(client.event("stopped")["reason"], "entry");
-    // On to the last access of the counter by a worker that adds, then to the end.
+    // Continues to the last access of the counter by a worker that adds, then to the end.
     let mut at_line = 0;
     let last = loop {
         let stopped = client.go("continue", 1);
@@ -188,7 +189,7 @@ fn a_client_steps_back_over_a_switch_and_reads_another_worker() {
     assert_eq!(why["exceptionId"], "assertion");
     let x = |client: &mut Client| client.ask("evaluate", json!({ "expression": "x" }))["result"].clone();
     assert_eq!(x(&mut client), "1", "an update is lost");
-    // Back until another worker's step comes next: a context switch was crossed.
+    // Steps back until another worker's step is next: a context switch was crossed.
     let first = last["threadId"].as_u64().unwrap();
     let mut here = first;
     while here == first {
@@ -196,7 +197,7 @@ fn a_client_steps_back_over_a_switch_and_reads_another_worker() {
         assert_eq!(stopped["reason"], "step", "{stopped}");
         here = stopped["threadId"].as_u64().unwrap();
     }
-    // The worker that goes on behind the switch is another one: what it does and what memory holds is read from it.
+    // The worker that continues after the switch is another one: its operation and memory are read there.
     let threads = client.ask("threads", json!({}))["threads"].clone();
     let threads: Vec<u64> = threads.as_array().unwrap().iter().map(|t| t["id"].as_u64().unwrap()).collect();
     assert!(threads.contains(&first) && threads.contains(&here), "{threads:?}");
@@ -244,7 +245,7 @@ fn data_breakpoints_stop_at_writes() {
         writes += 1;
     }
     assert_eq!(writes, 2);
-    // Taken out again, nothing stops it.
+    // After the breakpoint is removed, nothing stops it.
     client.ask("setDataBreakpoints", json!({ "breakpoints": [] }));
     assert_eq!(client.go("continue", 1)["reason"], "exception");
     assert_eq!(client.go("next", 1)["reason"], "exception");
@@ -252,7 +253,7 @@ fn data_breakpoints_stop_at_writes() {
     assert_eq!(client.end(), Some(0));
 }
 
-/// What cannot be done is answered, and the session goes on.
+/// Invalid requests are answered, and the session continues.
 #[test]
 fn mistakes_of_a_client_are_answered() {
     let (directory, module, trace) = found("racy_counter", "racy");
@@ -290,7 +291,7 @@ fn mistakes_of_a_client_are_answered() {
     );
     assert_eq!(client.ask("stackTrace", json!({ "threadId": 77 }))["totalFrames"], 0);
     assert_eq!(client.end(), Some(0));
-    // What is no message ends it with one error.
+    // Input that is no message ends the server with one error.
     let mut client = Client::start(directory.path());
     client.to.as_mut().unwrap().write_all(b"hello\r\n\r\n").unwrap();
     drop(client.to.take());
@@ -320,7 +321,7 @@ fn the_client_of_visual_studio_code_understands_it() {
     assert!(ended.stdout.ends_with("done\n"), "{ended:?}");
 }
 
-/// Where the client's packages are. `None`, with a word about it, if they cannot be had.
+/// The directory of the client's packages. `None`, with a message, if they cannot be installed.
 fn packages() -> Option<PathBuf> {
     const CLIENT: &str = "@vscode/debugadapter-testsupport@1.68.0";
     let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dap-client");

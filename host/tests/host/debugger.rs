@@ -1,4 +1,4 @@
-//! A replay, looked into: forwards and backwards to equal states; who wrote what; sessions word for word.
+//! The debugger: forwards and backwards to equal states; the writers of memory; sessions word for word.
 
 use super::examples::{artifact, module_path};
 use super::guest::{find, root};
@@ -18,7 +18,8 @@ use coyote_wasm::trace::Trace;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Different kinds of bugs and objects; `table_mutation` cannot be saved in mid-run, `std_threads` makes locks of futexes.
+/// Different kinds of bugs and objects; `table_mutation` cannot be saved during a run, `std_threads` builds
+/// locks from futexes.
 const TESTS: [(&str, &str); 10] = [
     ("racy_counter", "racy"),
     ("bounded_buffer", "minimal"),
@@ -32,7 +33,7 @@ const TESTS: [(&str, &str); 10] = [
     ("files", "counter"),
 ];
 
-/// A trace of a test: of a bug, if the random walk finds one within so many iterations.
+/// A trace of a test: of a bug, if the random walk finds one within this many iterations.
 fn trace_of(artifact: &Arc<Artifact>, test: &str, seed: u64) -> Trace {
     guest::with(artifact, test, &settings(), |execution| {
         let mut walk: Box<dyn Strategy> = Box::new(RandomWalk::default());
@@ -56,7 +57,7 @@ fn settings() -> Settings {
     settings
 }
 
-/// The only test of a module whose name begins like this; the modules name them in their own ways.
+/// The only test of a module whose name begins like this; modules name them differently.
 fn test_name(artifact: &Artifact, start: &str) -> String {
     let all = coyote_wasm::execution::Test::all(&artifact.table);
     let named =
@@ -69,7 +70,7 @@ fn debugger(artifact: &Arc<Artifact>, module: &str, trace: &Trace) -> Debugger {
     Debugger::new(artifact, &module_path(module), &test, &settings(), trace, false).unwrap()
 }
 
-/// The states of a trace, executed from its beginning to its end without any snapshot: the naive way.
+/// The states of a trace, executed from its beginning to its end without any snapshot, as a naive comparison.
 fn states(artifact: &Arc<Artifact>, trace: &Trace) -> Vec<u128> {
     guest::with(artifact, &trace.header.test, &settings(), |execution: &mut Execution| {
         replay(execution, trace, false).unwrap();
@@ -89,7 +90,7 @@ fn states(artifact: &Arc<Artifact>, trace: &Trace) -> Vec<u128> {
     })
 }
 
-/// To any position, on any way: the state is the one of executing forwards to it.
+/// On every path to a position, the state is the same as after executing forwards to it.
 #[test]
 fn each_way_to_a_position_leads_to_the_same_state() {
     let mut visited = 0;
@@ -102,7 +103,7 @@ fn each_way_to_a_position_leads_to_the_same_state() {
             visited += on_engine_thread(|| {
                 let mut debugger = debugger(&artifact, module, &trace);
                 let end = debugger.end();
-                // Of a schedule that was given up, the last entry is the end.
+                // If a schedule was abandoned, the last entry is the end.
                 assert!(
                     expected.len() > end,
                     "{module} {test} {seed}: {} states, {end} steps",
@@ -137,8 +138,8 @@ fn each_way_to_a_position_leads_to_the_same_state() {
     assert_eq!(visited, 10 * 20 * 60);
 }
 
-/// The watchpoint that goes back from the end stops at the last write of the variable, and then at the one before: those
-/// that a naive look at all states, one after the other, finds.
+/// A watchpoint that goes back from the end stops at the last write of the variable, and then at the one
+/// before. These are the writes that a naive comparison of all successive states finds.
 #[test]
 fn watchpoints_find_every_write_from_both_ends() {
     let mut found = 0;
@@ -182,7 +183,7 @@ fn watchpoints_find_every_write_from_both_ends() {
     assert!(found >= 40, "{found}");
 }
 
-/// Steps have the numbers of reports, and a breakpoint stops each worker that comes to its line.
+/// Steps have the numbers of reports, and a breakpoint stops each worker that reaches its line.
 #[test]
 fn steps_and_breakpoints_are_those_of_the_schedule() {
     let artifact = artifact("racy_counter");
@@ -193,7 +194,7 @@ fn steps_and_breakpoints_are_those_of_the_schedule() {
             assert_eq!(debugger.reproduces, matches!(debugger.replayed.outcome, Outcome::Bug(_)));
             let steps = debugger.schedule.steps.iter().map(|step| step.number);
             assert!(steps.eq(1..=debugger.end() as u64), "no timeout fires in this test");
-            // Each of both workers loads and stores at this line.
+            // Both workers load and store at this line.
             let line = debugger.break_at_line("racy_counter.c", 14).unwrap().positions.clone();
             assert_eq!(line.len(), 4);
             let entered = debugger.break_at_function("add").unwrap().positions.len();
@@ -216,7 +217,7 @@ fn steps_and_breakpoints_are_those_of_the_schedule() {
     }
 }
 
-/// A session over the bug that a run with this seed finds.
+/// A debugger session for the bug that a run with this seed finds.
 fn session(module: &str, test: &str, commands: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = module_path(module);
@@ -236,7 +237,7 @@ fn session(module: &str, test: &str, commands: &str) -> String {
     golden::text(&ended).replace(&format!("{}/", root().display()), "")
 }
 
-/// The store that corrupted a counter: the write of a value that was there already.
+/// Finds the store that corrupted a counter: the write of a value that it already had.
 #[test]
 fn the_store_that_corrupted_a_counter_is_found_backwards() {
     let commands = "# from the end\n\ngoto end\nwatch x\nrcontinue\nlist 4\nstack\nsource\nprint x\n\
@@ -260,7 +261,7 @@ fn data_structures_are_shown() {
     golden::check("debug_sct_account", &session("sct_account", "account", commands));
 }
 
-/// No command ends the session, and each mistake is one line.
+/// Every mistake is answered in one line, and none ends the session.
 #[test]
 fn mistakes_are_answered() {
     let commands = "nothing\nstep 0\nstep x\nback -1\ngoto\ngoto 99999\nbreak\nbreak racy_counter.c:15\n\

@@ -1,5 +1,5 @@
-//! Same seed, same everything: across processes, numbers of jobs and caches; inline and step by step;
-//! from a trace file; and after going back to a snapshot.
+//! The same seed gives the same results: in every process, with any number of jobs and any cache; inline and
+//! step by step; from a trace file; and after restoring a snapshot.
 
 use super::examples::{self, module_path};
 use super::{guest, process};
@@ -18,23 +18,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Iterations of each example: forty here, 1,000 when soaking.
+/// Iterations of each example: 40 by default, 1,000 when soaking.
 fn iterations() -> u64 {
     std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(40, |n| n.parse().expect("a number"))
 }
 
-/// Examples with short bounds: what does not end takes too long otherwise.
+/// Settings with low bounds: examples that do not end would take too long otherwise.
 fn settings() -> Settings {
     let mut settings = guest::settings();
     settings.limits.fair_steps_max = 2_000;
     settings
 }
 
-/// Everything that a run leaves behind but times: its output and the files it wrote.
+/// All results of a run except times: its output and the files that it wrote.
 fn run(module: &Path, cache: &Path, options: &[&str]) -> (Option<i32>, String, BTreeMap<String, Vec<u8>>) {
     let directory = tempfile::tempdir().unwrap();
     let mut arguments = vec!["test", module.to_str().unwrap(), "--seed", "7", "-i", "200", "--explore"];
-    // No result depends on the clock, if there is time enough.
+    // With enough time, no result depends on the clock.
     arguments.extend(["--shrink-time", "600"]);
     arguments.extend(options);
     let ended = process::run_with(cache, directory.path(), &arguments);
@@ -48,12 +48,12 @@ fn run(module: &Path, cache: &Path, options: &[&str]) -> (Option<i32>, String, B
             );
         }
     }
-    // The module's path is absolute, and so are those of traces.
+    // The paths of the module and of traces are absolute.
     let here = format!("{}/", directory.path().canonicalize().unwrap().display());
     (ended.code, ended.timeless().replace(&here, ""), files)
 }
 
-/// With one job and with two, cold cache, warm cache and none: always the same output and traces.
+/// With one job and with two, with a cold cache, a warm cache and none: always the same output and traces.
 #[test]
 fn processes_jobs_and_caches_make_no_difference() {
     let mut traces = 0;
@@ -74,7 +74,7 @@ fn processes_jobs_and_caches_make_no_difference() {
     assert!(traces >= 12, "each module has a bug with a trace and a log: {traces}");
 }
 
-/// Points where memory is shared: what iterations know of each other does not depend on who is first.
+/// Points where memory is shared: what iterations learn from each other does not depend on which is first.
 #[test]
 fn jobs_make_no_difference_to_what_is_known_to_be_shared() {
     for module in ["bounded_buffer", "racy_counter", "std_threads"] {
@@ -91,7 +91,7 @@ fn jobs_make_no_difference_to_what_is_known_to_be_shared() {
     }
 }
 
-/// `--iteration` alone makes the same trace as the run in which the iteration was one of many.
+/// `--iteration` alone makes the same trace as a run in which the iteration was one of many.
 #[test]
 fn one_iteration_knows_what_it_would_know_among_others() {
     let (path, cache) = (module_path("racy_counter"), tempfile::tempdir().unwrap());
@@ -114,7 +114,7 @@ fn one_iteration_knows_what_it_would_know_among_others() {
         let name = format!("racy_counter-racy-{iteration}.trace");
         let alone = std::fs::read(directory.path().join("alone").join(&name));
         assert_eq!(alone.is_ok(), ended.code == Some(2));
-        // The first bug ends a run. So the run ends where the iteration does, and may end before.
+        // The first bug ends a run, so the run ends with this iteration or before.
         let Ok(alone) = alone else { continue };
         let iterations = (iteration.parse::<u64>().unwrap() + 1).to_string();
         let _ = std::fs::remove_dir_all(directory.path().join("coyote-output"));
@@ -127,16 +127,16 @@ fn one_iteration_knows_what_it_would_know_among_others() {
     assert!(checked > 0, "no iteration was compared");
 }
 
-/// One iteration as `--check-determinism` does it. Returns how many states were compared.
+/// Repeats one iteration as `--check-determinism` does. Returns how many states were compared.
 fn check_again(execution: &mut Execution, iteration: Iteration) -> u64 {
     let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
     determinism::check(execution, &outcome, true, iteration).unwrap()
 }
 
-/// Inline, step by step under its strategy, and step by step from the trace's file: the same choices,
-/// states and end.
+/// The same choices, states and end whether executed inline, step by step under its strategy, or step by step
+/// from the trace's file.
 fn check_from_file(execution: &mut Execution, iteration: Iteration, file: &Path) {
-    // Driven step by step, nobody looks for livelocks.
+    // Executions that are driven step by step do not look for livelocks.
     let run = |execution: &mut Execution| execution.run(Box::new(RandomWalk::default()), iteration);
     let (outcome, _) = execution.looking(Looks::Never, run).unwrap();
     let inline = Course::inline(execution, &outcome);
@@ -161,23 +161,24 @@ fn check_from_file(execution: &mut Execution, iteration: Iteration, file: &Path)
     assert_eq!(steps.difference(&replayed), None, "the replay parts");
 }
 
-/// Each example again and again, compared after every step: what `--check-determinism` promises. Some of the
-/// iterations also from a trace's file.
+/// Repeats each example and compares after every step, as `--check-determinism` promises. Some of the
+/// iterations are also executed from a trace's file.
 #[test]
 fn a_replay_agrees_after_every_step() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("iteration.trace");
     let mut compared = 0;
-    // Of a schedule alone it is not known from where on it is fair, and so when a monitor has been hot for too long.
+    // A schedule does not tell from which step on it is fair, and therefore not when a monitor has been hot
+    // for too long.
     let mut settings = settings();
     settings.detectors.hot_steps_max = Some(0);
     for expected in examples::index() {
         let artifact = expected.artifact();
         guest::with(&artifact, &expected.test, &settings, |execution| {
-            // Hashing 16 MiB after each of 250 growths is what takes long.
+            // Hashing 16 MiB after each of 250 growths takes long.
             let share = if expected.module == "memory_hog" { 25 } else { 1 };
             for index in 0..(iterations() / share).max(1) {
-                // Shown if the iteration fails.
+                // Visible if the iteration fails.
                 println!("{} {} iteration {index}", expected.module, expected.test);
                 let iteration = Iteration { seed: 3, index };
                 compared += check_again(execution, iteration);
@@ -191,7 +192,7 @@ fn a_replay_agrees_after_every_step() {
     assert!(compared > 100_000, "only {compared} states were compared");
 }
 
-/// A memory that differs from one execution to the next is noticed, with the choice and the part.
+/// Memory that differs between two executions is noticed, with the choice and the part.
 #[test]
 fn what_does_not_repeat_is_named() {
     let artifact = examples::artifact("racy_counter");
@@ -218,11 +219,11 @@ fn what_does_not_repeat_is_named() {
         difference.starts_with("after choice 7, ") || difference.starts_with("choice 7 is "),
         "{difference}"
     );
-    // Another program altogether.
+    // A different program.
     assert!(first.difference(&course("locked", &settings())).is_some());
 }
 
-/// The whole way of a user, and a guest whose start snapshot changes under the check's feet.
+/// The option on the command line, and a guest whose start snapshot changes during the check.
 #[test]
 fn the_option_repeats_every_iteration() {
     let (path, directory) = (module_path("racy_counter"), tempfile::tempdir().unwrap());
@@ -246,7 +247,7 @@ fn the_option_repeats_every_iteration() {
     guest::with(&artifact, "locked", &settings(), |execution| {
         let iteration = Iteration { seed: 3, index: 4 };
         let (outcome, _) = execution.run(Box::new(RandomWalk::default()), iteration).unwrap();
-        // From here on iterations begin where that one ended.
+        // After this, iterations begin where that one ended.
         let runtime = execution.runtime().clone();
         execution.machine_mut().set_start(runtime);
         let error = determinism::check(execution, &outcome, true, iteration).unwrap_err().to_string();
@@ -263,7 +264,7 @@ fn memory(execution: &Execution) -> Vec<u8> {
     execution.machine().memory()[..execution.machine().memory_bytes()].to_vec()
 }
 
-/// One move from outside, chosen at random.
+/// A random external decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Move {
     Pick(Pick),
@@ -290,7 +291,8 @@ fn make(execution: &mut Execution, next: Move) {
     }
 }
 
-/// A state, and what its fingerprint only hashes; of memory only sometimes, since that takes time.
+/// A state, and the contents that its fingerprint hashes; the memory only sometimes, since copying it takes
+/// time.
 type State = (u128, Status, Option<Vec<u8>>);
 
 fn state(execution: &mut Execution, step: usize) -> State {
@@ -300,8 +302,8 @@ fn state(execution: &mut Execution, step: usize) -> State {
 
 type Saved = (usize, <Execution as System>::Snapshot);
 
-/// One random iteration with up to four snapshots; then back to each of them, in any order, and the
-/// same moves again. Returns how many snapshots were gone back to.
+/// Executes one random iteration with up to four snapshots; then restores each of them, in any order, and
+/// repeats the same decisions. Returns how many snapshots were restored.
 fn check_restores(execution: &mut Execution, iteration: Iteration, steps_max: usize) -> usize {
     let mut rng = ChoiceRng::new(iteration);
     execution.begin().unwrap();
@@ -342,7 +344,7 @@ fn going_back_to_a_snapshot_is_exact() {
             if !execution.can_snapshot() {
                 return;
             }
-            // Comparing whole memories is what takes the time.
+            // Comparing whole memories takes most of the time.
             let rounds = (iterations() / 4).max(1);
             for index in 0..rounds {
                 println!("{} {} iteration {index}", expected.module, expected.test);
@@ -353,7 +355,7 @@ fn going_back_to_a_snapshot_is_exact() {
     assert!(restores > 500, "only {restores} snapshots were gone back to");
 }
 
-/// A random walk that relies on being asked only where something can be picked.
+/// A random walk that relies on being asked only if a pick is possible.
 #[derive(Default)]
 struct Trusting(RandomWalk);
 
@@ -380,7 +382,7 @@ impl Strategy for Trusting {
     }
 }
 
-/// Plain accesses end nothing, what comes after them may.
+/// Plain accesses do not end an execution, but the step after them may.
 #[test]
 fn both_ways_end_where_nothing_can_be_picked() {
     let artifact = guest::from_text(
@@ -403,7 +405,7 @@ fn both_ways_end_where_nothing_can_be_picked() {
     }
 }
 
-/// Snapshots from before and after a growth of memory, in any order.
+/// Snapshots from before and after memory has grown, in any order.
 #[test]
 fn going_back_over_a_growth_of_memory_is_exact() {
     let artifact = guest::from_file("grow.wat");
@@ -421,7 +423,7 @@ fn going_back_over_a_growth_of_memory_is_exact() {
     assert!(sizes.len() > 1, "memory had several sizes at the end: {sizes:?}");
 }
 
-/// The same two checks with points where memory is shared, from knowing nothing on.
+/// The same two checks with points where memory is shared, starting without knowledge about sharing.
 #[test]
 fn points_at_shared_memory_are_deterministic() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `coyote-wasm doctor`: crates and modules with something wrong, and what is said of each.
+//! `coyote-wasm doctor`: crates and modules with problems, and the findings about each.
 
 use super::process::{self, Ended};
 use serde_json::Value;
@@ -42,7 +42,7 @@ fn a_module_without_workers_names_or_tests() {
     assert!(findings.is_sorted_by_key(|f| ["error", "warning", "note"].iter().position(|s| *s == f.0)));
 }
 
-/// As make and CMake call what they link.
+/// make and CMake name linked modules like this.
 #[test]
 fn a_module_may_have_any_name() {
     let directory = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn a_module_may_have_any_name() {
     assert!(ended.stdout.contains("error: program: it has no test"), "{ended:?}");
 }
 
-/// What was built for threads and starts none is no mistake; what can throw has a note.
+/// A module that was built for threads and starts none is no error; one that can throw has a note.
 #[test]
 fn a_module_that_starts_no_thread_and_one_that_throws() {
     let found = findings(&of_module(
@@ -93,7 +93,7 @@ fn a_module_compiled_without_atomics() {
     assert!(!with.iter().any(|f| f.2.contains("atomics")), "{with:?}");
 }
 
-/// A crate with dependencies of the same names and features as those that are known. No network.
+/// A crate with dependencies that have the same names and features as known ones. Needs no network.
 #[test]
 fn a_crate_with_dependencies_that_do_not_build() {
     let directory = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn a_crate_with_dependencies_that_do_not_build() {
     ));
 }
 
-/// tokio's scheduler with several threads builds where it is said that it may be unstable.
+/// tokio's scheduler with several threads builds if the flag for unstable features is set.
 #[test]
 fn a_feature_that_builds_with_a_flag() {
     let directory = tempfile::tempdir().unwrap();
@@ -175,7 +175,8 @@ fn a_feature_that_builds_with_a_flag() {
     assert_eq!(about_tokio(), None);
 }
 
-/// What building a crate says, if there is a standard library for the target. No dependencies, no network.
+/// The findings about building a crate, if there is a standard library for the target. No dependencies, no
+/// network.
 fn of_build(code: &str) -> Option<Ended> {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
@@ -184,7 +185,7 @@ fn of_build(code: &str) -> Option<Ended> {
     write(at, "app/src/lib.rs", code);
     let mut command = process::command(&process::cache(), at, &["doctor", "app", "--format", "json"]);
     command.env("CARGO_TARGET_DIR", at.join("target")).env("CARGO_NET_OFFLINE", "true");
-    // Flags for this machine's own programs.
+    // These would be flags for native programs.
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     let ended = process::ended(command.output().unwrap());
     if findings(&ended).iter().any(|f| f.1 == "wasm32-wasip1-threads") {
@@ -208,7 +209,7 @@ fn a_crate_that_does_not_build_for_the_target() {
     );
 }
 
-/// Of a crate that builds, the modules are looked at.
+/// The modules of a crate that builds are examined.
 #[test]
 fn a_crate_that_builds_for_the_target() {
     let code =

@@ -1,7 +1,7 @@
-//! Each class of effect that a step can have: all searches come to the same ends. The table in
+//! For each class of effect that a step can have, all searches reach the same ends. The table in
 //! ARCHITECTURE.md names the test of each.
 //!
-//! The truth is plain depth-first search. Most programs are two workers whose order somebody can tell.
+//! Plain depth-first search is the reference. Most programs are two workers whose order can be observed.
 
 use super::c_programs::{can, compile as compile_c};
 use super::generated::{enumerate, search as classes_of};
@@ -21,7 +21,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What an execution says and how it ends.
+/// The output and the end of an execution.
 fn end(execution: &Execution, outcome: &Outcome) -> String {
     let said: String =
         execution.runtime().output.iter().map(|o| String::from_utf8_lossy(&o.text).into_owned()).collect();
@@ -29,7 +29,7 @@ fn end(execution: &Execution, outcome: &Outcome) -> String {
     format!("{said} {kind} {message}")
 }
 
-/// All ends that a search comes to.
+/// All ends that a search reaches.
 fn ends(wasm: &[u8], options: &Options, settings: &Settings, strategy: &str) -> BTreeSet<String> {
     let artifact = guest::compile(wasm, options).unwrap();
     guest::with(&artifact, "t", settings, |execution| {
@@ -44,14 +44,14 @@ fn ends(wasm: &[u8], options: &Options, settings: &Settings, strategy: &str) -> 
 const SEARCHES: &[&str] =
     &["dpor", "dfs+hb", "preemption-bounding+hb", "stateful", "preemption-bounding+states", "ses"];
 
-/// Two workers, each a function's body, and what is declared beside them. Whoever can tell their order writes
-/// bytes from 0x100 on, and the test says them in the end.
+/// Two workers, each given as the body of a function, and further declarations. A worker that can observe the
+/// order writes bytes from 0x100 on, and the test prints them at the end.
 struct Pair {
     name: &'static str,
     declares: &'static str,
     first: &'static str,
     second: &'static str,
-    /// Whether the guest itself has to tell what is touched: else the host knows.
+    /// Whether the guest itself has to report what is touched; otherwise the host knows it.
     told: bool,
 }
 
@@ -224,7 +224,7 @@ fn whoever_can_tell_the_order_of_two_steps_makes_it_matter() {
             let found = ends(&wasm, &options_for(strategy), &settings(), strategy);
             assert_eq!(found, truth, "{}: {strategy}", pair.name);
         }
-        // A guest that does not tell shows that the others had to.
+        // A guest that reports nothing shows that the reports are needed.
         if pair.told {
             let untold = ends(&wasm, &Options::default(), &settings(), "dpor");
             assert!(untold.len() < truth.len(), "{}: {untold:?}", pair.name);
@@ -232,7 +232,7 @@ fn whoever_can_tell_the_order_of_two_steps_makes_it_matter() {
     }
 }
 
-/// Each writes a cell and says what it finds in the other's.
+/// Each worker writes a cell and prints the value of the other one's.
 const CELLS: Pair = pair(
     "cells",
     "",
@@ -245,7 +245,7 @@ const CELLS: Pair = pair(
     true,
 );
 
-/// Accesses that are no scheduling points belong to the step all the same.
+/// Accesses that are no scheduling points are still part of the step.
 #[test]
 fn accesses_that_are_no_points_are_seen() {
     let wasm = CELLS.wasm();
@@ -271,7 +271,7 @@ fn accesses_that_are_no_points_are_seen() {
     }
 }
 
-/// How many executions `dpor` with some jobs counts for each test of a module.
+/// The number of executions that `dpor` counts with some jobs, for each test of a module.
 fn counted(module: &str, points: &str, jobs: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = super::examples::module_path(module);
@@ -299,7 +299,7 @@ fn jobs_make_no_difference_with_any_points() {
     }
 }
 
-/// N workers exchange 0 for their number: only who comes first matters.
+/// N workers exchange 0 for their number: only which is first matters.
 fn exchanges(workers: usize) -> String {
     let mut text = String::from(
         r#"(module
@@ -322,7 +322,7 @@ fn told() -> Options {
     Options { footprints: true, ..Options::default() }
 }
 
-/// Executions of `dpor` with this text.
+/// The number of executions of `dpor` for this text.
 fn executions(text: &str, options: &Options) -> u64 {
     let artifact = guest::compile(&wat::parse_str(text).unwrap(), options).unwrap();
     guest::with(&artifact, "t", &settings(), |execution| {
@@ -338,7 +338,7 @@ fn a_failed_compare_exchange_is_a_read() {
         let text = exchanges(workers);
         assert_eq!(executions(&text, &told()), workers as u64, "{workers} workers");
     }
-    // As writes, all orders differ.
+    // If they are writes, all orders differ.
     assert_eq!(executions(&exchanges(4), &Options::default()), 24);
 }
 
@@ -359,7 +359,7 @@ fn of_exchanges(rng: &mut ChoiceRng) -> String {
             let code = match rng.below(6) {
                 0 => format!("(drop (i32.atomic.load {address}))"),
                 1 => format!("(i32.atomic.store {address} (i32.const {new}))"),
-                // What is expected is as wide as what is there, whatever the bits above say.
+                // Only the low bits of the expected value are compared, as many as the access has.
                 2 => format!(
                     "(drop (i32.atomic.rmw8.cmpxchg_u {address} (i32.const {}) (i32.const {new})))",
                     expected + 0x100 * rng.below(2)
@@ -388,7 +388,7 @@ fn of_exchanges(rng: &mut ChoiceRng) -> String {
     text + "))"
 }
 
-/// Naive enumeration of all schedules, each with its class, against what `dpor` executes.
+/// Naive enumeration of all schedules, each with its class, compared with the executions of `dpor`.
 #[test]
 fn dpor_executes_each_class_of_compare_exchanges_once() {
     let (mut done, mut classes) = (0, 0);
@@ -406,8 +406,9 @@ fn dpor_executes_each_class_of_compare_exchanges_once() {
     assert!(done > 30 && classes > 3 * done, "{classes} classes in {done} programs");
 }
 
-/// A worker that is suspended in a call through a table goes on in the function that it is in, whatever stands in the table
-/// by then: also deeper down, where frames of the two functions look alike, and if its entry is gone.
+/// A worker that is suspended in a call through a table continues in the function that it is in, whatever the
+/// table contains at that time: also deeper in the stack, where frames of the two functions look alike, and
+/// if its entry is gone.
 #[test]
 fn a_call_through_a_table_ends_in_the_function_in_which_it_began() {
     let module = |change: &str| {
@@ -462,7 +463,7 @@ fn a_call_through_a_table_ends_in_the_function_in_which_it_began() {
     }
 }
 
-/// N workers that create one each, which says what it was given, or what it is called.
+/// N workers, each of which creates another one with the body `child`, whose argument `$n` is its creator's.
 fn creators(workers: usize, child: &str) -> String {
     let mut text = format!(
         r#"(module
@@ -484,7 +485,7 @@ fn creators(workers: usize, child: &str) -> String {
     text + "))"
 }
 
-/// What the guest calls a worker does not depend on who created another one first.
+/// The guest's name of a worker does not depend on which other worker was created first.
 #[test]
 fn creations_by_different_workers_commute() {
     let says = "(i32.store (i32.mul (i32.const 0x100) (local.get $n)) (call $current))";
@@ -502,12 +503,13 @@ fn creations_by_different_workers_commute() {
             assert_eq!(memories.len(), 1, "{child}");
         });
     }
-    // They are not lost if they can be told apart.
+    // Orders that can be distinguished are not lost.
     let race = "(i32.store (i32.const 0x100) (local.get $n))";
     assert_eq!(executions(&creators(3, race), &told()), 6);
 }
 
-/// Timeouts that fall due at once are ordered by what cannot be told from a schedule either.
+/// The order of timeouts that fall due at the same time does not depend on which worker was created first
+/// either.
 #[test]
 fn equal_deadlines_do_not_depend_on_who_was_created_first() {
     let sleeps = r#"(call $sleep (i64.const 1000))
@@ -536,7 +538,7 @@ fn equal_deadlines_do_not_depend_on_who_was_created_first() {
     }
 }
 
-/// A C program with one test, its beginning, and the value of `WANT` in each variant. Each variant fails in
+/// A C program with one test: its beginning, and the value of `WANT` in each variant. Each variant fails in
 /// some schedule and not in another.
 struct InC {
     name: &'static str,
@@ -680,7 +682,7 @@ int main(void) {
     },
 ];
 
-/// What a search takes for granted may not make it prove what another refutes.
+/// The assumptions of a search must not let it prove what another search refutes.
 #[test]
 fn no_search_proves_what_another_refutes() {
     if !can(Language::C) {

@@ -1,5 +1,5 @@
 //! Every example has the verdict that `examples/expected.json` states, within the stated number of
-//! iterations, and every bug replays in a process of its own.
+//! iterations, and every bug replays in another process.
 //!
 //! "Found within N" means: by at least 95 of the 100 consecutive seeds from 0.
 
@@ -26,7 +26,7 @@ struct Index {
     tests: Vec<Expected>,
 }
 
-/// What is expected of one test.
+/// The expectations about one test.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Expected {
     pub module: String,
@@ -36,9 +36,9 @@ pub struct Expected {
     pub found_within: Option<u64>,
     pub passes: Option<u64>,
     pub message: Option<String>,
-    /// By which the bug is found, where the default is no good.
+    /// The strategy that finds the bug, if the default does not.
     pub strategy: Option<String>,
-    /// What the run needs on its command line.
+    /// Options of the command line that the run needs.
     #[serde(default)]
     pub options: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl Expected {
         self.verdict != "passed"
     }
 
-    /// The module, instrumented as its options say, compiled once for all tests of this process.
+    /// The module, instrumented by its options, compiled once for all tests of this process.
     pub fn artifact(&self) -> Arc<Artifact> {
         let points = match self.option("--points") {
             None => Points::default(),
@@ -70,7 +70,7 @@ impl Expected {
         compiled(&self.module, options)
     }
 
-    /// What stands behind an option.
+    /// The value of an option.
     fn option(&self, name: &str) -> Option<&str> {
         let at = self.options.iter().position(|option| option == name)?;
         let value = self.options.get(at + 1).map(String::as_str);
@@ -81,7 +81,7 @@ impl Expected {
         self.options.iter().any(|option| option == "--leaks")
     }
 
-    /// The settings of its executions, as its options say.
+    /// The settings of its executions, by its options.
     pub fn settings(&self) -> Settings {
         let mut settings = guest::settings();
         settings.detectors.set("leaks", self.wants_leaks());
@@ -97,7 +97,7 @@ impl Expected {
         settings
     }
 
-    /// The same without an option and what stands behind it.
+    /// The same without an option and its value.
     fn without(&self, name: &str) -> Expected {
         let mut expected = self.clone();
         if let Some(at) = self.options.iter().position(|option| option == name) {
@@ -106,7 +106,7 @@ impl Expected {
         expected
     }
 
-    /// The budgets of faults that its options give, that of stale reads included.
+    /// The budgets of faults in its options, including that of stale reads.
     pub fn faults(&self) -> Faults {
         let mut faults = Faults::default();
         match self.option("--memory") {
@@ -124,7 +124,7 @@ impl Expected {
 /// Seeds of "found within", and how many of them must find the bug.
 const SEEDS: u64 = 100;
 const SEEDS_FINDING: usize = 95;
-/// Iterations within which a bug without a stated number has to be found.
+/// Iterations within which a bug must be found if no number is stated.
 const ITERATIONS: u64 = 10_000;
 
 pub fn index() -> Vec<Expected> {
@@ -143,7 +143,7 @@ pub fn artifact(module: &str) -> Arc<Artifact> {
     compiled(module, Options::default())
 }
 
-/// The same with what a strategy of this name has to be told.
+/// The same with the options that a strategy of this name needs.
 pub fn artifact_for(module: &str, strategy: &str) -> Arc<Artifact> {
     compiled(module, guest::options_for(strategy))
 }
@@ -197,7 +197,7 @@ fn run(
 
 const FAIR_STEPS_MAX: u64 = 100_000;
 
-/// How many iterations it takes to find the bug, the profiling run included; `None` if the cap is reached.
+/// How many iterations are needed to find the bug, including the profiling run; `None` if the cap is reached.
 pub fn iterations_to_bug(expected: &Expected, strategy: &str, seed: u64, cap: u64) -> Option<u64> {
     let exploration = run(expected, strategy, seed, cap, 1, FAIR_STEPS_MAX);
     (!exploration.bugs.is_empty()).then_some(exploration.iterations())
@@ -207,14 +207,14 @@ fn name(expected: &Expected) -> String {
     format!("{}: {}", expected.module, expected.test)
 }
 
-/// Fails once with all that is wrong.
+/// Fails once with all errors.
 fn none(mut wrong: Vec<String>) {
     wrong.sort();
     wrong.dedup();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// The index speaks of every test of every module, and of nothing else.
+/// The index contains every test of every module, and no others.
 #[test]
 fn the_index_is_complete() {
     let indexed: Vec<(String, String)> = index()
@@ -259,7 +259,8 @@ fn bugs_are_found_within_the_stated_iterations() {
     none(wrong);
 }
 
-/// Where the index names faults, it is they that show the bug: as many iterations without them find nothing.
+/// If the index names faults, they are needed for the bug: the same number of iterations without them finds
+/// nothing.
 #[test]
 fn what_faults_show_passes_without_them() {
     let mut wrong = Vec::new();
@@ -272,7 +273,7 @@ fn what_faults_show_passes_without_them() {
     none(wrong);
 }
 
-/// A complaint if a bug is not the one that is expected.
+/// An error message if a bug is not the expected one.
 fn another_bug(expected: &Expected, kind: &str, message: &str) -> Option<String> {
     let right = kind == expected.verdict && expected.message.as_ref().is_none_or(|m| message.contains(m));
     (!right).then(|| format!("{}: found {kind}: {message}", name(expected)))
@@ -307,7 +308,7 @@ fn what_does_not_end_is_cut_off() {
     }
 }
 
-/// The whole way of a user: a run finds the bug and writes a trace, another process replays it.
+/// The complete use by a user: a run finds the bug and writes a trace, another process replays it.
 #[test]
 fn bugs_replay_in_another_process() {
     let mut wrong = Vec::new();
@@ -350,7 +351,7 @@ fn bugs_replay_in_another_process() {
     none(wrong);
 }
 
-/// The part of a report that run and replay share: workers, stacks, switches, output.
+/// The part of a report that is the same for run and replay: workers, stacks, switches, output.
 fn details(stdout: &str) -> String {
     let lines = stdout.lines().skip_while(|l| !l.starts_with("bug in test "));
     let shown = lines.take_while(|l| l.starts_with("bug in test ") || l.starts_with("  "));

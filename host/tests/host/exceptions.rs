@@ -1,9 +1,9 @@
-//! Guests that throw. That suspending changes nothing about exceptions is shown by `tests/suspend`.
+//! Guests that throw. `tests/suspend` shows that suspending does not change exceptions.
 
 use super::{guest, process};
 use coyote_wasm::exit::Exit;
 
-/// Explores a test of `exceptions.wat`, and replays what is found.
+/// Explores a test of `exceptions.wat`, and replays a found bug.
 fn explored(test: &str, more: &[&str]) -> process::Ended {
     let directory = tempfile::tempdir().unwrap();
     let file = "exceptions.wat";

@@ -1,5 +1,5 @@
-//! Experiments on a bug: likelihoods against executions from the start and against exact ones, schedules that pass, and
-//! `--confirm`.
+//! Experiments on a bug: likelihoods compared with executions from the start and with exact ones, schedules
+//! that pass, and `--confirm`.
 
 use super::{examples, guest, process};
 use coyote_wasm::diagnose::{SourceLines, identity};
@@ -44,7 +44,7 @@ fn with<R: Send>(
     guest::with(&artifact, test, &guest::settings(), |execution| function(execution, &lines))
 }
 
-/// The trace's choices by numbers of workers.
+/// The trace's choices, with numbers of workers.
 fn path(execution: &mut Execution, found: &FoundBug) -> Vec<Decision> {
     assert!(replay(execution, &found.trace, false).unwrap().reproduces(&found.trace));
     execution.choices().iter().map(|choice| Decision::from(*choice)).collect()
@@ -69,7 +69,7 @@ fn is_the_bug(
     }
 }
 
-/// The figures from saved states are those of executions from the start with the same random choices.
+/// The figures from saved states equal those of executions from the start with the same random choices.
 #[test]
 fn saved_states_change_no_figure() {
     for (module, test) in SMALL {
@@ -94,7 +94,7 @@ fn saved_states_change_no_figure() {
     }
 }
 
-/// The probability of the bug under a random walk from the present state, exactly.
+/// The exact probability of the bug under a random walk from the present state.
 fn probability(
     execution: &mut Execution,
     bug: &BugIdentity,
@@ -111,7 +111,7 @@ fn probability(
         Status::Bug => {
             let outcome = execution.machine().scheduler().outcome.clone().unwrap();
             let Outcome::Bug(met) = outcome else { panic!("a bug") };
-            // Where a block was allocated is not compared by the experiments either.
+            // The experiments do not compare where a block was allocated either.
             let places = coyote_wasm::record::identity(execution, &met);
             let met = lines.lock().unwrap().identity(met.kind, &places, None);
             return f64::from(u8::from((met.kind, met.stacks) == (bug.kind, bug.stacks.clone())));
@@ -129,8 +129,8 @@ fn probability(
     sum / decisions.len() as f64
 }
 
-/// Every figure is near the exact probability, and no choice makes the bug much more likely than the one that is called
-/// decisive.
+/// Every figure is near the exact probability, and no choice makes the bug much more likely than the one that
+/// is called decisive.
 #[test]
 fn the_decisive_choice_is_the_one_by_enumeration() {
     for (module, test) in SMALL {
@@ -148,7 +148,7 @@ fn the_decisive_choice_is_the_one_by_enumeration() {
             assert_eq!(*exact.last().unwrap(), 1.0, "{module}");
             for (choice, Rate { bugs, of }) in &decisive.curve {
                 let (p, n) = (exact[*choice], *of as f64);
-                // 5 standard deviations, and a little where there are none: once in a million figures.
+                // 5 standard deviations, and a little more if these are 0: wrong once in a million figures.
                 let far = 5.0 * (p * (1.0 - p) / n).sqrt() + 1e-9;
                 assert!(
                     (*bugs as f64 / n - p).abs() <= far,
@@ -157,7 +157,9 @@ fn the_decisive_choice_is_the_one_by_enumeration() {
             }
             let growth = |at: usize| exact[at + 1] - exact[at];
             let most = (0..path.len()).map(growth).fold(0.0, f64::max);
-            // Two figures of 200 each may be wrong by 0.1 together.
+            // The decisive choice has the largest measured growth; its exact growth may be smaller than the
+            // largest. A measured growth is the difference between two figures of 200 executions each, so its
+            // standard deviation is at most sqrt(2 * 0.25 / 200) = 0.05. Three of these are allowed.
             assert!(growth(decisive.decision) >= most - 0.15, "{module}: {decisive:?}, exactly {exact:?}");
             assert!(growth(decisive.decision) > 0.0, "{module}: {decisive:?}");
             let steps = path[..=decisive.decision].iter();
@@ -167,7 +169,7 @@ fn the_decisive_choice_is_the_one_by_enumeration() {
     }
 }
 
-/// The schedule that is said to pass does, and differs first in the decisive choice.
+/// The schedule that is reported to pass does pass, and first differs in the decisive choice.
 #[test]
 fn what_passes_instead_was_tried() {
     let mut passing = 0;
@@ -203,7 +205,7 @@ fn confirm(directory: &Path, module: &str, arguments: &[&str]) -> process::Ended
     process::run(directory, &[&["test", module.to_str().unwrap(), "--seed", "7"], arguments].concat())
 }
 
-/// A crate's bug, its fix, and what says nothing about it.
+/// A crate's bug, its fix, and a trace that proves nothing about either.
 #[test]
 fn confirming_tells_a_fix_from_a_miss() {
     let directory = tempfile::tempdir().unwrap();
@@ -229,7 +231,7 @@ fn confirming_tells_a_fix_from_a_miss() {
     assert_eq!(short.code, Some(6), "{short:?}");
     assert!(said(&short).starts_with(". Not enough: "), "{short:?}");
 
-    // A trace that was not measured says nothing of how many are enough.
+    // A trace without a measurement does not tell how many iterations are sufficient.
     let unmeasured =
         confirm(directory, "flume_0_10_14", &["--no-experiments", "--no-shrink", "--outdir", "plain"]);
     let trace = unmeasured.line("  trace:  ").trim_start_matches("  trace:  ");

@@ -1,5 +1,5 @@
-//! Faults that the user allows, `--spurious-wakeups` and `--failing-try-locks`: what they find replays, by
-//! what the trace says and nothing else.
+//! Faults that the user enables, `--spurious-wakeups` and `--failing-try-locks`: bugs that they cause replay
+//! from the trace alone.
 
 use super::c_programs::{can, compile};
 use super::{guest, process};
@@ -7,13 +7,13 @@ use coyote_cc::Language;
 use coyote_wasm::runtime;
 use coyote_wasm::trace::{Decision, Trace};
 
-/// How many faults struck in a trace.
+/// The number of faults in a trace.
 fn struck(trace: &str) -> usize {
     let struck = |decision: &&Decision| matches!(decision, Decision::Value { value: 1.., .. });
     Trace::parse(trace.as_bytes()).unwrap().decisions.iter().filter(struck).count()
 }
 
-/// A test, the option that it fails with, and what it says then.
+/// A test, the fault that makes it fail, and its message then.
 const FAULTS: &[(&str, &str, &str)] = &[
     ("try_lock", "failing-try-locks", "the lock is free"),
     ("wait", "spurious-wakeups", "nobody signalled"),
@@ -31,7 +31,8 @@ fn what_a_fault_breaks_replays() {
             let base = ["test", "faults.wat", "--test", test, "--seed", "0", "--strategy", strategy];
             let without = run(&[&base[..], &["-i", "300"]].concat());
             assert_eq!(without.code, Some(0), "{test}: {without:?}");
-            // One of two values in every iteration that comes to it: 300 miss it with 2^-300, or so.
+            // One of two values in every iteration that reaches it: 300 miss it with probability 2^-300 or
+            // so.
             let found = run(&[&base[..], &["-i", "300", &given]].concat());
             assert_eq!(found.code, Some(2), "{test}: {found:?}");
             let verdict = format!("bug in test {test}: assertion: {message} (worker 0)");
@@ -46,7 +47,7 @@ fn what_a_fault_breaks_replays() {
             let text = std::fs::read_to_string(at.join(trace)).unwrap();
             let line = format!("option {option}=1");
             assert!(text.lines().any(|l| l == line), "{text}");
-            // A trace that does not say it is of another program: nobody asks for the value.
+            // Without the line, the trace belongs to another program: the value is never requested.
             let mut lines: Vec<&str> = text.lines().filter(|l| *l != line).collect();
             let end = lines.pop().unwrap().rsplit_once(' ').unwrap().0;
             std::fs::write(at.join("edited.trace"), lines.join("\n") + "\n" + end + "\n").unwrap();
@@ -57,7 +58,7 @@ fn what_a_fault_breaks_replays() {
     }
 }
 
-/// What only one class of faults breaks, of `cases/c/builtin_faults.c`.
+/// Tests of `cases/c/builtin_faults.c` that only one class of faults breaks.
 const BUILT_IN: &[(&str, &str)] = &[
     ("io_broken", "io"),
     ("short_broken", "io"),
@@ -68,7 +69,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("random_broken", "random"),
 ];
 
-/// Found within 1,000 iterations by the class' usual budget, and minimised to that one fault, which replays.
+/// Found within 1,000 iterations by the class's usual budget, and minimised to that one fault, which replays.
 #[test]
 fn built_in_faults_are_minimised_to_one() {
     if !can(Language::C) {
@@ -117,8 +118,8 @@ fn faults_on_the_command_line() {
     }
 }
 
-/// What contradicts a sweep is refused; a bug of a sweep has one fault, or the fewest that last, and replays without options;
-/// and the report says of each place what was tried, in every format.
+/// Options that contradict a sweep are refused; a bug of a sweep has one fault, or the fewest lasting ones,
+/// and replays without options; and the report lists what was tried at each place, in every format.
 #[test]
 fn a_sweep_on_the_command_line() {
     let directory = tempfile::tempdir().unwrap();

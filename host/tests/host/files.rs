@@ -12,10 +12,10 @@ use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Status, System};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Outside of the one page of memory.
+/// An address outside of the one page of memory.
 const OUTSIDE: i64 = 0x10_0000;
 
-/// A module with one test that calls each function once and fails unless it returns the number.
+/// A module with one test that calls each function once and fails unless it returns `expected`.
 fn calling(calls: &[(&FileCall, Vec<i64>)], expected: u32) -> String {
     let mut text = String::from("(module (import \"coyote\" \"fail\" (func $fail (param i32 i32)))\n");
     for (number, (call, _)) in calls.iter().enumerate() {
@@ -38,7 +38,7 @@ fn calling(calls: &[(&FileCall, Vec<i64>)], expected: u32) -> String {
     text
 }
 
-/// Arguments that are all right but for the parameter `bad`, if any, which is made so.
+/// Correct arguments, except for the parameter `bad`, if it is given.
 fn arguments(call: &FileCall, descriptor: i64, bad: Option<(usize, [i64; 2])>) -> Vec<i64> {
     let mut arguments = Vec::new();
     for (index, param) in call.params.iter().enumerate() {
@@ -68,7 +68,7 @@ fn every_call_refuses_a_descriptor_that_is_not_open() {
     assert_eq!(outcome(&calling(&calls, BADF)), Outcome::Passed);
 }
 
-/// Each address of each call, outside of memory and, where it has to be aligned, misaligned.
+/// Each address argument of each call, outside of memory and, where alignment is required, misaligned.
 #[test]
 fn every_bad_address_is_a_bug_that_names_the_call() {
     let mut tried = 0;
@@ -110,7 +110,7 @@ fn example() -> std::sync::Arc<coyote_wasm::artifact::Artifact> {
     guest::from_text(&text)
 }
 
-/// From a snapshot at every step of random walks: the files are as they were, and go on alike.
+/// From a snapshot at every step of random walks: the files are restored, and continue in the same way.
 #[test]
 fn files_belong_to_snapshots_and_fingerprints() {
     guest::with(&example(), "counter", &settings(), |execution| {
@@ -160,7 +160,7 @@ fn a_byte_of_a_file_counts() {
     assert_ne!(print(1), print(2));
 }
 
-/// A program that counts in file n of a directory by the racy example's rules.
+/// A program that counts in file n of a directory, with the rules of the racy example.
 pub fn in_directory(directory: &Path) {
     let text = std::fs::read_to_string(guest::root().join("examples/wat/files.wat")).unwrap();
     // The host's directory is the next preopened one.
@@ -189,7 +189,7 @@ fn answers_of_the_host_are_replayed_without_it() {
     assert!(replayed.stdout.contains(". Reproduced: assertion"), "{replayed:?}");
     assert!(!directory.path().join("data").exists(), "a replay leaves the host alone");
 
-    // Another question than the one that was answered.
+    // A question other than the one that was answered.
     let path = directory.path().join(&trace);
     let text = std::fs::read_to_string(&path).unwrap();
     let without_sum: String = text
@@ -222,7 +222,7 @@ fn answers_of_the_host_are_replayed_without_it() {
 fn preloaded_files_are_those_of_the_trace() {
     let directory = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string(guest::root().join("examples/wat/files.wat")).unwrap();
-    // The file is there already, and stays in the host.
+    // The file exists already, and stays in the host.
     let text = text.replace(
         "(i32.const 0x802) (i32.const 1)))\n    (call $write (i32.const 2)",
         "(i32.const 0x802) (i32.const 0)))\n    (call $write (i32.const 2)",
@@ -249,7 +249,7 @@ fn preloaded_files_are_those_of_the_trace() {
     assert_eq!(run(&["replay", "files.wat", trace, "--lenient"]).code, Some(2));
 }
 
-/// The call is a point, and its answer is chosen: all are met, and the one that fails replays.
+/// The call is a point, and its answer is chosen: all answers occur, and the one that fails replays.
 #[test]
 fn stubs_answer() {
     let text = r#"(module
@@ -359,7 +359,7 @@ fn wrong_stubs_are_refused() {
     }
 }
 
-/// What setup writes is there in every iteration, what the test writes in its own alone.
+/// Files that setup writes exist in every iteration, those that the test writes only in its own.
 #[test]
 fn iterations_begin_with_what_setup_left() {
     let text = r#"(module

@@ -1,5 +1,5 @@
-//! Reports for other programs, against what those programs read: JSON and SARIF by their schemas, traces of Perfetto read
-//! back, the summary of a step of GitHub Actions.
+//! Reports for other programs: JSON and SARIF are checked by their schemas, traces for Perfetto are read
+//! back, and the summary of a step of GitHub Actions is compared.
 
 use super::{guest, process};
 use boon::{Compiler, Schemas};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Explores a test of an example; more options.
+/// Explores a test of an example, with more options.
 fn explore(module: &str, test: &str, outdir: &Path, options: &[&str]) -> process::Ended {
     let module = format!("examples/wasm/{module}.wasm");
     let outdir = outdir.to_str().unwrap();
@@ -44,20 +44,20 @@ fn parsed(path: impl AsRef<Path>) -> Value {
     serde_json::from_str(&std::fs::read_to_string(guest::root().join(path)).unwrap()).unwrap()
 }
 
-/// Forbids what a schema does not name.
+/// Forbids fields that a schema does not name.
 fn closed(schema: &mut Value) {
     if let Value::Object(fields) = schema {
         if fields.contains_key("properties") {
             fields.entry("additionalProperties").or_insert(Value::Bool(false));
         }
-        // Which of them it is, their fields say.
+        // Alternatives are distinguished by their fields.
         fields.iter_mut().for_each(|(_, value)| closed(value));
     } else if let Value::Array(values) = schema {
         values.iter_mut().for_each(closed);
     }
 }
 
-/// JSON is what its schema says, without a field that this does not know.
+/// JSON conforms to its schema, without fields that the schema does not name.
 #[test]
 fn json_has_its_schema() {
     let mut schema = parsed("docs/report.schema.json");
@@ -82,7 +82,7 @@ fn json_has_its_schema() {
     assert!(broken.is_err(), "the schema refuses something");
 }
 
-/// What an agent needs to see the bug in the source: where the decisive choice is made.
+/// An agent needs the place of the decisive choice to see the bug in the source.
 #[test]
 fn json_says_where_the_decisive_choice_is() {
     let outdir = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ fn sarif_has_its_schema() {
     assert!(broken.is_err(), "the schema refuses something");
 }
 
-/// Commands of a step add to its summary one after the other; other formats leave it alone.
+/// Commands of a step append to its summary one after the other; other formats do not touch it.
 #[test]
 fn the_summary_of_a_step_is_added_to() {
     let outdir = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ fn the_summary_of_a_step_is_added_to() {
     assert_eq!(again.lines().filter(|line| line.starts_with("```")).count() % 2, 0, "blocks end: {again}");
 }
 
-/// Colours come where they are asked for or a terminal is, add nothing but themselves, and are in no file.
+/// Colours are used if they are requested or on a terminal, add nothing but themselves, and are in no file.
 #[test]
 fn colours_are_where_they_are_wanted() {
     let outdir = tempfile::tempdir().unwrap();
@@ -245,8 +245,8 @@ struct Event {
     flows_that_end: Vec<u64>,
 }
 
-/// Every slice ends, in its order; every arrow begins at a slice and ends at a later one, and each is one of those that
-/// the page has as happens-before.
+/// Every slice ends before the next one of its track begins; every arrow begins at a slice and ends at a
+/// later one, and is one of those that the page shows as happens-before.
 #[test]
 fn perfetto_reads_what_is_written() {
     let outdir = tempfile::tempdir().unwrap();

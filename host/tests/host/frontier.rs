@@ -1,6 +1,6 @@
-//! What searches leave on disk: going on with it, and damage to it.
+//! Frontiers that searches leave on disk: continuing with them, and damage to them.
 //!
-//! Whatever happens to a file, there is one clear error, and never a verdict, a wrong count or a panic.
+//! Any damage to a file gives one clear error, and never a verdict, a wrong count or a panic.
 
 use super::examples::{artifact_for, module_path};
 use super::{guest, process};
@@ -28,7 +28,7 @@ fn budget(iterations_max: u64, jobs: usize) -> Budget {
     }
 }
 
-/// Explores a test from the start, or from where a frontier says.
+/// Explores a test from the start, or from a frontier.
 fn explore(
     artifact: &Arc<Artifact>,
     test: &str,
@@ -53,7 +53,8 @@ fn searched(exploration: TestResult) -> SearchSummary {
     exploration.search.expect("it was a search")
 }
 
-/// Explores so many executions in each run until nothing is left. Returns what the last run says of all.
+/// Explores this many executions in each run until nothing is left. Returns the last run's result, which is
+/// about all.
 fn in_parts(artifact: &Arc<Artifact>, test: &str, strategy: &str, part: u64, jobs: usize) -> TestResult {
     let directory = tempfile::tempdir().unwrap();
     let mut resume = None;
@@ -70,7 +71,7 @@ fn in_parts(artifact: &Arc<Artifact>, test: &str, strategy: &str, part: u64, job
 
 const SEARCHES: [&str; 5] = ["dfs", "dpor", "delay-bounding", "preemption-bounding", "preemption-bounding:2"];
 
-/// However often it stops, and whoever has how much of it.
+/// The number does not depend on how often the search stops, nor on how jobs share it.
 #[test]
 fn the_number_of_executions_does_not_depend_on_interruptions() {
     let artifact = guest::from_file("frontier.wat");
@@ -98,7 +99,7 @@ fn the_number_of_executions_does_not_depend_on_interruptions() {
     }
 }
 
-/// Those that keep states see some again, but end, with every end.
+/// Searches that keep states may see some again, but end, and find every end.
 #[test]
 fn searches_with_a_cache_go_on() {
     let artifact = guest::from_file("frontier.wat");
@@ -128,7 +129,7 @@ fn frontiers(artifact: &Arc<Artifact>, strategies: &[&'static str]) -> Vec<(&'st
     strategies.iter().map(of).collect()
 }
 
-/// Every byte changed, left out, doubled or swapped with its neighbour, and the file cut there.
+/// Every byte changed, removed, doubled or swapped with its neighbour, and the file cut off there.
 fn damages(bytes: &[u8]) -> impl Iterator<Item = (String, Vec<u8>)> {
     (0..bytes.len()).flat_map(move |at| {
         let with = |byte: u8| [&bytes[..at], &[byte], &bytes[at + 1..]].concat();
@@ -174,7 +175,7 @@ fn no_damaged_byte_is_overlooked() {
     assert!(refused > 10_000 && same < refused / 10, "{refused} refused, {same} unchanged");
 }
 
-/// Frontiers of version 1, as they were written then.
+/// Frontiers of version 1, as that version wrote them.
 const VERSION_1: [(&str, &str, u64); 3] = [
     ("dfs", include_str!("frontiers/1-dfs.frontier"), 250),
     ("dpor", include_str!("frontiers/1-dpor.frontier"), 12),
@@ -197,7 +198,7 @@ fn version_1_is_gone_on_with() {
     }
 }
 
-/// What `dpor` left in version 1 rests on footprints that did not say everything.
+/// The frontier of `dpor` in version 1 relied on footprints that were incomplete.
 #[test]
 fn dpor_does_not_go_on_with_version_1() {
     let directory = tempfile::tempdir().unwrap();
@@ -209,7 +210,7 @@ fn dpor_does_not_go_on_with_version_1() {
     assert!(ended.stderr.contains("search again from the start"), "{ended:?}");
 }
 
-/// What goes on with version 1 after a change of its text.
+/// The result of continuing with version 1 after a change of its text.
 fn changed(artifact: &Arc<Artifact>, strategy: &str, text: &str) -> Result<u64, String> {
     let directory = tempfile::tempdir().unwrap();
     let frontier = Frontier::parse(Path::new("F"), text.as_bytes()).map_err(|error| error.to_string())?;
@@ -218,8 +219,8 @@ fn changed(artifact: &Arc<Artifact>, strategy: &str, text: &str) -> Result<u64, 
     exploration.map(|exploration| searched(exploration).counts.executions).map_err(|error| error.to_string())
 }
 
-/// A checksum cannot tell whether what was written fits the program. So the same without one: what is wrong in
-/// itself, and what the program cannot execute.
+/// A checksum cannot tell whether the contents fit the program. So the same without one: contents that are
+/// inconsistent, and contents that the program cannot execute.
 #[test]
 fn what_the_program_cannot_do_is_an_error() {
     let artifact = guest::from_file("frontier.wat");
@@ -283,8 +284,8 @@ fn what_the_program_cannot_do_is_an_error() {
     }
 }
 
-/// Every number of version 1 replaced: most are refused, and those that are not say that nothing protects
-/// them. Nothing panics, and nothing is explored without end.
+/// Every number of version 1 replaced: most are refused, and the others are reported as unprotected. Nothing
+/// panics, and nothing is explored without end.
 #[test]
 fn no_number_of_version_1_leads_to_a_panic() {
     let artifact = guest::from_file("frontier.wat");
@@ -313,7 +314,7 @@ fn no_number_of_version_1_leads_to_a_panic() {
     assert!(refused > explored, "{refused} refused, {explored} explored");
 }
 
-/// What runs before found is not forgotten: neither the bug, nor where its trace is, nor that it was one.
+/// Bugs that earlier runs found are remembered: the bug, the place of its trace, and the verdict.
 #[test]
 fn bugs_of_before_are_remembered() {
     let directory = tempfile::tempdir().unwrap();
@@ -385,7 +386,7 @@ fn the_command_refuses_what_is_damaged_or_of_something_else() {
     }
 }
 
-/// A process that is killed leaves a frontier, and whoever goes on with it comes to the same number.
+/// A process that is killed leaves a frontier, and a run that continues with it reaches the same number.
 #[cfg(unix)]
 #[test]
 fn a_killed_search_goes_on() {
@@ -409,7 +410,7 @@ fn a_killed_search_goes_on() {
     let files: Vec<_> =
         std::fs::read_dir(at.join("coyote-output")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(files.len(), 1, "no partial files: {files:?}");
-    // It is of this run, and it goes on.
+    // It belongs to this search, and another run continues with it.
     let resume = ["--resume", frontier.to_str().unwrap(), "-i"];
     let more = (left.done.counts.executions + 1_000).to_string();
     let ended = process::run(at, &[&slow[..], &resume, &[&more]].concat());
@@ -417,7 +418,7 @@ fn a_killed_search_goes_on() {
     assert!(ended.stdout.contains("executions were explored before"), "{ended:?}");
 }
 
-/// Keeps every frontier that is written while a search goes on.
+/// Keeps every frontier that is written during a search.
 struct Copies {
     path: PathBuf,
     copies: Mutex<Vec<Vec<u8>>>,
@@ -437,7 +438,8 @@ impl Watch for Copies {
 /// All schedules of this test of `counts`.
 const CHECKPOINTED: (&str, u64) = ("rmw_2x8", 184_755);
 
-/// A frontier written in the midst of a search of several jobs, and what was counted until then, are the whole search.
+/// A frontier written during a search with several jobs, together with the counts until then, is the whole
+/// search.
 #[test]
 fn checkpoints_lose_and_repeat_nothing() {
     let artifact = artifact_for("counts", "dpor");

@@ -1,6 +1,6 @@
 //! Random programs of the toy machine as wasm: DPOR finds every class of equivalent executions of the real
-//! machine, once. The truth is plain recursion over snapshots, and a class is computed by the table of
-//! effects alone; neither shares code with the search.
+//! machine exactly once. The reference is plain recursion over snapshots, and a class is computed only from
+//! the table of effects; neither shares code with the search.
 
 use super::guest::{self, settings};
 use super::relation::independent;
@@ -16,20 +16,20 @@ use coyote_wasm::strategies::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A step with what it happens after.
+/// A step, with a hash of all steps that happen before it.
 #[derive(Clone)]
 struct Step {
     /// Its worker, and whether it is a timeout.
     process: (WorkerPath, bool),
     footprint: Vec<Access>,
-    /// Hash of the step and, through them, of all that it happens after.
+    /// Hash of the step and, through their hashes, of all steps that happen before it.
     hash: u64,
 }
 
 #[derive(Clone, Default)]
 pub struct Trace {
     steps: Vec<Step>,
-    /// The step that still needs values, and those it has.
+    /// The step that still needs values, and the values that it has.
     open: Option<(Pick, Vec<u64>)>,
 }
 
@@ -68,10 +68,10 @@ impl Trace {
     }
 }
 
-/// More schedules than this are too many for plain recursion.
+/// Plain recursion is too slow for more schedules than this.
 const SCHEDULES_MAX: u64 = 3_000;
 
-/// Every class, or nothing if there are too many schedules.
+/// Every class, or `None` if there are too many schedules.
 pub fn enumerate(execution: &mut Execution) -> Option<BTreeSet<u64>> {
     let (mut classes, mut schedules) = (BTreeSet::new(), 0);
     execution.restart();
@@ -101,7 +101,7 @@ fn recurse(execution: &mut Execution, trace: &Trace, classes: &mut BTreeSet<u64>
     }
 }
 
-/// Every class that DPOR comes to, and how often.
+/// Every class that DPOR reaches, and how often.
 pub fn search(execution: &mut Execution) -> BTreeMap<u64, u32> {
     let mut search = by_name::<Execution>("dpor", 0, None).unwrap();
     let mut paths: Vec<Vec<Decision>> = Vec::new();
@@ -123,7 +123,7 @@ pub fn search(execution: &mut Execution) -> BTreeMap<u64, u32> {
     classes
 }
 
-/// Compares so many programs that have something to order.
+/// Compares this many programs that have something to order.
 fn compare(programs: usize, settings: &Settings) {
     let (mut done, mut classes) = (0, 0);
     for index in 0.. {
@@ -159,7 +159,7 @@ fn dpor_finds_every_class_once() {
     compare(200, &settings());
 }
 
-/// Where the end of the first worker ends the others, that step depends on everything.
+/// If the end of the first worker ends the others, that step depends on everything.
 #[test]
 fn dpor_finds_every_class_once_if_the_first_worker_ends_all() {
     compare(60, &Settings { at_exit: AtExit::Kill, ..settings() });

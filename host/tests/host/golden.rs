@@ -3,7 +3,7 @@
 use super::process::Ended;
 use std::path::Path;
 
-/// Compares with `golden/NAME.txt`, or rewrites that under `COYOTE_BLESS=1`.
+/// Compares with `golden/NAME.txt`, or rewrites the file under `COYOTE_BLESS=1`.
 pub fn check(name: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host/golden").join(format!("{name}.txt"));
     if std::env::var_os("COYOTE_BLESS").is_some_and(|v| v == "1") {

@@ -1,5 +1,5 @@
-//! Bugs of one exploration: what is one bug is reported once, with its simplest trace, whoever explored and
-//! with however many jobs.
+//! Bugs of one exploration: the same bug is reported once, with its simplest trace, for every strategy and
+//! any number of jobs.
 
 use super::c_programs::{self, Built};
 use super::guest;
@@ -10,8 +10,8 @@ use coyote_wasm::strategies::search::is_search;
 use coyote_wasm::tester::Tester;
 use std::sync::Arc;
 
-/// Two workers take two locks in different orders. A third one takes first one and then the other, and may
-/// have come to either or have ended when they deadlock; the first one joins it before the others.
+/// Two workers take two locks in different orders. A third one takes first one lock and then the other, and
+/// may be at either or have ended when they deadlock; the first worker joins it before the others.
 const DEADLOCK: &str = r#"(module
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
   (import "coyote" "join" (func $join (param i32)))
@@ -40,13 +40,13 @@ const DEADLOCK: &str = r#"(module
     (call $join (local.get 0))
     (call $join (local.get 1))))"#;
 
-/// A module for samplers and for searches that rest on what steps touch.
+/// A module for samplers and for searches that rely on footprints.
 fn compile(text: &str) -> Arc<Artifact> {
     let options = Options { footprints: true, ..Options::default() };
     guest::compile(&wat::parse_str(text).unwrap(), &options).unwrap()
 }
 
-/// Explores a test to the end of the budget, and replays what was found.
+/// Explores a test to the end of the budget, and replays found bugs.
 fn explore(artifact: &Arc<Artifact>, test: &str, strategy: &str, iterations: u64, jobs: usize) -> TestResult {
     let directory = tempfile::tempdir().unwrap();
     let mut tester = Tester::of(artifact.clone());
@@ -73,7 +73,7 @@ fn bystanders_do_not_tell_deadlocks_apart() {
         let exploration = explore(&artifact, "t", strategy, iterations, 2);
         let kinds: Vec<&str> = exploration.bugs.iter().map(|f| f.bug.kind.name()).collect();
         assert_eq!(kinds, ["deadlock"], "{strategy}");
-        // It was met with the bystander in several places: blocked at one of the locks, or ended.
+        // It was found with the third worker at several places: blocked at one of the locks, or ended.
         assert!(exploration.bugs[0].count > 1, "{strategy}");
         let identity = &exploration.bugs[0].trace.header.identity.as_ref().unwrap();
         let paths: Vec<String> = identity.parties.iter().map(|p| p.worker.to_string()).collect();
@@ -81,7 +81,7 @@ fn bystanders_do_not_tell_deadlocks_apart() {
     }
 }
 
-/// Deadlocks at other locks, or of other workers' code, are others.
+/// Deadlocks at other locks, or in the code of other workers, are other bugs.
 #[test]
 fn other_deadlocks_are_told_apart() {
     let forgets = "(call $give (i32.const 0x804)) (call $give (i32.const 0x800)))";
@@ -94,13 +94,13 @@ fn other_deadlocks_are_told_apart() {
             .iter()
             .map(|f| f.trace.header.identity.as_ref().unwrap().parties.len())
             .collect();
-        // The circle, and a lock whose holder has ended: wanted by either of the others or by both.
+        // The circle, and a lock whose holder has ended: wanted by one of the others or by both.
         assert!(parties.contains(&2) && parties.contains(&1), "{strategy}: {parties:?}");
     }
 }
 
-/// The kept trace is the one with the fewest switches, of these the shortest: as executing each iteration
-/// alone shows. Its text does not depend on jobs.
+/// The kept trace is the one with the fewest switches, and of these the shortest, as executing each iteration
+/// separately shows. Its text does not depend on jobs.
 #[test]
 fn the_simplest_trace_is_kept() {
     let artifact = compile(DEADLOCK);
@@ -124,7 +124,7 @@ fn the_simplest_trace_is_kept() {
     assert_eq!(all[0].bugs[0].count, all[1].bugs[0].count);
 }
 
-/// A search on several jobs meets bugs in any order, and reports the same ones with the same schedules.
+/// A search with several jobs finds bugs in any order, and reports the same ones with the same schedules.
 #[test]
 fn searches_report_the_same_with_any_jobs() {
     let forgets = "(call $give (i32.const 0x804)) (call $give (i32.const 0x800)))";
@@ -142,7 +142,7 @@ fn searches_report_the_same_with_any_jobs() {
     }
 }
 
-/// Either of two loads in one line may be the one that comes after the free: for the user it is one bug.
+/// Either of two loads in one line may be the one after the free: for the user it is one bug.
 #[test]
 fn instructions_of_one_line_are_one_place() {
     let program = "
@@ -182,8 +182,8 @@ fn instructions_of_one_line_are_one_place() {
     assert_eq!(kinds, ["use-after-free"]);
 }
 
-/// What iterations with a bug have in common is counted, whatever the number of jobs: the line that they alone come to,
-/// and the data with which they fail.
+/// Common properties of the iterations with a bug are counted, for any number of jobs: the line that only
+/// these reach, and the data with which they fail.
 #[test]
 fn what_goes_along_with_a_bug_is_counted() {
     let program = "
@@ -214,7 +214,7 @@ fn what_goes_along_with_a_bug_is_counted() {
     let [one, three] =
         [1, 3].map(|jobs| explore(&artifact, "main", "random", 600, jobs).correlation.unwrap());
     assert_eq!(one, three);
-    // 12 combinations, of which a given one is missed by all iterations with a chance of (11/12)^600.
+    // There are 12 combinations; the chance that all iterations miss a given one is (11/12)^600.
     assert_eq!(one.configurations.len(), 12);
     let failing: Vec<(Vec<u64>, bool)> = one
         .failing_data()
@@ -233,7 +233,7 @@ fn what_goes_along_with_a_bug_is_counted() {
     assert_eq!((suspects[0].failing, suspects[0].rank), (one.failing[bug].iterations, 1.0));
 }
 
-/// Exploration ends with the last bug that is wanted, whatever the number of jobs.
+/// Exploration ends with the last of the wanted bugs, for any number of jobs.
 #[test]
 fn so_many_different_bugs_are_enough() {
     let program = "

@@ -1,4 +1,4 @@
-//! Guests that run in this process: modules to artifacts, tests to executions.
+//! Guests that run in this process: from modules to artifacts, and from tests to executions.
 
 use coyote_wasm::artifact::{Artifact, engine};
 use coyote_wasm::engine_thread::on_engine_thread;
@@ -14,17 +14,17 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository")
 }
 
-/// A text module beside these tests.
+/// The path of a text module next to these tests.
 pub fn wat_file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host/wat").join(name)
 }
 
-/// What `coyote-wasm test` uses if it is told nothing.
+/// The default settings of `coyote-wasm test`.
 pub fn settings() -> Settings {
     Settings::default()
 }
 
-/// Instruments and compiles; the error is what the user would see.
+/// Instruments and compiles; the error is the message for the user.
 pub fn compile(wasm: &[u8], options: &Options) -> Result<Arc<Artifact>, String> {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     let engine = ENGINE.get_or_init(|| engine(None).expect("the engine can be set up"));
@@ -33,18 +33,18 @@ pub fn compile(wasm: &[u8], options: &Options) -> Result<Arc<Artifact>, String> 
     artifact.map(Arc::new).map_err(|e| format!("{e:#}"))
 }
 
-/// Default options, with what a strategy of this name has to be told.
+/// Default options, with those that a strategy of this name needs.
 pub fn options_for(strategy: &str) -> Options {
     Options { footprints: rests_on_footprints(strategy), ..Options::default() }
 }
 
-/// A text module that must be all right. It tells what its steps touch, so that any search can explore it.
+/// A text module that must be valid. It reports footprints, so that any search can explore it.
 pub fn from_text(text: &str) -> Arc<Artifact> {
     let wasm = wat::parse_str(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     compile(&wasm, &Options { footprints: true, ..Options::default() }).unwrap()
 }
 
-/// A text module in a file beside these tests.
+/// A text module in a file next to these tests.
 pub fn from_file(name: &str) -> Arc<Artifact> {
     from_text(&std::fs::read_to_string(wat_file(name)).unwrap())
 }
@@ -56,7 +56,7 @@ pub fn find(artifact: &Artifact, name: &str) -> Test {
     test.unwrap_or_else(|| panic!("no test {name} in {all:?}")).clone()
 }
 
-/// Runs something with an execution of a test, where there is enough stack for it.
+/// Calls `run` with an execution of a test, on a thread with enough stack.
 pub fn with<R: Send>(
     artifact: &Arc<Artifact>,
     test: &str,

@@ -1,4 +1,4 @@
-//! Programs that hang without a deadlock: whatever explores them, it never says that all is well.
+//! Programs that hang without a deadlock: no strategy reports that all is well.
 
 use super::{guest, process};
 use coyote_wasm::exit::Exit;
@@ -8,7 +8,8 @@ use coyote_wasm::outcome::BugKind;
 use coyote_wasm::tester::Tester;
 use coyote_wasm::verdict::Verdict;
 
-/// Small, so that what does not end is soon cut off; fair ones are beyond the first look.
+/// Low bounds, so that endless executions are cut off soon; the fair one is beyond the first look for
+/// livelocks.
 const LIMITS: Limits = Limits { unfair_steps_max: 300, fair_steps_max: 3_000, fail_on_steps_max: false };
 
 const SAMPLERS: [&str; 13] = [
@@ -29,7 +30,7 @@ const SAMPLERS: [&str; 13] = [
 
 const SEARCHES: [&str; 6] = ["dfs", "preemption-bounding", "delay-bounding", "dpor", "stateful", "ses"];
 
-/// Tests of which it can be proved that they hang, in every schedule.
+/// Tests that provably hang, in every schedule.
 const LIVELOCKS: [&str; 8] = [
     "one_spins",
     "two_spin",
@@ -41,12 +42,12 @@ const LIVELOCKS: [&str; 8] = [
     "deadlock_beside_a_spinner",
 ];
 
-/// Tests that hang in every schedule though nobody proves it: time passes, or they count.
+/// Tests that hang in every schedule without a proof: time passes, or they count.
 const UNPROVED: [&str; 4] = ["counts", "counts_beside_another", "sleeps", "polls"];
 
 fn tester(iterations: u64) -> (Tester, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    // For all strategies, those that rest on footprints among them.
+    // For all strategies, including those that rely on footprints.
     let options = Options { footprints: true, ..Options::default() };
     let wasm = wat::parse_file(guest::wat_file("hangs.wat")).unwrap();
     let mut tester = Tester::of(guest::compile(&wasm, &options).unwrap());
@@ -57,7 +58,7 @@ fn tester(iterations: u64) -> (Tester, tempfile::TempDir) {
     (tester, directory)
 }
 
-/// Explores a test; what was found replays in a fresh execution.
+/// Explores a test; a found bug must replay in a fresh execution.
 fn explore(tester: &Tester, test: &str, strategy: &str) -> (Verdict, Option<BugKind>) {
     let exploration = tester.explore(test, strategy).unwrap_or_else(|e| panic!("{test}, {strategy}: {e:#}"));
     for found in &exploration.bugs {
@@ -67,7 +68,7 @@ fn explore(tester: &Tester, test: &str, strategy: &str) -> (Verdict, Option<BugK
     (exploration.verdict(), exploration.bugs.first().map(|f| f.bug.kind))
 }
 
-/// Every iteration of a sampler proves it, fair or not: the iteration's own end does.
+/// Every iteration of a sampler proves it, fair or not, because the end of the iteration does.
 #[test]
 fn samplers_prove_livelocks() {
     let (tester, _directory) = tester(2);
@@ -94,12 +95,12 @@ fn a_hang_is_never_well() {
     }
 }
 
-/// All the time of a long test can go by before its first iteration has come to an end.
+/// A long test may use all its time before its first iteration ends.
 #[test]
 fn a_test_that_had_no_time_is_not_well() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::copy(guest::wat_file("hangs.wat"), directory.path().join("hangs.wat")).unwrap();
-    // An iteration of so many steps takes longer than the test has.
+    // An iteration with this many steps takes longer than the time of the test.
     let options =
         ["--test", "counts_beside_another", "-t", "1", "-ms", "1000000000", "-j", "1", "--seed", "0"];
     for strategy in ["portfolio", "random", "pct"] {
@@ -110,7 +111,7 @@ fn a_test_that_had_no_time_is_not_well() {
     }
 }
 
-/// Half of the schedules end: none of the others counts as an end.
+/// Half of the schedules end; none of the others counts as an end.
 #[test]
 fn a_rare_hang_is_found() {
     let (tester, _directory) = tester(200);
@@ -134,7 +135,8 @@ fn what_can_end_is_no_livelock() {
     }
 }
 
-/// A search that knows all states knows those from which no end can be reached; no other one says that all is well.
+/// A search that knows all states knows those from which no end can be reached; none of the others reports
+/// that all is well.
 #[test]
 fn searches_see_a_rare_hang() {
     let (tester, _directory) = tester(1_000);
@@ -154,11 +156,12 @@ fn its_trace_is_short() {
     let (tester, _directory) = tester(200);
     let exploration = tester.explore("now_and_then", "random").unwrap();
     let [found] = exploration.bugs.as_slice() else { panic!("{:?}", exploration.verdict()) };
-    // Two spawns, two starts, the store, the reset that undoes it, and the join at most.
+    // Two spawns, two starts, the store, the reset that undoes it, and at most the join.
     assert!(found.trace.decisions.len() <= 8, "{:?}", found.trace.decisions);
 }
 
-/// What is proved and what is not, and the bound that ended an iteration under any strategy: word for word.
+/// Proved livelocks and unproved ones, and the bound that ended an iteration under any strategy: word for
+/// word.
 #[test]
 fn reports() {
     let directory = tempfile::tempdir().unwrap();
@@ -186,12 +189,12 @@ fn reports() {
     super::golden::check("hangs", &text);
 }
 
-/// The bound that ended an iteration stands in its trace, whatever the strategy.
+/// The trace contains the bound that ended an iteration, for every strategy.
 #[test]
 fn a_bound_that_is_a_bug_replays() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::copy(guest::wat_file("returned.wat"), directory.path().join("returned.wat")).unwrap();
-    // Those that compare states see one again before the bound.
+    // Strategies that compare states see a state again before the bound.
     for strategy in SAMPLERS.into_iter().chain(["dfs", "preemption-bounding", "delay-bounding"]) {
         let seed = ["--seed", "0", "-i", "20", "-ms", "300", "3000", "-j", "1"];
         let test = ["test", "returned.wat", "--fail-on-max-steps", "-s", strategy];

@@ -1,5 +1,5 @@
-//! Leases: the same schedules with them, without, and with some refused; the same errors; and planted faults, each of
-//! which is noticed.
+//! Leases: the same schedules with leases, without, and with some refused; the same errors; and planted
+//! faults, each of which is noticed.
 
 use super::examples;
 use super::guest;
@@ -12,7 +12,7 @@ use coyote_wasm::strategies::{Context, Iteration, Profiler, Strategy};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Iterations of each example under each strategy: a few here, 1,000 when soaking.
+/// Iterations of each example under each strategy: 4 by default, 1,000 when soaking.
 fn iterations() -> u64 {
     std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(4, |n| n.parse().expect("a number"))
 }
@@ -24,7 +24,7 @@ fn settings() -> Settings {
     settings
 }
 
-/// All that an iteration can be told by.
+/// Everything that distinguishes one iteration from another.
 #[derive(Debug, PartialEq)]
 struct Course {
     outcome: Outcome,
@@ -36,7 +36,7 @@ struct Course {
     output: Vec<u8>,
 }
 
-/// Executes some iterations, one after the other, under one strategy that may learn from them.
+/// Executes some iterations, one after the other, under one strategy, which may learn from them.
 fn courses(
     execution: &mut Execution,
     mut strategy: Box<dyn Strategy>,
@@ -65,7 +65,7 @@ fn courses(
     courses
 }
 
-/// Every sampler by its name alone, and the combinations of which the default is made.
+/// Every sampler under its plain name, and the combinations that the default consists of.
 fn strategies() -> Vec<String> {
     let alone = SAMPLERS.iter().map(|sampler| sampler.entry.name).filter(|name| *name != "portfolio");
     let combined = ["portfolio", "pct:2+chess-fair", "pos+chess-fair", "delay+chess-fair", "fair-pct"];
@@ -76,7 +76,7 @@ fn make(name: &str) -> Option<Box<dyn Strategy>> {
     catalog::by_name(name, &Context { unfair_steps_max: 1_000 }).ok()
 }
 
-/// The profile that a run would have.
+/// The strategy with the profile that a run would give it.
 fn prepared(execution: &mut Execution, name: &str) -> Option<Box<dyn Strategy>> {
     let mut strategy = make(name)?;
     if strategy.needs_profile() {
@@ -125,7 +125,7 @@ fn schedules_are_the_same_with_leases_without_and_with_some() {
     }
 }
 
-/// What comes of some iterations with a planted fault, and whether the table is right after each.
+/// The results of some iterations with a planted fault, and whether the table is right after each.
 fn with_mutant(
     module: &str,
     test: &str,
@@ -166,7 +166,7 @@ fn with_mutant(
     })
 }
 
-/// Each planted fault changes a schedule, breaks a promise or leaves a table that is wrong.
+/// Each planted fault changes a schedule, breaks a promise or leaves a wrong table.
 #[test]
 fn planted_faults_are_noticed() {
     let cases = [

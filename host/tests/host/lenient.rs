@@ -1,5 +1,5 @@
-//! Traces of programs that were edited since: an added print or a removed line does not lose the bug, and where
-//! the bug does not come up, nothing is called a pass.
+//! Traces of programs that were edited since: an added print or a removed line does not lose the bug, and if
+//! the bug does not occur, this is not called a pass.
 
 use super::c_programs::{self, Built};
 use super::{golden, guest, process};
@@ -9,8 +9,8 @@ use coyote_wasm::tester::Tester;
 use coyote_wasm::trace::Trace;
 use std::sync::Arc;
 
-/// Two workers add 1 to a counter without a lock. `$print` does what printing does: it takes a lock and copies
-/// a text, operation by operation.
+/// Two workers add 1 to a counter without a lock. `$print` imitates printing: it takes a lock and copies a
+/// text, operation by operation.
 const PROGRAM: &str = r#"(module
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
   (import "coyote" "join" (func $join (param i32)))
@@ -69,7 +69,7 @@ fn found(artifact: &Arc<Artifact>, seed: u64) -> Trace {
     tester.traces = directory.path().into();
     tester.seed = seed;
     tester.budget.timeout = None;
-    // Found within some hundred iterations, also where two workers that print are far apart.
+    // Found within some hundred iterations, even if two workers that print are far apart.
     tester.explore("racy", "pct:3").unwrap().bugs.swap_remove(0).trace
 }
 
@@ -94,8 +94,8 @@ fn an_edit_does_not_lose_the_bug() {
     for edits in &edits {
         let other = guest::from_text(&edited(edits));
         for seed in 0..SEEDS {
-            // What was added, and what was removed; but of three pairs that are alike nobody can tell which two
-            // are gone.
+            // The operations that were added, and those that were removed; but if two of three equal pairs
+            // are gone, it cannot be known which.
             let ambiguous = edits.iter().filter(|edit| edit.1 == ACCESSES).count() > 1;
             let both = [(&plain, &other), (&other, &plain)];
             for (from, to) in both.into_iter().take(if ambiguous { 1 } else { 2 }) {
@@ -117,7 +117,8 @@ fn a_fix_is_not_called_a_bug() {
     }
 }
 
-/// Word for word: the same module, one with another comment, a print, a fix; exit code 4 where no bug was found.
+/// Word for word: the same module, one with another comment, a print, and a fix; exit code 4 if no bug was
+/// found.
 #[test]
 fn what_is_said() {
     let directory = tempfile::tempdir().unwrap();
@@ -147,7 +148,7 @@ fn what_is_said() {
     golden::check("lenient", &text);
 }
 
-/// In C, with lines: a print changes the numbers of all functions that follow what it links.
+/// In C, with lines: a print changes the numbers of all functions after those that it links.
 #[test]
 fn a_print_in_a_c_program() {
     const PROGRAM: &str = "

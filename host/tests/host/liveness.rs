@@ -1,6 +1,6 @@
-//! Rounds that can be repeated for ever: what is called a lasso, a starvation or a violation of the good-Samaritan property in
-//! generated programs is one in the graph of all their states, made by plain enumeration of a model that shares no code with
-//! the host.
+//! Rounds that can be repeated for ever: a reported lasso, starvation or violation of the good-Samaritan
+//! property in a generated program is one in the graph of all its states, which plain enumeration makes from
+//! a model that shares no code with the host.
 
 use super::guest;
 use coyote_wasm::artifact::Artifact;
@@ -16,29 +16,29 @@ const LOCKS: usize = 2;
 const FLAGS: usize = 2;
 const PROGRAMS: u64 = 300;
 
-/// One step of a worker. Numbers of instructions are where it goes on.
+/// One step of a worker. Numbers of instructions say where it continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
-    /// If that fails, goes on there.
+    /// If this fails, continues at the instruction.
     Try(usize, usize),
     Lock(usize),
     Unlock(usize),
     Set(usize, u8),
-    /// Goes on there as long as the flag is 0.
+    /// Continues at the instruction as long as the flag is 0.
     While(usize, usize),
     Yield,
     /// No step.
     Goto(usize),
-    /// Only of the first worker: creates the next one.
+    /// Only for the first worker: creates the next one.
     Spawn,
-    /// Only of the first worker: waits for the end of another one.
+    /// Only for the first worker: waits for the end of another one.
     Join(usize),
 }
 
-/// Locks by trying, giving all back and retrying, or by waiting; spins; flags.
+/// Acquires locks by trying, releasing all and retrying, or by waiting; spins; sets flags.
 fn script(rng: &mut ChoiceRng) -> Vec<Op> {
     let (mut code, mut held): (Vec<Op>, Vec<usize>) = (Vec::new(), Vec::new());
-    // Where a failed attempt goes, with what it has to give back.
+    // Where a failed attempt continues, with the locks that it has to release.
     let mut failures: Vec<(usize, Vec<usize>)> = Vec::new();
     for _ in 0..2 + rng.below(3) {
         let flag = rng.below(FLAGS as u64) as usize;
@@ -87,7 +87,7 @@ fn program(index: u64) -> Vec<Vec<Op>> {
     workers
 }
 
-/// All of a state of the model.
+/// A state of the model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     at: Vec<usize>,
@@ -103,7 +103,7 @@ impl Model<'_> {
     }
 
     fn enabled(&self, state: &State, worker: usize) -> bool {
-        // The first worker begins by creating the others.
+        // The first worker creates the others at its beginning.
         let exists = state.at[0] >= worker;
         match self.op(state, worker).filter(|_| exists) {
             None => false,
@@ -135,10 +135,10 @@ impl Model<'_> {
     }
 }
 
-/// All states, who is enabled in each, and which steps lead where.
+/// All states, the enabled workers in each, and the steps between them.
 struct Graph {
     enabled: Vec<BTreeSet<usize>>,
-    /// From, who, whether it gives way, to.
+    /// From, worker, whether it yields, to.
     edges: Vec<(usize, usize, bool, usize)>,
 }
 
@@ -171,7 +171,7 @@ fn graph(program: &[Vec<Op>]) -> Graph {
 }
 
 impl Graph {
-    /// Sets of these states in which each reaches each, by these edges, with at least one edge.
+    /// Sets of these states in which each reaches each through these edges, with at least one edge.
     fn circles(&self, states: &BTreeSet<usize>, edge: &dyn Fn(usize, bool) -> bool) -> Vec<BTreeSet<usize>> {
         let within = |from: &usize, to: &usize| states.contains(from) && states.contains(to);
         let edges: Vec<(usize, usize)> = self
@@ -213,8 +213,8 @@ impl Graph {
         states.iter().flat_map(|state| self.enabled[*state].iter().copied()).collect()
     }
 
-    /// A set of states that can be gone round for ever, in which every worker that is enabled somewhere steps, but for
-    /// `victim`, and that is as `wanted`.
+    /// Whether there is a set of states that can be repeated for ever, in which every worker that is enabled
+    /// somewhere makes steps, except for `victim`, and which is as `wanted`.
     fn fair(
         &self,
         states: &BTreeSet<usize>,
@@ -323,7 +323,7 @@ fn text(program: &[Vec<Op>]) -> String {
     text + "))\n"
 }
 
-/// What a detector finds in so many iterations of the random walk, and whether that replays.
+/// The bug that a detector finds within the iterations of the random walk, if any; its trace must replay.
 fn found(artifact: &Arc<Artifact>, detector: &str) -> Option<BugKind> {
     let directory = tempfile::tempdir().unwrap();
     let mut tester = Tester::of(artifact.clone());
@@ -370,7 +370,7 @@ fn rounds_are_those_of_all_states() {
     }
 }
 
-/// The same lasso is the same bug, whatever the seed, and whoever went first.
+/// The same lasso is the same bug, for every seed and every first worker.
 #[test]
 fn a_lasso_is_the_same_bug_under_every_seed() {
     let path = guest::root().join("host/tests/cases/wat/rounds.wat");

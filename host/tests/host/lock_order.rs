@@ -1,5 +1,5 @@
-//! Inversions of locks: generated programs against all their states by plain enumeration, which knows nothing of
-//! the order of locks.
+//! Inversions of locks: generated programs, compared with all their states by plain enumeration, which knows
+//! nothing of the order of locks.
 
 use super::guest;
 use coyote_wasm::outcome::BugKind;
@@ -17,7 +17,7 @@ const RWLOCK: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Lock(usize),
-    /// Only of the rwlock.
+    /// Only for the rwlock.
     Read,
     Unlock(usize),
 }
@@ -29,7 +29,7 @@ struct Program {
     sequential: bool,
 }
 
-/// Nested pairs of operations, none of which takes a lock twice.
+/// Nested pairs of operations that take no lock twice.
 fn script(rng: &mut ChoiceRng) -> Vec<Op> {
     let (mut ops, mut held) = (Vec::new(), Vec::new());
     for _ in 0..2 + rng.below(3) {
@@ -52,7 +52,7 @@ fn program(index: u64) -> Program {
     Program { threads, sequential: rng.below(8) == 0 }
 }
 
-/// Whether any order of its steps comes to a state in which somebody is left and nobody can go on.
+/// Whether some order of its steps leads to a state in which some thread has not ended and none is enabled.
 fn deadlocks(program: &Program) -> bool {
     let free = |at: &[usize], thread: usize, lock: usize, reads: bool| {
         (0..at.len()).filter(|other| *other != thread).all(|other| {
@@ -155,7 +155,7 @@ fn module(programs: &[Program]) -> String {
     format!("{text}  (table {functions} funcref)\n  (elem (i32.const 0){names})\n{tests})")
 }
 
-/// Whoever runs goes on as long as possible.
+/// A strategy under which the running worker continues as long as possible.
 #[derive(Clone)]
 struct OneAfterTheOther;
 
@@ -180,7 +180,7 @@ impl Strategy for OneAfterTheOther {
     }
 }
 
-/// One iteration in which nobody is interrupted.
+/// One iteration in which no worker is interrupted.
 fn explore(tester: &Tester, name: &str) -> TestResult {
     let mut tester = tester.clone();
     tester.settings.detectors.set("lock-order", true);
@@ -189,8 +189,8 @@ fn explore(tester: &Tester, name: &str) -> TestResult {
     tester.explore_with(name, &|_| Box::new(OneAfterTheOther)).unwrap()
 }
 
-/// One schedule in which nobody is interrupted shows all inversions, and none that gates, creation or joins keep from
-/// happening; and schedules that are steered towards them come to the deadlock wherever there is one.
+/// One schedule without interruptions shows all inversions, and none that gates, creation or joins rule out;
+/// and schedules that are steered towards them reach the deadlock if there is one.
 #[test]
 fn inversions_are_deadlocks() {
     let directory = tempfile::tempdir().unwrap();
@@ -212,11 +212,11 @@ fn inversions_are_deadlocks() {
             assert!(tester.replay(&found.trace).unwrap().reproduces(&found.trace), "{}", about());
         }
     }
-    // Else it would say little.
+    // Otherwise the test would show little.
     assert!(possible > 100 && gated > 50, "{possible} {gated}");
 }
 
-/// Whether two threads take two locks in opposite orders, whatever keeps them apart.
+/// Whether two threads take two locks in opposite orders, even if something keeps them apart.
 fn inverted(program: &Program) -> bool {
     let pairs = |ops: &[Op]| {
         let (mut held, mut pairs) = (Vec::new(), BTreeSet::new());

@@ -1,55 +1,55 @@
-//! The host from outside: guests in this process through the library, and the program
-//! `coyote-wasm` in processes of its own.
+//! Tests of the host from outside: guests in this process through the library, and the program `coyote-wasm`
+//! in other processes.
 //!
 //! - [`examples`]: every example has the verdict that its index states, and its bug replays.
 //! - [`crates`]: bugs that published crates had.
-//! - [`determinism`]: same seed, same everything; inline and step by step; back to a snapshot.
-//! - [`traces`]: of the library, reworded, of older versions.
-//! - [`grouping`]: what is one bug is reported once.
+//! - [`determinism`]: the same seed gives the same results; inline and step by step; after restoring a snapshot.
+//! - [`traces`]: of the library, with other wording, of older versions.
+//! - [`grouping`]: the same bug is reported once.
 //! - [`reports`]: a run in every format.
 //! - [`pages`]: bugs as pages, in a [`browser`].
 //! - [`formats`]: reports for other programs, by their schemas.
 //! - [`shrink`]: minimised traces: nothing in them can be left out.
-//! - [`explain`]: what experiments say of a bug, against exact probabilities; whether a fix is believed.
-//! - [`stories`]: what happened, in few rows; [`names`]: what memory is called.
-//! - [`results`]: parts of an exploration, put together; [`units`]: runs in parts, by their files;
-//!   [`campaign`]: by processes that are killed.
+//! - [`explain`]: the results of experiments on a bug, against exact probabilities; whether a fix is believed.
+//! - [`stories`]: what happened, in few rows; [`names`]: the names of memory.
+//! - [`results`]: merged parts of an exploration; [`units`]: runs in parts, by their files; [`campaign`]: by
+//!   processes that are killed.
 //! - [`lenient`]: traces of programs that were edited since.
-//! - [`debugger`]: replays looked into, forwards and backwards; [`dap`]: by editors.
+//! - [`debugger`]: replays in the debugger, forwards and backwards; [`dap`]: by editors.
 //! - [`regressions`]: traces that are kept and tried first; bundles.
 //! - [`corrupted`]: a wrong decision in a trace is reported at its own step.
-//! - [`bad_input`]: what is wrong is said in one message, word for word.
-//! - [`hangs`]: what does not end is never well.
-//! - [`faults`]: what only goes wrong by the user's leave.
+//! - [`bad_input`]: every mistake is reported in one message, word for word.
+//! - [`hangs`]: a program that does not end is never reported as correct.
+//! - [`faults`]: faults that occur only if the user enables them.
 //! - [`files`]: the guest's files, preloaded ones, those of the host; imports that the user stubbed.
-//! - [`wasi`]: clocks, polls and what else a guest sees of the world.
+//! - [`wasi`]: clocks, polls and other things that a guest sees of the world.
 //! - [`preview1`]: WASI's functions, one by one, as the documentation lists them.
-//! - [`cases`]: programs that say themselves what must come of them.
+//! - [`cases`]: programs that contain their expectations.
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
-//! - [`outcomes`]: what threads' primitives of C programs allow, exhaustively.
+//! - [`outcomes`]: what primitives of C's threads and Rust's tasks allow, exhaustively.
 //! - [`network`]: what presets and faults of the guest's network allow, exhaustively.
 //! - [`orderings`]: the memory ordering of every atomic access.
-//! - [`memory_errors`]: errors in the use of memory, and what looks like one.
-//! - [`observers`]: the step stream, and detectors of the user's own.
+//! - [`memory_errors`]: errors in the use of memory, and correct uses that look like one.
+//! - [`observers`]: the step stream, and detectors of the user.
 //! - [`owners`]: points only where memory is shared.
 //! - [`leases`]: steps without a call of the host change nothing.
-//! - [`state`]: what an iteration changes, the next one does not see.
+//! - [`state`]: changes of an iteration are not visible in the next one.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
 //! - [`std_conformance`]: Rust's std against a naive model.
 //! - [`relation`]: independent steps commute.
 //! - [`runtime`]: the runtime alone: its fingerprint, and what its operations touch.
-//! - [`effects`]: each class of effect that a step can have: all searches come to the same ends.
-//! - [`frontier`]: what searches leave on disk, gone on with and damaged.
-//! - [`damage`]: output that nobody takes, caches that lie, time that is up.
-//! - [`searches`]: known numbers of executions, verdicts, work resumed.
-//! - [`spins`]: searches next to loops that wait, and livelocks.
+//! - [`effects`]: for each class of effect that a step can have, all searches reach the same ends.
+//! - [`frontier`]: what searches leave on disk, continued and damaged.
+//! - [`damage`]: output that is not read, damaged caches, time that is up.
+//! - [`searches`]: known numbers of executions, verdicts, resumed work.
+//! - [`spins`]: searches of programs with loops that wait, and livelocks.
 //! - [`generated`]: random programs, every class of executions.
-//! - [`published`]: means that others published.
+//! - [`published`]: mean numbers of iterations that papers published.
 //! - [`cargo`]: test binaries of cargo, and cargo itself.
 //! - [`tasks`]: thousands of them.
 //! - [`thread_names`]: names of threads.
 //! - [`weak`]: litmus tests with weak memory, against RC11 by its axioms.
-//! - [`doctor`]: what keeps crates and modules from being explored.
+//! - [`doctor`]: what prevents crates and modules from being explored.
 //! - [`readme`]: the first example of the README.
 //!
 //! `COYOTE_BLESS=1` rewrites the files in `golden`; `COYOTE_HOST_ITERATIONS=1000` sets the number of

@@ -1,4 +1,4 @@
-//! Completions of shells, and the manual: made of the command line that there is.
+//! Completions of shells, and the manual: both are made from the command line's definition.
 
 use super::process;
 

@@ -1,4 +1,5 @@
-//! Memory errors: found for every kind of access, by every way to execute and to explore, and nowhere else.
+//! Memory errors: found for every kind of access, by every way to execute and to explore, and not reported
+//! elsewhere.
 
 use super::{examples, guest, process};
 use coyote_wasm::artifact::Artifact;
@@ -17,7 +18,7 @@ fn compile(options: &Options) -> Arc<Artifact> {
     guest::compile(&wat::parse_str(HEAP).unwrap(), options).unwrap()
 }
 
-/// The kind of what an iteration ends with.
+/// The outcome of an iteration.
 fn ends(execution: &mut Execution, index: u64) -> Outcome {
     execution.run(Box::new(RandomWalk::default()), Iteration { seed: 0, index }).unwrap().0
 }
@@ -26,12 +27,12 @@ fn kind(outcome: &Outcome) -> String {
     outcome.describe().0
 }
 
-/// The tests of the module whose name begins like this.
+/// The tests of the module, except for those whose name begins with `but`.
 fn tests(artifact: &Artifact, but: &str) -> Vec<Test> {
     Test::all(&artifact.table).into_iter().filter(|t| !t.name.starts_with(but)).collect()
 }
 
-/// Each test's name begins with what it ends with, in every schedule.
+/// Each test's name begins with the kind of its outcome, in every schedule.
 #[test]
 fn every_kind_of_access_is_checked() {
     let artifact = compile(&Options::default());
@@ -115,7 +116,7 @@ fn races_depend_on_schedules() {
     }
 }
 
-/// The worker that has memory to itself passes without asking, until it is freed.
+/// A worker that alone uses a block accesses it without asking the host, until the block is freed.
 #[test]
 fn points_at_shared_memory_find_them_too() {
     let artifact = compile(&Options { heap_points: HeapPoints::Shared, ..Options::default() });
@@ -124,7 +125,7 @@ fn points_at_shared_memory_find_them_too() {
     }
     for test in tests(&artifact, "race.") {
         let expected = test.name.split('.').next().unwrap();
-        // A gap beside memory that a worker has to itself is not looked at.
+        // A gap next to memory that only one worker uses is not checked.
         if expected == "heap-overflow" {
             continue;
         }
@@ -137,7 +138,7 @@ fn points_at_shared_memory_find_them_too() {
     }
 }
 
-/// What an allocator is given is checked with any points; accesses only where they are points.
+/// Arguments of allocators are checked with any points; accesses only where they are points.
 #[test]
 fn frees_are_checked_with_any_points() {
     for points in [Points::Sync, Points::Atomic] {
@@ -209,7 +210,7 @@ fn reports_have_three_stacks() {
     }
 }
 
-/// Leaks are looked for only if the user wants it, and not among blocks that were there before.
+/// Leaks are reported only on request, and not among blocks that existed before.
 #[test]
 fn leaks_are_optional() {
     let artifact = examples::artifact("memory_errors");
@@ -230,7 +231,8 @@ fn leaks_are_optional() {
     }
 }
 
-/// A block that was there when the test began has no place to show; nothing else is lost with it.
+/// A block that existed when the test began has no place of allocation to show; all other information is the
+/// same.
 #[test]
 fn blocks_of_the_setup_are_known() {
     let text = HEAP.replace(

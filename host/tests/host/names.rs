@@ -1,4 +1,5 @@
-//! Names of memory: programs that print where their variables are, which must be called by these names.
+//! Names of memory: programs print where their variables are, and these addresses must get the variables'
+//! names.
 //!
 //! Each line that a program prints is a name, an address in hexadecimal and a number of bytes; `-` is memory that must
 //! not get a name.
@@ -9,7 +10,7 @@ use coyote_wasm::symbols::{self, Variables};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a program that ends with exit code 3, and compares what it prints with what its debug information says.
+/// Runs a program that ends with exit code 3, and compares what it prints with its debug information.
 fn check(module: &Path) -> usize {
     let directory = module.parent().unwrap();
     let file = module.file_name().unwrap().to_str().unwrap();
@@ -29,7 +30,7 @@ fn compare(variables: &Variables, line: &str) {
     let bytes: u32 = bytes.parse().unwrap();
     let found = variables.at(address, bytes).map_or("-".to_string(), |found| found.name);
     assert_eq!(found, name, "{line}");
-    // An access that reaches out of the variable is none of it alone.
+    // An access that reaches beyond the variable does not belong to it alone.
     if let Some(outside) = variables.at(address, 1 << 20) {
         panic!("{line}: a megabyte is called {}", outside.name);
     }
@@ -84,7 +85,7 @@ fn variables_of_c() {
         let Some(built) = c_programs::build(C, &["-g", level]) else { return };
         assert_eq!(check(&built.module), 15, "{level}");
     }
-    // Without debug information of its own, nothing of the program has a name.
+    // Without its own debug information, no memory of the program has a name.
     let built = c_programs::build(C, &["-g0"]).unwrap();
     let variables = symbols::variables(&std::fs::read(&built.module).unwrap());
     let named: Vec<String> =
@@ -94,7 +95,7 @@ fn variables_of_c() {
     }
 }
 
-/// Two variables of one name are told apart, and objects are called by the variable that they are.
+/// Two variables with the same name are distinguished, and objects have the names of their variables.
 #[test]
 fn objects_and_equal_names() {
     let program = r#"

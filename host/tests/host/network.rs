@@ -1,5 +1,6 @@
-//! `coyote::net`: what each preset allows and forbids, without faults and with. The programs are those of
-//! `examples/rust/outcomes_network`; what searches find must be what a naive model of each says.
+//! `coyote::net`: what each preset allows and forbids, with and without faults. The programs are those of
+//! `examples/rust/outcomes_network`; searches must find exactly the outcomes that a naive model of each one
+//! has.
 
 use super::outcomes::all_outcomes;
 use super::{examples, guest};
@@ -12,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 type Outcomes = BTreeSet<String>;
 
-/// Without points at plain accesses: workers share nothing but the network.
+/// Without points at plain accesses: workers share only the network.
 fn artifact() -> Arc<Artifact> {
     static ARTIFACT: OnceLock<Arc<Artifact>> = OnceLock::new();
     let make = || {
@@ -22,7 +23,7 @@ fn artifact() -> Arc<Artifact> {
     ARTIFACT.get_or_init(make).clone()
 }
 
-/// What a search that comes to its end has seen: all words that a test logs, or the kind of its bug.
+/// The outcomes of a search that is exhausted: all words that a test logs, or the kind of its bug.
 fn searched(test: &str, search: &str, budgets: &[&str]) -> Outcomes {
     let mut faults = Faults::default();
     budgets.iter().for_each(|budget| faults.read(budget).unwrap());
@@ -34,7 +35,7 @@ fn searched(test: &str, search: &str, budgets: &[&str]) -> Outcomes {
     })
 }
 
-/// How many faults may happen: of each kind by its name, or of all together.
+/// How many faults may happen: of each kind by its name, or in total.
 #[derive(Clone)]
 struct Budgets {
     of: Vec<(&'static str, u32)>,
@@ -54,7 +55,7 @@ impl Budgets {
         budgets
     }
 
-    /// What is left after a fault of this kind, if it may happen.
+    /// The budgets left after a fault of this kind, if it may happen.
     fn take(&self, kind: &str) -> Option<Budgets> {
         let mut left = self.clone();
         let budget = match left.of.iter_mut().find(|(name, _)| *name == kind) {
@@ -79,7 +80,7 @@ enum Preset {
     Duplicating,
 }
 
-/// A datagram on its way.
+/// A datagram that was sent and has not arrived.
 #[derive(Clone)]
 struct Letter {
     link: u32,
@@ -87,7 +88,7 @@ struct Letter {
     late: bool,
 }
 
-/// Where the program stands, and what is wrong with its links.
+/// The state of the program, and the faults of its links.
 #[derive(Clone, Default)]
 struct State {
     cut: Vec<u32>,
@@ -96,7 +97,7 @@ struct State {
     letters: Vec<Letter>,
 }
 
-/// 1 and 2 are sent over one link, 3 over the other; what has arrived is received, then what was late.
+/// 1 and 2 are sent over one link, 3 over the other; arrived datagrams are received, then late ones.
 fn datagrams(preset: Preset, budgets: &[&'static str]) -> Outcomes {
     let mut outcomes = Outcomes::new();
     let sends = [(0, 1), (0, 2), (1, 3)];
@@ -218,7 +219,7 @@ fn datagrams_arrive_as_the_preset_says() {
     assert_eq!((ordered.len(), unordered.len()), (3, 6));
 }
 
-/// Several faults, of one budget and of several.
+/// Several faults, with one budget and with several.
 #[test]
 fn faults_go_together_as_budgets_allow() {
     for (preset, name) in &PRESETS[..2] {
@@ -236,11 +237,12 @@ fn faults_go_together_as_budgets_allow() {
     check_datagrams(Preset::Duplicating, "duplicating", "dpor", &["net.loss=1"]);
 }
 
-/// Senders and the receiver at once: what a receiver sees that waits is what it sees later, without faults.
+/// Senders and the receiver at once: a receiver that waits sees the same as one that receives later, without
+/// faults.
 #[test]
 fn threads_and_tasks_see_the_same() {
     for (preset, name) in &PRESETS[..2] {
-        // Nothing is late, and all arrives.
+        // Nothing is late, and all datagrams arrive.
         let expected: Outcomes = datagrams(*preset, &[]).iter().map(|o| o.replace(" | |", "")).collect();
         for who in ["threads", "tasks"] {
             assert_eq!(searched(&format!("{who}_{name}"), "dpor", &[]), expected, "{who} {name}");
@@ -248,7 +250,7 @@ fn threads_and_tasks_see_the_same() {
     }
 }
 
-/// All ways to read so many bytes, at most three at a time.
+/// All ways to read these bytes, at most three at a time.
 fn pieces(bytes: &str) -> Vec<String> {
     if bytes.is_empty() {
         return vec![String::new()];
@@ -269,24 +271,25 @@ fn streams_are_split_anywhere() {
     let usual = read("abcd", "end");
     let one = |outcomes: &[&str]| -> Outcomes { outcomes.iter().map(|o| o.to_string()).collect() };
     assert_eq!(searched("stream", "dfs", &[]), usual);
-    // Late bytes are as good as others for who waits, and what is no datagram is neither lost nor overtaken.
+    // For a receiver that waits, late bytes are the same as others; and bytes of streams are neither lost nor
+    // overtaken.
     for kind in ["delay", "jam", "slow", "loss", "duplicate", "reorder"] {
         assert_eq!(searched("stream", "dpor", &[&format!("net.{kind}=1")]), usual, "{kind}");
     }
-    // Connecting fails; or the first write fails, or the second, which are told or not.
+    // Connecting fails; or the first write fails, or the second one, which may be reported or not.
     let reset =
         one(&["connect:reset", "write:reset write:reset read:reset", "write:reset read:reset", "read:reset"]);
     assert_eq!(searched("stream", "dpor", &["net.reset=1"]), &usual | &reset);
-    // Nothing arrives from the first write on, or from the second, and who reads waits for ever.
+    // Nothing arrives from the first write on, or from the second one, and a reader waits for ever.
     assert_eq!(searched("stream", "dpor", &["net.half-open=1"]), &usual | &one(&["deadlock"]));
-    // A link that is cut before the connection is made has it fail after a while; one that is cut later
-    // has what was written before the cut be read at the latest when it is mended, or not at all.
+    // If a link is cut before the connection is made, connecting fails after a while. If it is cut later, the
+    // bytes written before the cut are read when it is mended at the latest, or not at all.
     let cut = searched("stream", "dpor", &["net.partition=1"]);
     let broken = one(&["connect:timeout", "read:timeout"]);
     assert_eq!(cut, &usual | &broken);
 }
 
-/// What the program does to links itself has one outcome.
+/// Changes that the program itself makes to links have one outcome.
 #[test]
 fn links_obey_the_program() {
     for test in ["cut_held_and_slow", "healed_while_waited_for", "streams_over_links"] {

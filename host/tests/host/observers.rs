@@ -1,5 +1,5 @@
-//! The step stream: observers are told the same however an execution is driven, what they are told agrees with what steps
-//! touch, and a detector of the user's own finds, replays and goes back to snapshots.
+//! The step stream: observers receive the same events however an execution is driven, the events agree with
+//! footprints, and a user's own detector finds bugs, replays them and is restored with snapshots.
 
 use super::examples::{artifact_for, module_path};
 use super::guest::{self, settings};
@@ -37,7 +37,7 @@ fn tests() -> impl Iterator<Item = (Arc<coyote_wasm::artifact::Artifact>, String
     })
 }
 
-/// What was told, as text.
+/// The received events, as text.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 
@@ -47,7 +47,7 @@ impl Told {
     }
 }
 
-/// Writes down everything.
+/// An observer that records every event.
 struct Scribe {
     interest: Interest,
     told: Told,
@@ -80,8 +80,8 @@ fn all_but_stacks() -> Interest {
     Interest::all() - Interest::STACKS - Interest::VETOES
 }
 
-/// Inline, inline with an unwind at every point, and step by step: the same events in the same order. A step is told for
-/// every choice of a worker or a timeout.
+/// Inline, inline with an unwind at every point, and step by step: the same events in the same order. There
+/// is a step for every choice of a worker or a timeout.
 #[test]
 fn however_it_is_driven_the_same_is_told() {
     for (artifact, test) in tests() {
@@ -101,7 +101,7 @@ fn however_it_is_driven_the_same_is_told() {
                 let picks =
                     choices.iter().filter(|c| matches!(Decision::from(**c), Decision::Pick(_))).count();
                 let steps = told.iter().filter(|event| event.starts_with("Step")).count();
-                // A step that is not executed since it is a bug is none.
+                // A step that is not executed because it is a bug does not count.
                 assert!(steps == picks || outcome.is_bug() && steps + 1 == picks, "{test} {index}");
                 if outcome == Outcome::Abandoned {
                     continue;
@@ -119,7 +119,7 @@ fn however_it_is_driven_the_same_is_told() {
     }
 }
 
-/// Who looks on changes nothing, and what is not wanted is not told.
+/// Observers change nothing, and receive only events of their interest.
 #[test]
 fn only_what_is_wanted_is_told() {
     let (artifact, test) = tests().next().unwrap();
@@ -146,7 +146,7 @@ fn only_what_is_wanted_is_told() {
     });
 }
 
-/// What a step was told to synchronise.
+/// The synchronisation events of a step.
 struct Syncs(Arc<Mutex<Vec<SyncEvent>>>);
 
 impl Observer for Syncs {
@@ -161,11 +161,11 @@ impl Observer for Syncs {
     }
 }
 
-/// Steps before each step: by what is told of synchronisation, in the plainest way.
+/// The steps before each step, computed from synchronisation events in the simplest way.
 #[derive(Default)]
 struct Orders {
     workers: BTreeMap<WorkerId, BTreeSet<usize>>,
-    /// What was released at an object, and what readers released there.
+    /// The steps released at an object, and those that readers released there.
     objects: BTreeMap<HbObject, [BTreeSet<usize>; 2]>,
 }
 
@@ -192,7 +192,8 @@ impl Orders {
     }
 }
 
-/// Every edge of happens-before is one of the relation, which is tested against the machine: no edge is invented.
+/// Every edge of happens-before is one of the relation, which is tested against the machine: no edge is
+/// false.
 #[test]
 fn no_edge_is_invented() {
     let mut seen = BTreeSet::new();
@@ -255,7 +256,7 @@ fn no_edge_is_invented() {
     assert!(expected.iter().all(|kind| seen.contains(*kind)), "{seen:?}");
 }
 
-/// A detector of the user's own: an address is stored to by two workers.
+/// A user's detector: two workers store to the same address.
 #[derive(Clone, Default)]
 struct SharedStores {
     by: BTreeMap<u64, WorkerId>,
@@ -313,8 +314,9 @@ const TWO_STORES: &str = r#"(module
         (i32.store (i32.const 2056) (i32.const 1))
         (call $join (local.get $child))))"#;
 
-/// The child stores to the third address only if it sees the second: in some schedules. All searches and samplers find
-/// it, snapshots or not, and the trace replays; without the detector there is no bug.
+/// The child stores to the third address only if it sees the second one, which happens in some schedules. All
+/// searches and samplers find this, with snapshots and without, and the trace replays; without the detector
+/// there is no bug.
 #[test]
 fn a_detector_of_the_users_own() {
     let wasm = wat::parse_str(TWO_STORES).unwrap();
@@ -339,7 +341,7 @@ fn a_detector_of_the_users_own() {
     }
 }
 
-/// Executed from a snapshot again and again, with other executions in between: the same findings each time.
+/// Executed from a snapshot repeatedly, with other executions in between: the same findings each time.
 #[test]
 fn what_a_detector_knows_belongs_to_snapshots() {
     let artifact = guest::from_text(TWO_STORES);
@@ -379,7 +381,7 @@ fn what_a_detector_knows_belongs_to_snapshots() {
     });
 }
 
-/// The modules of the examples are where the tests look for them.
+/// The modules of the examples exist where the tests expect them.
 #[test]
 fn modules_are_there() {
     assert!(TESTS.iter().all(|(module, _)| module_path(module).exists()));

@@ -1,7 +1,8 @@
 //! Memory orderings of Rust's atomics, of every method with every legal ordering, by every installed toolchain.
 //!
-//! The second way to know them is the name of the function around each: `swap_u8_acquire`. Without optimisation
-//! the orderings are values at run time, and each function of `atomic.rs` must have all that are legal.
+//! The expected orderings come from the name of the function around each access: `swap_u8_acquire`. Without
+//! optimisation the orderings are values at run time, and each function of `atomic.rs` must have all legal
+//! ones.
 
 use coyote_orderings::{Ordering, toolchain};
 use coyote_wasm::instrumenter::{Options, SiteTable, instrument};
@@ -21,10 +22,10 @@ const STORES: [Ordering; 3] = [Ordering::Relaxed, Ordering::Release, Ordering::S
 const INTEGERS: [(&str, &str); 4] =
     [("AtomicU8", "u8"), ("AtomicI16", "i16"), ("AtomicU32", "u32"), ("AtomicI64", "i64")];
 
-/// What a function of the program must consist of, in any order.
+/// The accesses that each function of the program must consist of, in any order.
 type Expected = BTreeMap<String, Vec<(OpKind, Order)>>;
 
-/// The program, and what each of its functions must be where atomics are instructions.
+/// The program, and what each of its functions must consist of if atomics are instructions.
 #[derive(Default)]
 struct Program {
     code: String,
@@ -64,7 +65,7 @@ impl Program {
             let body = format!("a.{method}(v, {o:?})");
             self.add(format!("{method}_{short}_{o:?}"), &signature, body, &[(OpKind::Rmw, Order::always(o))]);
         }
-        // There is no instruction for these, but a loop around a compare-exchange that begins with a load.
+        // These have no instruction, but a loop around a compare-exchange that begins with a load.
         let integer = INTEGERS.contains(&(atomic, value));
         let looped: &[&str] = if integer { &["fetch_max", "fetch_min", "fetch_nand"] } else { &[] };
         for (method, o) in looped.iter().flat_map(|m| Ordering::ALL.map(|o| (m, o))) {
@@ -95,7 +96,7 @@ impl Program {
         );
     }
 
-    /// Two programs: of equal functions, as those of numbers and of pointers are, the optimiser would leave one.
+    /// Two programs: the optimiser merges equal functions, such as those for numbers and for pointers.
     fn all() -> [Program; 2] {
         let mut programs = [Program::default(), Program::default()];
         for program in &mut programs {
@@ -115,7 +116,7 @@ impl Program {
         programs
     }
 
-    /// The same where atomics are plain accesses.
+    /// The same if atomics are plain accesses.
     fn lowered(&self) -> Expected {
         let parts = |(kind, order): &(OpKind, Order)| {
             let loads = Order::always(order.success.of_load().join(order.failure.of_load()));
@@ -145,8 +146,8 @@ struct Module {
 }
 
 impl Module {
-    /// Accesses of which is not known whether they are plain, but for those of a C library's own functions, which reads
-    /// its locks through pointers to `volatile`.
+    /// Accesses that are not known to be plain or atomic, except for those in the C library's own functions,
+    /// which read its locks through pointers to `volatile`.
     fn unknown_outside_of_libc(&self) -> usize {
         let libc = ["__", "pthread_", "wasi_thread_start", "sem_", "dl", "call_once"];
         let sites = self.table.sites.iter().enumerate();
@@ -164,11 +165,11 @@ impl Module {
         Module { orderings: Orderings::of_module(&wasm, &table), table, wasm }
     }
 
-    /// The same, compiled by a release that is not known.
+    /// The same, compiled by an unknown release.
     fn of_unknown_release(mut self) -> Module {
         let commits = toolchain::installed().into_iter().filter_map(|sysroot| commit(&sysroot));
         for commit in commits.collect::<BTreeSet<_>>() {
-            // Paths have it whole, what the compiler says of itself its beginning.
+            // Paths contain the whole commit, the compiler's own version its beginning.
             let starts =
                 self.wasm.windows(9).enumerate().filter(|(_, bytes)| *bytes == &commit.as_bytes()[..9]);
             let starts: Vec<usize> = starts.map(|(at, _)| at).collect();
@@ -190,8 +191,8 @@ impl Module {
         functions
     }
 
-    /// Compares each function with what its name says. Where atomics became plain accesses, that of a load of less
-    /// than 32 bits, which is widened, may be lost.
+    /// Compares each function with its name. Where atomics became plain accesses, the ordering of a load of
+    /// less than 32 bits, which is widened, may be lost.
     fn compare(&self, what: &str, expected: &Expected, lowered: bool) {
         let found = self.by_function();
         for (name, sites) in expected {
@@ -209,7 +210,7 @@ impl Module {
             }
             sites.sort_by_key(key);
             found.sort_by_key(key);
-            // The optimiser may turn a loop around, and then has its instructions twice.
+            // The optimiser may rotate a loop, which then contains its instructions twice.
             sites.dedup();
             found.dedup();
             let narrow = ["_u8_", "_i16_", "_bool_"].iter().any(|ty| name.contains(ty));
@@ -221,7 +222,8 @@ impl Module {
         }
     }
 
-    /// Functions without atomic accesses; of widened loads that is not known where atomics became plain accesses.
+    /// Functions without atomic accesses; for widened loads this is not known where atomics became plain
+    /// accesses.
     fn check_plain(&self, what: &str, lowered: bool) {
         let found = self.by_function();
         let plain: Vec<_> = found.iter().filter(|(name, _)| name.starts_with("plain_")).collect();
@@ -236,15 +238,15 @@ impl Module {
         }
     }
 
-    /// Compares the functions of `atomic.rs`, which choose at run time: each that accesses atomically must do so with
-    /// all orderings that are legal for it.
+    /// Compares the functions of `atomic.rs`, which choose the ordering at run time: each one with atomic
+    /// accesses must have all orderings that are legal for it.
     fn compare_unoptimised(&self, what: &str, lowered: bool) {
         let mut functions = 0;
         for (name, sites) in self.by_function() {
             if !name.contains("core4sync6atomic") {
                 continue;
             }
-            // Plain accesses of the function's frame stand on the same lines.
+            // Plain accesses of the function's frame are on the same lines.
             let accesses = sites.iter().filter(|(kind, _)| lowered || kind.is_atomic());
             let mut found = BTreeSet::new();
             for (_, atomicity) in accesses {
@@ -267,7 +269,7 @@ impl Module {
             } else if name.contains("store") {
                 all(&STORES)
             } else if lowered {
-                // Loads and stores have their parts.
+                // These consist of loads and stores.
                 all(&[&LOADS[..], &STORES[..]].concat())
             } else if name.contains("compare_exchange") {
                 Ordering::ALL.into_iter().flat_map(|s| LOADS.map(|f| (s, f))).collect()
@@ -281,14 +283,14 @@ impl Module {
     }
 }
 
-/// The commit that a toolchain was made from.
+/// The commit that a toolchain was built from.
 fn commit(sysroot: &Path) -> Option<String> {
     let said = Command::new(sysroot.join("bin/rustc")).arg("-vV").output().ok()?;
     let said = String::from_utf8(said.stdout).ok()?;
     Some(said.lines().find_map(|line| line.strip_prefix("commit-hash: "))?.to_string())
 }
 
-/// Compilers whose libraries for a target are installed.
+/// Compilers with installed libraries for a target.
 fn compilers(target: &str) -> Vec<PathBuf> {
     let installed = toolchain::installed().into_iter();
     let with = installed.filter(|sysroot| sysroot.join("lib/rustlib").join(target).is_dir());
@@ -344,7 +346,7 @@ fn atomics_that_became_plain_accesses_are_told_by_their_lines() {
             module.compare(&what, &program.lowered(), true);
             module.check_plain(&what, true);
             assert!(module.orderings.fences_are_lost());
-            // With atomic instructions, beside a standard library without.
+            // With atomic instructions, together with a standard library without them.
             let module = build(&rustc, &program.code, BARE, &["-C", level, "-C", "target-feature=+atomics"]);
             module.compare(&what, &program.expected, false);
             module.check_plain(&what, false);
@@ -369,7 +371,7 @@ fn without_lines_nothing_is_known_and_nothing_is_plain() {
         let module = build(&rustc, &program.code, THREADS, &options);
         let counts = module.orderings.counts();
         assert!(module.orderings.knows_plain() && module.unknown_outside_of_libc() == 0, "{counts:?}");
-        // Waiting for a futex needs none.
+        // Waiting for a futex needs no ordering.
         let known = counts.atomic - counts.without_ordering;
         assert!(counts.atomic > 100 && known < 10, "{counts:?}");
     }
@@ -396,7 +398,7 @@ fn of_an_unknown_release_no_ordering_is_known_and_no_atomic_is_plain() {
     }
 }
 
-/// Code generation gives a load that it converts the line of the conversion.
+/// Code generation gives a load that is converted the line of the conversion.
 #[test]
 fn no_atomic_that_is_converted_is_called_plain() {
     const CODE: &str = "

@@ -1,6 +1,6 @@
-//! Primitives of C programs among threads, and of Rust's among tasks: the outcomes that a search finds are those that
-//! POSIX and C allow, and the SDK's documentation. Programs and outcomes are in `examples/c/pthread/outcomes_*.c` and in
-//! `examples/rust/outcomes_tasks`.
+//! Primitives of C programs among threads, and of Rust's among tasks: the outcomes that a search finds are
+//! those that POSIX, C and the SDK's documentation allow. Programs and outcomes are in
+//! `examples/c/pthread/outcomes_*.c` and in `examples/rust/outcomes_tasks`.
 
 use super::examples::artifact_for;
 use super::guest;
@@ -15,18 +15,18 @@ const MODULES: &[&str] = &["outcomes_locks", "outcomes_threads", "outcomes_waits
 /// The module of tasks.
 const TASKS: &str = "outcomes_tasks";
 
-/// What one line of a comment says of a test.
+/// The claim of one line of a comment about a test.
 #[derive(Clone, Debug)]
 struct Claim {
     module: &'static str,
     test: String,
-    /// `dpor`, or `dfs` as well where an outcome depends on memory of the C library.
+    /// `dpor`, or also `dfs` if an outcome depends on memory of the C library.
     search: String,
     faults: Faults,
     outcomes: BTreeSet<String>,
 }
 
-/// All of its source.
+/// All sources of a module.
 fn source(module: &str) -> String {
     let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap();
     if module != TASKS {
@@ -36,7 +36,7 @@ fn source(module: &str) -> String {
     files.map(|file| read(file.unwrap().path())).collect()
 }
 
-/// The lines `outcomes: .. ; ..`, each with the next test.
+/// The lines `outcomes: .. ; ..`, each with the test after it.
 fn claims(module: &'static str) -> Vec<Claim> {
     let text = source(module);
     let (mut claims, mut above) = (Vec::new(), Vec::new());
@@ -73,7 +73,7 @@ fn claims(module: &'static str) -> Vec<Claim> {
     claims
 }
 
-/// All that a test says in an execution, or the kind of its bug.
+/// All that a test prints in an execution, or the kind of its bug.
 fn outcome(execution: &Execution) -> String {
     match execution.machine().scheduler().outcome.as_ref().expect("it has ended") {
         Outcome::Passed => {
@@ -85,7 +85,7 @@ fn outcome(execution: &Execution) -> String {
     }
 }
 
-/// What a search that comes to its end has seen, and in how many executions.
+/// The outcomes of a search that is exhausted, and the number of its executions.
 pub fn all_outcomes(execution: &mut Execution, search: &str) -> (BTreeSet<String>, u64) {
     let mut search = by_name::<Execution>(search, 0, None).unwrap();
     let mut outcomes = BTreeSet::new();
@@ -101,7 +101,7 @@ pub fn all_outcomes(execution: &mut Execution, search: &str) -> (BTreeSet<String
     (outcomes, search.counts().executions)
 }
 
-/// Of a claim's program.
+/// The same for a claim's program.
 fn searched(claim: &Claim, mutant: Option<Mutant>) -> (BTreeSet<String>, u64) {
     let settings = Settings { faults: claim.faults.clone().with_mutant(mutant), ..guest::settings() };
     let artifact = artifact_for(claim.module, &claim.search);
@@ -122,7 +122,7 @@ fn all_outcomes_are_reached_and_no_others() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Each fault of the runtime changes the outcomes of some test.
+/// Each planted fault of the runtime changes the outcomes of some test.
 #[test]
 fn planted_faults_change_outcomes() {
     let faults = [

@@ -16,10 +16,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
-/// Where the programs have their cells and results.
+/// The addresses of the programs' cells and results.
 const MEMORY: std::ops::Range<usize> = 0x1000..0x3000;
 
-/// An outcome, the bytes of memory at the end that are not 0, and what was printed.
+/// An outcome, the bytes of memory at the end that are not 0, and the output.
 type End = (String, Vec<(usize, u8)>, Vec<u8>);
 
 fn end(execution: &Execution, outcome: &Outcome) -> End {
@@ -43,14 +43,14 @@ fn with_all(text: &str, test: &str) -> BTreeSet<End> {
     guest::with(&artifact, test, &guest::settings(), |e| search::schedules(e, &mut end).0)
 }
 
-/// What a search with points where memory is shared came to.
+/// The results of a search with points where memory is shared.
 struct Searched {
     ends: BTreeSet<End>,
     shared: Granules,
 }
 
-/// All ends with points at shared memory, with a planted fault if any. A search that finds more sharing
-/// begins again, unless that is the mutant.
+/// All ends with points at shared memory, with a planted fault if one is given. A search that finds more
+/// sharing begins again, unless that is the mutant.
 fn with_shared(
     text: &str,
     test: &str,
@@ -74,7 +74,7 @@ fn with_shared(
     })
 }
 
-/// A few accesses of few places: in one granule, in two, and across.
+/// A few accesses of few places: in one granule, in two, and across their boundary.
 fn accesses(rng: &mut ChoiceRng, who: u64, count: u64) -> String {
     const PLACES: [u32; 4] = [0x1000, 0x1008, 0x103c, 0x1040];
     let mut text = String::new();
@@ -103,8 +103,8 @@ fn accesses(rng: &mut ChoiceRng, who: u64, count: u64) -> String {
     text
 }
 
-/// Two workers with a few accesses each. Half of the programs have some before, between and after the
-/// workers' lives.
+/// Two workers with a few accesses each. Half of the programs have some in the first worker before, between
+/// and after the workers' lives.
 fn program(rng: &mut ChoiceRng) -> String {
     let first = rng.one_in(2);
     let mut main = |who: u64| {
@@ -154,7 +154,7 @@ fn random_programs_have_the_same_ends() {
     assert!(several > 5, "{several} programs have several ends");
 }
 
-/// How many random programs lose an end by a mutant.
+/// How many random programs lose an end because of a mutant.
 fn lose(passes: Option<Passes>, mutant: Option<Mutant>, again: bool) -> usize {
     let loses = |(text, all): &&(String, _)| with_shared(text, "t", passes, mutant, again).ends != *all;
     programs().iter().filter(loses).count()
@@ -165,7 +165,7 @@ fn without_a_repeat_ends_are_lost() {
     assert!(lose(None, None, false) > 0);
 }
 
-/// What one branch of a search made shared, another one need not have shared.
+/// Memory that one branch of a search shared need not be shared in another one.
 #[test]
 fn going_back_brings_the_table_back() {
     let more = |(text, _): &&(String, _)| {
@@ -218,7 +218,7 @@ fn what_nobody_writes_is_not_shared() {
     assert_eq!(searched.shared, Granules::default());
 }
 
-/// A worker that spins on its own flag lets others run: else it gives up before anybody sets it.
+/// A worker that spins on its own flag lets others run: otherwise it gives up before the flag is set.
 #[test]
 fn a_spin_on_owned_memory_yields() {
     let loops = |passes: Option<Passes>| {
@@ -238,8 +238,8 @@ fn a_spin_on_owned_memory_yields() {
     assert_eq!(loops(Some(Passes::PassingResetsCountdown)), 0);
 }
 
-/// What a worker gets from its creator is not shared, unless the creator comes back to it; and what
-/// somebody else gets from the first, is.
+/// Memory that a worker gets from its creator is not shared, unless the creator accesses it again; memory
+/// that other workers get from the first one is.
 #[test]
 fn memory_is_handed_over_to_new_workers_alone() {
     let given = with_shared(OWNERS, "given", None, None, true);
@@ -249,8 +249,8 @@ fn memory_is_handed_over_to_new_workers_alone() {
     check("taken_back", None, Some(Mutant::AlwaysHandedOver));
 }
 
-/// What several workers have read is shared as soon as one of them writes it, or frees it, even if no schedule of
-/// fewer points has another access after that.
+/// Memory that several workers have read is shared as soon as one of them writes it or frees it, even if no
+/// schedule with fewer points has another access after that.
 #[test]
 fn what_several_have_read_is_shared_by_who_changes_it() {
     for test in ["read_and_written", "read_and_freed"] {
@@ -260,8 +260,8 @@ fn what_several_have_read_is_shared_by_who_changes_it() {
     }
 }
 
-/// Who wrote is not forgotten when somebody else has it. A search that tries one order of two reads finds out from it
-/// that a third worker's read is in a race with the write.
+/// The writer is remembered when another worker owns the memory. A search that tries one order of two reads
+/// detects by this that a third worker's read is in a race with the write.
 #[test]
 fn what_was_handed_over_keeps_its_writer() {
     let artifact = compile(OWNERS, HeapPoints::All, None);
@@ -284,7 +284,7 @@ fn what_was_handed_over_keeps_its_writer() {
     });
 }
 
-/// What was accessed is a part of the state as long as it decides which accesses will be points.
+/// Earlier accesses are part of the state as long as they decide which accesses will be points.
 #[test]
 fn states_differ_by_who_accessed_what() {
     let text = r#"(module
@@ -313,7 +313,7 @@ fn states_differ_by_who_accessed_what() {
     });
 }
 
-/// Repeats are what finds the race in the first iteration: what it knows at first has no points.
+/// Only repeats find the race in the first iteration: there are no points before sharing is known.
 #[test]
 fn an_iteration_that_finds_sharing_is_repeated_with_it() {
     let artifact = compile(include_str!("wat/racy.wat"), HeapPoints::Shared, None);
@@ -329,7 +329,7 @@ fn an_iteration_that_finds_sharing_is_repeated_with_it() {
         };
         seeds.filter(buggy).count()
     });
-    // A random walk finds it with a probability above 1/5: 50 seeds all miss with one below 2e-5.
+    // A random walk finds it with a probability above 1/5: 50 seeds all miss it with one below 2e-5.
     assert!(found > 0);
 }
 

@@ -1,4 +1,4 @@
-//! Pages of bugs: opened in a browser, stepped through, filtered and searched; and nothing in them that is not so.
+//! Pages of bugs: opened in a browser, stepped through, filtered and searched; and their contents are true.
 
 use super::browser::Browser;
 use super::{c_programs, guest, process};
@@ -21,7 +21,7 @@ fn page_of(module: &str, test: &str, outdir: &Path) -> PathBuf {
     PathBuf::from(ended.line("  page: ").trim_start_matches("  page:").trim())
 }
 
-/// What a page shows.
+/// The data that a page shows.
 fn data_of(page: &Path) -> Value {
     let text = std::fs::read_to_string(page).unwrap();
     let start = "<script type=\"application/json\" id=\"data\">";
@@ -33,7 +33,7 @@ fn number(value: &Value) -> i64 {
     value.as_i64().unwrap()
 }
 
-/// Keys, clicks, filters and search do what they say, and nothing is loaded or goes wrong.
+/// Keys, clicks, filters and search work, nothing is loaded, and no script fails.
 #[test]
 fn a_page_is_stepped_through_and_searched() {
     let Some(mut browser) = Browser::start() else { return };
@@ -45,7 +45,7 @@ fn a_page_is_stepped_through_and_searched() {
     let steps = data["steps"]["worker"].as_array().unwrap().len();
     assert!(browser.text("h1").contains("nobody is left to wake them"));
     assert!(browser.text("#why").contains("wakes reader 1"));
-    // It begins at the decisive step, in whose line the source is.
+    // It begins at the decisive step, whose line shows the source.
     let decisive = browser.text("#position");
     assert!(decisive.starts_with("step "), "{decisive}");
     assert!(browser.text("#code .current").contains("notify_one"));
@@ -64,7 +64,8 @@ fn a_page_is_stepped_through_and_searched() {
     assert!(browser.text("#now").contains("waits for a notification of the condvar"));
     browser.press("Home");
     let first = browser.text("#position");
-    // The next switch is to another worker, and back from there begins where this one began.
+    // The next switch is to another worker, and the previous switch from there leads back to the beginning of
+    // this worker's steps.
     let worker = |browser: &mut Browser| browser.text(".step[aria-selected=true] .who");
     let one = worker(&mut browser);
     browser.press("n");
@@ -73,7 +74,7 @@ fn a_page_is_stepped_through_and_searched() {
     assert_eq!((browser.text("#position"), worker(&mut browser)), (first, one));
     browser.press("d");
     assert_eq!(browser.text("#position"), decisive);
-    // A search finds what the story says; Enter goes on, Escape leaves.
+    // A search finds the words of the story; Enter goes to the next match, Escape leaves.
     browser.press("/");
     "occupied".chars().for_each(|letter| browser.press(&letter.to_string()));
     let none = browser.text("#found");
@@ -88,7 +89,7 @@ fn a_page_is_stepped_through_and_searched() {
     assert_ne!(browser.text("#position"), at);
     assert!(browser.text(".step[aria-selected=true]").contains("unlocks"));
     browser.press("Escape");
-    // A worker is left out, and an object selected.
+    // A worker is hidden, and an object selected.
     let rows = "document.querySelector('.step').getAttribute('aria-setsize')";
     let all = browser.evaluate(rows);
     browser.click(".chip:nth-child(2)");
@@ -100,7 +101,7 @@ fn a_page_is_stepped_through_and_searched() {
     browser.click("#shared");
     let things = browser.text("#thing");
     assert!(things.contains("condvar changed") && things.contains("mutex state"), "{things}");
-    // A row of the story, a row of the list, and the timeline lead to their steps.
+    // Rows of the story, rows of the list, and the timeline lead to their steps.
     browser.click("#rows tr.decisive");
     assert_eq!(browser.text("#position"), decisive);
     browser.press("Home");
@@ -114,7 +115,7 @@ fn a_page_is_stepped_through_and_searched() {
     );
     browser.click_at([left[0].as_f64().unwrap(), left[1].as_f64().unwrap()]);
     assert_ne!(browser.text("#position"), third);
-    // Light and dark, by the system and by the button.
+    // Light and dark, by the system's setting and by the button.
     let background = "getComputedStyle(document.body).backgroundColor";
     let light = browser.evaluate(background);
     browser.press("t");
@@ -125,7 +126,7 @@ fn a_page_is_stepped_through_and_searched() {
     browser.open(&page, WIDE, true);
     browser.shoot("dark");
     assert_eq!(browser.evaluate(background), dark);
-    // On a phone nothing is wider than the screen, and panels take turns.
+    // On a phone nothing is wider than the screen, and one panel is shown at a time.
     browser.open(&page, PHONE, false);
     browser.shoot("phone");
     let wide = browser.evaluate("document.documentElement.scrollWidth");
@@ -138,7 +139,7 @@ fn a_page_is_stepped_through_and_searched() {
     assert_eq!(loaded, 0, "something was loaded");
 }
 
-/// Texts of the source and the guest can be anything.
+/// Texts of the source and the guest may contain anything.
 #[test]
 fn nothing_in_a_source_becomes_markup() {
     let program = "#include <assert.h>\n#include <pthread.h>\n\
@@ -166,7 +167,8 @@ fn nothing_in_a_source_becomes_markup() {
     assert!(browser.complaints.is_empty(), "{:?}", browser.complaints);
 }
 
-/// A source that was changed after the module was built is shown with a warning; without the file nothing is shown.
+/// A source that was changed after the module was built is shown with a warning; if the file is missing,
+/// nothing is shown.
 #[test]
 fn sources_that_may_not_belong_to_the_module_are_told() {
     let directory = tempfile::tempdir().unwrap();
@@ -187,8 +189,9 @@ fn sources_that_may_not_belong_to_the_module_are_told() {
     assert_eq!(changed(), None);
 }
 
-/// Steps, arrows and spans of pages are those of the trace: all steps, in its order; an arrow goes to a later step of
-/// another worker, and only after what it says; who waits makes no step; a lock has one holder.
+/// Steps, arrows and spans of pages are those of the trace: all steps, in its order; an arrow goes to a later
+/// step of another worker, and only after an operation of its kind; a worker that waits makes no step; a lock
+/// has one holder.
 #[test]
 fn pages_say_what_the_trace_says() {
     let outdir = tempfile::tempdir().unwrap();
@@ -229,7 +232,7 @@ fn pages_say_what_the_trace_says() {
                 (path.to_string(), texts(operation))
             })
             .collect();
-        // What a detector forbids is not executed any more.
+        // An operation that a detector forbids is not executed.
         if shown.len() < expected.len() {
             assert!(data["kind"] == "use-after-free", "{module} {test}");
             expected.pop();
@@ -254,7 +257,7 @@ fn pages_say_what_the_trace_says() {
                     ["signal", "broadcast", "futex-notify"].contains(&before.as_str()),
                     "{module} {link}: {before}"
                 ),
-                // A wait gives its mutex back, and its second half takes it again.
+                // A wait releases its mutex, and its second half acquires it again.
                 "releases" => assert!(
                     ["unlock", "wait", "rw-unlock", "semaphore-post", "barrier-wait"]
                         .contains(&before.as_str()),
@@ -299,7 +302,7 @@ fn pages_say_what_the_trace_says() {
     assert_eq!(kinds, ["joins", "publishes", "releases", "starts", "wakes"]);
 }
 
-/// What a step is said to read and write is what memory held.
+/// The values that a step is shown to read and write are those in memory.
 #[test]
 fn values_are_those_of_the_execution() {
     let outdir = tempfile::tempdir().unwrap();
@@ -324,7 +327,7 @@ fn values_are_those_of_the_execution() {
     assert!(seen >= 5, "{seen}");
 }
 
-/// A page of 100,000 steps has at most 5 MB, and is opened within 2 seconds.
+/// A page with 100,000 steps has at most 5 MB, and opens within 2 seconds.
 #[test]
 fn long_executions_have_pages() {
     let directory = tempfile::tempdir().unwrap();

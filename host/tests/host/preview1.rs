@@ -1,5 +1,5 @@
-//! The functions of WASI preview 1 as `docs/guests.md` lists them: they are all there, and what differs from
-//! wasmtime does so. (`host/src/machine/wasi/differential.rs` compares the rest.)
+//! The functions of WASI preview 1 as `docs/guests.md` lists them: all exist, and differences from wasmtime
+//! are as documented. (`host/src/machine/wasi/differential.rs` compares the others.)
 
 use super::guest::{self, settings};
 use coyote_abi::Type;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Those that are not on descriptors or paths, with their types.
+/// Functions without descriptors or paths, with their types.
 const OTHERS: &[(&str, &str)] = &[
     ("args_get", "(param i32 i32) (result i32)"),
     ("args_sizes_get", "(param i32 i32) (result i32)"),
@@ -55,7 +55,7 @@ fn module(more: &str, body: &str) -> String {
     )
 }
 
-/// The outcome of an iteration, and what was written to standard output.
+/// The outcome of an iteration, and its standard output.
 fn run_with(settings: &Settings, text: &str, index: u64) -> (Outcome, Vec<u8>) {
     guest::with(&guest::from_text(text), "t", settings, |execution| {
         let walk = Box::new(RandomWalk::default());
@@ -115,7 +115,7 @@ fn arguments_and_environment_are_handed_out() {
     assert_eq!(run_with(&settings, &module("", &body), 0).0, Outcome::Passed);
 }
 
-/// Two workers have different ones, which are the same in all schedules.
+/// Two workers get different ones, which are the same in all schedules.
 #[test]
 fn random_numbers_do_not_depend_on_the_schedule() {
     let more = "(table 1 funcref) (elem (i32.const 0) $take)
@@ -153,7 +153,7 @@ fn who_yields_lets_others_run() {
     passes(more, body);
 }
 
-/// The table in docs/wasi.md, as far as it speaks of single functions.
+/// The rows about single functions in the table of docs/wasi.md.
 #[test]
 fn functions_of_files_differ_as_documented() {
     // Lists of two buffers of one byte: to be written and to be read. Names.
@@ -172,9 +172,9 @@ fn functions_of_files_differ_as_documented() {
           (call $is (i64.lt_u (i64.sub (i64.load (local.get 0)) (global.get $year)) (i64.const 1000000000))
             (i32.const 1)))"#;
     let parts = [
-        // A file that is in sync, which wasmtime cannot open.
+        // A file opened for synchronous writes, which wasmtime cannot open.
         "(local $f i32) (local $d i32) (local.set $f (call $open (i32.const 0xa0) (i32.const 1) (i64.const 0x42) (i32.const 16)))",
-        // Longer, which wasmtime cannot do.
+        // Extends the file, which wasmtime cannot do.
         "(call $ok (call $fd_allocate (local.get $f) (i64.const 0) (i64.const 100)))
          (call $ok (call $fd_filestat_get (local.get $f) (i32.const 0x100)))
          (call $is (i32.load offset=32 (i32.const 0x100)) (i32.const 100))",
@@ -185,7 +185,7 @@ fn functions_of_files_differ_as_documented() {
          (call $ok (call $path_filestat_get (i32.const 3) (i32.const 0) (i32.const 0xa8) (i32.const 1)
            (i32.const 0x100)))
          (call $is (i32.load offset=32 (i32.const 0x100)) (i32.const 4096))",
-        // All buffers.
+        // All buffers are used.
         "(call $ok (call $fd_write (local.get $f) (i32.const 0x10) (i32.const 2) (i32.const 0x40)))
          (call $is (i32.load (i32.const 0x40)) (i32.const 2))
          (call $ok (call $fd_pwrite (local.get $f) (i32.const 0x10) (i32.const 2) (i64.const 0) (i32.const 0x40)))
@@ -197,7 +197,7 @@ fn functions_of_files_differ_as_documented() {
          (call $is (i32.load (i32.const 0x40)) (i32.const 2))
          (call $ok (call $fd_pread (local.get $f) (i32.const 0x20) (i32.const 0) (i64.const 0) (i32.const 0x40)))
          (call $is (i32.load (i32.const 0x40)) (i32.const 0))",
-        // The directory that the program was started with has times, and all rights for what is in it.
+        // The directory that the program was started with has times, and all rights for its contents.
         "(call $ok (call $fd_filestat_set_times (i32.const 3) (i64.const 1) (i64.const 1) (i32.const 5)))
          (call $ok (call $fd_fdstat_get (i32.const 3) (i32.const 0x100)))
          (call $is (i32.and (i32.load offset=16 (i32.const 0x100)) (i32.const 64)) (i32.const 64))",
@@ -208,7 +208,7 @@ fn functions_of_files_differ_as_documented() {
            (i32.const 0x40)))
          (call $is (i32.load16_u offset=49 (i32.const 0x200)) (i32.const 0x2e2e))
          (call $is (i32.load offset=33 (i32.const 0x200)) (i32.load offset=8 (i32.const 0x100)))",
-        // With a slash, a directory is meant, as on Linux: ENOTDIR, ENOENT.
+        // A slash at the end means a directory, as on Linux: ENOTDIR, ENOENT.
         "(call $is (call $path_unlink_file (i32.const 3) (i32.const 0xa0) (i32.const 2)) (i32.const 54))
          (call $is (call $path_filestat_get (i32.const 3) (i32.const 0) (i32.const 0xa0) (i32.const 2)
            (i32.const 0x100)) (i32.const 54))

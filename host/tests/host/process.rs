@@ -1,4 +1,4 @@
-//! `coyote-wasm` in a process of its own.
+//! Runs `coyote-wasm` in another process.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -24,7 +24,8 @@ impl Ended {
     }
 }
 
-/// A report without times: neither the line that has nothing else, nor what stands behind a number of schedules.
+/// A report without times: without the line of the elapsed time, and without the times after numbers of
+/// schedules.
 pub fn timeless(report: &str) -> String {
     let lines = report.lines().filter(|line| !line.starts_with("... Elapsed "));
     lines.map(|line| without_time(line) + "\n").collect()
@@ -42,7 +43,7 @@ fn without_time(line: &str) -> String {
     cut().unwrap_or_else(|| line.to_string())
 }
 
-/// The artifact cache of these tests: warm from one test to the next, apart from the user's.
+/// The artifact cache of these tests: kept between tests, separate from the user's.
 pub fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
@@ -64,7 +65,7 @@ pub fn command(cache: &Path, directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A cargo, to be run on a crate of `examples/` that is built here, beside those of other tests.
+/// A cargo, to be run on a crate of `examples/` that is built here, in a separate target directory.
 pub fn in_example(mut cargo: Command, example: &str) -> Command {
     cargo
         .current_dir(super::guest::root().join("examples").join(example))
@@ -72,21 +73,21 @@ pub fn in_example(mut cargo: Command, example: &str) -> Command {
         .env("COYOTE_CACHE_DIR", cache())
         .env("NO_COLOR", "1")
         .env("CI", "true")
-        // Flags for this machine's own programs.
+        // These would be flags for native programs.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .stdin(Stdio::null());
     cargo
 }
 
-/// What a process that has ended said.
+/// The exit code and output of a process that has ended.
 pub fn ended(output: Output) -> Ended {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is UTF-8");
     Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Runs the program in a directory with a cache. What it says for a seed must not depend on how busy the machine is, so
-/// that found bugs are shrunk for as long as it takes, unless the arguments say otherwise.
+/// Runs the program in a directory with a cache. Its output for a seed must not depend on the load of the
+/// machine, so shrinking has no limit of time, unless the arguments give one.
 pub fn run_with(cache: &Path, directory: &Path, arguments: &[&str]) -> Ended {
     let said = |argument: &&str| matches!(*argument, "--no-shrink" | "--shrink-time");
     let arguments = match arguments {

@@ -1,16 +1,17 @@
-//! Published figures: the mean number of iterations to the first bug, on our ports of the programs.
+//! Published figures: the mean number of iterations to the first bug, on this repository's ports of the
+//! programs.
 //!
-//! Sources: the raw data of the artifacts of SURW (ASPLOS 2025) and RFF (ASPLOS 2024), 20 trials each. Ours
-//! may be at most three times the larger of the two means. Where every access is a scheduling point, and the
-//! creation of a worker is one step, other means than theirs are to be expected; three times as many would
-//! be another algorithm.
+//! Sources: the raw data of the artifacts of SURW (ASPLOS 2025) and RFF (ASPLOS 2024), 20 trials each. A mean
+//! measured here may be at most three times the larger of the two published ones. Here every access is a
+//! scheduling point, and the creation of a worker is one step, so other means are to be expected; three times
+//! as many iterations would mean another algorithm.
 
 use super::examples::{Expected, index, iterations_to_bug};
 
 /// A strategy and the larger of its published means.
 type Mean = (&'static str, f64);
 
-/// Module and test, and what was published.
+/// Module and test, and the published means.
 const MEANS: &[(&str, &str, [Mean; 3])] = &[
     ("sct_account", "account", [("pos", 4.1), ("pct:3", 8.6), ("surw", 5.8)]),
     ("sct_lazy01", "lazy01", [("pos", 5.2), ("pct:3", 10.0), ("surw", 2.0)]),
@@ -25,7 +26,7 @@ fn expected(module: &str, test: &str) -> Expected {
     all.into_iter().find(|e| e.module == module && e.test == test).expect("the index has it")
 }
 
-/// The mean over seeds from 0; what is not found within the cap counts as the cap.
+/// The mean over seeds from 0; a bug that is not found within the cap counts as the cap.
 fn mean(module: &str, test: &str, strategy: &str, seeds: u64, cap: u64) -> f64 {
     let expected = expected(module, test);
     let sum: u64 = (0..seeds).map(|s| iterations_to_bug(&expected, strategy, s, cap).unwrap_or(cap)).sum();
@@ -47,9 +48,8 @@ fn means_are_those_published() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Published for reorder_3, 5, 10: POS 86, 2169, never; SURW 7.3, 10, 17, and 6 for reorder_20. One grows by
-/// a factor with each worker, the other hardly. For twostage_20, POS 156,
-/// SURW 5.7.
+/// Published for reorder_3, 5, 10: POS 86, 2169, never; SURW 7.3, 10, 17, and 6 for reorder_20. POS grows by
+/// a factor with each worker, SURW hardly. For twostage_20, POS 156, SURW 5.7.
 #[test]
 fn growth_with_the_number_of_workers_is_that_published() {
     let reorder = |n: u32, strategy, cap| mean("sct_reorder", &format!("reorder_{n}"), strategy, 20, cap);

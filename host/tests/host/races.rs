@@ -1,4 +1,4 @@
-//! Data races of generated programs, whose locks say whether there is one.
+//! Data races of generated programs; their use of locks decides whether there is one.
 
 use super::c_programs::{can, compile};
 use super::process;
@@ -11,17 +11,18 @@ use std::path::Path;
 
 const VARIABLES: u64 = 3;
 
-/// A thread's accesses: which variable, and whether under that variable's lock.
+/// A thread's accesses: the variable, and whether under that variable's lock.
 type Thread = Vec<(u64, bool)>;
 
-/// Threads whose every access of a variable is under its lock, but for one if `broken`. That one is in a race with
-/// each access of the variable by another thread: nothing that its thread does after it comes before the other.
+/// Threads whose every access of a variable is under its lock, except for one if `broken`. That one is in a
+/// race with each access of the variable by another thread: nothing that its thread does after it orders it
+/// before the other.
 fn program(index: u64, broken: bool) -> Vec<Thread> {
     let mut rng = ChoiceRng::new(Iteration { seed: 31, index });
     let mut threads: Vec<Thread> = (0..2 + rng.below(2))
         .map(|_| (0..1 + rng.below(3)).map(|_| (rng.below(VARIABLES), true)).collect())
         .collect();
-    // Of another thread, too.
+    // Another thread accesses it too.
     let variable = threads[0][0].0;
     threads[1].push((variable, true));
     if broken {
@@ -79,7 +80,7 @@ fn racy(directory: &Path, programs: u64, broken: bool, options: &[&str]) -> BTre
     names.collect()
 }
 
-/// Programs that keep to their locks have no race, and each with one lock less has one.
+/// Programs that always take their locks have no race, and each with one lock less has one.
 #[test]
 fn locks_decide() {
     if !can(Language::C) {
@@ -95,7 +96,7 @@ fn locks_decide() {
     assert_eq!(racy(directory.path(), programs, true, &["-i", "1000"]), all);
 }
 
-/// Examples without a race have none under any of these.
+/// Examples without a race have none under any of these strategies.
 #[test]
 fn correct_examples_have_none() {
     let modules = [
@@ -116,7 +117,7 @@ fn correct_examples_have_none() {
     }
 }
 
-/// What cannot be looked for is an error, not a test that passes.
+/// If races cannot be detected in a module, this is an error, not a test that passes.
 #[test]
 fn nothing_to_see_is_an_error() {
     let directory = tempfile::tempdir().unwrap();

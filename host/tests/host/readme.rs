@@ -1,9 +1,9 @@
-//! The README's first example says what happens.
+//! The README's first example is true.
 
 use super::{guest, process};
 
-/// The command is run as written, with the seed that CI has, and every line that the README shows of
-/// its output is there, in that order.
+/// The command is run as written, with the seed of CI, and its output contains every line that the README
+/// shows, in that order.
 #[test]
 fn the_first_example_does_what_it_says() {
     let readme = std::fs::read_to_string(guest::root().join("README.md")).unwrap();

@@ -6,7 +6,7 @@ use super::process::{self, Ended};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A module of the text format: `racy` is wrong, and in the other variants right, or changed in other ways.
+/// A module in the text format: `racy` has a bug; the other variants are fixed, or changed in other ways.
 fn module(directory: &Path, name: &str, body: &str) -> PathBuf {
     let text =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host/wat/regression.wat"));
@@ -28,7 +28,7 @@ fn test(directory: &Path, arguments: &[&str]) -> Ended {
     process::run(directory, &[&always[..], arguments].concat())
 }
 
-/// What is said beside the report.
+/// The messages next to the report.
 fn notes(ended: &Ended) -> String {
     ended
         .stderr
@@ -46,7 +46,7 @@ fn kept(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Nothing is kept that was not asked for: by an option, or by a directory that is there.
+/// Traces are kept only on request: by an option, or by an existing directory.
 #[test]
 fn traces_are_kept_where_that_is_wanted() {
     let directory = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ fn traces_are_kept_where_that_is_wanted() {
     let name = kept(here).pop().expect("it is kept");
     assert!(name.starts_with("m-racy-") && name.len() == "m-racy-.trace".len() + 16, "{name}");
     assert_eq!(notes(&ended), format!("note: the trace is kept as regression coyote-regressions/{name}\n"));
-    // A directory that is named is made, and what is kept replays.
+    // A directory that is named is created, and a kept trace replays.
     let ended = test(here, &["--regressions", "a/b"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     let trace = format!("a/b/{name}");
@@ -76,7 +76,7 @@ fn traces_are_kept_where_that_is_wanted() {
     );
 }
 
-/// What still fails is found by its trace, before any iteration; its own trace replays.
+/// A bug that is still there is found by its trace, before any iteration; its own trace replays.
 #[test]
 fn a_bug_that_is_still_there_is_found_by_its_regression() {
     let directory = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ fn a_bug_that_is_still_there_is_found_by_its_regression() {
     fs::create_dir(here.join("coyote-regressions")).unwrap();
     assert_eq!(test(here, &[]).code, Some(2));
     let name = kept(here).pop().unwrap();
-    // The code around it is another one: leniently, the schedule is followed all the same.
+    // The code around it is different: leniently, the schedule is still followed.
     module(here, "m.wat", &format!("(drop (i32.load (i32.const 2048))) {RACY}"));
     for extra in [&[][..], &["--explore"], &["-s", "dpor"]] {
         let ended = test(here, extra);
@@ -106,7 +106,7 @@ fn a_bug_that_is_still_there_is_found_by_its_regression() {
     assert!(kept(here).contains(&name), "never deleted");
 }
 
-/// A trace that does not fail any more is no evidence of anything, and is not called so.
+/// A trace that no longer fails proves nothing, and is not reported as evidence.
 #[test]
 fn what_does_not_fail_any_more_is_said_and_stays() {
     let directory = tempfile::tempdir().unwrap();
@@ -128,16 +128,16 @@ fn what_does_not_fail_any_more_is_said_and_stays() {
     assert_eq!(notes(&ended).lines().count(), 1, "{ended:?}");
     assert!(!ended.stdout.contains("fixed") && !ended.stderr.contains("fixed"), "{ended:?}");
     assert_eq!(kept(here), before);
-    // The exploration is the one without regressions.
+    // The exploration equals the one without regressions.
     assert_eq!(ended.timeless(), test(here, &["--regressions", "off"]).timeless());
     // Under other options it is no bug of this run.
     module(here, "m.wat", RACY);
     let other = test(here, &["--points", "sync"]);
     assert!(other.stderr.contains("was not tried: it is of a run with another points"), "{other:?}");
-    // One iteration alone has nothing to do with it.
+    // A run of one iteration does not try regressions.
     let alone = process::run(here, &["test", "m.wat", "--seed", "1", "--iteration", "0"]);
     assert!(!alone.stderr.contains("regression"), "{alone:?}");
-    // What cannot be read is said.
+    // A trace that cannot be read is reported.
     let text = fs::read_to_string(here.join(&path)).unwrap();
     fs::write(here.join(&path), &text[..text.len() / 2]).unwrap();
     let damaged = test(here, &[]);
@@ -145,7 +145,7 @@ fn what_does_not_fail_any_more_is_said_and_stays() {
     assert!(damaged.stderr.starts_with(&format!("note: regression {path} cannot be read: ")), "{damaged:?}");
 }
 
-/// The trace of one bug can lead to another one, which is reported as what it is.
+/// The trace of one bug can lead to another one, which is reported as another bug.
 #[test]
 fn another_bug_is_called_another_bug() {
     let directory = tempfile::tempdir().unwrap();
@@ -163,7 +163,7 @@ fn another_bug_is_called_another_bug() {
     assert_eq!(kept(here).len(), 2, "each bug has its file");
 }
 
-/// `coyote.toml` names a directory beside itself, or switches them off.
+/// `coyote.toml` names a directory next to itself, or switches regressions off.
 #[test]
 fn the_configuration_says_where() {
     let directory = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ fn the_configuration_says_where() {
     assert_eq!(fs::read_dir(here.join("kept")).unwrap().count(), 1);
 }
 
-/// A bundle replays where neither the module nor the trace is.
+/// A bundle replays without the module and the trace.
 #[test]
 fn a_bundle_replays_anywhere() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -193,12 +193,12 @@ fn a_bundle_replays_anywhere() {
     assert_eq!((replayed.code, replayed.stderr.as_str()), (Some(2), ""), "{replayed:?}");
     assert!(replayed.stdout.starts_with(". Replaying traces/bounded_buffer-minimal-"), "{replayed:?}");
     assert!(replayed.stdout.contains(". Reproduced: deadlock"), "{replayed:?}");
-    // What is debugged can come from it, too.
+    // The debugger accepts a bundle too.
     fs::write(other.path().join("commands"), "goto end\nlocks\n").unwrap();
     let debugged = process::run(other.path(), &["replay", "bug.bundle", "--commands", "commands"]);
     assert_eq!(debugged.code, Some(2), "{debugged:?}");
     assert!(debugged.stdout.contains("waited for by"), "{debugged:?}");
-    // Several bugs: the first one, or the one that is named.
+    // With several bugs, the first one is replayed, or the one that is named.
     let ended = run(&["--test", "minimal", "--test", "random_config", "--bundle", "all.bundle"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     let first = process::run(one.path(), &["replay", "all.bundle"]);
@@ -212,7 +212,7 @@ fn a_bundle_replays_anywhere() {
         none.stderr.starts_with("error: all.bundle has no such trace; it has traces/bounded_buffer-minimal-"),
         "{none:?}"
     );
-    // What is in it is what was written beside it, and a report by its schema's version.
+    // It contains the files that were written next to it, and a report with the version of its schema.
     let bundle = coyote_wasm::bundle::Bundle::read(&one.path().join("all.bundle")).unwrap();
     assert_eq!(bundle.files["module.wasm"], fs::read(&module).unwrap());
     for bug in &bundle.manifest.bugs {

@@ -1,5 +1,5 @@
-//! What steps say they touch, against the machine itself: two picks whose footprints are independent
-//! commute, in every state that random walks over the examples come to.
+//! Footprints of steps, tested against the machine itself: two picks with independent footprints commute, in
+//! every state that random walks over the examples reach.
 
 use super::examples::{artifact_for, index};
 use super::guest::{self, settings};
@@ -7,7 +7,7 @@ use coyote_wasm::execution::Execution;
 use coyote_wasm::strategies::rng::ChoiceRng;
 use coyote_wasm::strategies::{Access, Class, Effect, Iteration, Pick, Status, System};
 
-/// The table in `System`'s documentation, word by word.
+/// The table in the documentation of `Effect`, row by row.
 fn dependent(a: &Access, b: &Access) -> bool {
     let same = match a.class == b.class {
         true if a.class == Class::Memory => {
@@ -21,7 +21,7 @@ fn dependent(a: &Access, b: &Access) -> bool {
     same && !commute
 }
 
-/// Whether no access of one depends on one of the other.
+/// Whether no access of `a` depends on one of `b`.
 pub fn independent(a: &[Access], b: &[Access]) -> bool {
     !a.iter().any(|a| b.iter().any(|b| dependent(a, b)))
 }
@@ -32,13 +32,13 @@ fn picks(execution: &Execution) -> Vec<Pick> {
     steps.chain(view.timeout.map(Pick::Timeout)).collect()
 }
 
-/// What a step did.
+/// The effects of a step.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     touched: Vec<Access>,
-    /// Whether it called the allocator: which block that hands out depends on the order of such calls.
+    /// Whether it called the allocator: the block that this returns depends on the order of such calls.
     allocates: bool,
-    /// Whether it created a worker: which number that has, for us but not for the guest, does too.
+    /// Whether it created a worker: its number in the host, but not in the guest, depends on the order too.
     creates: bool,
 }
 
@@ -58,7 +58,7 @@ fn execute(execution: &mut Execution, pick: Pick) -> Option<Step> {
     (!execution.status().is_final()).then_some(Step { touched, allocates, creates })
 }
 
-/// How many pairs were independent.
+/// Checks the pairs of picks of a random walk. Returns how many were independent.
 pub fn check(execution: &mut Execution, rng: &mut ChoiceRng) -> usize {
     let mut pairs = 0;
     execution.restart();
@@ -74,7 +74,8 @@ pub fn check(execution: &mut Execution, rng: &mut ChoiceRng) -> usize {
             let of_q = execute(execution, q);
             if let Some(of_q) = &of_q
                 && independent(&of_p.touched, &of_q.touched)
-                // A section that one of them enters withholds the other until it ends: it is in a race as a whole.
+                // A section that one of them enters withholds the other until it ends: it is in a race as a
+                // whole.
                 && !execution.view().in_section
             {
                 pairs += 1;
@@ -121,7 +122,7 @@ fn independent_picks_commute() {
     let mut pairs = 0;
     for expected in index() {
         let artifact = artifact_for(&expected.module, "dpor");
-        // Its allocations fail in one order or the other.
+        // Its allocations fail in one of the two orders.
         if artifact.table.changes_tables || expected.module == "memory_hog" {
             continue;
         }

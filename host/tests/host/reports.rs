@@ -1,4 +1,5 @@
-//! Reports: a run in every format, word for word; what programs rely on is documented and well-formed.
+//! Reports: a run in every format, word for word; fields that programs rely on are documented and
+//! well-formed.
 
 use super::{golden, guest, process};
 use coyote_wasm::exit::Exit;
@@ -13,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-/// A test that fails, with a name and a message that formats have to escape; one that passes, one without a choice,
-/// and one that does not end within the bound.
+/// A test that fails, with a name and a message that formats have to escape; one that passes, one without a
+/// choice, and one that does not end within the bound.
 const TESTS: &str = r#"(module
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
   (import "coyote" "join" (func $join (param i32)))
@@ -52,7 +53,7 @@ fn directory() -> tempfile::TempDir {
     directory
 }
 
-/// Without times and this version.
+/// The text without times and without the version of the tool.
 fn timeless(text: &str) -> String {
     let version = format!("\"{}\"", env!("CARGO_PKG_VERSION"));
     let mut timeless = String::new();
@@ -80,7 +81,7 @@ fn every_format_is_as_it_was() {
     }
 }
 
-/// A file beside the text on the terminal is the same document as on standard output.
+/// A file written next to the text on the terminal is the same document as on standard output.
 #[test]
 fn junit_goes_to_a_file_beside_the_text() {
     let directory = directory();
@@ -96,7 +97,7 @@ fn junit_goes_to_a_file_beside_the_text() {
     assert!(nowhere.stderr.contains("cannot write none/report.xml"), "{nowhere:?}");
 }
 
-/// Every field of JSON that programs can meet here is in the documentation.
+/// Every field of JSON that occurs here is documented.
 #[test]
 fn fields_of_json_are_documented() {
     fn names(value: &Value, all: &mut BTreeSet<String>) {
@@ -124,7 +125,7 @@ fn fields_of_json_are_documented() {
     assert!(missing.is_empty(), "docs/reports.md does not name {missing:?}");
 }
 
-/// An annotation stands at the line of the guest's source.
+/// An annotation is at the line of the guest's source.
 #[test]
 fn annotations_have_places() {
     let outdir = tempfile::tempdir().unwrap();
@@ -142,7 +143,7 @@ fn annotations_have_places() {
     assert!(message.contains(&format!("%0Acoyote-wasm replay {module} ")), "{command}");
 }
 
-/// What no run above has: tests that are ignored, and that this tool cannot execute.
+/// Cases that no run above has: tests that are ignored, and tests that this tool cannot execute.
 #[test]
 fn junit_tells_limits_and_ignored_tests() {
     let mut limit = TestResult::new(Subject::default(), StepsMax { unfair: 1, fair: 1 }, false);
@@ -178,14 +179,14 @@ fn junit_tells_limits_and_ignored_tests() {
     let error = cases[0].children.iter().find(|c| c.name == "error").unwrap();
     assert_eq!(error.attributes["type"], "limit");
     assert_eq!(cases[0].attributes["classname"], "queue", "without what cargo adds to a name");
-    // A control character has no place in XML.
+    // A control character is not allowed in XML.
     assert_eq!(error.attributes["message"], "it nests too deeply");
     assert!(cases[0].children.iter().any(|c| c.text.contains("only traces reproduce it")));
     assert_eq!(cases[1].children[0].attributes["message"], "takes long");
 }
 
-/// Checks a document against what readers of JUnit XML agree on (the schema of Jenkins' plugin xunit): elements,
-/// where they stand, their attributes, and numbers: tests, failures, errors, skipped.
+/// Checks a document against the common rules of readers of JUnit XML (the schema of Jenkins' plugin xunit):
+/// elements, their places, their attributes, and the numbers of tests, failures, errors and skipped tests.
 fn check_junit(xml: &str, numbers: [usize; 4]) -> Element {
     let root = parse(xml);
     assert_eq!(root.name, "testsuites");
@@ -247,7 +248,7 @@ struct Element {
 }
 
 impl Element {
-    /// With all that it contains.
+    /// The element and all that it contains.
     fn all(&self) -> Vec<&Element> {
         std::iter::once(self).chain(self.children.iter().flat_map(Element::all)).collect()
     }
@@ -261,7 +262,7 @@ fn parse(xml: &str) -> Element {
     root
 }
 
-/// An element, and what follows it.
+/// An element, and the text after it.
 fn element(xml: &str) -> (Element, &str) {
     let (tag, mut rest) =
         xml.strip_prefix('<').expect("an element").split_once('>').expect("an end of the tag");
@@ -291,7 +292,7 @@ fn element(xml: &str) -> (Element, &str) {
     }
 }
 
-/// A text without its escapes.
+/// A text with its escapes resolved.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     for (number, part) in text.split('&').enumerate() {

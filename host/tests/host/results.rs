@@ -1,4 +1,5 @@
-//! Results of explorations: iterations that several explorations shared, put together, are those of one.
+//! Results of explorations: merged results of explorations that shared the iterations equal those of one
+//! exploration.
 
 use super::guest;
 use coyote_wasm::results::{MergeError, TestResult};
@@ -7,8 +8,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-/// Two workers add to a word and one reads it. Several assertions can fail, a deadlock is possible, the worker that
-/// is not joined may stay blocked, and the test writes.
+/// Two workers add to a word and one reads it. Several assertions can fail, a deadlock is possible, the
+/// worker that is not joined may stay blocked, and the test writes output.
 pub const BUGGY: &str = r#"(module
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
   (import "coyote" "join" (func $join (param i32)))
@@ -42,7 +43,7 @@ pub const BUGGY: &str = r#"(module
     (call $join (local.get 1))
     (if (i32.ne (i32.load (i32.const 0x10)) (i32.const 2)) (then (call $fail (i32.const 0x103) (i32.const 3))))))"#;
 
-/// What iterations find, without what may differ: the time, and where traces are.
+/// The results of iterations, without parts that may differ: the time, and the paths of traces.
 pub fn explore(tester: &Tester, strategy: &str, indices: Range<u64>, directory: &Path) -> TestResult {
     let mut tester = tester.clone();
     tester.traces = directory.into();
@@ -58,8 +59,8 @@ pub fn explore(tester: &Tester, strategy: &str, indices: Range<u64>, directory: 
     result
 }
 
-/// Iterations 0 to N in one go, and in parts that are put together in several orders and groupings; stored and read
-/// in between. Of strategies with and without a profiling run, with members, and that learn.
+/// Iterations 0 to N in one run, and in parts that are merged in several orders and groupings, stored and
+/// read in between. For strategies with and without a profiling run, with members, and that learn.
 #[test]
 fn parts_put_together_are_the_whole() {
     const END: u64 = 400;
@@ -92,7 +93,7 @@ fn parts_put_together_are_the_whole() {
     }
 }
 
-/// What does not speak of the same is not put together.
+/// Results about different subjects are not merged.
 #[test]
 fn other_subjects_are_refused() {
     let directory = tempfile::tempdir().unwrap();

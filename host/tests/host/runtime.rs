@@ -1,5 +1,5 @@
 //! The runtime's state and steps, one by one, without a guest: what its fingerprint distinguishes, and what
-//! each operation says that it touches.
+//! each operation touches.
 
 use coyote_abi::file::CALLS;
 use coyote_wasm::runtime::files::{Call, Files, Served};
@@ -26,19 +26,19 @@ fn operation(kind: OpKind, object: u64) -> Operation {
     Operation { kind, site: 7, object, size: 4 }
 }
 
-/// A worker announces this and executes it, with these values. Guest memory is all zeros.
+/// A worker announces this request and executes it, with these values. Guest memory is all zeros.
 fn execute(runtime: &mut Runtime, id: WorkerId, request: Request, values: &[u64]) -> Performed {
     runtime.announce(id, operation(OpKind::Lock, 0), request);
     resume(runtime, id, values)
 }
 
-/// What a worker announced, or the half of it that is left.
+/// Executes the operation that a worker announced, or the remaining half of it.
 fn resume(runtime: &mut Runtime, id: WorkerId, values: &[u64]) -> Performed {
     runtime.footprint.clear();
     runtime.perform(id, values, &mut |_, _| Some(0))
 }
 
-/// Two workers beside the first one, which have all begun.
+/// Two workers besides the first one; all have begun.
 fn three() -> Runtime {
     let faults = Faults::default().with(FaultClass::Spurious, 1).with(FaultClass::TryLock, 1);
     let mut runtime = Runtime::new(START, AtExit::Wait, true, faults);
@@ -67,7 +67,7 @@ fn init(class: Class, address: u32, value: u32) -> Request {
     Request::Init { place: place(class, address), value }
 }
 
-/// A state after these steps of FIRST, which goes on to the same point.
+/// The state after these steps of FIRST, which then continues to the same point.
 fn after(steps: &[Request]) -> Runtime {
     let mut runtime = three();
     for step in steps {
@@ -86,7 +86,7 @@ fn changed(change: impl FnOnce(&mut Runtime)) -> Runtime {
     runtime
 }
 
-/// A file function is called with the root directory and a path, if it has one.
+/// Calls a file function with the root directory and a path, if it has one.
 fn file_call(runtime: &mut Runtime, name: &str, path: &str) {
     let function = CALLS.iter().find(|call| call.name == name).unwrap();
     let call = Call { function, numbers: vec![3], inputs: vec![path.into()], room: 0 };
@@ -97,7 +97,7 @@ fn file_call(runtime: &mut Runtime, name: &str, path: &str) {
 const RECURSIVE: u32 = 1;
 const MUTEX: Lock = Lock::Mutex(8);
 
-/// States, each of which differs from all others in one part that decides how the program goes on.
+/// States that differ from each other in one part each, which affects how the program continues.
 fn states() -> Vec<(&'static str, Runtime)> {
     let try_lock = Request::TryLock { lock: MUTEX };
     let unlock = |class, address| Request::Unlock { place: place(class, address) };
@@ -355,7 +355,7 @@ fn states_that_differ_in_one_part_have_different_fingerprints() {
 
 type Change = (&'static str, fn(&mut Runtime));
 
-/// What is left out of a fingerprint decides nothing.
+/// State that affects nothing is not part of a fingerprint.
 #[test]
 fn what_decides_nothing_is_no_part_of_a_fingerprint() {
     let digest = three().digest();
@@ -369,7 +369,7 @@ fn what_decides_nothing_is_no_part_of_a_fingerprint() {
     for (name, change) in changes {
         assert_eq!(changed(change).digest(), digest, "{name}");
     }
-    // Nobody who cannot know the time minds it.
+    // If no worker can observe the time, it affects nothing.
     let slept = |span_ns| {
         changed(|r| {
             r.tells_time = false;
@@ -381,7 +381,7 @@ fn what_decides_nothing_is_no_part_of_a_fingerprint() {
     assert_eq!(slept(5).digest(), slept(5_000).digest());
 }
 
-/// An iteration begins with all that its start state has, whatever was before.
+/// An iteration begins exactly with its start state, whatever the state was before.
 #[test]
 fn a_reset_leaves_nothing_behind() {
     for (_, start) in states() {
@@ -396,7 +396,7 @@ fn a_reset_leaves_nothing_behind() {
     }
 }
 
-/// POSIX leaves open what waits for one condvar with two mutexes mean, if they overlap.
+/// POSIX does not define waits for one condvar with two mutexes at the same time.
 #[test]
 fn who_waits_for_a_condvar_does_so_with_the_mutex_of_the_others() {
     let wait = |mutex| Request::Wait { condvar: 16, mutex, span_ns: None };
@@ -417,7 +417,7 @@ fn who_waits_for_a_condvar_does_so_with_the_mutex_of_the_others() {
 
 type Touched = Vec<(Class, Effect, u64)>;
 
-/// What the last step touched, in order.
+/// The accesses of the last step, sorted.
 fn touched(runtime: &Runtime) -> Touched {
     let mut touched: Touched =
         runtime.footprint.accesses().iter().map(|a| (a.class, a.effect, a.object)).collect();
@@ -438,7 +438,7 @@ fn check(what: &str, touched: Touched, mut expected: Touched) {
     assert_eq!(touched, expected, "{what}");
 }
 
-/// What an object is, whoever has it.
+/// The identity of an object, which does not depend on its holder.
 fn identity(address: u64) -> u64 {
     1 << 32 | address
 }
@@ -480,7 +480,7 @@ fn each_operation_says_what_it_touches() {
     check("the timed lock, at last", touched(&r), vec![(Mutex, Acquire, 8), (Clock, Write, 0)]);
     let condvar = Request::Wait { condvar: 16, mutex: 8, span_ns: Some(5) };
     execute(&mut r, FIRST, condvar, &[0]);
-    // Whether it wakes for no reason is a matter of a budget.
+    // Whether it wakes spuriously depends on a budget.
     let budget = |class: u64| 1 << 41 | class;
     let begun = vec![(Mutex, Release, 8), (Condvar, Write, 16), (Clock, Write, 0), (Other, Read, budget(1))];
     check("a wait for a condvar", touched(&r), begun);

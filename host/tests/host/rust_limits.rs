@@ -1,6 +1,7 @@
-//! Rust's tests that need what the target does not have: no verdict, or a bug with a note.
+//! Rust's tests that need features which the target does not have: no verdict, or a bug with a note.
 //!
-//! The crate is built here, without any dependency. Where the target cannot be had, these tests say so and pass.
+//! The crate is built here, without any dependency. If the target is not installed, these tests print a
+//! message and pass.
 
 use super::process;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,8 @@ const CODE: &str = r#"
     }
 "#;
 
-/// The test binaries, as `cargo test` and as `cargo coyote test` build them: optimised not at all, and a little.
+/// The test binaries, as `cargo test` and as `cargo coyote test` build them: not optimised, and slightly
+/// optimised.
 fn binary(level: usize) -> Option<&'static PathBuf> {
     static BINARIES: [OnceLock<Option<PathBuf>>; 2] = [OnceLock::new(), OnceLock::new()];
     let build = || {
@@ -68,7 +70,7 @@ fn binary(level: usize) -> Option<&'static PathBuf> {
     BINARIES[level].get_or_init(build).as_ref()
 }
 
-/// A test of the crate, explored; and its trace replayed, if it has one.
+/// Explores a test of the crate, and replays its trace, if it has one.
 fn run(level: usize, name: &str, more: &[&str]) -> Option<process::Ended> {
     let module = binary(level)?.to_str().unwrap();
     let directory = tempfile::tempdir().unwrap();
@@ -82,7 +84,7 @@ fn run(level: usize, name: &str, more: &[&str]) -> Option<process::Ended> {
     Some(ended)
 }
 
-/// What the program wanted to catch, or cannot have, is not its mistake.
+/// A caught panic or a missing feature of the target is not the program's mistake.
 #[test]
 fn limits_have_no_verdict() {
     for level in [0, 1] {
@@ -103,7 +105,7 @@ fn limits_have_no_verdict() {
     }
 }
 
-/// A program that needs more memory than it was given is not wrong; one that goes on without may be.
+/// A program that needs more memory than it was given is not wrong; one that continues without it may be.
 #[test]
 fn memory_that_was_refused() {
     for level in [0, 1] {
@@ -116,7 +118,7 @@ fn memory_that_was_refused() {
             assert!(ended.line(&format!("no verdict on test {test}: ")).contains(said), "{test}: {ended:?}");
             assert_eq!(run(level, test, &[]).unwrap().code, Some(0), "{test}");
         }
-        // A fault is none of it.
+        // An injected fault is not such a limit.
         let faulty = run(level, "starts_threads", &["--faults", "thread=1", "-s", "dfs"]).unwrap();
         assert_eq!(faulty.code, Some(2), "{faulty:?}");
         let ended = run(level, "goes_on_without", &little).unwrap();
@@ -125,7 +127,7 @@ fn memory_that_was_refused() {
     }
 }
 
-/// What may be the program's mistake stays a bug, and has a note where it may be none.
+/// A possible mistake of the program stays a bug, with a note if it may be none.
 #[test]
 fn bugs_stay_bugs() {
     for level in [0, 1] {
@@ -154,7 +156,7 @@ fn bugs_stay_bugs() {
     }
 }
 
-/// Tests put threads in order by sleeping; a user can say that they must not rely on it.
+/// Tests order threads by sleeping; a user can say that this must not be relied on.
 #[test]
 fn sleeps_are_in_order_under_cargo() {
     for level in [0, 1] {

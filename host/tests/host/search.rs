@@ -1,4 +1,5 @@
-//! A plain depth-first search of an execution: every schedule, or every state. And the tool's own, driven.
+//! A plain depth-first search of an execution: every schedule, or every state. Also drives the tool's own
+//! searches.
 
 use coyote_wasm::execution::Execution;
 use coyote_wasm::outcome::Outcome;
@@ -9,10 +10,10 @@ use std::collections::BTreeSet;
 /// Names an end by the final state and the outcome.
 pub type Name<'a, E> = &'a mut dyn FnMut(&Execution, &Outcome) -> E;
 
-/// More states than this are a test that is too big.
+/// A test with more states than this is too large.
 const STATES_MAX: usize = 200_000;
 
-/// Drives one of the tool's own searches to its end; `ended` sees every execution.
+/// Drives one of the tool's own searches until it is exhausted; `ended` is called for every execution.
 pub fn exhaust(name: &str, execution: &mut Execution, mut ended: impl FnMut(&Execution, &Outcome)) {
     let mut search = by_name::<Execution>(name, 0, None).unwrap();
     loop {
@@ -42,8 +43,7 @@ pub fn schedules<E: Ord>(execution: &mut Execution, name: Name<E>) -> (BTreeSet<
     (search.ends, search.schedules)
 }
 
-/// The same ends with each state visited once: right only if different states have different
-/// fingerprints.
+/// The same ends with each state visited once: right only if different states have different fingerprints.
 pub fn distinct<E: Ord>(execution: &mut Execution, name: Name<E>) -> BTreeSet<E> {
     run(execution, name, Some(BTreeSet::new())).ends
 }

@@ -1,4 +1,4 @@
-//! Searches over real guests: known numbers of executions, verdicts, prefixes shared, work resumed.
+//! Searches of real guests: known numbers of executions, verdicts, shared prefixes, resumed work.
 
 use super::examples::{artifact_for, index, module_path};
 use super::guest::{self, settings};
@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Explores a test of an example, going on where a frontier says.
+/// Explores a test of an example, continuing from a frontier if one is given.
 fn explore(
     (module, test): (&str, &str),
     strategy: &str,
@@ -133,7 +133,8 @@ fn a_search_goes_on_where_it_stopped() {
     assert!(rounds >= 8, "{rounds}");
 }
 
-/// Steps that executions do not share with the one before, and the search's own count of steps.
+/// The number of steps that each execution does not share with the previous one, and the search's own count
+/// of steps.
 fn steps(execution: &mut Execution, strategy: &str) -> (u64, u64, u64) {
     let mut search = by_name::<Execution>(strategy, 0, None).unwrap();
     let (mut last, mut fresh, mut ends): (Vec<Decision>, u64, u64) = (Vec::new(), 0, 0);
@@ -158,7 +159,7 @@ fn prefixes_are_not_executed_again() {
     for (test, strategy) in [("rmw_3x2", "dpor"), ("rmw_2x3", "dfs"), ("load_store_3", "dpor")] {
         let (fresh, executed, ends) =
             guest::with(&artifact_for("counts", strategy), test, &settings(), |e| steps(e, strategy));
-        // What is cut off counts as executed, but is no end.
+        // An execution that was cut off counts as executed, but is no end.
         assert!(
             executed <= fresh + ends,
             "{test} under {strategy}: {executed} of {fresh} in {ends} executions"
@@ -185,7 +186,7 @@ fn a_spin_loop_has_finitely_many_states() {
     });
 }
 
-/// Each of them executes what it found again from the start, or it would have ended with an error.
+/// Each search executes its bug again from the start; otherwise it would have ended with an error.
 #[test]
 fn every_search_finds_a_deadlock() {
     let searches = [
@@ -213,24 +214,24 @@ fn every_search_finds_a_deadlock() {
     }
 }
 
-/// A search that goes on after bugs sees all of them, and all that passes.
+/// A search that continues after bugs sees all of them, and all executions that pass.
 #[test]
 fn a_search_can_go_on_after_bugs() {
     let directory = tempfile::tempdir().unwrap();
     let budget = Budget { explore: true, ..budget(2) };
     let exploration = explore(("sct_deadlock01", "deadlock01"), "dpor", budget, directory.path(), None);
     assert_eq!(exploration.stop, Stop::Exhausted);
-    // Two orders of the critical sections pass, crossing them does not.
+    // Two orders of the critical sections pass; interleaving them does not.
     let counts = exploration.search.unwrap().counts;
     assert_eq!((counts.executions, counts.bugs), (3, 1));
     assert_eq!(exploration.bugs.len(), 1);
 }
 
-/// The whole way of a user: a verdict, a bug with its trace, and messages for what does not fit.
+/// The complete use by a user: a verdict, a bug with its trace, and messages for mismatches.
 #[test]
 fn the_command_line_searches() {
     let directory = tempfile::tempdir().unwrap();
-    // Messages name the module as it was given.
+    // Messages contain the module's name as it was given.
     let counts = "counts.wasm";
     std::fs::copy(module_path("counts"), directory.path().join(counts)).unwrap();
     let run = |arguments: &[&str]| process::run(directory.path(), arguments);
@@ -238,14 +239,14 @@ fn the_command_line_searches() {
     let verified = run(&[&base[..], &["peterson", "-j", "1"]].concat());
     golden::check("search_verified", &golden::text(&verified));
 
-    // Workers that have nothing in common have choices all the same.
+    // Workers that share nothing still have choices.
     let apart = run(&[&base[..], &["apart_2x3"]].concat());
     assert_eq!(apart.code, Some(0), "{apart:?}");
 
     let stopped = run(&[&base[..], &["rmw_3x2", "-i", "10", "-j", "1"]].concat());
     golden::check("search_stopped", &golden::text(&stopped));
     let frontier = "coyote-output/counts-rmw_3x2.frontier";
-    // It is gone when nothing is left.
+    // The file is removed when nothing is left.
     std::fs::copy(directory.path().join(frontier), directory.path().join("kept.frontier")).unwrap();
     let resumed = run(&[&base[..], &["rmw_3x2", "--resume", frontier]].concat());
     assert!(resumed.stdout.contains("All 90 executions explored, no bug"), "{resumed:?}");

@@ -1,5 +1,5 @@
-//! Minimised traces: of every example's bug no switch can be left out and no value be lowered, the bug is the same, and
-//! so is the trace, whatever the seed.
+//! Minimised traces: for every example's bug, no switch can be left out and no value be lowered; the bug is
+//! the same, and so is the trace for every seed.
 
 use super::examples::{self, Expected};
 use super::{guest, process};
@@ -28,7 +28,7 @@ fn found(expected: &Expected, seed: u64) -> Option<FoundBug> {
     tester.explore(&test, expected.strategy()).unwrap().bugs.into_iter().next()
 }
 
-/// Does something with an execution of the example, and what compares its bugs.
+/// Calls `function` with an execution of the example and the lines by which bugs are compared.
 fn with<R: Send>(
     expected: &Expected,
     function: impl FnOnce(&mut Execution, &Mutex<SourceLines>) -> R + Send,
@@ -38,7 +38,7 @@ fn with<R: Send>(
     guest::with(&artifact, &expected.test, &expected.settings(), |execution| function(execution, &lines))
 }
 
-/// The bug's trace, minimised; `None` for a kind of which traces are not.
+/// The bug's trace, minimised; `None` for a kind whose traces are not minimised.
 fn shrunk(expected: &Expected, found: &FoundBug) -> Option<Shrunk> {
     with(expected, |execution, lines| {
         if refused(execution, &found.trace).is_some() {
@@ -50,7 +50,7 @@ fn shrunk(expected: &Expected, found: &FoundBug) -> Option<Shrunk> {
     })
 }
 
-/// What an edited schedule comes to, if that is the bug: another way to say so than the shrinker's own.
+/// The weight of an edited schedule, if it leads to the same bug: decided without the shrinker's code.
 fn weight_of(
     execution: &mut Execution,
     lines: &Mutex<SourceLines>,
@@ -68,15 +68,15 @@ fn weight_of(
     same.then_some(weight)
 }
 
-/// Everything that leaves out one switch or lowers one value.
+/// All schedules with one switch left out or one value lowered.
 fn edits(preference: &Preference) -> Vec<Preference> {
     let mut all = Vec::new();
     for at in 0..preference.segments.len() {
-        // The worker is not started here at all: it goes on when it is its turn again.
+        // The worker does not run here: it continues at its next turn.
         let mut edited = preference.clone();
         edited.segments.remove(at);
         all.push(edited);
-        // It is not left here: it goes on to where it is left next, or as far as it can.
+        // The worker is not left here: it continues to where it is left next, or as far as it can.
         if let Segment::Run { worker, until } = &preference.segments[at] {
             let later = preference.segments[at + 1..].iter().filter_map(|segment| match segment {
                 Segment::Run { worker: other, until } if other == worker => Some(*until),
@@ -91,7 +91,7 @@ fn edits(preference: &Preference) -> Vec<Preference> {
                 };
                 let mut edited = preference.clone();
                 edited.segments.retain(|segment| !skipped(segment));
-                // Nothing before it was taken out.
+                // Nothing before it was removed.
                 edited.segments[at] = Segment::Run { worker: worker.clone(), until: to };
                 all.push(edited);
             }
@@ -152,8 +152,8 @@ fn nothing_can_be_left_out() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Seeds of one bug, and examples of which the minimal trace may still depend on them: docs/shrink.md says how many
-/// there are.
+/// Seeds per bug, and examples whose minimal trace may still depend on them: docs/shrink.md gives their
+/// number.
 const SEEDS: u64 = 5;
 const SEVERAL: [&str; 12] = [
     "actors",
@@ -190,7 +190,7 @@ fn the_seed_does_not_matter() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// The smallest deadlock of the bounded buffer: who is woken matters, and nothing else.
+/// The smallest deadlock of the bounded buffer: only the choice of the woken worker matters.
 #[test]
 fn the_bounded_buffer_needs_two_readers_and_one_item_each() {
     let index = examples::index();
@@ -201,14 +201,14 @@ fn the_bounded_buffer_needs_two_readers_and_one_item_each() {
     let minimal = of("minimal").shrinking.after;
     assert_eq!((minimal.preemptions, minimal.switches, minimal.values), (0, 5, 0));
     let random = of("random_config");
-    // Length 1, 2 readers, 1 writer, 1 item of each reader: the values are what is added to the least.
+    // Length 1, 2 readers, 1 writer, 1 item for each reader: the values are what is added to the minimum.
     let Weight { preemptions, switches, values, .. } = random.shrinking.after;
     assert!(preemptions == 0 && switches <= 6, "{:?}", random.shrinking);
     assert!(values <= 2, "{:?}", random.shrinking);
 }
 
-/// The whole way: a run leaves the minimised trace and the original, `shrink` does the same to the original, and both
-/// replay.
+/// The complete use: a run leaves the minimised trace and the original, `shrink` minimises the original in
+/// the same way, and both replay.
 #[test]
 fn a_run_keeps_both_traces() {
     let directory = tempfile::tempdir().unwrap();
@@ -257,7 +257,7 @@ fn a_run_keeps_both_traces() {
     assert!(!kept.stdout.contains("  smallest: ") && !kept.stdout.contains("  decisive: "), "{kept:?}");
 }
 
-/// What is not shrunk, and why.
+/// Traces that are not shrunk, and the reasons.
 #[test]
 fn livelocks_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Searches next to loops that wait: no bug is missed behind one, executions are counted as if the loop were an
-//! assumption, and a state from which no end can be reached is told.
+//! Searches of programs with loops that wait: no bug after a loop is missed, executions are counted as if the
+//! loop were an assumption, and a state from which no end can be reached is reported.
 
 use super::guest::{self, settings};
 use coyote_wasm::execution::{Execution, Settings};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// A loop that waits until a word is set, and the same as an assumption.
 const SPINS: &str = "(loop $again (br_if $again (i32.eqz (i32.load (i32.const 4096)))))";
 const ASSUMES: &str = "(call $assume (i32.load (i32.const 4096)))";
-/// One that is never again in the same state.
+/// A loop that never repeats a state.
 const COUNTS: &str = "(loop $again (local.set $n (i32.add (local.get $n) (i32.const 1)))
     (br_if $again (i32.eqz (i32.load (i32.const 4096)))))";
 
@@ -79,7 +79,7 @@ fn search(text: &str, strategy: &str, settings: &Settings) -> Found {
         }
         assert!(execution.take_error().is_none());
         found.counts = search.counts();
-        // What was found is found again by the same choices.
+        // A found bug is reproduced by the same choices.
         for path in &found.bugs {
             let follow = Box::new(Follow::new(path.clone(), false));
             let (outcome, _) = execution.run(follow, Iteration { seed: 0, index: 0 }).unwrap();
@@ -121,7 +121,7 @@ fn a_bug_behind_a_loop_is_found_whoever_is_created_first() {
         let found = search(&program(SPINS, &workers), "dpor", &settings());
         assert!(!found.bugs.is_empty(), "{workers:?}: {:?}", found.counts);
         assert_eq!(found.counts.unfinished, 0, "{workers:?}");
-        // At the bound on steps, too, what others could have done before is tried.
+        // Also at the bound on steps, earlier steps of other workers are tried.
         let mut few = settings();
         few.limits.unfair_steps_max = 40;
         let found = search(&program(COUNTS, &workers), "dpor", &few);
@@ -137,8 +137,8 @@ fn loops_count_as_assumptions() {
         &["$consumer", "$other", "$producer"],
         &["$consumer", "$consumer", "$producer"],
     ] {
-        // A bug of one worker where another spins, or would go no further, is an execution that counts for an
-        // assumption alone: so ends are compared, not counts.
+        // A bug of one worker while another spins is an execution that counts only for the assumption; so
+        // ends are compared, not counts.
         let count = |wait, strategy| {
             let found = search(&program(wait, workers), strategy, &settings());
             assert_eq!(found.counts.unfinished, 0);
@@ -159,7 +159,7 @@ fn a_state_without_an_end_is_told() {
             let found = search(&program(SPINS, workers), strategy, &settings());
             assert!(!found.livelocks.is_empty() && found.bugs.is_empty(), "{strategy} {workers:?}");
             assert_eq!(found.counts.bugs, found.livelocks.len() as u64);
-            // Nobody sets it: no end can be reached from the first state on.
+            // The word is never set: no end can be reached even from the first state.
             assert!(strategy == "dpor" || found.livelocks == [vec![]], "{workers:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! What an iteration changes, the next one does not see: tables, segments, memory size, globals. And
-//! what a fingerprint sees of a worker's stack.
+//! Changes of an iteration are not visible in the next one: tables, segments, memory size, globals. Also what
+//! a fingerprint includes of a worker's stack.
 
 use super::{guest, search};
 use coyote_wasm::execution::Execution;
@@ -9,7 +9,7 @@ use coyote_wasm::outcome::Outcome;
 use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Status, System};
 use std::collections::BTreeSet;
 
-/// What an iteration leaves behind.
+/// The state after an iteration.
 #[derive(Debug, PartialEq, Eq)]
 struct Left {
     outcome: Outcome,
@@ -19,7 +19,7 @@ struct Left {
     fingerprint: u128,
 }
 
-/// Where the guests of this module write what they see.
+/// The address where the guests of this module write what they see.
 const RESULTS: usize = 0x800;
 
 fn left(execution: &mut Execution, outcome: Outcome) -> Left {
@@ -33,7 +33,7 @@ fn left(execution: &mut Execution, outcome: Outcome) -> Left {
     }
 }
 
-/// Runs a test three times inline and three times step by step; all must leave the same behind.
+/// Runs a test three times inline and three times step by step; all must leave the same state.
 fn same_every_time(module: &str, test: &str) -> Left {
     let artifact = guest::from_file(module);
     guest::with(&artifact, test, &guest::settings(), |execution| {
@@ -58,18 +58,18 @@ fn same_every_time(module: &str, test: &str) -> Left {
     })
 }
 
-/// Each test of the module writes what it finds before and after its change; in a fresh instance that
-/// is known.
+/// Each test of the module writes what it sees before and after its change; for a fresh instance these values
+/// are known.
 #[test]
 fn the_next_iteration_sees_no_change() {
     let passes: &[(&str, &[u32])] = &[
-        // What memory.init copied before the drop; what a second one copies after it: nothing.
+        // The bytes that memory.init copied before the drop; those that a second one copies after it: none.
         ("data_drop", &[0x64636261, 0]),
-        // The first call through the table; the second after table.init wrote another function.
+        // The first call through the table; the second one after table.init wrote another function.
         ("elem_drop", &[1, 2]),
         ("table_set", &[1, 2]),
         ("table_set_after_setup", &[31]),
-        // Size before, result of the growth, size after, a call of what it was filled with.
+        // Size before, result of the growth, size after, a call of the entry that it was filled with.
         ("table_grow", &[4, 4, 7, 2]),
         ("table_fill", &[1, 2]),
         ("table_copy", &[1, 2]),
@@ -87,7 +87,7 @@ fn the_next_iteration_sees_no_change() {
     }
 }
 
-/// What traps in the first iteration traps in the others, though memory may really be larger by then.
+/// A trap in the first iteration also occurs in the others, though memory may really be larger then.
 #[test]
 fn the_next_iteration_traps_as_the_first() {
     for (test, message) in [
@@ -104,7 +104,7 @@ fn the_next_iteration_traps_as_the_first() {
     }
 }
 
-/// One iteration changes the state, another one relies on it: in any order, each finds the start.
+/// One iteration changes the state, another one relies on it: in any order, each finds the start state.
 #[test]
 fn iterations_of_two_kinds_do_not_meet() {
     let artifact = guest::from_file("state.wat");
@@ -123,7 +123,7 @@ fn iterations_of_two_kinds_do_not_meet() {
     }
 }
 
-/// Which values a step has is a part of the state that it stands in, before it is complete.
+/// The values that a step has so far are part of the state, before the step is complete.
 #[test]
 fn a_step_that_waits_for_values_is_a_state_of_its_own() {
     let artifact = guest::from_text(
@@ -142,7 +142,7 @@ fn a_step_that_waits_for_values_is_a_state_of_its_own() {
     guest::with(&artifact, "t", &guest::settings(), |execution| {
         execution.begin().unwrap();
         let mut prints = Vec::new();
-        // All others wait before the first worker goes on.
+        // All others wait before the first worker continues.
         while execution.status() == Status::Ready {
             let last = *execution.view().enabled.last().unwrap();
             prints.push(execution.fingerprint());
@@ -164,7 +164,7 @@ fn a_step_that_waits_for_values_is_a_state_of_its_own() {
     });
 }
 
-/// The end of a test whose worker wrote a byte so far below its stack pointer, and is suspended there.
+/// The fingerprint of a test whose worker wrote a byte `below` its stack pointer, and is suspended there.
 fn print_with_byte(below: i32, value: i32, red_zone: u32) -> u128 {
     let text = std::fs::read_to_string(guest::wat_file("red_zone.wat")).unwrap();
     let text = text.replace("(;BELOW;)", &below.to_string()).replace("(;VALUE;)", &value.to_string());
@@ -181,8 +181,8 @@ fn print_with_byte(below: i32, value: i32, red_zone: u32) -> u128 {
     })
 }
 
-/// LLVM's leaf functions keep live data up to 128 bytes below the stack pointer without moving it.
-/// What lies there counts for the fingerprint; what lies below that is dead.
+/// LLVM's leaf functions keep live data up to 128 bytes below the stack pointer without moving it. A
+/// fingerprint includes these bytes; bytes below them are dead.
 #[test]
 fn fingerprints_see_the_red_zone_and_nothing_below() {
     assert_eq!(wrongly_seen(RED_ZONE), [0; 0]);
@@ -192,11 +192,11 @@ fn fingerprints_see_the_red_zone_and_nothing_below() {
     assert_eq!(wrongly_seen(129), [129]);
 }
 
-/// Distances at which the fingerprint sees a byte that it should not see, or the other way round.
+/// Distances at which the fingerprint includes a byte that it should not, or the other way round.
 fn wrongly_seen(red_zone: u32) -> Vec<i32> {
     let live = [1, 8, 64, 127, 128];
     let dead = [129, 136, 200, 1000, 4096];
-    // At and above the stack pointer, and below the whole stack, everything counts.
+    // At and above the stack pointer, and below the whole stack, every byte counts.
     let elsewhere = [0, -1, -16, 4097];
     let all = live.iter().chain(&dead).chain(&elsewhere);
     let wrong = all.filter(|below| {
@@ -206,7 +206,8 @@ fn wrongly_seen(red_zone: u32) -> Vec<i32> {
     wrong.copied().collect()
 }
 
-/// Two workers that change something beside memory, and the first one looks afterwards: which of them was last decides.
+/// Two workers change state outside of memory, and the first one examines it afterwards: the last change
+/// decides.
 fn last_one_decides(declarations: &str, first: &str, second: &str, look: &str) -> String {
     format!(
         r#"(module
@@ -229,8 +230,8 @@ fn last_one_decides(declarations: &str, first: &str, second: &str, look: &str) -
     )
 }
 
-/// Searches that compare states see what stands in tables and in globals that hold references, and which segments are
-/// gone: the end that only one order leads to is not taken for the other's.
+/// Searches that compare states distinguish the contents of tables and of globals that hold references, and
+/// dropped segments: the end that only one order leads to is not lost.
 #[test]
 fn fingerprints_tell_tables_apart() {
     let table = "(table $t 3 10 funcref)";

@@ -1,4 +1,4 @@
-//! Stories of bugs, word for word: what a reader gets between the verdict and the stacks.
+//! Stories of bugs, word for word: the text between the verdict and the stacks.
 
 use super::{c_programs, golden, process};
 use coyote_wasm::trace::Trace;
@@ -24,7 +24,7 @@ fn explore(directory: &Path, module: &str, test: &str, seed: u64, outdir: &Path)
     )
 }
 
-/// Tests of the examples that fail, and for which kind of bug each stands.
+/// Tests of the examples that fail; each stands for a kind of bug.
 const STORIES: [(&str, &str); 22] = [
     ("account", "overdraft"),
     ("account_bad", "main"),
@@ -63,7 +63,7 @@ fn stories_of_the_examples_are_as_they_were() {
     golden::check("stories", &text);
 }
 
-/// A trace tells the same wherever it is read: when it is found, when it is replayed, and in another folder.
+/// A trace has the same story everywhere: when it is found, when it is replayed, and in another folder.
 #[test]
 fn the_same_trace_tells_the_same() {
     for (module, test) in
@@ -72,17 +72,17 @@ fn the_same_trace_tells_the_same() {
         let outdir = tempfile::tempdir().unwrap();
         let file = format!("{module}.wasm");
         let found = explore(&examples(), &file, test, 3, outdir.path());
-        // Beside it lies the one that was not minimised.
+        // The original trace is next to the minimised one.
         let trace = PathBuf::from(found.line("  trace: ").trim_start_matches("  trace:").trim());
         let replay = |directory: &Path, module: &str| {
             told(&process::run(directory, &["replay", module, trace.to_str().unwrap()]).stdout)
         };
-        // Replay makes no experiments, and so does not know the decisive step.
+        // Replay makes no experiments, so it does not know the decisive step.
         let unmarked = told(&found.stdout).replace("\n ! ", "\n   ");
         assert_eq!(replay(&examples(), &file), unmarked, "{found:?}");
         let above = examples().join("..");
         assert_eq!(replay(&above, &format!("wasm/{file}")), unmarked);
-        // Neither an address nor the number of the iteration is in it.
+        // It contains neither an address nor the number of the iteration.
         let said = told(&found.stdout);
         let story: String = said.lines().skip(1).collect();
         assert!(!story.contains("0x") && !story.contains("iteration"), "{said}");
@@ -90,7 +90,7 @@ fn the_same_trace_tells_the_same() {
     }
 }
 
-/// What a story says of memory is so: a program whose values are known at each line.
+/// Statements of a story about memory are true: a program whose values are known at each line.
 #[test]
 fn values_are_those_of_the_program() {
     let program = r#"
@@ -127,7 +127,7 @@ int main(void) {
     golden::check("story_values", &told);
 }
 
-/// Without sources, without lines and without names a story is poorer, and says nothing wrong.
+/// Without sources, without lines and without names a story has less information, but none that is wrong.
 #[test]
 fn stories_without_debug_information() {
     let program = r#"
@@ -180,7 +180,8 @@ const SAME: [(&str, &str); 16] = [
     ("zig_threads", "lost_wakeup"),
 ];
 
-/// The whole report of a bug, without what says how it was found: iteration, strategy, and switches before minimising.
+/// The whole report of a bug, without the parts about how it was found: iteration, strategy, and switches
+/// before minimising.
 fn canonical(report: &str) -> String {
     let lines = report.lines().skip_while(|line| !line.starts_with("bug in "));
     let lines = lines.take_while(|line| !line.starts_with("... "));
@@ -208,7 +209,7 @@ fn canonical(report: &str) -> String {
     text
 }
 
-/// The same bug is told in the same words, whatever the seed under which it is found.
+/// The same bug is reported in the same words, under every seed that finds it.
 #[test]
 fn the_same_bug_is_told_the_same_under_every_seed() {
     for (module, test) in SAME {
@@ -216,7 +217,7 @@ fn the_same_bug_is_told_the_same_under_every_seed() {
         let told = |seed: u64| {
             let (seed, outdir) = (seed.to_string(), outdir.path().to_str().unwrap());
             let module = format!("{module}.wasm");
-            // The clock decides nothing.
+            // No result depends on the clock.
             let arguments =
                 ["test", &module, "--test", test, "--races", "off", "--seed", &seed, "--shrink-time", "600"];
             let ended = process::run(&examples(), &[&arguments[..], &["--outdir", outdir, "-j1"]].concat());

@@ -1,5 +1,6 @@
-//! Ten thousand tasks in one test, from `examples/many_tasks`, which is built here. Where its dependencies or the target cannot
-//! be had, this says so and passes. (What tasks mean: `outcomes.rs`.)
+//! Ten thousand tasks in one test, from `examples/many_tasks`, which is built here. If its dependencies or
+//! the target cannot be installed, this prints a message and passes. (`outcomes.rs` tests the meaning of
+//! tasks.)
 
 use super::process;
 use std::path::Path;

@@ -1,10 +1,10 @@
-//! What Rust's standard library calls a thread is its worker's name.
+//! The name that Rust's standard library gives to a thread is its worker's name.
 
 use super::guest::{self, settings};
 use coyote_wasm::strategies::{Iteration, RandomWalk, WorkerId};
 
-/// Starts three threads as std does: with a name, without one, and with one again. In between it makes
-/// a handle for a thread that is never started.
+/// Starts three threads as std does: with a name, without one, and again with one. In between it makes a
+/// handle for a thread that is never started.
 const PROGRAM: &str = r#"(module
   (import "wasi" "thread-spawn" (func $spawn (param i32) (result i32)))
   (import "env" "memory" (memory 1 1 shared))

@@ -1,4 +1,4 @@
-//! `--timers`: programs that put their threads in order by time, under both rules.
+//! `--timers`: programs that order their threads by time, under both rules.
 
 use super::process::{self, Ended};
 use super::{guest, search};
@@ -7,7 +7,7 @@ use coyote_wasm::outcome::Outcome;
 use coyote_wasm::runtime::Timers;
 use coyote_wasm::strategies::{Iteration, RandomWalk};
 
-/// A test of `order.wat`, in a directory of its own.
+/// Runs a test of `order.wat` in a directory.
 fn run(directory: &tempfile::TempDir, test: &str, timers: &str, more: &[&str]) -> Ended {
     std::fs::copy(guest::wat_file("order.wat"), directory.path().join("order.wat")).unwrap();
     let arguments = ["test", "order.wat", "--test", test, "--seed", "0", "--timers", timers];
@@ -16,12 +16,12 @@ fn run(directory: &tempfile::TempDir, test: &str, timers: &str, more: &[&str]) -
 
 const NOTE: &str = "could run: if its time cannot be up so soon, --timers ordered rules that out";
 
-/// Whether a report hinges on a timeout that fired early is said in it.
+/// A report says whether its bug depends on a timeout that fired early.
 #[test]
 fn early_timeouts_are_named_and_ruled_out() {
     let directory = tempfile::tempdir().unwrap();
     for test in ["sleeps", "waits"] {
-        // Where two workers can go on, a timeout fires at one choice in 16, and one such choice is enough.
+        // If two workers are enabled, a timeout fires at one choice in 16, and one such choice is sufficient.
         for strategy in ["random", "pct", "dpor"] {
             let found = run(&directory, test, "any", &["-s", strategy, "-i", "1000"]);
             assert_eq!(found.code, Some(2), "{test}, {strategy}: {found:?}");
@@ -44,7 +44,7 @@ fn early_timeouts_are_named_and_ruled_out() {
     }
 }
 
-/// A notification that comes before its waiter is lost however time passes.
+/// A notification that comes before its waiter is lost, however time passes.
 #[test]
 fn lost_notifications_are_found_under_both_rules() {
     let directory = tempfile::tempdir().unwrap();
@@ -59,7 +59,7 @@ fn lost_notifications_are_found_under_both_rules() {
     }
 }
 
-/// Who waits for a sleeper by looking can always run, and still time passes.
+/// A worker that polls for a sleeper is always enabled, and still time passes.
 #[test]
 fn time_passes_while_somebody_spins() {
     let settings = Settings { timers: Timers::Ordered, ..guest::settings() };
@@ -74,7 +74,7 @@ fn time_passes_while_somebody_spins() {
     });
 }
 
-/// A reduction stops who spins only where time passes for all others.
+/// A reduction stops a worker that spins only if time passes for all others.
 #[test]
 fn a_reduction_sees_time_pass_while_somebody_spins() {
     let directory = tempfile::tempdir().unwrap();

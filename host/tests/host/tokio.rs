@@ -1,7 +1,8 @@
-//! Tests with tokio as it is published, from `examples/tokio`, built by `cargo coyote`: what only another order of polls,
-//! of branches or of a map shows is found by defaults, and what is correct passes.
+//! Tests with tokio as it is published, from `examples/tokio`, built by `cargo coyote`: bugs that need
+//! another order of polls, of branches or of a map are found by default, and correct programs pass.
 //!
-//! The crate is built here. Where its dependencies or the target cannot be had, these tests say so and pass.
+//! The crate is built here. If its dependencies or the target cannot be installed, these tests print a
+//! message and pass.
 
 use super::process::{self, Ended};
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ fn is_built() -> bool {
     })
 }
 
-/// What is said of each test, by its name.
+/// The result of each test, by its name.
 fn results(ended: &Ended) -> BTreeMap<String, String> {
     let lines = ended.stdout.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
     lines.map(|(name, result)| (name.to_string(), result.to_string())).collect()
@@ -69,7 +70,7 @@ fn corrected_programs_pass() {
     }
 }
 
-/// Nothing is put off, and no random bytes vary, where the user says so: then tokio has one order.
+/// If the user says that polls are not postponed and random bytes do not vary, tokio has only one order.
 #[test]
 fn without_choices_there_is_one_order() {
     if !is_built() {
@@ -88,7 +89,7 @@ fn without_choices_there_is_one_order() {
     }
 }
 
-/// What docs/tokio.md says works, works.
+/// The parts of tokio that docs/tokio.md lists as working do work.
 #[test]
 fn parts_of_tokio_work() {
     if !is_built() {

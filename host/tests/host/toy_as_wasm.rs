@@ -1,13 +1,13 @@
-//! Programs of the toy machine as wasm modules: what holds of the one machine can be asked of the other.
+//! Programs of the toy machine as wasm modules: properties of one machine can be tested on the other.
 //!
-//! A worker is a loop over a program counter, which makes no scheduling point; each instruction is what a
-//! compiler would make of it. Workers that nobody spawns are spawned by the test, one after the other,
-//! before it ends: that adds steps, but none whose order is free.
+//! A worker is a loop over a program counter, which makes no scheduling point; each instruction is compiled
+//! as a compiler would. Workers that are not spawned by the program are spawned by the test, one after the
+//! other, before it ends: that adds steps, but none whose order is free.
 
 use coyote_wasm::strategies::toy::{Instruction, Program};
 use std::fmt::Write;
 
-/// Address of a variable, a lock, a condvar, an rwlock and a semaphore: in chunks of their own, away from null.
+/// Addresses of variables, locks, condvars, rwlocks and semaphores: in separate chunks, away from null.
 fn variable(v: u8) -> u32 {
     4096 + 64 * u32::from(v)
 }
@@ -28,8 +28,8 @@ fn semaphore(s: u8) -> u32 {
     20480 + 64 * u32::from(s)
 }
 
-/// The program as text with one test, `t`. `None` if it joins a worker that the joining one did not spawn:
-/// a handle that a guest would not have.
+/// The program as text with one test, `t`. `None` if it joins a worker that the joining one did not spawn: a
+/// guest would not have the handle.
 pub fn module(program: &Program) -> Option<String> {
     let spawns = program.iter().flatten().any(|i| matches!(i, Instruction::Spawn(_)));
     for worker in program {
@@ -101,10 +101,10 @@ fn function(text: &mut String, w: usize, worker: &[Instruction]) {
     text.push_str(")))\n");
 }
 
-/// What an instruction does once the program counter points behind it.
+/// The code of an instruction, executed when the program counter points behind it.
 fn code(instruction: Instruction, at: usize) -> String {
     let skip = |test: String, to: usize| format!("(if {test} (then (local.set $pc (i32.const {to}))))");
-    // The register becomes 1 if the call returns 0, else 0 and the next instruction is skipped.
+    // The register becomes 1 if the call returns 0, otherwise 0, and then the next instruction is skipped.
     let attempt = |call: String| {
         format!("(local.set $r (i32.eqz ({call}))) {}", skip("(i32.eqz (local.get $r))".into(), at + 2))
     };

@@ -1,5 +1,5 @@
-//! Traces mean the same everywhere and for ever: those of the library, those whose message has another
-//! wording by now, and those of older versions.
+//! Traces keep their meaning everywhere and for ever: those of the library, those whose message has other
+//! wording now, and those of older versions.
 
 use super::{examples, process};
 use coyote_wasm::tester::Tester;
@@ -13,14 +13,14 @@ fn found(directory: &Path, arguments: &[&str]) -> Trace {
     Trace::read(directory.join(found.line("  trace:  ").trim_start_matches("  trace:  "))).unwrap()
 }
 
-/// How a process replays a trace.
+/// The result of replaying a trace in another process.
 fn replay(module: &Path, trace: &Trace) -> process::Ended {
     let directory = tempfile::tempdir().unwrap();
     trace.write(directory.path().join("bug.trace")).unwrap();
     process::run(directory.path(), &["replay", module.to_str().unwrap(), "bug.trace"])
 }
 
-/// What the library found with settings of its own, the command line reproduces without being told any.
+/// A bug that the library found with other settings is reproduced by the command line without any options.
 #[test]
 fn a_trace_of_the_library_replays_from_the_command_line() {
     let module = examples::module_path("memory_errors");
@@ -43,7 +43,7 @@ fn a_trace_of_the_library_replays_from_the_command_line() {
     }
 }
 
-/// The message is for reading: a later version may say it in other words.
+/// The message is for reading: a later version may word it differently.
 #[test]
 fn a_reworded_message_is_the_same_bug() {
     let directory = tempfile::tempdir().unwrap();
@@ -60,8 +60,8 @@ fn a_reworded_message_is_the_same_bug() {
     }
 }
 
-/// A trace that says that the bug was elsewhere, of another worker or another one is not reproduced by a bug
-/// of the same kind.
+/// A trace that names another place, another worker or another bug is not reproduced by a bug of the same
+/// kind.
 #[test]
 fn another_bug_of_the_same_kind_is_not_the_same() {
     let directory = tempfile::tempdir().unwrap();
@@ -89,7 +89,7 @@ fn another_bug_of_the_same_kind_is_not_the_same() {
     }
 }
 
-/// Samples of each version that is read: the schedule of `counter` in `examples/wat/files.wat`, and for
+/// Samples of each version that can be read: the schedule of `counter` in `examples/wat/files.wat`, and for
 /// version 3 in the same module with a directory of the host.
 const SAMPLES: [(&str, &str); 5] = [
     ("v1-files.trace", include_str!("../trace_samples/v1-files.trace")),
@@ -99,7 +99,7 @@ const SAMPLES: [(&str, &str); 5] = [
     ("v5-files.trace", include_str!("../trace_samples/v5-files.trace")),
 ];
 
-/// Traces that older versions wrote are not only read: they are executed, and show the bug that they showed.
+/// Traces that older versions wrote are not only read, but executed, and reproduce their bug.
 #[test]
 fn samples_of_all_versions_reproduce() {
     let directory = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ fn samples_of_all_versions_reproduce() {
         assert_eq!(replayed.line("bug in test"), verdict, "{name}");
         assert_eq!(replayed.line(". Reproduced"), ". Reproduced: assertion", "{name}");
 
-        // The schedule decides: with the last decision of a worker taken from it, it is another one.
+        // The schedule decides: without the last decision of a worker it is a different one.
         let mut cut = trace;
         let last = cut.decisions.iter().rposition(|d| matches!(d, Decision::Step { .. })).unwrap();
         cut.decisions.remove(last);
@@ -132,7 +132,8 @@ fn samples_of_all_versions_reproduce() {
     }
 }
 
-/// cargo names the module by an absolute path and runs us in the package's directory. The user may be elsewhere.
+/// cargo names the module by an absolute path and runs the tool in the package's directory. The user may be
+/// elsewhere.
 #[test]
 fn the_replay_command_works_from_any_directory() {
     let (package, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -148,7 +149,7 @@ fn the_replay_command_works_from_any_directory() {
     let run: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert!(Path::new(run["tests"][0]["bugs"][0]["trace"].as_str().unwrap()).is_absolute(), "{json:?}");
 
-    // Who names it by a relative path reads relative ones.
+    // If the module is named by a relative path, the command contains relative ones.
     std::fs::copy(module, package.path().join("racy_counter.wasm")).unwrap();
     let found = process::run(
         package.path(),

@@ -1,4 +1,4 @@
-//! Runs in parts: whatever the cut, the merged report, the traces and the logs are those of the single run.
+//! Runs in parts: for every division, the merged report, the traces and the logs are those of the single run.
 
 use super::guest;
 use super::process::{self, Ended};
@@ -10,7 +10,7 @@ use coyote_wasm::tester::Tester;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What runs leave on disk, by name.
+/// The files that runs leave on disk, by name.
 fn files(directory: &Path) -> BTreeMap<String, String> {
     let entries = std::fs::read_dir(directory.join("coyote-output")).into_iter().flatten();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -56,8 +56,8 @@ fn case(name: &str) -> PathBuf {
     guest::root().join(format!("host/tests/cases/wat/{name}.wat"))
 }
 
-/// Executes the shards of a run in directories of their own, with various numbers of jobs, and gives the paths of their
-/// results.
+/// Executes the shards of a run in separate directories, with various numbers of jobs, and returns the paths
+/// of their results.
 fn shards(module: &Path, options: &[&str], of: usize, into: &Path) -> Vec<PathBuf> {
     let name = module.file_name().unwrap().to_str().unwrap();
     (1..=of)
@@ -73,12 +73,12 @@ fn shards(module: &Path, options: &[&str], of: usize, into: &Path) -> Vec<PathBu
         .collect()
 }
 
-/// The single run and the merged one, by reports, files and exit codes.
+/// Compares the single run and the merged one: reports, files and exit codes.
 fn check(module: &Path, options: &[&str], of: usize, single: &(Ended, BTreeMap<String, String>)) {
     let results = tempfile::tempdir().unwrap();
     let mut paths = shards(module, options, of, results.path());
     let texts = |paths: &[PathBuf]| paths.iter().map(|p| p.to_str().unwrap().to_string()).collect::<Vec<_>>();
-    // Any order, and one twice.
+    // In any order, and one twice.
     paths.reverse();
     paths.push(paths[0].clone());
     let place = Place::new(module);
@@ -104,8 +104,8 @@ fn single(module: &Path, options: &[&str]) -> (Ended, BTreeMap<String, String>) 
     (ended, files(place.path()))
 }
 
-/// Programs with and without bugs, one that only the end of a run finds, several tests; strategies with and without a
-/// profiling run, with members; to the first bug and on.
+/// Programs with and without bugs, one whose bug only the end of a run finds, several tests; strategies with
+/// and without a profiling run, with members; up to the first bug and beyond.
 #[test]
 fn merged_reports_are_those_of_the_single_run() {
     let quick = ["--no-shrink", "--no-experiments"];
@@ -127,7 +127,7 @@ fn merged_reports_are_those_of_the_single_run() {
         let options = [options, &quick[..]].concat();
         let single = single(module, &options);
         assert!(matches!(single.0.code, Some(0 | 2 | 6)), "{:?}: {:?}", module, single.0);
-        // Schedules that are steered follow from all iterations.
+        // Steered schedules follow from all iterations.
         let steers = options.contains(&"lock-order");
         assert_eq!(single.0.stdout.contains("\"found_by\": \"steered\""), steers, "{:?}", single.0);
         for of in [1, 2, 3, 8] {
@@ -136,7 +136,7 @@ fn merged_reports_are_those_of_the_single_run() {
     }
 }
 
-/// The same where bugs are shrunk and explained: by who merges.
+/// The same if bugs are shrunk and explained, which the merging process does.
 #[test]
 fn merged_bugs_are_explained_as_by_the_single_run() {
     for (module, options) in [
@@ -149,7 +149,8 @@ fn merged_bugs_are_explained_as_by_the_single_run() {
     }
 }
 
-/// Test binaries of cargo: tests that their harness does not run, that it runs alone, and that have nothing to explore.
+/// Test binaries of cargo: tests that their harness does not run, that it runs separately, and that have
+/// nothing to explore.
 #[test]
 fn test_binaries_of_cargo() {
     let Some(module) = super::cargo::binary() else { return };
@@ -159,8 +160,8 @@ fn test_binaries_of_cargo() {
     check(module, &options, 3, &single);
 }
 
-/// A bug in one shard alone: the first by number wins, whichever shards there are behind it; without those before it, that
-/// is said.
+/// A bug in only one shard: the first one by number counts, whichever shards come after it; if shards before
+/// it are missing, this is reported.
 #[test]
 fn a_bug_of_one_shard() {
     let module = example("lost_wakeup");
@@ -178,7 +179,7 @@ fn a_bug_of_one_shard() {
         let end = ["--no-shrink", "--no-experiments", "--format", "json"];
         place.run(&[&["merge"], &texts[..], &end].concat())
     };
-    // Up to it, in any order; what is behind it does not matter.
+    // The shards up to it, in any order; those after it do not matter.
     let needed: Vec<&PathBuf> = paths[..=has_bug].iter().rev().collect();
     let merged = merge(&needed);
     assert_eq!((timeless(&merged), merged.code), (timeless(&single.0), Some(2)));
@@ -190,14 +191,14 @@ fn a_bug_of_one_shard() {
     };
     let note = format!("The results of iterations {last} are missing: all numbers are of the others alone");
     assert!(alone.stdout.contains(&note), "{alone:?}");
-    // No bug, and not all.
+    // There is no bug, and results are missing.
     let before = merge(&[&paths[0]]);
     assert_eq!(before.code, Some(6));
     assert!(
         before.stdout.contains("Inconclusive: the results of iterations 1 to 29 are missing."),
         "{before:?}"
     );
-    // By hand, beginning anywhere.
+    // A part given by hand, which may begin anywhere.
     let from = results.path().join("from.result");
     let part = ["--iterations-from", &iteration.to_string(), "--result", from.to_str().unwrap()];
     let options: Vec<&str> = options.iter().map(|o| if *o == "30" { "1" } else { o }).collect();
@@ -213,7 +214,7 @@ fn a_bug_of_one_shard() {
     assert_eq!(replayed.code, Some(2), "{replayed:?}");
 }
 
-/// Merged results are merged again, in two ways, and a directory of them is taken as it is.
+/// Merged results are merged again, in two ways, and a directory of them is accepted.
 #[test]
 fn merges_of_merges() {
     let module = example("racy_counter");
@@ -236,7 +237,8 @@ fn merges_of_merges() {
     assert!(read("all") == read("left"));
 }
 
-/// What has no parts, does not go together or is damaged: exit code 1 with the reason, and nothing is written.
+/// Runs without parts, results that do not belong together and damaged ones: exit code 1 with the reason, and
+/// nothing is written.
 #[test]
 fn refusals() {
     let place = Place::new(&example("account_bad"));
@@ -300,8 +302,8 @@ fn refusals() {
     assert!(!place.path().join("x.result").exists(), "{names:?}");
 }
 
-/// Iteration K is the same alone as among others: of every strategy of the catalog whose iterations are independent, and of
-/// some that are made of several. The catalog says of all which ones these are.
+/// Iteration K is the same alone as among others: for every strategy of the catalog whose iterations are
+/// independent, and for some combinations. The catalog says for each strategy whether they are.
 #[test]
 fn iterations_of_every_sampler_alone() {
     const END: u64 = 40;

@@ -1,10 +1,10 @@
-//! What strategies are shown: [`View::changes`] tells when states have changed.
+//! The view of strategies: [`View::changes`] tells when states have changed.
 
 use super::examples;
 use super::guest;
 use coyote_wasm::strategies::{Iteration, Pick, RandomWalk, Strategy, View, WorkerState};
 
-/// Compares states at each choice with those of the choice before.
+/// Compares states at each choice with those at the previous choice.
 #[derive(Default)]
 struct Watching {
     walk: RandomWalk,
@@ -54,6 +54,6 @@ fn standings_are_the_same_while_nothing_says_that_they_changed() {
             }
         });
     }
-    // Most steps change none, or there would be no use in it.
+    // Most steps change none, otherwise it would be useless.
     assert!(changes > 5_000 && steps > 2 * changes, "{changes} changes in {steps} steps");
 }

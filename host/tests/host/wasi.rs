@@ -145,7 +145,7 @@ fn bad_addresses_are_bugs_that_name_the_call() {
     }
 }
 
-/// A program that asks whether there are sockets goes on, and the verdict says that it asked.
+/// A program that asks whether there are sockets continues, and the verdict mentions the question.
 #[test]
 fn sockets_are_refused_with_a_note() {
     let text = r#"(module

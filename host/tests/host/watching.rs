@@ -1,5 +1,5 @@
-//! Data races can be looked for in some iterations of samplers: these find what the detector
-//! finds when it watches all, the others what is found without it, and nothing else changes.
+//! Data races can be looked for in some iterations of samplers: these iterations find what the detector finds
+//! when it watches all, the others what is found without it, and nothing else changes.
 
 use super::examples;
 use super::process;
@@ -12,8 +12,8 @@ use coyote_wasm::results::FoundBug;
 use coyote_wasm::statistics::Statistics;
 use coyote_wasm::tester::Tester;
 
-/// What an iteration of a test comes to: a bug's identity, the choices that lead to it, and whether it replays; and how
-/// many iterations were executed, with their steps.
+/// The result of a test's iterations: a bug's identity, the number of choices that lead to it, and whether it
+/// replays; and how many iterations were executed, with their steps.
 #[derive(Debug, PartialEq)]
 struct Came {
     bug: Option<(String, usize, bool)>,
@@ -70,7 +70,7 @@ fn some_iterations_are_watched_and_the_others_are_as_without() {
     assert!(races > 0 && others > 0, "{races} {others}");
 }
 
-/// What orders accesses is all that the detector needs to be told: it finds the same as if it were told of every access.
+/// The detector only needs events that order accesses: it finds the same as if it received every access.
 #[test]
 fn edges_say_enough() {
     let directory = tempfile::tempdir().unwrap();
@@ -106,7 +106,7 @@ fn edges_say_enough() {
     assert!(bugs > 40, "{bugs}");
 }
 
-/// What is found in some iterations, what a regression of it is, and what is left without looking.
+/// A bug found in some iterations, its regression, and the result without watching.
 #[test]
 fn a_race_is_found_in_some_iterations_and_tried_again() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Weak memory (`--memory weak`) of real modules: litmus tests as wasm, all of whose executions have the outcomes of RC11
-//! by its axioms. The model itself is compared in `host/src/runtime/weak/tests.rs`.
+//! Weak memory (`--memory weak`) of real modules: litmus tests as wasm, whose executions have exactly the
+//! outcomes of RC11 by its axioms. `host/src/runtime/weak/tests.rs` compares the model itself.
 
 #[path = "../../src/runtime/weak/naive.rs"]
 mod naive;
@@ -16,18 +16,18 @@ use naive::{Op, Program};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Values that threads read, then what locations hold: as the test passes them to `hint`.
+/// Values that threads read, then those of locations at the end: as the test passes them to `hint`.
 type Seen = Vec<u64>;
 
-/// More than any program here makes.
+/// More than any program here uses.
 const BUDGET: u32 = 20;
 
 fn weak(budget: u32) -> Settings {
     Settings { faults: Faults::default().with(FaultClass::Stale, budget), ..settings() }
 }
 
-/// A litmus test as a module: each atomic instruction stands behind a call that says its order, as coyote-cc's headers make
-/// it.
+/// A litmus test as a module: each atomic instruction follows a call that gives its order, as coyote-cc's
+/// headers do it.
 fn module(program: &Program) -> String {
     let mut text = r#"(module
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
@@ -67,7 +67,8 @@ fn module(program: &Program) -> String {
                     continue;
                 }
             };
-            // The address to which the value is stored comes first, so that nothing stands behind the order.
+            // The address to which the value is stored comes first, so that no other instruction follows the
+            // order.
             writeln!(text, "(i32.const {}) {order} {code} (i32.store)", 1024 + 4 * reads).unwrap();
             reads += 1;
         }
@@ -98,8 +99,8 @@ fn options() -> Options {
     options
 }
 
-/// What all executions see: each state is gone on with once, so that states which go on differently must have different
-/// fingerprints.
+/// The outcomes of all executions. Each state is continued once, so states that continue differently must
+/// have different fingerprints.
 fn all(program: &Program, settings: &Settings) -> BTreeSet<Seen> {
     let wasm = wat::parse_str(module(program)).unwrap();
     let artifact = guest::compile(&wasm, &options()).unwrap();
@@ -149,7 +150,7 @@ fn modules_have_the_outcomes_of_rc11() {
         let program = naive::random(&mut ChoiceRng::new(Iteration { seed: 0x6d_6f64, index }));
         let ends = all(&program, &weak(BUDGET));
         assert_eq!(ends, expected(&program), "program {index}: {program:?}");
-        // Without a budget, the newest alone.
+        // Without a budget, only the newest stores are read.
         let interleaved = all(&program, &settings());
         assert!(interleaved.is_subset(&ends));
         weak_ones += u64::from(interleaved.len() < ends.len());
@@ -157,17 +158,17 @@ fn modules_have_the_outcomes_of_rc11() {
     assert!(weak_ones > PROGRAMS / 20, "{weak_ones}");
 }
 
-/// Programs that are generated.
+/// Number of generated programs.
 const PROGRAMS: u64 = 60;
 
-/// A budget is a bound on what is stale in one execution.
+/// A budget limits the number of stale choices in one execution.
 #[test]
 fn a_budget_bounds_stale_choices() {
     let relaxed = Ordering::Relaxed;
     let reader =
         |a, b| vec![Op::Load { location: a, order: relaxed }, Op::Load { location: b, order: relaxed }];
     let store = |location| Op::Store { location, value: 1, order: relaxed };
-    // Both readers see the second store alone.
+    // Both readers see only the second store.
     let program = vec![vec![store(0), store(1)], reader(1, 0), reader(1, 0)];
     let both = vec![1, 0, 1, 0, 1, 1];
     let one = vec![1, 0, 1, 1, 1, 1];
@@ -178,7 +179,7 @@ fn a_budget_bounds_stale_choices() {
     assert_eq!(by(2), expected(&program));
 }
 
-/// What cannot be explored is refused, in words.
+/// Strategies that cannot be used with weak memory are refused with a message.
 #[test]
 fn what_weak_memory_cannot_be_had_with_is_refused() {
     let wasm = wat::parse_str(module(&vec![vec![Op::Fence { order: Ordering::SeqCst }]; 2])).unwrap();

@@ -1,4 +1,4 @@
-//! What each instruction does to the guest's memory.
+//! The accesses of each instruction to the guest's memory.
 
 use coyote_abi::OpKind;
 use walrus::ir::*;
@@ -63,7 +63,7 @@ fn atomic(width: AtomicWidth) -> ValType {
     }
 }
 
-/// Walrus calls lane stores loads too.
+/// Returns kind, size and operands of a SIMD access. Walrus calls stores of lanes loads too.
 fn simd(kind: LoadSimdKind) -> (OpKind, u32, &'static [ValType]) {
     use LoadSimdKind::*;
     const VECTOR: &[ValType] = &[ValType::V128];
@@ -103,7 +103,7 @@ impl Bulk {
     }
 }
 
-/// The bulk operation of an instruction.
+/// The bulk operation on `memory` that an instruction is, if any.
 pub fn bulk(instr: &Instr, memory: MemoryId) -> Option<Bulk> {
     match instr {
         Instr::MemoryCopy(i) if i.dst == memory => Some(Bulk::Copy),

@@ -1,4 +1,4 @@
-//! What allocators do to blocks, as their arguments and results say it.
+//! What a call of an allocator does to blocks, derived from its name, arguments and result.
 
 use crate::analysis::scope::{library_names, names_of};
 use crate::code::Code;
@@ -6,7 +6,7 @@ use coyote_abi::rt;
 use walrus::ir::{BinaryOp, Load, LoadKind, MemArg, Select};
 use walrus::{LocalId, MemoryId, ValType};
 
-/// What a call does: takes a block back, hands one out, or both.
+/// What a call does: it frees a block, returns one, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The parameter that is the old block.
@@ -16,21 +16,21 @@ pub struct Change {
     bytes: &'static [usize],
 }
 
-/// The block that a call hands out.
+/// The block that a call returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum New {
     None,
     Result,
-    /// Stands in memory where this parameter points, if the result is 0.
+    /// Is in memory where this parameter points, if the result is 0.
     At(usize),
-    /// The old one stays, and its size is the result.
+    /// The old block remains, and the result is its size.
     Old,
-    /// Nothing is known of what the function does.
+    /// It is not known what the function does.
     Unknown,
 }
 
 impl Change {
-    /// By the function's name and type.
+    /// Derives the change from the function's name and type.
     pub fn of(name: &str, params: &[ValType], results: &[ValType]) -> Change {
         let names = names_of(name);
         let known = library_names(&names).find_map(|name| by_name(name.trim_start_matches("__rustc::")));
@@ -45,12 +45,12 @@ impl Change {
         }
     }
 
-    /// Whether the function has a result that says something.
+    /// Whether the function has a result that must be reported.
     pub fn returns(self) -> bool {
         !matches!(self.new, New::None | New::Unknown)
     }
 
-    /// Pushes the block that the function is about to take back, 0 if there is none.
+    /// Pushes the block that the function is about to free, or 0 if there is none.
     pub fn push_freed(self, code: &mut Code, arguments: &[LocalId]) {
         match self.old {
             Some(old) if self.new != New::Old => code.get(arguments[old]),
@@ -91,7 +91,7 @@ impl Change {
     }
 }
 
-/// The number of parameters, and what the function does.
+/// The number of parameters, and what the function of this name does.
 fn by_name(name: &str) -> Option<(usize, Change)> {
     let change = |parameters, old, new, bytes| Some((parameters, Change { old, new, bytes }));
     match name {
@@ -110,7 +110,7 @@ fn by_name(name: &str) -> Option<(usize, Change)> {
         }
         "__rust_realloc" | "__rdl_realloc" => change(4, Some(0), New::Result, &[3]),
         "__rust_dealloc" | "__rdl_dealloc" => change(3, Some(0), New::None, &[]),
-        // Rust's allocator without an operating system, where a linker inlined what stands before it.
+        // Rust's allocator without an operating system, where a linker inlined the functions that call it.
         _ if name.contains("dlmalloc::Dlmalloc<") => match name.rsplit_once(">::")?.1 {
             "malloc" => change(2, None, New::Result, &[1]),
             "memalign" => change(3, None, New::Result, &[2]),

@@ -1,4 +1,4 @@
-//! The call graph, with indirect calls going to every function of the type whose address is taken.
+//! The call graph. An indirect call may reach every function of its type whose address is taken.
 
 use crate::code::sequences;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,8 +7,8 @@ use walrus::{ConstExpr, ConstOp, ElementItems, ExportItem, FunctionId, GlobalKin
 
 type Signature = (Vec<ValType>, Vec<ValType>);
 
-/// Who calls whom. Nodes `0..functions.len()` are functions; the others stand for "some function of
-/// this signature whose address is taken", so that the graph stays small.
+/// Which functions call which. Nodes `0..functions.len()` are functions; the others stand for "some function
+/// of this signature whose address is taken", so that the graph stays small.
 #[derive(Debug)]
 pub struct Calls {
     /// Functions whose address is taken: any indirect call of their type can reach them.
@@ -56,7 +56,7 @@ pub fn roots(module: &Module) -> BTreeSet<FunctionId> {
 }
 
 impl Calls {
-    /// The graph of a module: a node for each function and for each signature that calls through tables have.
+    /// Builds the graph of a module: a node for each function and for each signature of indirect calls.
     pub fn new(module: &Module) -> Calls {
         let functions: Vec<FunctionId> = module.funcs.iter().map(|f| f.id()).collect();
         let node_of: BTreeMap<_, _> = functions.iter().enumerate().map(|(i, f)| (*f, i)).collect();
@@ -100,7 +100,7 @@ impl Calls {
         calls
     }
 
-    /// Functions that can run when `from` do, themselves included, without going through `except`.
+    /// Functions that can run when those in `from` do, including these, on paths that avoid `except`.
     pub fn reachable(
         &self,
         from: impl IntoIterator<Item = FunctionId>,
@@ -129,14 +129,14 @@ impl Calls {
         nodes.filter_map(|node| self.functions.get(*node).copied())
     }
 
-    /// For each function from which one of `goals` can be reached: the function called first on a
-    /// shortest way there. Goals themselves are not listed.
+    /// For each function from which one of `goals` can be reached: the first function called on a shortest
+    /// path to a goal. Goals themselves are not listed.
     pub fn leading_to(&self, goals: &BTreeSet<FunctionId>) -> BTreeMap<FunctionId, FunctionId> {
         let mut callers = vec![Vec::new(); self.edges.len()];
         for (caller, callees) in self.edges.iter().enumerate() {
             callees.iter().for_each(|callee| callers[*callee].push(caller));
         }
-        // `via[n]`: the function that a call from `n` ends up in.
+        // `via[n]`: the function that a call from `n` reaches.
         let mut via: Vec<Option<FunctionId>> = vec![None; self.edges.len()];
         let mut work: std::collections::VecDeque<usize> = goals.iter().map(|f| self.node_of[f]).collect();
         let mut seen = vec![false; self.edges.len()];

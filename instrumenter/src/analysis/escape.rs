@@ -1,8 +1,7 @@
 //! Which accesses touch only the function's own stack frame.
 //!
-//! At -O0 most accesses are to local variables in the shadow stack. No other worker can tell when
-//! they happen, as long as the frame's address stays in the function, so they are no scheduling
-//! points.
+//! At -O0 most accesses are to local variables in the shadow stack. No other worker can observe when they
+//! happen, as long as the frame's address does not leave the function, so they are no scheduling points.
 //!
 //! A value is *frame-derived* if it is the stack pointer, or a frame-derived value plus or minus one
 //! that is not, or comes from a local to which only frame-derived values are ever assigned. The
@@ -10,9 +9,9 @@
 //! access, in such a sum, assigned to such a local, written back to the stack pointer, or dropped.
 //! If it does not escape, plain accesses at frame-derived addresses are private.
 //!
-//! What this misses, deliberately: an access that leaves the frame through a wrong index, a stale
-//! pointer of another worker into a frame that is in use again, and a local that is read before it
-//! was assigned (compilers do not emit that). Those stores are still marked dirty.
+//! Deliberately missed are: an access that leaves the frame through a wrong index, a stale pointer of another
+//! worker into a frame that is in use again, and a local that is read before it was assigned (compilers do
+//! not emit that). Those stores are still marked dirty.
 
 use crate::analysis::access::{access, bulk};
 use crate::code::sequences;
@@ -20,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{GlobalId, LocalFunction, MemoryId, Module};
 
-/// The private accesses as (sequence, index in it); none if the frame escapes.
+/// The private accesses as (sequence, index in the sequence); none if the frame escapes.
 pub fn private_accesses(
     module: &Module,
     function: &LocalFunction,
@@ -50,7 +49,7 @@ pub fn private_accesses(
             for (index, (instr, _)) in function.block(*sequence).instrs.iter().enumerate() {
                 round.step(function, (*sequence, index), instr);
             }
-            // What is left is the sequence's result.
+            // The remaining operands are the sequence's result.
             round.flush();
         }
         // A parameter has a value before the first assignment.
@@ -70,7 +69,7 @@ pub fn private_accesses(
     BTreeSet::new()
 }
 
-/// One reading of the function, with a guess of which locals are frame-derived.
+/// One pass over the function, with an assumption about which locals are frame-derived.
 struct Round<'a> {
     module: &'a Module,
     stack_pointer: GlobalId,
@@ -80,7 +79,7 @@ struct Round<'a> {
     assigned: BTreeMap<LocalId, bool>,
     escaped: bool,
     private: BTreeSet<(InstrSeqId, usize)>,
-    /// Whether each operand is frame-derived. Operands below its bottom are not.
+    /// Whether each operand is frame-derived. Operands below the bottom of this list are not.
     stack: Vec<bool>,
 }
 
@@ -89,7 +88,7 @@ impl Round<'_> {
         self.stack.pop().unwrap_or(false)
     }
 
-    /// Takes `uses` operands for a purpose that lets them escape, and pushes others.
+    /// Pops `uses` operands, all of which escape, and pushes others, which are not frame-derived.
     fn other(&mut self, uses: usize, pushes: usize) {
         for _ in 0..uses {
             self.escaped |= self.pop();
@@ -97,7 +96,7 @@ impl Round<'_> {
         self.stack.extend(std::iter::repeat_n(false, pushes));
     }
 
-    /// Everything on the stack goes somewhere unknown.
+    /// Empties the stack; frame-derived operands on it escape.
     fn flush(&mut self) {
         self.escaped |= self.stack.contains(&true);
         self.stack.clear();
@@ -130,7 +129,7 @@ impl Round<'_> {
             return;
         }
         match instr {
-            // Of a memory that is the tool's: nobody else sees what goes there.
+            // A memory of the tool: the guest never reads it.
             Instr::Load(_) => self.other(1, 1),
             Instr::Store(_) => self.other(2, 0),
             Instr::Const(_) | Instr::MemorySize(_) | Instr::TableSize(_) => self.stack.push(false),
@@ -169,7 +168,7 @@ impl Round<'_> {
             Instr::Block(i) => self.enter(function, i.seq, 0),
             Instr::Loop(i) => self.enter(function, i.seq, 0),
             Instr::IfElse(i) => self.enter(function, i.consequent, 1),
-            // What is on the stack of a place that is never reached goes nowhere.
+            // Operands of code that is never reached do not escape.
             Instr::Unreachable(_) => self.stack.clear(),
             _ => self.flush(),
         }
@@ -180,7 +179,7 @@ impl Round<'_> {
         self.other(params.len() + more, results.len());
     }
 
-    /// A nested sequence is read on its own, so what goes into it counts as escaping.
+    /// A nested sequence is read separately, so its operands count as escaping.
     fn enter(&mut self, function: &LocalFunction, sequence: InstrSeqId, more: usize) {
         let (params, results) = match function.block(sequence).ty {
             InstrSeqType::Simple(result) => (0, usize::from(result.is_some())),

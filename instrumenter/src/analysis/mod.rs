@@ -1,4 +1,4 @@
-//! What is known of a module's code, for passes to decide with.
+//! Facts about a module's code that passes base their decisions on.
 //!
 //! - [`access`]: what instructions do to memory.
 //! - [`calls`]: the call graph.
@@ -27,7 +27,7 @@ impl Analyses {
         self.calls.get_or_insert_with(|| Calls::new(module))
     }
 
-    /// Forgets everything: the module's functions call others now.
+    /// Discards all results, because the module's functions now call others.
     pub(crate) fn invalidate(&mut self) {
         self.calls = None;
     }

@@ -3,8 +3,8 @@
 use crate::Error;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// The names under which a pattern can find a function: as the module spells it, demangled, and
-/// demangled without parameter list or hash. Linkers may have demangled it already.
+/// The names by which a pattern can find a function: as the module spells it, demangled, and demangled
+/// without parameter list or hash. Linkers may have demangled the module's spelling already.
 pub fn names_of(name: &str) -> Vec<String> {
     let mut names = vec![name.to_string()];
     if let Ok(demangled) = rustc_demangle::try_demangle(name) {
@@ -21,7 +21,7 @@ pub fn names_of(name: &str) -> Vec<String> {
     names
 }
 
-/// `a::b` of `a::b(int (*)(char)) const`.
+/// Reduces `a::b(int (*)(char)) const` to `a::b`.
 fn without_parameters(name: &str) -> Option<&str> {
     let name = name.strip_suffix(" const").unwrap_or(name);
     let mut depth = 0;
@@ -36,8 +36,9 @@ fn without_parameters(name: &str) -> Option<&str> {
     open.filter(|open| *open > 0 && name.ends_with(')')).map(|open| &name[..open])
 }
 
-/// Those of a function's names, the module's own spelling first, under which one of a library is known. One of
-/// C++ outside of any namespace is the program's own, though a function of C may be called the same.
+/// Those of a function's names by which it may be recognised as a library's; the module's own spelling is
+/// first. A C++ function outside of any namespace belongs to the program, even if it has the same name as a
+/// function of C.
 pub fn library_names(names: &[String]) -> impl Iterator<Item = &String> {
     names.iter().enumerate().filter(|(i, name)| *i == 0 || name.contains("::")).map(|(_, name)| name)
 }
@@ -54,7 +55,7 @@ impl Scope {
         let patterns: Vec<String> = patterns.into_iter().map(str::to_string).collect();
         let mut set = GlobSetBuilder::new();
         for pattern in &patterns {
-            // In `{a,}b` the empty alternative is meant.
+            // The pattern `{a,}b` has an empty alternative on purpose.
             let glob = GlobBuilder::new(pattern).empty_alternates(true).build();
             set.add(glob.map_err(|e| {
                 Error::Option(format!("`{pattern}` is not a pattern for function names: {}", e.kind()))
@@ -128,7 +129,7 @@ mod tests {
         ] {
             assert!(library(UNNOTICED, name) && !library(UNGUARDED, name), "{name}");
         }
-        // In a header, and on the way to the program's own destructors.
+        // These are in a header, or on the path to the program's own destructors.
         for name in ["exit", "_ZNSt3__219__shared_weak_count16__release_sharedEv", "_ZN6locale6localeEv"] {
             assert!(!library(UNGUARDED, name), "{name}");
         }

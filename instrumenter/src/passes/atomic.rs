@@ -1,5 +1,5 @@
-//! Pass 6: brackets atomic functions, so that the host does not switch at memory accesses in what
-//! they call. (Their own accesses, and those of functions that only they call, are no points at all.)
+//! Brackets atomic functions, so that the host does not switch at memory accesses in the functions that they
+//! call. (Their own accesses, and those of functions that only they call, are no scheduling points at all.)
 //!
 //! ```wat
 //! ;; before
@@ -12,17 +12,18 @@
 //! (func $"malloc (atomic)" (param i32) (result i32) ..)
 //! ```
 //!
-//! Allocators have brackets of their own, which also say what becomes of which block, if anybody wants to
-//! know: see `allocator`.
+//! Allocators have other brackets, which also say which block was allocated or freed, if an option needs
+//! that: see `allocator`.
 //!
-//! A function of a C library that takes a path is announced before: it is one operation on files. So is the call of
-//! a function that is atomic by default, but for allocators and for what no other worker can tell the time
-//! of: others can come before it, also where its worker has just done something else.
+//! A function of a C library that takes a path is announced before its brackets: it is one operation on
+//! files. So is the call of a function that is atomic by default, except for allocators and for functions
+//! whose calls no other worker can observe: other workers can run before it, even if its worker has just
+//! executed another operation.
 //!
-//! With faults of class `alloc`, an allocator first asks whether it fails: it then answers that there is no memory, before
-//! anybody is told that it was called.
+//! With faults of class `alloc`, an allocator first asks whether it fails. If so, it answers that there is no
+//! memory, before its call is reported.
 //!
-//! An exception that leaves the function passes the exit too: see `on_exception`.
+//! An exception that leaves the function also passes the exit bracket: see `on_exception`.
 
 use crate::Error;
 use crate::Location;
@@ -39,7 +40,7 @@ use walrus::ir::{Call, InstrLocId, Return};
 use walrus::{FunctionBuilder, LocalId, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
-    // Rust's code aborts where there is no memory.
+    // Rust's code aborts if an allocation fails.
     let rust = draft.original.functions.iter().any(|function| function.name.contains("rust_panic"));
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
@@ -99,11 +100,11 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             args.iter().for_each(|arg| {
                 call.get(*arg);
             });
-            // The beginning of the function is no instruction's place, so it is free for this one.
+            // The offset of the function's beginning is not that of an instruction, so this call can use it.
             call.push(Call { func: inner }, InstrLocId::new(start));
             on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
                 if allocator {
-                    // No block was handed out: there was no memory for it.
+                    // No block was returned: there was no memory for it.
                     let exit = draft.import(rt::ALLOCATOR_EXIT, &[ValType::I32; 3], &[]);
                     code.i32(0).i32(0).i32(0).call(exit);
                 } else if is_atomic {
@@ -123,12 +124,12 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     Ok(())
 }
 
-/// An allocator that may say that there is no memory.
+/// An allocator that may answer that there is no memory.
 struct Failing {
     name: &'static str,
-    /// The parameter that says how much is asked for.
+    /// Index of the parameter with the requested size.
     bytes: usize,
-    /// What it returns then.
+    /// The function's result in that case.
     answer: i32,
 }
 
@@ -147,7 +148,7 @@ const FAILING: &[Failing] = &[
     Failing { answer: 48, ..failing("posix_memalign", 2) },
 ];
 
-/// Says what became of which block. The results stay on the stack.
+/// Reports which block was freed and which one was allocated. The results stay on the stack.
 fn leave_allocator(draft: &mut Draft, code: &mut Code, change: Change, args: &[LocalId]) {
     let exit = draft.import(rt::ALLOCATOR_EXIT, &[ValType::I32; 3], &[]);
     let result = change.returns().then(|| draft.module.locals.add(ValType::I32));

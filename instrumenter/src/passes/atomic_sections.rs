@@ -1,7 +1,7 @@
-//! Pass 3, too: functions of SV-COMP's programs that are atomic by their name.
+//! Brackets functions of SV-COMP's programs that are atomic by their name.
 //!
-//! Others come before such a function or after it, so that its beginning is a scheduling point. Within it
-//! there is none, but the host learns what it accesses: in contrast to those of `atomic` these are the
+//! Other workers can run before such a function and after it, so its beginning is a scheduling point. There
+//! are none within it, but the host is told of its accesses: in contrast to those of `atomic`, they are the
 //! program's own. `coyote.atomic_begin` and `coyote.atomic_end` do the same for a part of a function.
 //!
 //! ```wat

@@ -1,9 +1,9 @@
-//! Pass 5: no worker runs for ever without a scheduling point.
+//! Forces a scheduling point in loops and recursions, so that no worker runs for ever without one.
 //!
-//! A countdown stands at every loop header and at the entry of every function that can call itself,
-//! directly or through others. At zero a scheduling point is forced. Every other scheduling point
-//! resets the countdown, so that it has one value whenever a worker is suspended, and equal states
-//! stay equal. It is a global of the worker. Atomic functions count too: they may loop as well.
+//! A countdown is put at every loop header and at the entry of every function that can call itself, directly
+//! or through others. At zero it forces a scheduling point. Every other scheduling point resets it, so it has
+//! the same value whenever a worker is suspended, and equal states stay equal. It is a global of the worker.
+//! Atomic functions count too, because they may loop as well.
 //!
 //! ```wat
 //! ;; before

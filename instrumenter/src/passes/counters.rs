@@ -1,10 +1,10 @@
-//! Counts how often execution comes to instructions, for who wants to know which lines were executed
+//! Counts how often instructions are executed, to find which lines were executed
 //! ([`crate::Options::counted`]).
 //!
-//! A counter is a number in a memory of its own, which is no part of the guest's state: neither snapshots nor
-//! fingerprints have it, and going back to a snapshot leaves it as it is. The code needs no local and calls nothing, so
-//! that points, sites and saved frames stay the same. A worker that is rewound executes no instruction twice, nor its
-//! counter.
+//! A counter is a number in a separate memory, which is no part of the guest's state: neither snapshots nor
+//! fingerprints contain it, and restoring a snapshot does not change it. The code needs no local and calls
+//! nothing, so points, sites and saved frames stay the same. A worker that is rewound executes neither an
+//! instruction nor its counter twice.
 //!
 //! ```wat
 //! ;; before
@@ -19,8 +19,8 @@
 //! i32.load
 //! ```
 //!
-//! Where `orders` has removed an instruction, the next one of the same straight code is counted in its place. An
-//! instruction that is not there any more without one behind it has no counter: it is not in the table.
+//! Where `orders` has removed an instruction, the next one of the same straight code is counted in its place.
+//! If there is none, a removed instruction has no counter: it is not in the table.
 
 use crate::Error;
 use crate::analysis::Analyses;
@@ -30,9 +30,10 @@ use std::collections::BTreeSet;
 use walrus::ir::*;
 use walrus::{LocalFunction, MemoryId};
 
-/// The exported memory of the counters, in the order of [`crate::SiteTable::counters`]. Only if something is counted.
+/// The exported memory of the counters, in the order of [`crate::SiteTable::counters`]. Exists only if
+/// something is counted.
 pub const COUNTERS: &str = "__cy_counters";
-/// Bytes of a counter: a number, the lowest byte first.
+/// Size of a counter in bytes: a number, the lowest byte first.
 pub const COUNTER_BYTES: usize = 8;
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
@@ -61,7 +62,7 @@ fn count_in(draft: &mut Draft, function: &mut LocalFunction, wanted: &BTreeSet<u
     for sequence in all {
         let instrs = std::mem::take(&mut function.block_mut(sequence).instrs);
         let mut code = Code::with_capacity(instrs.len() * 2);
-        // Of the instruction before, unless another sequence came in between.
+        // Offset of the previous instruction, unless another sequence came in between.
         let mut last = None;
         for (instr, at) in instrs {
             if let Some(offset) = offset(at) {
@@ -80,7 +81,7 @@ fn count_in(draft: &mut Draft, function: &mut LocalFunction, wanted: &BTreeSet<u
     }
 }
 
-/// Where an instruction stood in the original module.
+/// The offset of an instruction in the original module.
 fn offset(at: InstrLocId) -> Option<u32> {
     if at.is_default() { None } else { site_of_location(at.data()).err() }
 }

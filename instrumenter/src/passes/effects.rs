@@ -1,12 +1,13 @@
-//! Tells the host what a step touches that is no scheduling point ([`rt::SEEN`]): for searches that rest on
-//! what steps say of themselves ([`crate::Options::footprints`]); or only what orders other accesses, for the detector of
-//! data races ([`crate::Options::edges`]). Points and sites stay the same.
+//! Tells the host which memory and other state a step touches without a scheduling point ([`rt::SEEN`]): for
+//! searches that rely on footprints ([`crate::Options::footprints`]), or, restricted to events that order
+//! other accesses, for the detector of data races ([`crate::Options::edges`]). Points and sites stay the
+//! same.
 //!
-//! - Accesses of memory that `points` announces nothing of: in atomic functions, in functions that the user
-//!   left out, below the user's level of points. Of functions that the user left out, also fences, and which accesses
-//!   are atomic: what they order is ordered all the same.
-//! - Whether a compare-exchange wrote: it counts as a read until it says that it did.
-//! - The size of memory, tables and passive segments that the guest changes, and globals of all workers.
+//! - Accesses of memory that `points` does not announce: in atomic functions, in functions that the user left out,
+//!   and below the user's level of points. For functions that the user left out, also fences, and which accesses are
+//!   atomic: these still order other accesses.
+//! - Whether a compare-exchange wrote: it counts as a read until the host is told that it wrote.
+//! - The size of memory, tables and passive segments that the guest changes, and globals that all workers share.
 //!
 //! ```wat
 //! ;; before
@@ -25,8 +26,8 @@
 //! (if (then i32.const 1 (; memory is written ;) local.get 0 i32.const 8 i32.add i32.const 4 call $coyote_rt.seen))
 //! ```
 //!
-//! What an allocator does to its heap is not told: that it hands out or takes back a block counts as a write of
-//! the block, and the host knows of that.
+//! What an allocator does to its heap is not reported: allocating or freeing a block counts as a write of the
+//! block, and the host is told of that in any case.
 
 use crate::Error;
 use crate::analysis::Analyses;
@@ -44,15 +45,15 @@ pub fn import(draft: &mut Draft) -> FunctionId {
     draft.import(rt::SEEN, &[ValType::I32; 3], &[])
 }
 
-/// An access of memory whose address, without its offset, `address` pushes. A compare-exchange reads; whether
-/// it writes it says afterwards: see [`tell_exchange`].
+/// Reports an access of memory; `address` pushes its address without the offset. A compare-exchange counts as
+/// a read; whether it wrote is reported afterwards: see [`tell_exchange`].
 pub fn tell_access(draft: &mut Draft, code: &mut Code, access: &Access, address: &Instr, left_out: bool) {
     let writes = access.kind.writes() && access.kind != coyote_abi::OpKind::CompareExchange;
     let seen = if writes { Seen::MemoryWrite } else { Seen::MemoryRead };
     push_access(draft, code, seen, access, address, left_out);
 }
 
-/// A fence is executed.
+/// Reports that a fence is executed.
 pub fn tell_fence(draft: &mut Draft, code: &mut Code) {
     let import = import(draft);
     code.i32(Seen::Fence.of(0)).i32(0).i32(0).call(import);
@@ -79,7 +80,8 @@ fn push_access(
     code.i32(access.size.into()).call(import);
 }
 
-/// A compare-exchange was executed, and its result is on the stack: it wrote if that is what it expected.
+/// Reports whether a compare-exchange wrote. Its result is on the stack: it wrote if that is the expected
+/// value.
 pub fn tell_exchange(
     draft: &mut Draft,
     function: &mut LocalFunction,
@@ -104,7 +106,7 @@ pub fn tell_exchange(
     });
 }
 
-/// A bulk operation on memory: its operands are destination, source or value, and length.
+/// Reports a bulk operation on memory: its operands are destination, source or value, and length.
 pub fn tell_bulk(draft: &mut Draft, code: &mut Code, bulk: Bulk, operands: &[Instr]) {
     let import = import(draft);
     if bulk == Bulk::Copy {
@@ -113,7 +115,7 @@ pub fn tell_bulk(draft: &mut Draft, code: &mut Code, bulk: Bulk, operands: &[Ins
     code.i32(Seen::MemoryWrite.of(0)).add(operands[0].clone()).add(operands[2].clone()).call(import);
 }
 
-/// What can change while the guest runs, by number. Reads of the rest do not matter.
+/// State that can change while the guest runs, by number. Reads of other state do not matter.
 #[derive(Default)]
 struct Changing {
     memory: bool,
@@ -192,10 +194,10 @@ fn tell_in(draft: &mut Draft, function: &mut LocalFunction, changing: &Changing,
     }
 }
 
-/// A range of a table: which one, what is done, and the operands that are its beginning and length.
+/// A range of a table: the table, the kind of access, and the operands that are its beginning and length.
 type Entries = (TableId, Seen, usize, Option<usize>);
 
-/// Puts what an instruction touches before it.
+/// Reports the state that an instruction touches, before the instruction.
 fn tell(
     draft: &mut Draft,
     aside: &mut Aside,

@@ -1,4 +1,4 @@
-//! After pass 2: calls a function of the table by its own type.
+//! Calls functions of the table by their own types.
 //!
 //! C programs start threads with functions that were declared without an argument or without a result. The
 //! import `coyote.call_entry` of type (i32) -> i32 becomes a function that knows the type of each entry which
@@ -27,7 +27,7 @@
 //!   call_indirect (param i32) (result i32))
 //! ```
 //!
-//! An entry that is not known is called as if it took all arguments and gave an i32: it traps if that is wrong.
+//! An unknown entry is called as if it took all arguments and returned an i32: this traps if it is wrong.
 
 use crate::Error;
 use crate::analysis::Analyses;
@@ -61,7 +61,7 @@ fn implement(draft: &mut Draft, import: FunctionId) {
     let table = draft.module.tables.iter().next().map(|table| table.id());
     let shapes = table.map_or_else(BTreeMap::new, |table| shapes(draft, table));
     let params = draft.module.types.get(draft.module.funcs.get(import).ty()).params().to_vec();
-    // The entry, and its arguments.
+    // The entry, then its arguments.
     let locals: Vec<LocalId> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
     let usual: Shape = (locals.len() - 1, true);
     let builder = FunctionBuilder::new(&mut draft.module.types, &params, &[ValType::I32]);
@@ -120,7 +120,7 @@ fn shapes(draft: &Draft, table: TableId) -> BTreeMap<u32, Shape> {
     shapes
 }
 
-/// Calls entries of unusual shapes and returns; goes on with all others.
+/// Calls entries of unusual shapes and returns; falls through for all others.
 fn dispatch(
     draft: &mut Draft,
     body: &mut LocalFunction,
@@ -132,7 +132,7 @@ fn dispatch(
 ) {
     let blocks: Vec<InstrSeqId> =
         (0..=unusual.len()).map(|_| body.builder_mut().dangling_instr_seq(None).id()).collect();
-    // The last block is the outermost one, behind which the usual call stands.
+    // The last block is the outermost one; the usual call follows it.
     let other = blocks[unusual.len()];
     let entries = shapes.keys().next_back().map_or(0, |last| last + 1);
     let target = |index: u32| {

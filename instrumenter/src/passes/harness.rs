@@ -1,7 +1,7 @@
-//! Marks where Rust's test harness calls a test, so that the host can begin each iteration there
-//! and need not let the harness be interrupted.
+//! Marks where Rust's test harness calls a test, so that the host can begin each iteration there and does not
+//! interrupt the harness.
 //!
-//! The harness calls every test through a function of its own, which is there to be found in backtraces.
+//! The harness calls every test through a dedicated function, which exists so that backtraces show it.
 //!
 //! ```wat
 //! ;; before
@@ -13,7 +13,7 @@
 //!   i32.const 4 (; site ;) call $coyote_rt.test_end)
 //! (func $"test::__rust_begin_short_backtrace (body)" (param i32 i32) ..)
 //! ```
-//! A panic that leaves the test, where panics unwind, is announced by `test_unwound` instead.
+//! If panics unwind, a panic that leaves the test is announced by `test_unwound` instead.
 
 use crate::Error;
 use crate::analysis::Analyses;
@@ -49,11 +49,11 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             args.iter().for_each(|arg| {
                 call.get(*arg);
             });
-            // The beginning of the function is no instruction's place, so it is free for this one.
+            // The offset of the function's beginning is not that of an instruction, so this call can use it.
             call.push(Call { func: inner }, InstrLocId::new(at.offset));
             let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
             on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
-                // A trace knows a site by its place, so this one is the same.
+                // A trace identifies a site by its place, so this is the same site as that of a normal end.
                 code.i32(ends as i32).call(draft.suspending(rt::TEST_UNWOUND, &[ValType::I32], &[]));
             });
             code.i32(ends as i32).push(Call { func: end }, site_location(ends));

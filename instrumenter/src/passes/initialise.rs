@@ -1,9 +1,10 @@
-//! Lets tests and the recovery of a program that has a `main` find its libc as `main` does.
+//! Makes libc ready for tests and for the recovery of a program that has a `main`, as `main` finds it.
 //!
-//! `_start` prepares libc and calls constructors before `main`. A test beside it ([`guest::TEST_PREFIX`]) is called without
-//! `_start`, so the functions that do this become exports, which the host calls before the first iteration. A recovery
-//! after a crash of the program itself ([`guest::RECOVER`]) begins with memory as it was before `_start`: it gets an entry
-//! that prepares libc first.
+//! `_start` prepares libc and calls constructors before `main`. A test in a module with `main`
+//! ([`guest::TEST_PREFIX`]) is called without `_start`, so the functions that do this become exports, which
+//! the host calls before the first iteration. A recovery after a crash of the program itself
+//! ([`guest::RECOVER`]) begins with memory as it was before `_start`: it gets an entry that prepares libc
+//! first.
 //!
 //! ```wat
 //! ;; before
@@ -21,8 +22,9 @@
 //!   call $recover)
 //! ```
 //!
-//! The functions are found by their names. A module without names keeps what it exports: the host says what is missing.
-//! Where the linker wrapped exports, so that each calls the constructors itself, nothing is to be done.
+//! The functions are found by their names. A module without names keeps its exports: the host says what is
+//! missing. If the linker wrapped the exports, so that each calls the constructors itself, nothing is
+//! changed.
 
 use crate::Error;
 use crate::analysis::Analyses;
@@ -32,10 +34,10 @@ use crate::original::INITIALISERS;
 use coyote_abi::guest;
 use walrus::{ExportItem, FunctionId};
 
-/// The entry of a recovery that begins where the program does.
+/// The entry of a recovery that begins with memory as it was before `_start`.
 pub const RECOVER_PROGRAM: &str = "__cy_recover_program";
 
-/// How the names of exports end that a linker has wrapped.
+/// The suffix of functions that a linker wrapped exports in.
 const WRAPPED: &str = ".command_export";
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {

@@ -1,13 +1,13 @@
-//! Pass 7: makes the guest's state something that can be saved, restored and compared.
+//! Makes the guest's state savable, restorable and comparable.
 //!
 //! - Each write of guest memory marks its chunk in the dirty memory. The chunk of the first byte is
 //!   enough: the host knows that a store may reach 15 bytes further. A wrapped address is harmless,
 //!   since the store then traps.
-//! - Passive data segments are never really dropped: a global remembers it, and `memory.init` of a
-//!   dropped segment traps unless it copies nothing, as it should.
-//! - What changes tables or reference-typed globals sets a flag first; the host then takes a fresh
+//! - Passive data segments are never really dropped: a global records the drop, and `memory.init` of a
+//!   dropped segment traps unless it copies nothing, as the specification requires.
+//! - An instruction that changes tables or reference-typed globals sets a flag first; the host then takes a fresh
 //!   instance instead of restoring.
-//! - Shared mutable globals are read and written through a memory of their own.
+//! - Shared mutable globals are read and written through a separate memory.
 //! - Each change of the stack pointer is compared with the bound of the worker's stack.
 //!
 //! ```wat
@@ -59,7 +59,8 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lets the host see what the guest's references are to: they belong to its state.
+/// Exports tables and reference-typed globals, so that the host can see their contents, which are part of the
+/// state.
 fn export_references(draft: &mut Draft) {
     let tables = draft.module.tables.iter().map(|table| ExportItem::Table(table.id()));
     let holds = |global: &&Global| global.mutable && matches!(global.ty, ValType::Ref(_));
@@ -77,14 +78,14 @@ enum Segment {
     Elements(ElementId),
 }
 
-/// What the instructions of this pass refer to.
+/// Items that the instructions of this pass refer to.
 struct State {
     memories: Memories,
     /// Flags of passive segments that some instruction drops.
     dropped: BTreeMap<Segment, GlobalId>,
     /// Set when a table changes.
     flag: GlobalId,
-    /// Stack pointer, bound and what to call below it.
+    /// The stack pointer, its bound, and the function to call if it is below the bound.
     stack: Option<(GlobalId, GlobalId, FunctionId)>,
 }
 
@@ -107,7 +108,7 @@ impl Memories {
         let mark = draft.add_function("__cy_mark", &locals, &[], |function| {
             let (address, length) = (locals[0], locals[1]);
             let mut code = Code::default();
-            // In 64 bits and cut off at the last byte: the operation itself checks its bounds.
+            // Computed in 64 bits and limited to the last byte: the operation itself checks its bounds.
             code.get(length).if_then(function, |code| {
                 code.get(address).unary(UnaryOp::I64ExtendUI32);
                 code.get(length).unary(UnaryOp::I64ExtendUI32);
@@ -265,8 +266,8 @@ fn mark(code: &mut Code, address: &Instr, offset: u64, dirty: MemoryId) {
     code.i32(1).store8(dirty);
 }
 
-/// A dropped segment is empty: reading at 0 and nothing else is allowed. The trap is the one that
-/// `memory.init` would be, so it comes from an operation that is out of bounds in any memory.
+/// A dropped segment is empty: only reading 0 bytes at 0 is allowed. The trap must be the one of
+/// `memory.init`, so it comes from an operation that is out of bounds in any memory.
 fn trap_if_dropped(
     function: &mut LocalFunction,
     code: &mut Code,

@@ -38,7 +38,7 @@ use crate::{Draft, Error};
 pub struct Own {
     name: &'static str,
     doc: &'static str,
-    /// Whether calls among the guest's functions stay as they are.
+    /// Whether calls among the guest's functions do not change.
     keeps_calls: bool,
     run: fn(&mut Draft, &mut Analyses) -> Result<(), Error>,
 }
@@ -95,6 +95,6 @@ pub const OWN: &[Own] = &[
     own("table-calls", table_calls::run, "makes calls through tables that change resumable"),
 ];
 
-/// Where a user's pass runs unless it says so: memory is private, imports are runtime imports, and accesses
-/// that it adds become scheduling points like any other.
+/// Where a user's pass runs by default: memory is private, imports are runtime imports, and accesses that it
+/// adds become scheduling points like any other.
 pub const USUAL_PLACE: &str = "atomic-sections";

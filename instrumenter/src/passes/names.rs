@@ -1,7 +1,7 @@
-//! Pass 2: gives every function a name.
+//! Gives every function a name.
 //!
-//! Walrus sorts functions by size, so an index in the output means nothing outside. Functions
-//! without a name are called by their index in the original module.
+//! Walrus sorts functions by size, so an index in the output has no meaning outside of it. A function without
+//! a name is named by its index in the original module.
 //!
 //! ```wat
 //! (func (;7;) ..)              ;; before

@@ -1,9 +1,9 @@
-//! Takes what a C or C++ program says of memory orders to its atomic instructions.
+//! Assigns the memory orders of a C or C++ program to its atomic instructions.
 //!
-//! `coyote_order.h` calls `coyote.order` before each atomic operation. The call goes, and the site of the next atomic
-//! instruction of the function has the order. An order that is known at run time only is kept in a local; the
-//! instruction then has a site for each order, and announces the one of the local's value. So the host knows every
-//! order by the site, and nothing has to be saved while a worker is suspended.
+//! `coyote_order.h` calls `coyote.order` before each atomic operation. This pass removes the call and gives
+//! the order to the site of the function's next atomic instruction. An order that is known only at run time
+//! is kept in a local; the instruction then has a site for each order, and announces that of the local's
+//! value. So the site tells the host every order, and nothing has to be saved while a worker is suspended.
 //!
 //! ```wat
 //! ;; before
@@ -18,9 +18,10 @@
 //! local.get 0 i32.atomic.load  ;; announced as site + ($order & 15)
 //! ```
 //!
-//! Between a call and its instruction is no call, no other atomic instruction, and hardly ever a branch. Another
-//! call takes the order back: the compiler made a call of the operation. Where a branch, a block or a loop comes
-//! between, all atomic instructions of the function take their order from the local, which is 0 after each of them.
+//! Between a call and its instruction there is no call, no other atomic instruction, and rarely a branch.
+//! Another call cancels the order: the compiler made a call of the operation. If a branch, a block or a loop
+//! comes between, all atomic instructions of the function take their order from the local, which is 0 after
+//! each of them.
 
 use crate::Error;
 use crate::analysis::access::access;
@@ -34,7 +35,7 @@ use walrus::{FunctionId, ImportKind, LocalFunction, LocalId, MemoryId, ValType};
 
 const NAME: (&str, &str) = (guest::MODULE, guest::ORDER);
 
-/// Added to the argument of `coyote.order`: 0 is none, in both parts.
+/// Added to the argument of `coyote.order`, so that 0 means none in both parts.
 const ONE_OF_BOTH: i32 = 0x11;
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
@@ -59,16 +60,16 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     Ok(())
 }
 
-/// What an instruction is to orders.
+/// The part that an instruction plays for orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// A call of `coyote.order`.
     Order,
     /// An atomic access or a fence.
     Atomic,
-    /// A call of anything else, or an instruction that waits.
+    /// A call of any other function, or an instruction that waits.
     Call,
-    /// What follows may be executed without what came before, or the other way round.
+    /// Control flow: the code after it may be executed without the code before it, or the other way round.
     Branch,
     Other,
 }
@@ -96,7 +97,7 @@ fn role(instr: &Instr, order: FunctionId, memory: MemoryId) -> Role {
     }
 }
 
-/// Removes the calls from a function, and notes which order its atomic instructions have.
+/// Removes the calls from a function, and records the order of each atomic instruction.
 fn mark_in(draft: &mut Draft, id: FunctionId, function: &mut LocalFunction, order: FunctionId) {
     let memory = draft.memory;
     let roles = |function: &LocalFunction, sequence| -> Vec<Role> {
@@ -151,7 +152,7 @@ fn mark_in(draft: &mut Draft, id: FunctionId, function: &mut LocalFunction, orde
     }
 }
 
-/// Whether an order may be for an instruction of another sequence, or for one behind a branch.
+/// Whether an order may be for an instruction of another sequence, or for one after a branch.
 fn crosses_branch(roles: &[Role]) -> bool {
     let mut pending = false;
     for role in roles {
@@ -165,7 +166,7 @@ fn crosses_branch(roles: &[Role]) -> bool {
     pending
 }
 
-/// [`crate::Site::orders`] of an argument of `coyote.order`; 0 if it is none.
+/// The value of [`crate::Site::orders`] for an argument of `coyote.order`; 0 if the argument is no order.
 fn known(argument: i32) -> u8 {
     let orders = argument.wrapping_add(ONE_OF_BOTH);
     let (success, failure) = (orders & 15, orders >> 4);
@@ -176,7 +177,8 @@ fn known(argument: i32) -> u8 {
     }
 }
 
-/// Pushes a site's number, that of the order if it has one for each.
+/// Pushes a site's number. If the instruction has a site for each order, pushes that of the order in its
+/// local.
 pub fn push_site(draft: &Draft, code: &mut Code, site: u32) {
     code.i32(site as i32);
     let registered = draft.sites[site as usize];
@@ -185,7 +187,7 @@ pub fn push_site(draft: &Draft, code: &mut Code, site: u32) {
     }
 }
 
-/// Adds to a site's number on the stack that of the order in a local, in the order of [`orders_of_sites`].
+/// Adds the number of the order in a local, as [`orders_of_sites`] counts, to the site's number on the stack.
 fn add_order(code: &mut Code, local: LocalId, compares: bool) {
     let clamped = |code: &mut Code, shift: i32| {
         let part = |code: &mut Code| {

@@ -1,9 +1,9 @@
-//! Scheduling points only where memory is shared: the guest's side of the owner table.
+//! Scheduling points only where memory is shared: the guest's part of the owner table.
 //!
-//! A byte of a memory of its own says of each granule of guest memory whose it is. A worker that finds
-//! its own byte there goes on at once. Everything else goes through `__cy_touched`, which knows the two
-//! answers that need no host, and asks the host for all others. Only an access that turns out to be a
-//! scheduling point resets the countdown: a loop around accesses that pass must still yield.
+//! A byte in a separate memory records the owner of each granule of guest memory. A worker that finds its own
+//! byte there continues at once. All other accesses call `__cy_touched`, which answers two cases without the
+//! host and asks the host for all others. Only an access that turns out to be a scheduling point resets the
+//! countdown: a loop around accesses that pass must still yield.
 //!
 //! ```wat
 //! ;; before
@@ -25,12 +25,14 @@
 //! i32.load offset=8
 //! ```
 //!
-//! An access that is aligned to its size lies in one granule. The index of one that is not gets its
-//! misalignment as topmost bits, where the table is always 0: so it goes to the host, which looks at all
-//! granules that it touches. An address that wraps around may find any byte: the access traps then.
+//! An access that is aligned to its size lies in one granule. The index of a misaligned access has its
+//! misalignment as topmost bits, where the table is always 0: such an access goes to the host, which checks
+//! all granules that it touches. For an address that wraps around, the byte does not matter: the access
+//! traps.
 //!
-//! Functions whose accesses are no points keep the table too, or another worker's accesses of the same
-//! memory would not become points; all but allocators, whose accesses are not the program's.
+//! Functions whose accesses are no points also maintain the table, because otherwise another worker's
+//! accesses of the same memory would not become points; except for allocators, whose accesses are not the
+//! program's.
 
 use crate::code::Code;
 use crate::draft::{Draft, OwnGlobal, Owners};
@@ -42,9 +44,9 @@ use walrus::{ConstExpr, FunctionId, LocalFunction, LocalId, MemoryId, ValType};
 const GRANULE_BITS: u32 = rt::GRANULE.trailing_zeros();
 
 impl Owners {
-    /// Adds the table and what goes with it.
+    /// Adds the table, the globals and the functions that belong to it.
     pub fn add(draft: &mut Draft) -> Owners {
-        // The table of a 32-bit address space, and 15 times as much for what is not aligned.
+        // The table of a 32-bit address space, and 15 times as much for misaligned accesses.
         let pages = (1 << 32) / u64::from(rt::GRANULE) * 16 / 65536;
         let table = draft.module.memories.add_local(false, false, pages, Some(pages), None);
         draft.module.memories.get_mut(table).name = Some(rt::OWNERS.to_string());
@@ -58,8 +60,7 @@ impl Owners {
         Owners { table, me, touched, touch, budget: draft.budget, mutant: draft.options.mutant }
     }
 
-    /// Pushes whether an access is a scheduling point. `address` is the instruction that pushes its
-    /// address without the offset.
+    /// Pushes whether an access is a scheduling point. `address` pushes its address without the offset.
     pub fn ask(
         &self,
         function: &mut LocalFunction,
@@ -93,8 +94,7 @@ impl Owners {
         );
     }
 
-    /// The same for a range of any length, given as the instructions that push its beginning and its
-    /// length.
+    /// The same for a range of any length; `start` and `length` push its beginning and its length.
     pub fn ask_range(&self, code: &mut Code, start: &Instr, length: &Instr, write: bool) {
         code.add(start.clone()).add(length.clone()).i32(write.into()).call(self.touch);
     }
@@ -107,8 +107,8 @@ fn push_address(code: &mut Code, address: &Instr, offset: u64) {
     }
 }
 
-/// `touched(address, bytes, write) -> i32`: answers for shared granules and for reads of granules that
-/// is never written, and asks the host about all others.
+/// `touched(address, bytes, write) -> i32`: answers for shared granules and for reads of granules that are
+/// only read, and asks the host about all others.
 fn add_touched(draft: &mut Draft, table: MemoryId, touch: FunctionId) -> FunctionId {
     let parameters: Vec<LocalId> = (0..3).map(|_| draft.module.locals.add(ValType::I32)).collect();
     let state = draft.module.locals.add(ValType::I32);

@@ -1,7 +1,7 @@
-//! Pass 4: announces each access to the guest's memory before it happens.
+//! Announces each access to the guest's memory before it happens.
 //!
 //! The address is announced without the instruction's constant offset, which is in the site table.
-//! Operands are set aside, unless they only push a local or a constant.
+//! Operands are moved aside, unless they only push a local or a constant.
 //!
 //! ```wat
 //! ;; before
@@ -22,13 +22,13 @@
 //! i32.store
 //! ```
 //!
-//! Where points are left out unless memory is shared, a question precedes this: see `owners`.
+//! If points are left out where memory is not shared, a check precedes the announcement: see `owners`.
 //!
-//! With weak memory, atomic accesses and fences are announced otherwise, all of them: see `weak`.
+//! With weak memory, all atomic accesses and fences are announced in another way: see `weak`.
 //!
-//! Left out are: accesses below the level that the user chose, functions outside of the user's
-//! scope, atomic functions and what only they call, and accesses to the function's own stack frame
-//! as long as its address stays in the function (see `escape`).
+//! Left out are: accesses below the level that the user chose, functions outside of the user's scope, atomic
+//! functions and functions that only they call, and accesses to the function's own stack frame as long as its
+//! address does not leave the function (see `escape`).
 
 use super::effects;
 use super::orders;
@@ -53,13 +53,13 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     if draft.options.follows_owners() {
         draft.owners = Some(Owners::add(draft));
     }
-    // Without atomic instructions, plain ones are what was atomic in the source.
+    // In a module without atomic instructions, what was atomic in the source is a plain access.
     let lowered =
         draft.options.edges && !draft.has(|i| access(i, draft.memory).is_some_and(|a| a.kind.is_atomic()));
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let points = *draft.policy(id) == PointPolicy::Points;
-        // What the user left out may be what orders the rest.
+        // Functions that the user left out may order the accesses of the others.
         let left_out = draft.is_left_out_by_user(origin);
         let told = match draft.tells(origin) {
             Tells::Nothing => Told::default(),
@@ -76,7 +76,7 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the host is told of a function's accesses.
+/// Which of a function's accesses the host is told of.
 #[derive(Clone, Copy, Default)]
 struct Told {
     /// Plain accesses that are no points, and bulk operations.
@@ -85,15 +85,15 @@ struct Told {
     atomic: bool,
     /// Whether a compare-exchange wrote.
     exchanges: bool,
-    /// Whether the function has no points because the user says so.
+    /// Whether the function has no points because the user said so.
     left_out: bool,
 }
 
-/// The position of a local for an instruction's result: none of an operand.
+/// The position of the local for an instruction's result, which no operand has.
 const RESULT: usize = usize::MAX;
 
-/// Announces the accesses of a function; if they are no points, only keeps the owner table, and tells of
-/// them if the host wants to know.
+/// Announces the accesses of a function. If they are no points, only maintains the owner table, and reports
+/// them if the host needs that.
 fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool, told: Told) {
     let level = draft.options.points;
     let weak = draft.options.weak_memory();
@@ -218,7 +218,7 @@ fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, poi
     }
 }
 
-/// Puts an announcement behind the question whether it is one.
+/// Puts an announcement behind the check whether the access is a scheduling point.
 fn conclude(draft: &Draft, function: &mut LocalFunction, code: &mut Code, call: Option<Code>) {
     match (call, draft.owners) {
         (Some(call), None) => {

@@ -1,7 +1,8 @@
-//! Decides which functions' memory accesses are scheduling points, and why others' are not.
+//! Decides which functions' memory accesses are scheduling points, and records why the others' are not.
 //!
-//! A function is atomic if it is a part of a library that the tool knows by name (`libraries`), or if the user
-//! says so. What only atomic functions call has no points either, nor what the user leaves out.
+//! A function is atomic if it is a part of a library that the tool knows by name (`libraries`), or if the
+//! user says so. Functions that only atomic functions call have no points either, nor have functions that the
+//! user excludes.
 
 use crate::Error;
 use crate::analysis::Analyses;
@@ -37,10 +38,10 @@ fn tells_memory_size(draft: &Draft) -> bool {
     })
 }
 
-/// The patterns that decide.
+/// The patterns that decide the policies.
 struct Patterns {
-    /// With what a function is that matches: libraries first, since the host must know all of an allocator's
-    /// functions or none.
+    /// With the kind of the functions that match. Libraries come first, since the host must be told of all of
+    /// an allocator's functions or of none.
     atomic: Vec<(AtomicKind, Scope)>,
     operations: Scope,
     excluded: Scope,
@@ -67,7 +68,7 @@ impl Patterns {
         })
     }
 
-    /// The policy of a function by its names, those that a library would give it apart.
+    /// The policy of a function by its names; `library` are those that identify a library's function.
     fn policy(&self, names: &[String], library: &[String], takes_path: bool) -> PointPolicy {
         let atomic = self.atomic.iter().find_map(|(kind, scope)| {
             let names = if *kind == AtomicKind::User { names } else { library };
@@ -108,7 +109,7 @@ fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     Ok(())
 }
 
-/// Finds what only atomic functions and allocators call.
+/// Finds the functions that only atomic functions and allocators call.
 fn leave_out_callees(draft: &mut Draft, calls: &Calls) {
     let functions = draft.guest_functions();
     let of = |wanted: &dyn Fn(&PointPolicy) -> bool| -> BTreeSet<FunctionId> {
@@ -125,7 +126,7 @@ fn leave_out_callees(draft: &mut Draft, calls: &Calls) {
         if allocator || !outside_allocators.contains(&id) {
             draft.allocating.insert(origin);
         }
-        // What an allocator does to blocks is told, also to one that only an atomic function calls.
+        // What an allocator does to blocks is reported, even if only an atomic function calls it.
         let told = allocator && outside_allocators.contains(&id);
         if !outside.contains(&id) && !told {
             draft.policies[origin as usize] = PointPolicy::OnlyFromAtomic;
@@ -133,8 +134,9 @@ fn leave_out_callees(draft: &mut Draft, calls: &Calls) {
     }
 }
 
-/// Functions of a C library that take a path. The part of it below a preopened directory stands in a variable
-/// that would be a thread's own, from where it is resolved to the call of WASI.
+/// Functions of a C library that take a path. From the resolution of the path until the call of WASI, the
+/// part of it below a preopened directory is kept in a variable that a libc with threads would make
+/// thread-local.
 fn file_functions(draft: &Draft, calls: &Calls) -> BTreeSet<FunctionId> {
     let resolves = |id: &FunctionId| {
         let origin = draft.origin(*id).expect("it is the guest's");
@@ -147,7 +149,7 @@ fn file_functions(draft: &Draft, calls: &Calls) -> BTreeSet<FunctionId> {
     functions.into_iter().filter(|id| !resolvers.contains(id) && calls_one(id)).collect()
 }
 
-/// What resolves paths in wasi-libc, with its own functions around it where they are not inlined.
+/// Functions that resolve paths in wasi-libc, and the wrappers around them where they are not inlined.
 const RESOLVERS: &[&str] = &[
     "__wasilibc_find_relpath",
     "__wasilibc_find_relpath_alloc",
@@ -156,8 +158,8 @@ const RESOLVERS: &[&str] = &[
     "find_relpath_alt",
 ];
 
-/// Whatever the host can start, whatever runs without one of some functions below it, and what that
-/// calls. If these functions have brackets, then what is left runs inside of them and needs none.
+/// Functions that run outside of `bracketed`: those that the host can start, those reached without passing
+/// one of `bracketed`, and those that these call directly. All others run within brackets and need none.
 fn outside(draft: &Draft, calls: &Calls, bracketed: &BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
     if bracketed.is_empty() {
         return draft.guest_functions().into_iter().collect();

@@ -1,8 +1,10 @@
-//! Lets the host put off the poll of a task of tokio's, so that the order of polls is no longer the runtime's alone.
+//! Lets the host postpone the poll of a task of tokio, so that tokio's runtime does not decide the order of
+//! polls alone.
 //!
-//! A task of tokio has a table of functions, of which the first two are `poll` and `schedule`. Both are called with the task's
-//! address and take over the same reference to it; `poll` changes nothing before it runs the future. So a task that is about
-//! to be polled may as well be scheduled again, as if its runtime had taken another one from the queue.
+//! A task of tokio has a table of functions, of which the first two are `poll` and `schedule`. Both are
+//! called with the task's address and take over the same reference to it; `poll` changes nothing before it
+//! runs the future. So a task that is about to be polled can instead be scheduled again, as if its runtime
+//! had taken another one from the queue.
 //!
 //! ```wat
 //! ;; before
@@ -14,8 +16,8 @@
 //!   else local.get 0 call $"tokio::runtime::task::raw::poll (body)" end)
 //! (func $"tokio::runtime::task::raw::poll (body)" (param i32) ..)
 //! ```
-//! Which `schedule` belongs to a `poll`, the tables say, which lie in the module's data. A task that cannot be scheduled
-//! again is left alone: those of `spawn_blocking`, whose `schedule` never returns.
+//! The tables, which are in the module's data, tell which `schedule` belongs to a `poll`. A task that cannot
+//! be scheduled again is not changed: those of `spawn_blocking`, whose `schedule` never returns.
 
 use crate::analysis::Analyses;
 use crate::announce::ask_for_fault;
@@ -67,8 +69,8 @@ fn is_raw(name: &str, function: &str) -> bool {
     rest.and_then(|rest| rest.strip_prefix(&format!("{}{function}", function.len()))).is_some()
 }
 
-/// The `poll` of each kind of task, with its `schedule`, as the tables in the data have them side by side, followed by the
-/// task's `dealloc`.
+/// The `poll` of each kind of task, with its `schedule`. The tables in the data contain them next to each
+/// other, followed by the task's `dealloc`.
 fn tasks(draft: &Draft) -> BTreeMap<FunctionId, FunctionId> {
     let named = |function: FunctionId, wanted: &str| {
         let ty = draft.module.types.get(draft.module.funcs.get(function).ty());
@@ -92,7 +94,8 @@ fn tasks(draft: &Draft) -> BTreeMap<FunctionId, FunctionId> {
                 continue;
             };
             if named(poll, "poll") && named(schedule, "schedule") && named(dealloc, "dealloc") {
-                // Functions that are equal may have become one: then it is not known whose task it is.
+                // Equal functions may have been merged: then it is not known to which kind of task they
+                // belong.
                 let known = tasks.entry(poll).or_insert(Some(schedule));
                 *known = known.filter(|known| *known == schedule);
             }
@@ -101,7 +104,7 @@ fn tasks(draft: &Draft) -> BTreeMap<FunctionId, FunctionId> {
     tasks.into_iter().filter_map(|(poll, schedule)| Some((poll, schedule?))).collect()
 }
 
-/// The functions of the module's table by their indices, as far as these are constant.
+/// The functions of the module's table by their indices, if these are constant.
 fn table_entries(draft: &Draft) -> BTreeMap<u32, FunctionId> {
     let mut entries = BTreeMap::new();
     for element in draft.module.elements.iter() {

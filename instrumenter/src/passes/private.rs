@@ -1,4 +1,5 @@
-//! One instance runs all workers: memory is the instance's own, and each mutable global is shared or a worker's.
+//! One instance runs all workers: memory becomes private to the instance, and each mutable global is shared
+//! or a worker's.
 //!
 //! ```wat
 //! ;; before
@@ -27,9 +28,9 @@ fn own_memory(draft: &mut Draft) {
     }
 }
 
-/// Decides which mutable globals belong to a worker and which are shared. An instance of a
-/// wasi-threads module has all of them to itself. In other modules it is the stack pointer and the
-/// thread-local storage.
+/// Decides which mutable globals belong to a worker and which are shared. In a wasi-threads module, each
+/// thread has an instance, so all of them belong to a worker. In other modules, only the stack pointer, the
+/// countdown and the globals of thread-local storage do.
 fn sort_globals(draft: &mut Draft) {
     for (index, global) in draft.module.globals.iter().enumerate() {
         let id = global.id();

@@ -1,6 +1,6 @@
-//! What takes the place of an import of the guest.
+//! The replacements of the guest's imports.
 //!
-//! A call of a file function ([`coyote_abi::file`]) is announced, with its descriptor, and then made:
+//! A call of a file function ([`coyote_abi::file`]) is announced with its descriptor, and then made:
 //!
 //! ```wat
 //! ;; before
@@ -14,9 +14,9 @@
 //! local.get 4 local.get 5 local.get 6 call $coyote_rt.fd_read
 //! ```
 //!
-//! With faults of class `io`, `coyote_rt.fault_hook` takes the place of `coyote_rt.call`, and calls of `clock_time_get` and
-//! `random_get` are treated alike with those of `clock` and `random`. With those of `crash`, it is also called before and
-//! after calls at which the program may crash, with a site of their own.
+//! With faults of class `io`, `coyote_rt.fault_hook` replaces `coyote_rt.call`. Calls of `clock_time_get` and
+//! `random_get` are treated in the same way with the classes `clock` and `random`. With `crash`, the hook is
+//! also called before and after calls at which the program may crash, with another site.
 
 use super::stubs::Stub;
 use crate::Location;
@@ -30,12 +30,12 @@ use std::collections::BTreeMap;
 use walrus::ir::{Call, Drop, InstrLocId};
 use walrus::{FunctionId, ImportKind, ValType};
 
-/// No crash before, and none after.
+/// Cannot crash before or after the call.
 const NEVER: (bool, bool) = (false, false);
 
-/// What takes the place of an import of the guest.
+/// The replacement of an import of the guest.
 pub enum Replacement {
-    /// A suspending import that is told the site.
+    /// A suspending import that gets the site as an argument.
     Suspending { import: FunctionId, kind: OpKind },
     /// A plain import, announced before it is called, with the argument that is a file descriptor.
     Announced {
@@ -43,7 +43,7 @@ pub enum Replacement {
         params: Vec<ValType>,
         descriptor: usize,
         hook: Option<(FaultHook, u32)>,
-        /// Whether the program may crash before and after it.
+        /// Whether the program may crash before and after the call.
         crashes: (bool, bool),
     },
     /// No call at all: see `stubs`.
@@ -62,7 +62,7 @@ impl Replacement {
         }
     }
 
-    /// Makes the call, with its arguments on the stack. `at` and `location` are its place.
+    /// Adds the call, whose arguments are on the stack. `at` and `location` are its place.
     pub fn call(
         &self,
         draft: &mut Draft,
@@ -76,7 +76,7 @@ impl Replacement {
                 code.push(Call { func: *import }, at);
             }
             Replacement::Announced { import, params, descriptor, hook, crashes } => {
-                // One for both: traces know a site by its place.
+                // One site for both: traces identify a site by its place.
                 let crash =
                     if crashes.0 || crashes.1 { draft.site(location, OpKind::Fault, 0, 0) } else { site };
                 if crashes.0 {
@@ -93,7 +93,7 @@ impl Replacement {
                     None => announce(draft, code, site, at),
                     Some(hook) => {
                         ask_for_fault(draft, code, *hook, site, at);
-                        // The host keeps the answer for the call.
+                        // The host stores the answer and uses it in the call.
                         code.add(Drop {});
                     }
                 }
@@ -110,14 +110,14 @@ impl Replacement {
     }
 }
 
-/// The program may crash here, whatever is on the stack.
+/// Lets the program crash here; does not change the stack.
 fn may_crash(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
     code.i32(0);
     ask_for_fault(draft, code, (FaultHook::Crash, 0), site, at);
     code.add(Drop {});
 }
 
-/// The imports of the guest that do not stay, each with what takes its place.
+/// The imports of the guest that are replaced, each with its replacement.
 pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
     const I32: ValType = ValType::I32;
     let imported: Vec<(FunctionId, String, String)> = draft

@@ -1,6 +1,6 @@
-//! Imports that the user declared with `--stub MODULE.NAME=ANSWER`: a call does nothing, is a scheduling
-//! point, and gives an answer that is always the same or chosen by the strategy. The rest of what the
-//! function would do is not modelled.
+//! Imports that the user declared with `--stub MODULE.NAME=ANSWER`: a call is a scheduling point and returns
+//! an answer, which is always the same or chosen by the strategy. Other effects of the function are not
+//! modelled.
 //!
 //! ```wat
 //! ;; before, with --stub env.read=-1,7
@@ -33,7 +33,7 @@ pub struct Stub {
 }
 
 impl Stub {
-    /// `check` has seen that the answer fits.
+    /// The stub that the options declare, if they give an answer. `check` has seen that the answer fits.
     pub fn of(draft: &Draft, module: &str, name: &str, import: FunctionId) -> Option<Stub> {
         let answer = Answer::of(draft.options, module, name).expect("`check` read it")?;
         let ty = draft.module.types.get(draft.module.funcs.get(import).ty());
@@ -53,7 +53,7 @@ impl Stub {
         if self.bound() > 1 { OpKind::ChooseInt } else { OpKind::Stub }
     }
 
-    /// The code that takes the place of a call, whose arguments are on the stack.
+    /// Adds the code that replaces a call, whose arguments are on the stack.
     pub fn call(&self, draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
         (0..self.params).for_each(|_| {
             code.add(Drop {});

@@ -1,9 +1,9 @@
-//! After pass 7: a call through a table that changes is resumed in the function that it began in.
+//! Makes a call through a table that changes resume in the function in which it began.
 //!
-//! A worker that is suspended in a callee goes back there by making the calls on its stack again. By then another worker
-//! may have put another function into the table. So the call is made through a table of all functions that can be
-//! in one, which is never changed; the host says at which index a function is there. Only where the module changes
-//! tables at all.
+//! A worker that was suspended in a callee returns there by repeating the calls on its stack. Meanwhile
+//! another worker may have put another function into the table. So the call is made through a table of all
+//! functions that a table can contain, which never changes; the host says at which index a function is there.
+//! Done only if the module changes tables at all.
 //!
 //! ```wat
 //! ;; before
@@ -16,7 +16,7 @@
 //! call_indirect $__cy_functions (type $f)
 //! ```
 //!
-//! The last entry is null, for the call of an entry that is null. What is wrong with a call traps as before.
+//! The last entry is null, for calls of a null entry. Invalid calls trap as before.
 
 use crate::Error;
 use crate::analysis::Analyses;
@@ -50,7 +50,7 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     Ok(())
 }
 
-/// All functions that a reference can be to.
+/// All functions that a reference can refer to.
 fn referenced(draft: &Draft, guest: &[FunctionId]) -> BTreeSet<FunctionId> {
     let mut functions = BTreeSet::new();
     let mut add = |expression: &ConstExpr| {

@@ -1,7 +1,7 @@
-//! The tags that toolchains import become the module's own.
+//! Turns the tags that toolchains import into tags of the module.
 //!
-//! LLVM lets every object file of C++ and Rust import its tag, so that modules that are linked at run time share
-//! one. There is no other module here to share it with.
+//! LLVM makes every object file of C++ and Rust import its tag, so that modules that are linked at run time
+//! share one. A guest is a single module, which has no other one to share it with.
 //!
 //! ```wat
 //! ;; before

@@ -1,7 +1,7 @@
-//! Tells the host what Rust's standard library calls a thread.
+//! Tells the host the names that Rust's standard library gives to threads.
 //!
-//! On this target std gives the name to no function of the system, but it makes each thread's handle, before it
-//! starts the thread, with `std::thread::Thread::new(id, name)`. `name` is passed by its address.
+//! On this target std passes the name to no function of the system, but before it starts a thread, it creates
+//! the thread's handle with `std::thread::Thread::new(id, name)`. `name` is passed by its address.
 //!
 //! ```wat
 //! ;; before
@@ -19,7 +19,7 @@ use coyote_abi::rt;
 use walrus::ir::{Call, InstrLocId, LocalGet};
 use walrus::{FunctionId, ValType};
 
-/// Where the module `thread` of std has it: older releases, and newer ones.
+/// The function's name in older releases of std, and in newer ones.
 const NAMES: &[&str] = &["std::thread::Thread::new", "std::thread::thread::Thread::new"];
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
@@ -46,7 +46,7 @@ fn makes_thread(draft: &Draft, id: FunctionId) -> bool {
 }
 
 fn is_new(name: &str) -> bool {
-    // Demangling thousands of names costs more than looking at them.
+    // Compares a substring first, because demangling thousands of names is slow.
     name.contains("Thread3new") && names_of(name).iter().any(|n| NAMES.contains(&&*n.replace(['<', '>'], "")))
 }
 

@@ -1,7 +1,8 @@
-//! Waiting, notifying and starting threads become calls of suspending imports.
+//! Turns waiting, notifying and starting threads into calls of suspending imports.
 //!
-//! So do the synchronisation imports of module `coyote` and the WASI calls that block or end: each call passes
-//! the number of its site, and resets the countdown. What takes the place of which import is in `replacement`.
+//! The same is done to the synchronisation imports of module `coyote` and the WASI calls that block or exit:
+//! each call passes the number of its site and resets the countdown. `replacement` says what replaces each
+//! import.
 //!
 //! ```wat
 //! ;; before
@@ -27,8 +28,8 @@
 //!   drop)
 //! ```
 //!
-//! An import whose address is taken is routed through a function, so that there is a call to give a
-//! site to.
+//! An import whose address is taken is called through an added function, which has a call that can have a
+//! site.
 
 use super::replacement::{Replacement, replacements};
 use crate::analysis::{Analyses, calls};
@@ -71,7 +72,7 @@ fn replace_in(
         _ => false,
     };
     for sequence in sequences(function) {
-        // Not `any`: all functions whose address is taken are wanted.
+        // Not `any`: `concerned` also collects all functions whose address is taken.
         if function.block(sequence).instrs.iter().filter(|(i, _)| concerned(i)).count() == 0 {
             continue;
         }
@@ -88,7 +89,7 @@ fn replace_in(
                     replacement.call(draft, &mut code, (site, location), at);
                     if matches!(instr, Instr::ReturnCall(_)) {
                         code.add(Return {});
-                        // Walrus keeps what follows a tail call, though it is never executed.
+                        // Walrus keeps the code after a tail call, though it is never executed.
                         break;
                     }
                 }
@@ -120,8 +121,8 @@ fn replace_in(
     }
 }
 
-/// Adds a constant offset to the address below the operands `above` on the stack. Where the sum
-/// leaves the address space the original would trap, and so does this.
+/// Adds a constant offset to the address below the operands `above` on the stack. If the sum exceeds the
+/// address space, the original traps, and so does this code.
 fn add_offset(
     draft: &mut Draft,
     function: &mut LocalFunction,
@@ -148,7 +149,7 @@ fn add_offset(
     });
 }
 
-/// Removes the replaced imports. One whose address is taken, or that is exported, becomes a function
+/// Removes the replaced imports. An import whose address is taken, or that is exported, becomes a function
 /// that makes the call.
 fn retire(draft: &mut Draft, replaced: &BTreeMap<FunctionId, Replacement>, needed: &BTreeSet<FunctionId>) {
     for (id, replacement) in replaced {

@@ -1,4 +1,4 @@
-//! Tells the host where exceptions begin: when one was not caught, the stack is gone.
+//! Tells the host where an exception is thrown: once it is known to be uncaught, the stack is gone.
 //!
 //! ```wat
 //! ;; before
@@ -7,7 +7,7 @@
 //! call $coyote_rt.thrown
 //! throw $e
 //! ```
-//! `throw_ref` goes on with what was thrown before.
+//! `throw_ref` rethrows an earlier exception and is not reported.
 
 use crate::analysis::Analyses;
 use crate::code::sequences;

@@ -1,15 +1,15 @@
-//! The size of guest memory, made virtual.
+//! Makes the size of guest memory virtual.
 //!
-//! Memory cannot shrink, but a restore must be able to. So the size that the guest sees is a global,
-//! and memory has [`rt::SLACK_PAGES`] more pages than that from the beginning. Growth within them
-//! costs nothing to undo; only growth beyond them needs a fresh instance.
+//! Memory cannot shrink, but a restore must be able to shrink it. So the size that the guest sees is a
+//! global, and memory has [`rt::SLACK_PAGES`] more pages than that from the beginning. Growth within them is
+//! undone at no cost; only growth beyond them needs a fresh instance.
 //!
-//! The price: an access between the guest's size and the real one does not trap by itself. The host
-//! checks every announced access against the guest's size. What is not announced (code in atomic
-//! functions, and plain accesses below `--points heap`) is not checked there: it reads zeros, in every
-//! iteration alike.
+//! The price: an access between the guest's size and the real one does not trap by itself. The host checks
+//! every announced access against the guest's size. Accesses that are not announced (code in atomic
+//! functions, and plain accesses below `--points heap`) are not checked: they read zeros, the same in every
+//! iteration.
 //!
-//! A guest without `memory.grow` is left as it is.
+//! A guest without `memory.grow` is not changed.
 //!
 //! ```wat
 //! ;; before
@@ -66,11 +66,11 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     Ok(())
 }
 
-/// `grow(delta) -> old size, or -1`: really grows only beyond what there is.
+/// `grow(delta) -> old size, or -1`: really grows only beyond the existing pages.
 fn add_grow(draft: &mut Draft, pages: GlobalId) -> FunctionId {
     let memory = draft.memory;
     let grown = draft.import(rt::MEMORY_GROWN, &[ValType::I32], &[ValType::I32]);
-    // Its answer is the size.
+    // The answer of `memory.grow` depends on the size.
     let seen = draft.options.footprints.then(|| effects::import(draft));
     let delta = draft.module.locals.add(ValType::I32);
     let old = draft.module.locals.add(ValType::I32);
@@ -87,7 +87,7 @@ fn add_grow(draft: &mut Draft, pages: GlobalId) -> FunctionId {
             code.i32(-1).add(Return {});
         });
         code.get(old).get(delta).binary(BinaryOp::I32Add).set(new);
-        // What is missing in truth; growing by 0 does no harm.
+        // The number of missing pages; growing by 0 changes nothing.
         code.get(new).add(MemorySize { memory }).binary(BinaryOp::I32Sub).i32(0);
         code.get(new).add(MemorySize { memory }).binary(BinaryOp::I32GtU).add(Select { ty: None });
         code.add(MemoryGrow { memory }).i32(-1).binary(BinaryOp::I32Eq);

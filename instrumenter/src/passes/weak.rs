@@ -1,8 +1,8 @@
 //! Part of pass `points`: atomic accesses with weak memory.
 //!
-//! The host chooses which store an access reads before the access is executed, and has memory hold that value for its
-//! time. So it is told of every atomic access, with what a compare-exchange expects, also of those that are no
-//! scheduling points, and that it was executed.
+//! The host chooses which store an access reads before the access is executed, and lets memory hold that
+//! value during the access. So the host is told of every atomic access, also of those that are no scheduling
+//! points: with the value that a compare-exchange expects, and again after the access was executed.
 //!
 //! ```wat
 //! ;; before
@@ -26,7 +26,7 @@ use walrus::ir::*;
 
 const PARAMETERS: [ValType; 3] = [ValType::I32, ValType::I32, ValType::I64];
 
-/// Tells of an access, by [`rt::ATOMIC_POINT`] or [`rt::ATOMIC_INSIDE`].
+/// Announces an access, by [`rt::ATOMIC_POINT`] or [`rt::ATOMIC_INSIDE`].
 pub fn announcement(
     draft: &mut Draft,
     import: &'static str,
@@ -43,7 +43,7 @@ pub fn announcement(
     tell(draft, import, site, operands[0].clone(), expected)
 }
 
-/// Tells of a fence.
+/// Announces a fence.
 pub fn fence(draft: &mut Draft, import: &'static str, site: u32) -> Code {
     let mut expected = Code::default();
     expected.i64(0);
@@ -65,7 +65,7 @@ fn tell(draft: &mut Draft, import: &'static str, site: u32, address: Instr, expe
     code
 }
 
-/// Tells that the access was executed.
+/// Reports that the access was executed.
 pub fn done(draft: &mut Draft, code: &mut Code) {
     let done = draft.import(rt::ATOMIC_DONE, &[], &[]);
     code.call(done);

@@ -1,8 +1,8 @@
 //! The output module: the input's sections, with new bodies and what the pass appends.
 //!
-//! Sections are copied byte for byte where nothing changes, and extended in place where entries are
-//! appended, so that every index of the input means the same in the output. Custom sections with
-//! offsets into code that no longer stands there (`.debug_*`, branch hints) are left out.
+//! Sections are copied byte for byte where nothing changes, and extended in place where entries are appended,
+//! so that every index of the input means the same in the output. Custom sections with offsets of code that
+//! has moved (`.debug_*`, branch hints) are left out.
 
 use super::{Context, NewBody, gate, run};
 use crate::Error;
@@ -63,15 +63,15 @@ struct Appended {
 /// `(offset in the output, offset in the input)`, ascending.
 type CodeMap = Vec<(u32, u32)>;
 
-/// The output, and where the input's instructions are in it.
+/// Writes the output, and says where the input's instructions are in it.
 pub(super) fn assemble(cx: &Context, bodies: Vec<NewBody>) -> Result<(Vec<u8>, CodeMap), Error> {
     let appended = Appended::new(cx)?;
     let mut wasm = b"\0asm\x01\0\0\0".to_vec();
     let mut code = vec![];
-    // Positions in `ORDER` below this one are done.
+    // Positions in `ORDER` below this one have been written.
     let mut done = 0;
     let sections = cx.module.sections.iter().map(|(id, range)| (*id, range.clone()));
-    // An empty section of no known id: lets what is missing at the end be added.
+    // An empty section of no known id at the end, before which missing sections are added.
     for (id, range) in sections.chain([(u8::MAX, 0..0)]) {
         let contents = &cx.module.wasm[range.clone()];
         if id == SectionId::Custom as u8 {
@@ -95,7 +95,7 @@ pub(super) fn assemble(cx: &Context, bodies: Vec<NewBody>) -> Result<(Vec<u8>, C
     Ok((wasm, code))
 }
 
-/// Writes one section of the input, with what is appended to it.
+/// Writes one section of the input, and the entries appended to it.
 fn write_section(
     appended: &Appended,
     bodies: &[NewBody],
@@ -172,7 +172,7 @@ pub(super) fn write_code(bodies: &[NewBody], added: &[Vec<u8>], wasm: &mut Vec<u
     code.extend(map.into_iter().map(|(at, original)| (start + at, original)));
 }
 
-/// Whether a custom section speaks of offsets in the code section.
+/// Whether a custom section contains offsets of code.
 pub(super) fn has_code_offsets(contents: &[u8], offset: usize) -> bool {
     let name = BinaryReader::new(contents, offset).read_string().unwrap_or_default();
     name.starts_with(".debug_") || name.starts_with("metadata.code.") || name.starts_with("reloc.")
@@ -244,7 +244,7 @@ impl Appended {
     }
 }
 
-/// A memory of so many pages, which cannot grow.
+/// A memory of this many pages, which cannot grow.
 fn memory_of(pages: u64) -> MemoryType {
     MemoryType { minimum: pages, maximum: Some(pages), memory64: false, shared: false, page_size_log2: None }
 }

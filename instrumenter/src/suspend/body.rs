@@ -1,7 +1,8 @@
-//! A function body as a flat list of live operators, its suspension sites and what holds them.
+//! A function body as a flat list of live operators, with its suspension sites and the constructs around
+//! them.
 //!
-//! Code that cannot be reached is left out: it has no operand types, and after a tail call has become
-//! call + return it would have to be validated again. The `else` and `end` of live constructs stay.
+//! Unreachable code is omitted: it has no operand types, and after a tail call has become call + return it
+//! would have to be validated again. The `else` and `end` of live constructs stay.
 
 use super::closure::MaySuspend;
 use super::unsupported;
@@ -13,9 +14,9 @@ pub(super) struct Body<'a> {
     pub locals: Vec<(u32, wasmparser::ValType)>,
     /// The last one is the function's `end`.
     pub instrs: Vec<Instr<'a>>,
-    /// By the site's number in the function, less 1.
+    /// Indexed by the site's number in the function, minus 1.
     pub sites: Vec<Site>,
-    /// Sequences with items, ascending by where they begin.
+    /// Sequences with items, in the order of their beginnings.
     pub sequences: Vec<Sequence>,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Instr<'a> {
 pub(super) struct Site {
     /// Index of the instruction.
     pub instr: u32,
-    /// Whether the call is one of a suspending import: such a call is not repeated on resumption.
+    /// Whether the called function is a suspending import: such a call is not repeated on resumption.
     pub import: bool,
     /// Whether it is a tail call, which becomes call + return.
     pub tail: bool,
@@ -46,7 +47,7 @@ pub(super) struct Sequence {
     pub items: Vec<Item>,
 }
 
-/// What a suspended function is inside of: a site, or a construct with sites in it.
+/// The part of a sequence that a suspended function is in: a site, or a construct with sites in it.
 #[derive(Clone, Copy)]
 pub(super) struct Item {
     /// Index of the call, or of the instruction that opens the construct.
@@ -58,15 +59,15 @@ pub(super) struct Item {
     pub split: u32,
 }
 
-/// A construct that is being read.
+/// A construct whose `end` has not been read.
 struct Open {
     opener: u32,
-    /// Where its current sequence begins: differs from `opener` after `else`.
+    /// The instruction that opens its current sequence: differs from `opener` after `else`.
     sequence: u32,
     items: Vec<Item>,
     first_site: u32,
     split: u32,
-    /// The rest of the current sequence cannot be reached.
+    /// Whether the rest of the current sequence is unreachable.
     dead: bool,
     try_table: bool,
 }
@@ -208,7 +209,7 @@ impl Open {
     }
 }
 
-/// Whether the operator is a site; if so `(import, tail)`.
+/// If the operator is a site: `(import, tail)`.
 fn site(operator: &Operator, may: &MaySuspend, suspending: &[u32]) -> Option<(bool, bool)> {
     let function = |f: u32| may.functions[f as usize].then(|| suspending.contains(&f));
     let indirect = |t: u32| may.types[t as usize].then_some(false);

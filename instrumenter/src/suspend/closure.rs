@@ -1,8 +1,8 @@
-//! Which functions may suspend: those that call a suspending import, or a function that may suspend.
+//! Finds the functions that may suspend: those that call a suspending import, or a function that may suspend.
 //!
-//! An indirect call may reach every function whose address is taken somewhere in the module and
-//! whose type is the call's type or a subtype of it. Functions are never removed from that set for
-//! being in another table: tables can be copied and exported.
+//! An indirect call may reach every function whose address is taken somewhere in the module and whose type is
+//! the call's type or a subtype of it. A function in another table also counts: tables can be copied and
+//! exported.
 
 use super::module::{Module, ModuleBody};
 use crate::Error;
@@ -14,7 +14,7 @@ use wasmparser::{
 };
 
 pub(super) struct MaySuspend {
-    /// By function index. Suspending imports are in it.
+    /// By function index. Includes the suspending imports.
     pub functions: Vec<bool>,
     /// By type index: whether an indirect call of this type may suspend.
     pub types: Vec<bool>,
@@ -139,7 +139,7 @@ impl CallGraph {
     }
 }
 
-/// Callers come in ascending order, so a repeated one is the last.
+/// Adds a caller unless it is the last one: callers are added in ascending order.
 fn push_once(callers: &mut Vec<u32>, caller: u32) {
     if callers.last() != Some(&caller) {
         callers.push(caller);

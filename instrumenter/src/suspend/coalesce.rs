@@ -1,4 +1,4 @@
-//! Locals that are never live together become one.
+//! Merges locals that are never live at the same time.
 //!
 //! ```wat
 //! ;; before                      ;; after
@@ -9,22 +9,23 @@
 //! local.get $b  call $g          local.get $ab  call $g
 //! ```
 //!
-//! Unoptimised code has a local for every value that it ever computes: nearly 10,000 in SQLite's
-//! interpreter. A frame has a place for each that is live at some site, and the code that saves it
-//! reads them all, so a compiler has to carry all of them from every site to there: it takes minutes
-//! and gigabytes.
+//! Unoptimised code has a local for every value that it ever computes: nearly 10,000 in SQLite's interpreter.
+//! A frame has a place for each local that is live at some site, and the code that saves the frame reads all
+//! of them. A compiler then has to keep all of them from every site to that code, which takes minutes and
+//! gigabytes.
 //!
-//! Two locals clash if one is assigned while the other is live; what a local is without an assignment,
-//! zero or an argument, is assigned at the function's beginning. Colours are given greedily in the
-//! order of the locals, as in Chaitin's register allocation without its spilling and its simplifying
-//! order: there is no limit on colours to keep to. References keep a local of their own each.
+//! Two locals clash if one is assigned while the other is live. The value that a local has without an
+//! assignment, zero or an argument, counts as assigned at the function's beginning. Colours are given
+//! greedily in the order of the locals, as in Chaitin's register allocation, but without its spilling and its
+//! simplifying order, because the number of colours is not limited. A local that holds a reference is never
+//! merged.
 
 use super::body::Body;
 use super::liveness::{Analysis, Clashes, Locals};
 use wasmparser::{Operator, ValType};
 
-/// Renumbers the locals of a body; its parameters stay what they are. Returns what is live after each
-/// site, in new numbers.
+/// Renumbers the locals of a body; its parameters keep their numbers. Returns the locals that are live after
+/// each site, by their new numbers.
 pub(super) fn coalesce(
     body: &mut Body,
     parameters: &[ValType],
@@ -60,12 +61,12 @@ pub(super) fn coalesce(
     sites.into_iter().map(renumbered).collect()
 }
 
-/// By local, the first local that it becomes one with.
+/// For each local, the first of the locals that it is merged with.
 fn colour(types: &[ValType], parameters: usize, clashes: &Clashes) -> Vec<u32> {
     let mut colours: Vec<u32> = Vec::with_capacity(types.len());
-    // The first of each colour.
+    // The first local of each colour.
     let mut firsts: Vec<u32> = Vec::new();
-    // By first: the last local that found it taken.
+    // For each first local: the last local that clashed with one of its colour.
     let mut taken = vec![u32::MAX; types.len()];
     for local in 0..types.len() as u32 {
         let ty = types[local as usize];
@@ -83,7 +84,7 @@ fn colour(types: &[ValType], parameters: usize, clashes: &Clashes) -> Vec<u32> {
     colours
 }
 
-/// The new number of each local, and the declarations: colours by type, in the order of their firsts.
+/// The new number of each local, and the declarations: colours by type, in the order of their first locals.
 fn declare(types: &[ValType], parameters: usize, colours: &[u32]) -> (Vec<u32>, Vec<(u32, ValType)>) {
     let mut groups: Vec<(ValType, Vec<u32>)> = Vec::new();
     for first in parameters..types.len() {
@@ -99,7 +100,7 @@ fn declare(types: &[ValType], parameters: usize, colours: &[u32]) -> (Vec<u32>, 
     for (number, first) in (parameters as u32..).zip(groups.iter().flat_map(|(_, firsts)| firsts)) {
         numbers[*first as usize] = number;
     }
-    // A colour is never above its local, so the firsts have their numbers by now.
+    // A local's colour is never above the local, so the first locals have their numbers at this point.
     let new = |local: usize| numbers[colours[local] as usize];
     let numbers = (0..types.len()).map(new).collect();
     (numbers, groups.into_iter().map(|(ty, firsts)| (firsts.len() as u32, ty)).collect())

@@ -1,4 +1,4 @@
-//! The new body while it is written: bytes, open labels, and where each original instruction went.
+//! The new body while it is written: bytes, open labels, and the position of each original instruction.
 
 use wasm_encoder::{BlockType, InstructionSink, ValType};
 
@@ -12,14 +12,14 @@ pub(super) const UNWIND: Label = 1;
 
 pub(super) struct Code {
     pub bytes: Vec<u8>,
-    /// How many labels are open, the function's own included.
+    /// How many labels are open, including the function's own.
     pub height: u32,
     /// `(offset in bytes, offset in the input)` of original instructions, ascending.
     pub map: Vec<(u32, u32)>,
 }
 
 impl Code {
-    /// Begins inside of the `UNWIND` block.
+    /// Begins inside the `UNWIND` block.
     pub fn new() -> Code {
         Code { bytes: vec![], height: UNWIND + 1, map: vec![] }
     }
@@ -32,12 +32,12 @@ impl Code {
         self.bytes.len() as u32
     }
 
-    /// The instruction that follows stands for the original one at `offset`.
+    /// Maps the following instruction to the original one at `offset`.
     pub fn mark(&mut self, offset: u32) {
         self.map.push((self.here(), offset));
     }
 
-    /// Takes back everything written since `here`.
+    /// Removes everything written since `here`.
     pub fn truncate(&mut self, here: u32) {
         self.bytes.truncate(here as usize);
         while self.map.last().is_some_and(|(at, _)| *at >= here) {
@@ -51,7 +51,7 @@ impl Code {
         self.opened()
     }
 
-    /// A structure instruction has just been written: this is its label.
+    /// Counts the structure instruction that has just been written, and returns its label.
     pub fn opened(&mut self) -> Label {
         self.height += 1;
         self.height - 1
@@ -62,13 +62,13 @@ impl Code {
         self.height -= 1;
     }
 
-    /// The label as a branch instruction names it here.
+    /// The depth by which a branch instruction refers to the label here.
     pub fn depth(&self, label: Label) -> u32 {
         self.height - 1 - label
     }
 }
 
-/// Pushes some value of a type; it is never read. `false` for a reference that cannot be null.
+/// Pushes an arbitrary value of a type; it is never read. `false` for a reference that cannot be null.
 pub(super) fn write_default(ty: ValType, out: &mut InstructionSink) -> bool {
     match ty {
         ValType::I32 => out.i32_const(0),

@@ -27,7 +27,7 @@ pub(super) fn dispatch(code: &mut Code, resume: u32, items: &[Item], labels: &[L
     code.close();
 }
 
-/// As `dispatch`, for a `$resume` that is one of the items' sites.
+/// As `dispatch`, if `$resume` is known to be one of the items' sites.
 fn select(code: &mut Code, resume: u32, items: &[Item], labels: &[Label]) {
     let (first, last) = (items[0].first, items[items.len() - 1].last);
     if let [label] = labels {

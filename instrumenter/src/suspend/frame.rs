@@ -1,4 +1,5 @@
-//! The frame of a suspended function: what is saved, where, and the code that does it.
+//! The frame of a suspended function: the saved values, their layout, and the code that saves and restores
+//! them.
 //!
 //! ```wat
 //! ;; before              ;; after
@@ -58,7 +59,7 @@ impl Layout {
         Layout { slots, size: (end + 4).next_multiple_of(8) }
     }
 
-    /// The ranges `(start, length)` that hold neither a local that is live nor the site.
+    /// The ranges `(start, length)` that hold neither a live local nor the site.
     pub fn dead(&self, live: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
         let mut dead: Vec<(u32, u32)> = vec![];
         let mut add = |start: u32, length: u32| match dead.last_mut() {
@@ -84,7 +85,7 @@ impl Layout {
         MemArg { offset: offset as u64, align, memory_index: memory }
     }
 
-    /// Takes the function's frame off the saved bytes, if it is being rewound.
+    /// Restores the function's locals from its frame, if it is being rewound.
     pub fn write_restore(
         &self,
         cx: &Context,
@@ -120,7 +121,7 @@ impl Layout {
         out.i32_const(1).i32_shl().global_set(state).end();
     }
 
-    /// Saves the function's frame and begins or goes on unwinding.
+    /// Saves the function's frame and begins or continues unwinding.
     pub fn write_save(&self, cx: &Context, first_site: u32, added: &AddedLocals, mut out: InstructionSink) {
         let Control { state, fsp, frames, .. } = cx.control;
         let room = (rt::FRAME_PAGES * PAGE - self.size as u64) as u32;
@@ -144,9 +145,9 @@ impl Layout {
     }
 }
 
-/// The whole function: declarations, restoring, the rewritten body, saving. `start` is where the
-/// original body begins, `declared` its locals. `None` if the function has a result for which there is
-/// no value to return while unwinding.
+/// The whole function: declarations, restoring, the rewritten body, saving. `start` is where the original
+/// body begins, `declared` its locals. `None` if the function has a result without a value that could be
+/// returned while unwinding.
 pub(super) fn write_body(
     cx: &Context,
     start: u32,

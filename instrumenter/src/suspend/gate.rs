@@ -1,8 +1,9 @@
-//! The gate before the import of scheduling points: most steps go through it without a call of the host.
+//! The gate before the import of scheduling points: it executes most steps without a call of the host.
 //!
-//! A *lease* is a number of steps for which the host has promised to pick the running worker, whatever it accesses,
-//! as long as the table of [`rt::lease`] lets these accesses pass. The gate writes down what it lets pass; the host
-//! reads that before it does anything else. A module without a lease behaves as one without a gate.
+//! A *lease* is a number of steps for which the host has promised to pick the running worker, whatever it
+//! accesses, as long as the table of [`rt::lease`] lets these accesses pass. The gate records the accesses
+//! that it lets pass; the host reads the record before it does anything else. A module without a lease
+//! behaves as one without a gate.
 //!
 //! ```wat
 //! (func $gate (param $site i32) (param $address i32) (result i32)  (; the unwind flag ;)
@@ -19,7 +20,8 @@
 //!   end
 //!   call $coyote_rt.point $site $address)
 //! ```
-//! The page of the last byte need not be looked at: of a closed page behind an open one, the first granule is closed too.
+//! The page of the last byte is not checked: if it is closed and the page before it is open, its first
+//! granule is closed.
 
 use super::Context;
 use coyote_abi::rt::lease;

@@ -1,11 +1,11 @@
-//! Which locals are live at each suspension site, and which of them at the same time.
+//! Finds the locals that are live at each suspension site, and those that are live at the same time.
 //!
-//! Backward sweeps over the flat operators. A label's set holds what is live where a branch to it
-//! arrives. Only a loop's label is reached before it is known: it starts out empty, and the sweep is
-//! repeated until no loop's set has grown. In structured code that takes about as many sweeps as
-//! loops are nested, and never more than there are loops plus one.
+//! Backward sweeps over the flat operators. A label's set contains the locals that are live where a branch to
+//! it arrives. Only a loop's label is reached before it is known: it starts out empty, and the sweep is
+//! repeated until no loop's set has grown. In structured code that takes about as many sweeps as the nesting
+//! depth of loops, and never more than the number of loops plus one.
 //!
-//! Live per site, not per function: a dead value in a frame would make equal states differ.
+//! Liveness is per site, not per function: a dead value in a frame would make equal states differ.
 
 use super::body::Body;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl Locals {
         self.0[local as usize / 64] &= !(1 << (local % 64));
     }
 
-    /// Takes out the highest one, to plant a mutant.
+    /// Removes the highest one, to plant a mutant.
     pub fn remove_last(&mut self) {
         if let Some(last) = self.iter().last() {
             self.remove(last);
@@ -39,7 +39,7 @@ impl Locals {
         self.0[local as usize / 64] >> (local % 64) & 1 == 1
     }
 
-    /// Adds all of `other`; tells whether that added anything.
+    /// Adds all of `other`; returns whether the set has grown.
     pub fn union(&mut self, other: &Locals) -> bool {
         let mut grown = false;
         for (a, b) in self.0.iter_mut().zip(&other.0) {
@@ -69,7 +69,7 @@ impl Clashes {
         Clashes(vec![Locals::none(count); count as usize])
     }
 
-    /// `local` is assigned while `live` are live.
+    /// Records that `local` is assigned while `live` are live.
     pub fn assigned(&mut self, local: u32, live: &Locals) {
         self.0[local as usize].union(live);
     }
@@ -90,14 +90,14 @@ impl Clashes {
     }
 }
 
-/// What is known of a body's locals.
+/// Facts about a body's locals.
 pub(super) struct Analysis {
-    /// The locals that are live right after each site's call, or at a handler that may catch what it
-    /// throws; by site.
+    /// By site: the locals that are live right after the site's call, or at a handler that may catch its
+    /// exception.
     pub sites: Vec<Locals>,
     /// Live at the function's beginning.
     pub beginning: Locals,
-    /// Assigned while others are live. What is assigned at the beginning is not in it.
+    /// Locals assigned while others are live. Does not include assignments at the beginning.
     pub clashes: Clashes,
 }
 
@@ -130,16 +130,16 @@ struct Sweep<'b, 'a> {
     labels: Vec<Label>,
     /// For each open try_table, innermost last: live at its handlers or at those around it.
     handlers: Vec<Locals>,
-    /// By the instruction that opens the loop. Sets only ever grow, also from sweep to sweep.
+    /// By the instruction that opens the loop. Sets only grow, also between sweeps.
     loop_heads: BTreeMap<u32, Locals>,
     sites: Vec<Locals>,
-    /// They only ever grow, too; the last sweep sees all of them.
+    /// They only grow too; after the last sweep they are complete.
     clashes: Clashes,
     none: Locals,
 }
 
 impl Sweep<'_, '_> {
-    /// One sweep; tells whether another one is needed.
+    /// One sweep; returns whether another one is needed.
     fn run(&mut self) -> bool {
         let body = self.body;
         let mut grown = false;

@@ -42,7 +42,7 @@ impl AddedLocals {
         self.first + self.types.len() as u32 - 1
     }
 
-    /// Saved with the frame while its operand is on the stack. References have none.
+    /// The local that is saved with the frame while its operand is on the stack. References have none.
     pub fn spill(&mut self, ty: wasmparser::ValType, number: u32) -> Option<u32> {
         let kind = numeric_kind(ty)?;
         let number = number as usize;
@@ -55,7 +55,7 @@ impl AddedLocals {
         self.spills[kind][number]
     }
 
-    /// Holds a value between two instructions that are next to each other, and is never saved.
+    /// A local that holds a value between two neighbouring instructions; it is never saved.
     pub fn temporary(&mut self, ty: ValType, number: usize) -> u32 {
         let known = self.temporaries.iter().position(|(t, _)| *t == ty).unwrap_or_else(|| {
             self.temporaries.push((ty, vec![]));
@@ -68,7 +68,7 @@ impl AddedLocals {
         self.temporaries[known].1[number]
     }
 
-    /// The result of a suspending import, from the import itself or from `next`.
+    /// The local for the result of a suspending import, from the import itself or from `next`.
     pub fn result(&mut self, ty: wasmparser::ValType) -> u32 {
         let (known, ty) = match ty {
             wasmparser::ValType::I32 => (self.result32, ValType::I32),
@@ -87,14 +87,14 @@ impl AddedLocals {
         (self.result32, self.result64)
     }
 
-    /// The unwind flag that a suspending import returned.
+    /// The local for the unwind flag that a suspending import returned.
     pub fn flag(&mut self) -> u32 {
         let flag = self.flag.unwrap_or_else(|| self.add(ValType::I32));
         self.flag = Some(flag);
         flag
     }
 
-    /// In declaration order.
+    /// Types of the added locals, in declaration order.
     pub fn types(&self) -> &[ValType] {
         &self.types
     }

@@ -28,22 +28,22 @@
 //!                                push frame { p, r, resume }; state = 1; return anything
 //!                              }
 //! ```
-//! wasm has no goto into a construct, so a sequence of code with *items* (sites, or constructs with
-//! sites in them) is put into nested blocks, one ending at each item, with a dispatch at its start; a
-//! construct passes the dispatch on to its own sequences. Operands on the stack at such an end go to
-//! locals and back. Only functions that may suspend are changed at all.
+//! wasm has no goto into a construct, so a sequence of code with *items* (sites, or constructs with sites in
+//! them) is put into nested blocks, one ending at each item, with a dispatch at its start; a construct passes
+//! the dispatch on to its own sequences. Operands on the stack at such an end are moved to locals and back.
+//! Only functions that may suspend are changed.
 //!
 //! # The stages
 //! - `module`: sections, types and bodies of the input.
-//! - `exceptions`: references to exceptions become numbers.
-//! - `closure`: which functions may suspend.
+//! - `exceptions`: replaces references to exceptions by numbers.
+//! - `closure`: finds the functions that may suspend.
 //! - `body`: a body's live operators, its sites and items.
 //! - `liveness`: locals live at each site.
-//! - `coalesce`: locals that are never live together become one.
-//! - `rewrite`: the new body, with `code` (bytes and labels), `operands` (what is on the stack),
+//! - `coalesce`: merges locals that are never live at the same time.
+//! - `rewrite`: the new body, with `code` (bytes and labels), `operands` (the operand stack),
 //!   `locals` (added locals) and `dispatch`.
 //! - `frame`: layout, saving and restoring.
-//! - `run`: the entry from the host. `gate`: what keeps steps of a lease from the host.
+//! - `run`: the entry from the host. `gate`: executes steps of a lease without the host.
 //! - `assemble`: the output module.
 //!
 //! # What is not supported
@@ -73,7 +73,7 @@ use closure::MaySuspend;
 use module::Module;
 use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, ValType, ValidatorResources};
 
-/// What the pass must know about the module.
+/// Facts about the module that the pass needs.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// Function imports that may suspend, by index. Their type is `(params..) -> ()` or has one i32 or
@@ -85,16 +85,16 @@ pub struct Config {
     pub next: u32,
     /// The import `coyote_rt.frames_overflow`, of type `() -> ()`.
     pub frames_overflow: u32,
-    /// Mutable globals of which each worker has its own, in the order of their slots. No references.
+    /// Mutable globals that each worker has its own copy of, in the order of their slots. No references.
     pub worker_globals: Vec<u32>,
     /// What `run` can start, by the number that `next` returns.
     pub entries: Vec<Entry>,
-    /// A planted bug, so that tests can show that they would notice it.
+    /// A planted bug, so that tests can show that they detect it.
     #[doc(hidden)]
     pub mutant: Option<Mutant>,
 }
 
-/// A suspending import of scheduling points, `(site, address)`, that most steps need not call: see `gate`.
+/// A suspending import of scheduling points, `(site, address)`, that most steps do not call: see `gate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
     /// Its index.
@@ -103,7 +103,7 @@ pub struct Gate {
     pub sites: u32,
 }
 
-/// Something that a worker can begin with.
+/// A function that a worker can start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The function of type `(i32) -> ()` at index `a` of table 0, called with `b`.
@@ -121,7 +121,7 @@ pub enum Mutant {
     LoseLocal,
     /// One spilled operand is not saved.
     LoseSpill,
-    /// An `if` takes the arm that its condition says, also when resuming.
+    /// When resuming, an `if` takes the arm that its condition selects.
     WrongArm,
     /// Nested constructs use the same spill locals.
     ShareSpills,
@@ -133,9 +133,9 @@ pub enum Mutant {
     KeepResume,
     /// A live local is listed as dead.
     CallLiveDead,
-    /// A local may become one with another that is zero, or an argument, from the beginning.
+    /// A local may be merged with another whose value, zero or an argument, is set at the beginning.
     ForgetBeginning,
-    /// What is caught by reference has the first tag.
+    /// Every exception that is caught by reference has the first tag.
     WrongTag,
 }
 
@@ -146,11 +146,11 @@ pub struct Suspended {
     pub wasm: Vec<u8>,
     /// By suspension site.
     pub frames: Vec<Frame>,
-    /// `(offset in the output, offset in the input)` of every live instruction of the input, ascending
-    /// by the first; a function's beginning counts as an instruction. The last entry has offset 0 in
-    /// the input: code of no original function begins there.
+    /// `(offset in the output, offset in the input)` of every live instruction of the input, ascending by the
+    /// first; a function's beginning counts as an instruction. The last entry has offset 0 in the input: the
+    /// code that begins there belongs to no original function.
     pub code: Vec<(u32, u32)>,
-    /// How much there was to do.
+    /// Counts of functions and sites.
     pub stats: Stats,
 }
 
@@ -196,7 +196,7 @@ struct Context<'m, 'a> {
     module: &'m Module<'a>,
     config: &'m Config,
     control: Control,
-    /// Address of the innermost frame: after the worker's globals.
+    /// Address of the innermost frame: that after the worker's globals.
     frames_begin: u32,
 }
 
@@ -207,7 +207,7 @@ struct NewBody {
     map: Vec<(u32, u32)>,
 }
 
-/// Makes the module's workers suspendable. See the module's documentation.
+/// Makes the module's workers suspendable: see the module's documentation.
 ///
 /// # Errors
 /// `Invalid` if the input does not validate; `Unsupported` with function index and byte offset in the
@@ -233,7 +233,7 @@ pub fn suspend(wasm: &[u8], config: &Config) -> Result<Suspended, Error> {
     Ok(suspended)
 }
 
-/// As [`suspend`], of a module in which references to exceptions are references like any other.
+/// As [`suspend`], with references to exceptions treated like all other references.
 fn suspend_module(mut module: Module, config: &Config) -> Result<Suspended, Error> {
     let bodies = std::mem::take(&mut module.bodies);
     let may = MaySuspend::compute(&module, &bodies, &config.suspending)?;
@@ -245,7 +245,7 @@ fn suspend_module(mut module: Module, config: &Config) -> Result<Suspended, Erro
         result: types.global_count() + 2,
         frames: types.memory_count(),
         lease: types.memory_count() + 1,
-        // Behind `run`.
+        // Its index is the one after that of `run`.
         gate: types.function_count() + 1,
     };
     let frames_begin = run::frames_begin(config);
@@ -267,7 +267,7 @@ fn suspend_module(mut module: Module, config: &Config) -> Result<Suspended, Erro
     Ok(Suspended { wasm, frames, code, stats })
 }
 
-/// A function that cannot suspend stays as it is, byte for byte.
+/// Copies a function that cannot suspend, byte for byte.
 fn copy_body(body: &FunctionBody) -> Result<NewBody, Error> {
     let start = body.range().start as u32;
     let mut map = vec![(0, start)];
@@ -304,7 +304,7 @@ fn rewrite_body(
 
     let new = rewrite::Rewriter::new(cx, &read, &mut validator).run()?;
 
-    // What is live at each site: locals that the code after it reads, and operands.
+    // The live values at each site: locals that the code after it reads, and operands.
     let mut live = live_after;
     let mut slots = liveness::Locals::none(local_count);
     let mut spills = vec![];
@@ -362,7 +362,7 @@ fn rewrite_body(
 }
 
 impl Context<'_, '_> {
-    /// What is called in the place of a suspending import.
+    /// The function that is called instead of a suspending import.
     fn callee(&self, import: u32) -> u32 {
         match self.config.gate {
             Some(gate) if gate.import == import => self.control.gate,
@@ -371,7 +371,7 @@ impl Context<'_, '_> {
     }
 }
 
-/// The types of the suspending imports are as documented.
+/// Checks that the types of the suspending imports are as documented.
 fn check_imports(module: &Module, config: &Config) -> Result<(), Error> {
     for import in &config.suspending {
         let results = module.function_type(*import).results();

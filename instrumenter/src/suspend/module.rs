@@ -1,4 +1,5 @@
-//! The input module as the pass needs it: its sections, its types, and its bodies ready to validate.
+//! The input module in the form that the pass needs: its sections, its types, and its bodies ready to
+//! validate.
 
 use crate::Error;
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ impl<'a> Module<'a> {
         self.types[types.core_function_at(function)].unwrap_func()
     }
 
-    /// The output's type for a type as the validator states it: canonical types get an index again.
+    /// Converts a type of the validator to one of the output: canonical types get an index again.
     pub fn encode(&self, ty: ValType) -> wasm_encoder::ValType {
         Indexed(self).val_type(ty).expect("a validated type can be encoded")
     }
@@ -77,7 +78,7 @@ impl Reencode for Indexed<'_, '_> {
     }
 }
 
-/// As `ty`, but with a default value: locals of our own must have one.
+/// As `ty`, but with a default value, which locals that the pass adds must have.
 pub(super) fn nullable(ty: ValType) -> ValType {
     match ty {
         ValType::Ref(r) => ValType::Ref(r.nullable()),

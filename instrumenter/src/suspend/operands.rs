@@ -1,47 +1,47 @@
-//! What is on the operand stack, and how each operand can be had again.
+//! The operands on the stack, and how each one can be pushed again.
 //!
-//! The validator knows the types; this adds, for each operand, whether it is a constant or the
-//! present value of a local. Such an operand need not be saved at a site: it is dropped and pushed
-//! again, which keeps points cheap (the operands of nearly every load are of this kind).
+//! The validator tracks the types; this module tracks for each operand whether it is a constant or the
+//! present value of a local. Such an operand need not be saved at a site: it is dropped and pushed again,
+//! which keeps points cheap (the operands of nearly every load are of this kind).
 
 use wasmparser::{FuncValidator, Operator, ValType, ValidatorResources};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
-    /// Only the operand itself has it.
+    /// Its value is only on the stack.
     Computed,
     /// Pushed by this instruction, a constant.
     Constant(u32),
-    /// The local still holds it.
+    /// The value of this local, which has not been assigned since.
     Local(u32),
-    /// Its spill local holds it.
+    /// The value of its spill local.
     Spilled,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operand {
     pub source: Source,
-    /// The output bytes that pushed it and did nothing else; empty if there are none.
+    /// The range of output bytes that pushed it and did nothing else; empty if there is none.
     pub pushed: (u32, u32),
 }
 
 #[derive(Default)]
 pub(super) struct Operands {
     stack: Vec<Operand>,
-    /// Types and spill numbers of the lower part of the stack, found when first asked for.
+    /// Types and spill numbers of the lower part of the stack, computed at the first request.
     slots: Vec<Slot>,
     /// How many operands are `Local(x)`, by x: most assignments need no search.
     local_uses: Vec<u32>,
 }
 
-/// Where an operand is spilled: operand by operand from the bottom of the function's whole stack, so
-/// that no construct can take a spill local of another one that it is inside of.
+/// The spill local of an operand. Operands are numbered from the bottom of the function's whole stack, so
+/// that a construct never uses a spill local of a construct around it.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
     pub ty: ValType,
     /// How many operands of the same type are lower on the stack.
     pub number: u32,
-    /// Operands by type up to and including this one.
+    /// Numbers of operands by type, up to and including this one.
     counts: [u32; 5],
 }
 
@@ -67,8 +67,8 @@ impl Operands {
         }
     }
 
-    /// Instruction number `instr` was written as `bytes`: it left the lowest `kept` operands alone
-    /// and the stack at `height`.
+    /// Records that instruction number `instr` was written as `bytes`. It did not touch the lowest `kept`
+    /// operands and left the stack at `height`.
     pub fn apply(&mut self, instr: u32, operator: &Operator, kept: usize, height: usize, bytes: (u32, u32)) {
         if let Operator::LocalSet { local_index } | Operator::LocalTee { local_index } = *operator {
             self.assigned(local_index);
@@ -108,7 +108,7 @@ impl Operands {
         }
     }
 
-    /// The local no longer holds what was pushed from it.
+    /// Records that the local no longer has the value that was pushed from it.
     fn assigned(&mut self, local: u32) {
         if self.local_uses[local as usize] > 0 {
             for operand in self.stack.iter_mut().filter(|o| o.source == Source::Local(local)) {
@@ -119,8 +119,8 @@ impl Operands {
         }
     }
 
-    /// Finds the types of all operands on the stack. `base` is 0, except to plant a mutant: spill
-    /// numbers then start anew there.
+    /// Finds the types of all operands on the stack. `base` is 0, except to plant a mutant: then spill
+    /// numbers begin again there.
     pub fn find_slots(&mut self, validator: &FuncValidator<ValidatorResources>, base: usize) {
         self.slots.truncate(self.stack.len());
         if base > 0 {
@@ -137,7 +137,7 @@ impl Operands {
         }
     }
 
-    /// After `find_slots`.
+    /// The spill local of an operand. `find_slots` must have been called.
     pub fn slot(&self, index: usize) -> Slot {
         self.slots[index]
     }

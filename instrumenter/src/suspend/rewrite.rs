@@ -1,4 +1,4 @@
-//! Rewriting one function that may suspend.
+//! Rewrites one function that may suspend.
 //!
 //! ```wat
 //! ;; before              ;; after: two items, sites 1 and 2
@@ -32,9 +32,9 @@
 //!                        i32.eqz
 //! ```
 //!
-//! A call of a suspending import is not repeated, so resumption lands after it and its arguments stay
-//! where they are. Another call is entered again: its arguments go through temporary locals, which
-//! hold nothing of use then and need not, as the callee restores its own frame.
+//! A call of a suspending import is not repeated, so resumption continues after it and its arguments are not
+//! moved. Any other call is repeated: its arguments are passed through temporary locals. These are not
+//! restored, and need not be, because the callee restores its own frame.
 
 use super::body::{Body, Item};
 use super::code::{self, Code, Label};
@@ -50,16 +50,16 @@ use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{BlockType, Encode};
 use wasmparser::{Catch, FuncValidator, Operator, ValType, ValidatorResources};
 
-/// A rewritten body, before it is known what its frame looks like.
+/// A rewritten body, before the layout of its frame is known.
 pub(super) struct NewCode {
     /// Up to and including the end of the `UNWIND` block.
     pub code: Code,
     pub added: AddedLocals,
-    /// By the site's number, less 1.
+    /// Indexed by the site's number, minus 1.
     pub saved: Vec<Saved>,
 }
 
-/// What must be saved at a site.
+/// Locals to be saved at a site.
 pub(super) struct Saved {
     /// Locals of the original function from which operands are pushed again.
     pub locals: Locals,
@@ -75,16 +75,16 @@ pub(super) struct Rewriter<'m, 'a> {
     added: AddedLocals,
     saved: Vec<Saved>,
     operands: Operands,
-    /// Of the original constructs that are open, the function first.
+    /// The original constructs that are open, the function first.
     open: Vec<Open>,
-    /// The next one of `body.sequences` to begin.
+    /// Index of the next sequence in `body.sequences`.
     next_sequence: usize,
 }
 
-/// An original construct: its label in the output, and the items still to come in its sequence.
+/// An original construct: its label in the output, and the next item of its sequence.
 struct Open {
     label: Label,
-    /// Into `body.sequences`; `None` if the sequence has no items.
+    /// Index into `body.sequences`; `None` if the sequence has no items.
     sequence: Option<usize>,
     next_item: usize,
 }
@@ -92,10 +92,10 @@ struct Open {
 /// How an operand is pushed again.
 #[derive(Clone, Copy)]
 enum Back {
-    /// The instruction, a constant.
+    /// By repeating this instruction, a constant.
     Copy(u32),
     Local(u32),
-    /// A local that had to be made nullable.
+    /// From a local that had to be made nullable.
     NonNull(u32),
 }
 
@@ -140,7 +140,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         items.get(open.next_item).copied().filter(|item| item.instr == index)
     }
 
-    /// An instruction that no site is inside of.
+    /// Writes an instruction that is no item.
     fn plain(&mut self, index: u32) -> Result<(), Error> {
         let instr = &self.body.instrs[index as usize];
         let start = self.code.here();
@@ -173,7 +173,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         Ok(())
     }
 
-    /// Writes the original instruction, its labels as they are in the output.
+    /// Writes the original instruction, with the branch depths of the output.
     fn write(&mut self, index: u32) -> Result<(), Error> {
         let mut operator = self.body.instrs[index as usize].operator.clone();
         match &mut operator {
@@ -223,7 +223,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         Ok(())
     }
 
-    /// Writes the original instruction. Its bytes do not know the new numbers of locals.
+    /// Writes the original instruction. Its bytes contain old numbers of locals, which are replaced.
     fn copy(&mut self, index: u32) {
         let instr = &self.body.instrs[index as usize];
         let bytes = &self.cx.module.wasm[instr.at as usize..instr.end as usize];
@@ -241,18 +241,18 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         }
     }
 
-    /// An original construct has just been opened.
+    /// Records that an original construct has been opened.
     fn opened(&mut self) {
         let label = self.code.opened();
         self.open.push(Open { label, sequence: None, next_item: 0 });
     }
 
-    /// An original branch depth as it is in the output.
+    /// Converts an original branch depth to one of the output.
     fn depth(&self, depth: u32) -> u32 {
         self.code.depth(self.open[self.open.len() - 1 - depth as usize].label)
     }
 
-    /// Validates the instruction and follows what it does to the operands.
+    /// Validates the instruction and records its effect on the operands.
     fn step(&mut self, index: u32, bytes: (u32, u32)) -> Result<(), Error> {
         let instr = &self.body.instrs[index as usize];
         let kept = match instr.operator {
@@ -265,7 +265,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         if let Operator::LocalGet { local_index } | Operator::LocalTee { local_index } = instr.operator
             && matches!(self.validator.get_local_type(local_index), Some(ValType::Ref(_)))
         {
-            // References are refused at sites rather than pushed again: one case less.
+            // Simplification: references are refused at sites, even where they could be pushed again.
             self.operands.set_source(height - 1, Source::Computed);
         }
         Ok(())
@@ -288,16 +288,16 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         self.validator.get_control_frame(0).map_or(0, |frame| frame.height)
     }
 
-    /// A local that is no parameter and has no default value gets one: an initialisation would not
-    /// be seen outside of the block around an item.
+    /// Whether the type of a local is made nullable, so that it has a default value: it has none and is no
+    /// parameter. Without a default value, an initialisation would be invalid after the block around an item.
     fn made_nullable(&self, local: u32) -> bool {
         let parameters = self.cx.module.function_type(self.validator.index()).params().len();
         local as usize >= parameters
             && self.validator.get_local_type(local).is_some_and(|ty| !ty.is_defaultable())
     }
 
-    /// The code after `opener` begins. If it has items: blocks to jump out of and the dispatch. A
-    /// construct's parameters step aside for that.
+    /// Begins the code after `opener`. If it has items, writes the blocks that the dispatch leaves, and the
+    /// dispatch; the construct's parameters are moved to locals meanwhile.
     fn begin_sequence(&mut self, opener: u32) {
         let next = self.body.sequences.get(self.next_sequence).filter(|s| s.opener == opener);
         let open = self.open.last_mut().expect("a sequence is inside of its construct");
@@ -326,7 +326,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         }
     }
 
-    /// The temporary for the operand at `index`, one of those from `start` on.
+    /// The temporary for the operand at `index`, in a range of operands that begins at `start`.
     fn temporary(&mut self, start: usize, index: usize) -> u32 {
         let ty = nullable(self.operands.slot(index).ty);
         let number = (start..index).filter(|i| nullable(self.operands.slot(*i).ty) == ty).count();
@@ -352,7 +352,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         }
     }
 
-    /// A call of a suspending import: resumption lands after it.
+    /// Writes a call of a suspending import: resumption continues after it.
     fn import(&mut self, item: Item, tail: bool, below: Range<usize>) -> Result<(), Error> {
         let instr = &self.body.instrs[item.instr as usize];
         let (Operator::Call { function_index } | Operator::ReturnCall { function_index }) = instr.operator
@@ -363,7 +363,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         let result = result.map(|ty| self.added.result(ty));
         self.code.mark(instr.at);
         self.code.put().call(self.cx.callee(function_index));
-        // The flag is on top. It may stay there if nothing below has to go away.
+        // The flag is on top. It may stay there if no operand below it has to be moved.
         let flag = (result.is_some() || !below.is_empty()).then(|| self.added.flag());
         flag.into_iter().chain(result).for_each(|local| {
             self.code.put().local_set(local);
@@ -388,7 +388,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         self.step(item.instr, (0, 0))
     }
 
-    /// A call of a function that may suspend: resumption lands before it.
+    /// Writes a call of a function that may suspend: resumption continues before it.
     fn call(
         &mut self,
         item: Item,
@@ -409,7 +409,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         self.save_site(below.end, tail);
         self.save_operands(callee);
         self.code.close();
-        // Before the call, not after it: an exception may lead to a handler in this function.
+        // Before the call, because an exception may lead to a handler in this function.
         self.reset_resume();
         [below_back, argument_back, callee_back].concat().into_iter().for_each(|b| self.push(b));
         self.code.mark(instr.at);
@@ -436,11 +436,11 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         self.step(item.instr, (0, 0))
     }
 
-    /// A block, loop, if or try_table with sites in it.
+    /// Writes a block, loop, if or try_table with sites in it.
     fn construct(&mut self, item: Item, below: Range<usize>, arguments: Range<usize>) -> Result<(), Error> {
         let instr = &self.body.instrs[item.instr as usize];
         let argument_back = self.put_arguments_away(arguments, instr.at)?;
-        // What a local holds may change inside of the construct.
+        // Locals may be assigned inside the construct.
         for index in below.clone() {
             if let Source::Local(_) = self.operands.get(index).source {
                 self.operands.set_source(index, Source::Computed);
@@ -479,7 +479,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         }
     }
 
-    /// Takes an operand off the stack that can be pushed again from elsewhere.
+    /// Removes an operand from the stack that can be pushed again from elsewhere.
     fn put_known_away(&mut self, index: usize, at: u32) -> Result<Back, Error> {
         let source = self.operands.get(index).source;
         self.unpush(index);
@@ -491,7 +491,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         })
     }
 
-    /// Takes operands off the stack so that they survive a suspension. `dead`: they are not needed again.
+    /// Removes operands from the stack so that they survive a suspension. `dead`: they are not needed again.
     fn put_away(&mut self, operands: Range<usize>, dead: bool, at: u32) -> Result<Vec<Back>, Error> {
         let mut back = vec![];
         for index in operands.rev() {
@@ -512,7 +512,7 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         Ok(back)
     }
 
-    /// Takes operands off the stack that are not read when the function resumes.
+    /// Removes operands from the stack that are not read when the function resumes.
     fn put_arguments_away(&mut self, operands: Range<usize>, at: u32) -> Result<Vec<Back>, Error> {
         let mut back = vec![];
         for index in operands.clone().rev() {
@@ -545,8 +545,8 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         })
     }
 
-    /// Takes an operand off the stack that can be had again; takes back the code that pushed it, if
-    /// that was the last thing written.
+    /// Removes an operand from the stack that can be pushed again. If the code that pushed it was the last
+    /// code written, removes that code instead.
     fn unpush(&mut self, index: usize) {
         let operand = self.operands.get(index);
         let (start, end) = operand.pushed;
@@ -570,14 +570,14 @@ impl<'m, 'a> Rewriter<'m, 'a> {
         }
     }
 
-    /// Begins the list of what must be saved at the next site: the operands below `top`, those of the
-    /// constructs around it included. A tail call's function ends with it and needs none.
+    /// Begins the list of values to be saved at the next site: the operands below `top`, including those of
+    /// the constructs around it. A tail call's function ends with it and needs none.
     fn save_site(&mut self, top: usize, tail: bool) {
         self.saved.push(Saved { locals: Locals::none(self.validator.len_locals()), spills: vec![] });
         self.save_operands(0..if tail { 0 } else { top });
     }
 
-    /// Adds operands to what must be saved at the last site.
+    /// Adds operands to the values to be saved at the last site.
     fn save_operands(&mut self, operands: Range<usize>) {
         let saved = self.saved.last_mut().expect("the site was added");
         for index in operands {

@@ -1,4 +1,4 @@
-//! `run`, the one way from the host into the guest.
+//! `run`, the only entry from the host into the guest.
 //!
 //! ```wat
 //! (func (export "__cy_run")
@@ -16,7 +16,7 @@
 //!     br 0
 //!   end)
 //! ```
-//! Nothing is left over from a run that trapped: whatever is read here was written here before.
+//! A run that trapped leaves nothing behind: every value that is read here was written here before.
 
 use super::module::Module;
 use super::{Config, Context, Control, Entry};
@@ -47,7 +47,7 @@ pub(super) fn run(cx: &Context, entry_type: u32) -> Result<Function, Error> {
     out.local_get(ACTION).i32_const(Action::Resume as i32).i32_eq();
     out.i32_const(1).i32_shl().global_set(state);
     let entries = &cx.config.entries;
-    // One block around everything, one ending before each entry's call.
+    // One block around everything, and one that ends before each entry's call.
     (0..=entries.len()).for_each(|_| {
         out.block(BlockType::Empty);
     });
@@ -74,7 +74,7 @@ pub(super) fn run(cx: &Context, entry_type: u32) -> Result<Function, Error> {
     Ok(function)
 }
 
-/// Where a worker's frames begin: after its globals.
+/// Address of a worker's frames: after its globals.
 pub(super) fn frames_begin(config: &Config) -> u32 {
     (config.worker_globals.len() * rt::GLOBAL_BYTES) as u32
 }
@@ -147,6 +147,6 @@ fn store_global(cx: &Context, out: &mut InstructionSink, index: usize, global: u
 }
 
 fn place(cx: &Context, index: usize) -> MemArg {
-    // The alignment is a hint; 4 is within every type's own.
+    // The alignment is a hint; 4 does not exceed that of any type.
     MemArg { offset: (index * rt::GLOBAL_BYTES) as u64, align: 2, memory_index: cx.control.frames }
 }

@@ -1,4 +1,4 @@
-//! Strategies and searches by name: the one table of what there is.
+//! Strategies and searches by name: the only table of all of them.
 //!
 //! ```text
 //! spec     = { stage "@" STEPS ",then:" } stage     one after another within an iteration
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - [`parse`]: text to strategy.
-//! - [`nearest`]: what was probably meant.
+//! - [`nearest`]: suggestions for mistyped names.
 //! - [`table`]: the catalog as text.
 
 pub mod nearest;
@@ -23,7 +23,7 @@ pub use samplers::{SAMPLERS, Sampler};
 
 use crate::Strategy;
 
-/// What a strategy's parameters may refer to.
+/// Settings that a strategy's parameters may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
     /// Steps after which the unfair prefix of a fair variant ends.
@@ -35,8 +35,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
     SAMPLERS.iter().map(|s| &s.entry).chain(SEARCHES)
 }
 
-/// The strategy that a user selects by this text. Its name is the text in full: every parameter is
-/// spelled out. The error says what is wrong with the text, and what there is instead.
+/// The strategy that a user selects by this text. Its name is the complete text, with every parameter.
 ///
 /// # Errors
 /// A sentence for the user: what is wrong with the text, and the names that are nearest to it.

@@ -1,6 +1,6 @@
-//! What a mistyped name was probably meant to be.
+//! The likely meaning of a mistyped name.
 
-/// The name that takes the fewest edits, unless that would be most of the word.
+/// The name that takes the fewest edits, unless these would change most of the word.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (edits, name) = names.map(|name| (edits(word, name), name)).min()?;
     (edits <= 1 + word.chars().count() / 3).then_some(name)

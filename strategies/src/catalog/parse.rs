@@ -11,7 +11,7 @@ const FAIR: &str = "fair-";
 const THEN: &str = ",then:";
 const CHESS_FAIR: &str = "+chess-fair";
 
-/// See [`super::by_name`].
+/// Parses the text: see [`super::by_name`].
 ///
 /// # Errors
 /// As [`super::by_name`].
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
         if self.eat(token) { Ok(()) } else { Err(format!("{token:?} is missing: {}", self.unexpected())) }
     }
 
-    /// A name or number, up to what can follow it.
+    /// A name or number, up to a character that can follow it.
     fn word(&mut self) -> &'a str {
         let end = self.rest.find([':', '@', '+', ',', '[', ']']).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);

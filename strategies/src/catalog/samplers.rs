@@ -9,7 +9,7 @@ pub struct Sampler {
     pub entry: Entry,
     /// Another name for it.
     pub alias: Option<&'static str>,
-    /// Gets a value for each of the entry's parameters.
+    /// Makes the strategy from a value for each of the entry's parameters.
     pub make: fn(&[u64]) -> Box<dyn Strategy>,
 }
 

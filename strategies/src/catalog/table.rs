@@ -4,7 +4,7 @@ use super::{Entry, SAMPLERS, SEARCHES};
 use crate::sample::portfolio;
 use std::fmt::Write;
 
-/// `strategies/README.md`.
+/// The text of `strategies/README.md`.
 pub fn readme() -> String {
     let samplers = markdown(SAMPLERS.iter().map(|s| &s.entry));
     let searches = markdown(SEARCHES.iter());

@@ -1,8 +1,8 @@
 //! The fair scheduler of CHESS (Musuvathi and Qadeer, PLDI 2008) around any strategy: `A+chess-fair`.
 //!
-//! A worker that yields twice while others could run and did not has to wait until they did. The strategy
-//! chooses among those that need not wait. A program whose loops do not wait for others runs as under
-//! the strategy alone; a loop that does ends, even if the strategy would rather run it for ever.
+//! A worker that yields twice while others could run and did not has to wait until they have run. The
+//! strategy chooses among the workers that need not wait. A program whose loops do not wait for other workers
+//! runs as under the strategy alone; a loop that does wait ends, even if the strategy would run it for ever.
 //!
 //! ```text
 //! P ⊆ T×T ((t,u): t waits for u); E[u] = ∅, D[u] = S[u] = T
@@ -11,15 +11,15 @@
 //!   if that was a yield of t: H = (E[t] ∪ D[t]) \ S[t]; P ∪= {t}×H; E[t] = ES'; D[t] = S[t] = ∅
 //! ```
 //!
-//! Deviations. The paper's yields are those of the program. Here a yield, a sleep or a read counts only
-//! if it is a spin (see `spins.rs`): a program that yields between its messages keeps the schedules
-//! in which one worker runs ahead. And so that a loop which is no spin to us cannot starve anybody, each
-//! worker's every thousandth step counts, too; and once it has done the same few operations for a thousand steps,
-//! one of each further round of them (code that is not optimised writes to its frame while it waits). A yield that is
-//! noticed at a memory access takes effect after at most 32 steps, where [`View::step`] is a multiple of that, so that what
-//! runs on till then is known ahead ([`Strategy::quiet`]). Thus the whole is fair for every strategy, as long as
-//! the numbers of workers and timeouts are finite. Sets are kept as times: u is in `E[t]` if it was
-//! enabled ever since t's last yield.
+//! Deviations. In the paper, programs yield explicitly. Here a yield, a sleep or a read counts only if it is
+//! a spin (see `spins.rs`): a program that yields between its messages keeps the schedules in which one
+//! worker runs ahead. So that a loop that is not recognised as a spin cannot starve other workers, each
+//! worker's every thousandth step counts too; and once a worker has repeated the same few operations for a
+//! thousand steps, one step of each further round of them counts (code that is not optimised writes to its
+//! frame while it waits). A yield at a memory access takes effect after at most 32 steps, where
+//! [`View::step`] is a multiple of that, so that the steps until then can be predicted ([`Strategy::quiet`]).
+//! The result is fair for every strategy, as long as the numbers of workers and timeouts are finite. Sets are
+//! represented by times: u is in `E[t]` if it has been enabled ever since t's last yield.
 
 use super::sequence::as_one;
 use super::spins::{Circles, Spins};
@@ -38,16 +38,16 @@ pub struct ChessFair {
     circles: Circles,
     /// Picks made so far.
     now: u64,
-    /// Who made the last step.
+    /// The last step.
     last: Option<Step>,
     workers: Vec<Worker>,
-    /// [`View::changes`] of the states that `workers` has.
+    /// [`View::changes`] when `workers` was last updated.
     changes: Option<u64>,
     /// When a step of this worker last disabled that one; rows may be short.
     disabled: Vec<Vec<u64>>,
-    /// The first waits until the second has run or cannot.
+    /// Pairs of workers: the first waits until the second has run or is not enabled.
     waits: Vec<(WorkerId, WorkerId)>,
-    /// Those of the enabled workers that need not wait.
+    /// The enabled workers that need not wait.
     allowed: Vec<WorkerId>,
 }
 
@@ -56,21 +56,22 @@ pub struct ChessFair {
 struct Step {
     worker: WorkerId,
     yields: bool,
-    /// Whether it accesses memory, so that the same worker may go on without a question.
+    /// Whether it accesses memory: then [`Strategy::quiet`] may let the same worker continue without a
+    /// choice.
     accesses: bool,
 }
 
-/// Times are picks; something happened since a yield if its time is later.
+/// State of a worker. Times are numbers of picks; an event was after a yield if its time is greater.
 #[derive(Clone, Debug, Default)]
 struct Worker {
     enabled: bool,
-    /// When it last was not, if it is.
+    /// When it was last not enabled, if it is enabled.
     off_at: u64,
     scheduled_at: u64,
     yielded_at: Option<u64>,
-    /// Steps since then.
+    /// Steps since the last yield.
     steps: u32,
-    /// It has yielded, which is yet to take effect.
+    /// Whether it has yielded without effect so far.
     yields: bool,
 }
 
@@ -91,7 +92,7 @@ impl ChessFair {
         }
     }
 
-    /// What the last pick changed.
+    /// Records what the last pick changed.
     fn update(&mut self, view: &View) {
         self.now += 1;
         let last = self.last.take();
@@ -104,7 +105,8 @@ impl ChessFair {
         }
     }
 
-    /// Some states have changed since the pick before, by a step of this worker if it was one.
+    /// Records changed states since the previous pick, and `by`, the worker whose step changed them, if it
+    /// was a step.
     fn compare_standings(&mut self, view: &View, by: Option<WorkerId>) {
         for (u, (worker, pending)) in self.workers.iter_mut().zip(view.workers).enumerate() {
             let enabled = pending.state == WorkerState::Enabled;
@@ -126,7 +128,7 @@ impl ChessFair {
         }
     }
 
-    /// `counts`: whether yields take effect now.
+    /// Records a step; `counts`: whether yields take effect now.
     fn scheduled(&mut self, Step { worker, yields, .. }: Step, counts: bool) {
         if !self.waits.is_empty() {
             self.waits.retain(|(_, u)| *u != worker);
@@ -140,7 +142,7 @@ impl ChessFair {
         }
         own.steps = 0;
         own.yields = false;
-        // Before its first yield no worker is taken to have waited for it.
+        // Before its first yield, no other worker counts as passed over by it.
         let Some(since) = own.yielded_at.replace(self.now) else { return };
         for (u, other) in self.workers.iter().enumerate() {
             let wait = (worker, WorkerId(u as u32));
@@ -152,7 +154,7 @@ impl ChessFair {
         }
     }
 
-    /// The worker was picked for this operation.
+    /// Records that the worker was picked for this operation.
     fn step(&mut self, worker: WorkerId, operation: &Operation) {
         let spins = self.spins.step(worker, operation);
         let circles = self.circles.step(worker, operation, PATIENCE);
@@ -160,13 +162,13 @@ impl ChessFair {
         self.last = Some(Step { worker, yields: spins || circles, accesses });
     }
 
-    /// Fills `allowed`. Whether anybody has to wait.
+    /// Fills `allowed`. Returns whether some worker has to wait.
     fn restrict(&mut self, view: &View) -> bool {
         self.allowed.clear();
         let enabled = |w: &WorkerId| self.workers[w.index()].enabled;
         let free = |t: &&WorkerId| !self.waits.iter().any(|(w, u)| w == *t && enabled(u));
         self.allowed.extend(view.enabled.iter().filter(free));
-        // Inside of an atomic function the only one that can be picked may be one that should wait.
+        // Inside an atomic function, the only worker that can be picked may be one that should wait.
         !self.allowed.is_empty() && self.allowed.len() < view.enabled.len()
     }
 }
@@ -227,7 +229,8 @@ impl Strategy for ChessFair {
             return self.inner.quiet(worker, view, watched);
         }
         let same = self.changes == Some(view.changes) && self.last.is_some_and(|last| last.accesses);
-        // Whoever waits for the worker itself need not when its last step is taken into account.
+        // A worker that waits for `worker` itself stops waiting when the last step of `worker` is taken into
+        // account.
         if !same || self.waits.iter().any(|(_, u)| *u != worker) {
             return 0;
         }
@@ -253,7 +256,7 @@ impl Strategy for ChessFair {
             }
             return true;
         }
-        // The same, where no yield takes effect.
+        // The same for operations between which no yield takes effect.
         let mut yields = false;
         for operation in rest {
             yields |= self.last.take().is_some_and(|step| step.yields);

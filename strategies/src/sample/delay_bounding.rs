@@ -4,10 +4,10 @@
 //! next worker runs instead. A bug that needs d delays of this deterministic schedule is found with
 //! probability at least 1 / k^d in a program of k steps, however many workers there are.
 //!
-//! As in Coyote the delays fall on steps drawn uniformly, several of them perhaps on the same one, and a
-//! delay waits until there is a choice; unlike there, it is always exactly d, the number of steps comes
+//! As in Coyote the delays are at steps drawn uniformly, possibly several at the same one, and a delay waits
+//! until there is a choice. Unlike in Coyote, there are always exactly d delays, the number of steps comes
 //! from a profiling run (see `change_points.rs`), and a worker that is enabled again does not interrupt the
-//! one that runs. Not fair.
+//! running one. Not fair.
 
 use super::change_points::ChangePoints;
 use super::round_robin::{after, first_from};
@@ -21,7 +21,7 @@ pub struct DelayBounding {
     delays: u32,
     rng: ChoiceRng,
     points: ChangePoints,
-    /// Who runs until it cannot.
+    /// The worker that runs as long as it is enabled.
     turn: WorkerId,
     /// Delays whose step has passed without a choice.
     owed: u32,

@@ -1,37 +1,39 @@
-//! When faults strike: any strategy for schedules, with its own rule for values that are faults.
+//! Decides when faults strike: a separate rule for values that are faults, around any strategy for schedules.
 //!
-//! A fault is a value that is not 0, asked for by an *opportunity* ([`View::fault`]), which is of a *kind*: a class
-//! of faults or a fault point of the guest. A strategy that drew such values like any other would strike at one of the
-//! first opportunities in nearly every execution, so that what comes late is hardly ever struck, and nothing is
-//! ever executed as it usually goes. So an iteration is drawn in two stages, as in FoundationDB's BUGGIFY:
+//! A fault is a value other than 0 that is requested at an *opportunity* ([`View::fault`]). An opportunity
+//! has a *kind*: a class of faults or a fault point of the guest. A strategy that drew such values like any
+//! other would strike at one of the first opportunities in nearly every execution: late opportunities would
+//! hardly ever be struck, and no execution would be without faults. So an iteration is drawn in two stages,
+//! as in FoundationDB's BUGGIFY:
 //!
-//! 1. *Whether and which.* One iteration in three has no fault, and so has the one that stands for the profiling run.
-//!    Else one of the c kinds of the profile, each with the same probability, is *active*, and each other one with one in
-//!    four. A kind that the profile has not is active in one of two of these iterations.
-//! 2. *Where.* An active kind, of which the profile had n opportunities, strikes at one of the first n or *later*, each of
-//!    these n + 1 with the same probability. Later means: at the j-th behind them with 1 / (j + 1), for j = 1, 2, ..,
-//!    until it has struck. Where the largest budget allows more faults than one, a kind strikes a second time in one of two
-//!    iterations, a third time in one of two of these, and so on up to the budget, each time drawn alike; places that are
-//!    the same count once.
+//! 1. *Whether and which.* One iteration in three has no fault, and neither has the one that stands for the
+//!    profiling run. Otherwise one of the c kinds of the profile, each with the same probability, is *active*,
+//!    and each other one is active with probability 1/4. A kind that is not in the profile is active in one of
+//!    two of these iterations.
+//! 2. *Where.* An active kind with n opportunities in the profile strikes at one of the first n or *later*, each
+//!    of these n + 1 with the same probability. Later means: at the j-th opportunity after them with probability
+//!    1 / (j + 1), for j = 1, 2, .., until it has struck. If the largest budget allows more than one fault, a
+//!    kind strikes a second time in one of two iterations, a third time in one of two of these, and so on up to
+//!    the budget, each time drawn in the same way; equal places count once.
 //!
-//! In which of the possible ways, is uniform. What BUGGIFY draws for places, each with 25 %, depends on how many there
-//! are before; the profile makes the late ones as likely as the early ones. A class whose budget is smaller than the
-//! largest one strikes at the first of the places drawn.
+//! Which of the possible values it is, is uniform. BUGGIFY draws each place with 25 %, so the probability of
+//! a place depends on the number of places before it; with the profile, late ones are as likely as early
+//! ones. A class whose budget is smaller than the largest one strikes at the first of the places drawn.
 //!
-//! Random numbers come from streams of the iteration and of the kind, apart from those of the strategy: so the strategy's
-//! choices are the same with and without.
+//! Random numbers come from separate streams for the iteration and for each kind: so the strategy's choices
+//! are the same with and without faults.
 
 use crate::rng::ChoiceRng;
 use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One iteration in so many has no fault.
+/// One iteration in this many has no fault.
 const FAULTLESS: u64 = 3;
-/// A kind of the profile that does not lead is active in one of so many.
+/// A kind of the profile other than the first one drawn is active in one iteration of this many.
 const ALSO: u64 = 4;
-/// One that it has not, in one of so many.
+/// A kind that is not in the profile is active in one iteration of this many.
 const UNKNOWN: u64 = 2;
-/// Sets the streams of faults apart from those of strategies.
+/// Separates the streams of faults from those of strategies.
 const STREAM: u64 = 0x6661_756c_7473_0000;
 
 /// See the module's documentation.
@@ -43,7 +45,7 @@ pub struct Faults {
     known: BTreeMap<u64, u64>,
     iteration: Iteration,
     faultless: bool,
-    /// Of the profile.
+    /// Active kinds of the profile.
     active: BTreeSet<u64>,
     kinds: BTreeMap<u64, Kind>,
 }
@@ -53,16 +55,16 @@ struct Kind {
     rng: ChoiceRng,
     /// Opportunities so far.
     met: u64,
-    /// Of the profile.
+    /// Opportunities in the profile.
     known: u64,
     /// Numbers of opportunities at which it strikes, from 0 on.
     places: BTreeSet<u64>,
-    /// Whether it strikes behind those of the profile, and has not yet.
+    /// Whether it strikes after the opportunities of the profile, and has not done so.
     later: bool,
 }
 
 impl Kind {
-    /// Whether it strikes at the opportunity that has come.
+    /// Whether it strikes at the present opportunity.
     fn strikes(&mut self) -> bool {
         let number = self.met;
         self.met += 1;
@@ -76,7 +78,7 @@ impl Kind {
 }
 
 impl Faults {
-    /// Schedules by a strategy. `budget`: how many faults an execution may have at most of any class.
+    /// Lets a strategy choose schedules. `budget`: the maximal number of faults of any class in an execution.
     pub fn new(schedules: Box<dyn Strategy>, budget: u32) -> Faults {
         Faults {
             schedules,

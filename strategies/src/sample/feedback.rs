@@ -1,11 +1,11 @@
 //! Mutates schedules that showed something new.
 //!
-//! New is a pair of sites that made dependent accesses of one object, one right after the other, by
-//! different workers, as far as announcements tell: the edges of the happens-before relation, without
-//! their workers. A schedule that showed a new pair is kept and mutated some times: an iteration
-//! follows it up to a place drawn at random and goes on as `pos`. Every other iteration starts from
-//! nothing. In the line of RFF (Wolff et al., ASPLOS 2024), P and Fray, whose strategies of this kind
-//! mutate constraints or priorities instead of prefixes.
+//! New means a pair of sites that made dependent accesses of one object, one directly after the other, by
+//! different workers, according to announcements: the edges of the happens-before relation, without their
+//! workers. A schedule with a new pair is kept and mutated several times: an iteration follows it up to a
+//! random place and continues as `pos`. Every other iteration starts without a schedule. Similar to RFF
+//! (Wolff et al., ASPLOS 2024), P and Fray, whose strategies of this kind mutate constraints or priorities
+//! instead of prefixes.
 //!
 //! Not fair, and not independent: an iteration depends on all before it.
 
@@ -14,13 +14,13 @@ use crate::{Class, Event, Iteration, Pick, Strategy, Summary, View, WorkerId};
 use crate::{Decision, rng::ChoiceRng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Schedules kept. The oldest makes room.
+/// Maximal number of schedules kept; a new one replaces the oldest.
 const KEPT_MAX: usize = 64;
 
 /// How often a schedule is mutated.
 const MUTATIONS: u32 = 8;
 
-/// Decisions kept of a schedule.
+/// Maximal number of decisions kept of a schedule.
 const LENGTH_MAX: usize = 20_000;
 
 #[derive(Clone, Debug)]
@@ -38,16 +38,16 @@ pub struct Feedback {
     pairs: BTreeSet<(u32, u32)>,
     /// The schedule of this iteration.
     schedule: Vec<Decision>,
-    /// What is left to follow of another one, backwards.
+    /// The decisions of another schedule that are still to be followed, the next one last.
     follow: Vec<Decision>,
-    /// Who accessed an object last, and where.
+    /// The worker and site of the last access of each object, and whether it was a write.
     last: BTreeMap<(Class, u64), (WorkerId, u32, bool)>,
-    /// Whether this iteration showed something new.
+    /// Whether this iteration showed a new pair.
     new: bool,
 }
 
 impl Feedback {
-    /// Has kept no schedule yet.
+    /// A strategy that has kept no schedule yet.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Feedback {
         Feedback {
@@ -80,7 +80,8 @@ impl Feedback {
         }
     }
 
-    /// The next decision of the schedule that is followed, if `possible`; else it is left for good.
+    /// The next decision of the followed schedule, if `possible`; otherwise the schedule is not followed any
+    /// further.
     fn next(&mut self, possible: impl Fn(&Decision) -> bool) -> Option<Decision> {
         let next = self.follow.pop().filter(possible);
         if next.is_none() {
@@ -112,7 +113,8 @@ impl Strategy for Feedback {
         if iteration.index % 2 == 1
             && let Some(mut kept) = self.kept.pop_front()
         {
-            // Not the stream of the base: its choices after the prefix shall not depend on the length.
+            // Another stream than that of `base`, whose choices after the prefix must not depend on the
+            // length.
             let seed = !iteration.seed;
             let length = ChoiceRng::new(Iteration { seed, ..iteration }).below(kept.schedule.len() as u64);
             self.follow.extend(kept.schedule[..length as usize].iter().rev());

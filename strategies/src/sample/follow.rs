@@ -1,9 +1,9 @@
-//! A path of decisions as a strategy: how what a search found is executed from the start, and how an
-//! iteration is executed again.
+//! A path of decisions as a strategy: executes what a search found from the start, and executes an iteration
+//! again.
 
 use crate::{Decision, Iteration, Pick, Strategy, View};
 
-/// Makes the decisions of a path and gives up where it ends or does not fit.
+/// Makes the decisions of a path, and abandons the iteration where the path ends or does not fit.
 #[derive(Clone, Debug)]
 pub struct Follow {
     path: Vec<Decision>,
@@ -12,7 +12,7 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// `fair`: as what made the path was, since bounds depend on it.
+    /// Follows the path. `fair`: whether the strategy that made the path was fair, since bounds depend on it.
     pub fn new(path: Vec<Decision>, fair: bool) -> Follow {
         Follow { path, at: 0, fair }
     }

@@ -1,9 +1,9 @@
-//! Greedy: the worker whose step led to the state seen least often, as far as it is known.
+//! Greedy: picks the worker whose step led to the state seen least often, as far as this is known.
 //!
-//! The ablation of Q-learning in P#'s evaluation (Mukherjee et al., OOPSLA 2020): looks one step ahead
-//! only. A step that was never made in this state counts as leading to a new one; ties are broken at
-//! random. States are those of [`super::q_learning`]. Data values are greedy, too, if there are at most
-//! 16, and uniform else. Not fair, and not independent: an iteration depends on all before it.
+//! The ablation of Q-learning in P#'s evaluation (Mukherjee et al., OOPSLA 2020): looks one step ahead only.
+//! A step that was never made in this state counts as leading to a new one; ties are broken at random. States
+//! are those of [`super::q_learning`]. Data values are chosen in the same way if there are at most 16, and
+//! uniformly otherwise. Not fair, and not independent: an iteration depends on all before it.
 
 use super::learned::{ByAction, Numbers, States};
 use super::timeout;
@@ -21,7 +21,7 @@ pub struct Greedy {
     states: Numbers,
     /// How often each state was seen, by its number.
     seen: Vec<u64>,
-    /// Where each action that was ever taken in a state led last, by the state's number.
+    /// For each action that was taken in a state, the state that it last led to; by the state's number.
     led: Vec<Vec<(usize, usize)>>,
     /// The last state and action of this iteration.
     last: Option<(usize, usize)>,
@@ -29,7 +29,7 @@ pub struct Greedy {
 }
 
 impl Greedy {
-    /// Arrives in a state and chooses the best of some actions in it.
+    /// Records the present state, and chooses the best of some actions in it.
     fn choose(&mut self, state: u64, actions: impl Iterator<Item = usize>) -> usize {
         let state = self.states.of(state);
         if self.seen.len() <= state {
@@ -52,7 +52,8 @@ impl Greedy {
                 if seen > least {
                     continue;
                 }
-                // Of equal ones the n-th takes over with probability 1/n: each is left alike.
+                // Among equal ones, the n-th replaces the choice with probability 1/n, so that each is
+                // equally likely.
                 ties = if seen < least { 1 } else { ties + 1 };
                 if rng.one_in(ties) {
                     (best, least) = ((i, action), seen);

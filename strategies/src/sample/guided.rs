@@ -1,9 +1,9 @@
-//! A schedule as a preference: who should run until where, followed as far as the program allows it.
+//! A schedule as a preference: which worker should run until where, followed as far as the program allows.
 //!
-//! Any edit of such a schedule is a schedule again, however much less or more the program then does: a worker that
-//! cannot go on is passed over, a timeout that cannot fire is left out, a value that is too large is 0. What comes
-//! after the last segment is up to a default: the running worker goes on, else the lowest one by its creation path,
-//! and timeouts fire when no worker can go on. That makes it the form in which schedules are made smaller.
+//! Every edit of such a schedule is again a schedule, whatever the program then does: a worker that is not
+//! enabled is skipped, a timeout that cannot fire is left out, a value that is too large becomes 0. After the
+//! last segment, a default decides: the running worker continues, otherwise the first enabled one by creation
+//! path, and timeouts fire when no worker is enabled. For this reason, schedules are minimised in this form.
 
 use crate::paths::{Paths, WorkerPath};
 use crate::sample::replay::Recorded;
@@ -16,16 +16,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A part of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// The worker goes on until it has executed `until` steps in all, or cannot go on.
+    /// The worker continues until it has executed `until` steps in all, or is not enabled.
     Run {
-        /// Who goes on.
+        /// The worker that runs.
         worker: WorkerPath,
         /// Steps that it has executed since the start of the execution.
         until: u64,
     },
     /// The worker's timeout fires, unless `until` of them have fired in all.
     Timeout {
-        /// Whose timeout fires.
+        /// The worker whose timeout fires.
         worker: WorkerPath,
         /// Timeouts of the worker that have fired since the start of the execution.
         until: u64,
@@ -33,7 +33,7 @@ pub enum Segment {
 }
 
 impl Segment {
-    /// Whom it is about.
+    /// The worker of the segment.
     pub fn worker(&self) -> &WorkerPath {
         match self {
             Segment::Run { worker, .. } | Segment::Timeout { worker, .. } => worker,
@@ -41,17 +41,18 @@ impl Segment {
     }
 }
 
-/// See the module's documentation.
+/// A preference: see the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Preference {
-    /// Who should run until where, in order.
+    /// The segments in their order.
     pub segments: Vec<Segment>,
-    /// The values that each worker chooses, in its order; 0 from the end of the list on.
+    /// The values that each worker chooses, in its order; 0 after the end of the list.
     pub values: BTreeMap<WorkerPath, Vec<u64>>,
 }
 
 impl Preference {
-    /// The preference that is followed exactly where the schedule can be. Its segments are as long as possible.
+    /// The preference that leads to exactly this schedule, wherever the schedule is possible. Its segments
+    /// are as long as possible.
     pub fn of(schedule: &[Recorded]) -> Preference {
         let (mut steps, mut timeouts) = (BTreeMap::<&WorkerPath, u64>::new(), BTreeMap::new());
         let mut preference = Preference::default();
@@ -85,16 +86,16 @@ impl Preference {
     }
 }
 
-/// What makes a schedule hard to read, the worst first.
+/// The properties that make a schedule hard to read, the worst first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Weight {
-    /// How often a worker was left that could have gone on.
+    /// How often the running worker was left although it was enabled.
     pub preemptions: u64,
-    /// How often another worker went on or a timeout fired, preemptions included.
+    /// How often another worker continued or a timeout fired, including preemptions.
     pub switches: u64,
     /// The sum of the values chosen.
     pub values: u64,
-    /// Steps executed; firing timeouts are none.
+    /// Steps executed; a timeout that fires does not count.
     pub steps: u64,
 }
 
@@ -107,7 +108,7 @@ impl Weight {
     }
 }
 
-/// Who chooses when the preference is at its end.
+/// Chooses after the end of the preference.
 #[derive(Clone, Debug, Default)]
 enum Tail {
     #[default]
@@ -123,7 +124,7 @@ pub struct Guided {
     at: usize,
     tail: Tail,
     paths: Paths,
-    /// Of each worker, steps executed, timeouts fired and values chosen.
+    /// Steps executed, timeouts fired and values chosen, by worker.
     steps: Vec<u64>,
     timeouts: Vec<u64>,
     values: Vec<u64>,
@@ -133,7 +134,8 @@ pub struct Guided {
 }
 
 impl Guided {
-    /// Follows the preference from the start; behind its end, the default of the module's documentation chooses.
+    /// Follows the preference from the start; after its end, the default of the module's documentation
+    /// chooses.
     pub fn new(preference: Arc<Preference>) -> Guided {
         Guided {
             path: Vec::new(),
@@ -151,22 +153,22 @@ impl Guided {
         }
     }
 
-    /// Makes these decisions first. A preference counts from the start of the program all the same.
+    /// Makes these decisions first. They count for the preference, which begins at the start of the program.
     pub fn after(self, path: Vec<Decision>) -> Guided {
         Guided { path, ..self }
     }
 
-    /// Goes on at random where the preference is at its end, values included.
+    /// Chooses at random after the end of the preference, including values.
     pub fn then_random(self) -> Guided {
         Guided { tail: Tail::Random(RandomWalk::default()), ..self }
     }
 
-    /// What the schedule weighs, once the execution has ended.
+    /// The weight of the schedule, once the execution has ended.
     pub fn weight(&self) -> Arc<Mutex<Weight>> {
         self.result.clone()
     }
 
-    /// The worker of this path, also if no worker created it.
+    /// The worker with this path, also if no worker created it.
     fn find(&self, path: &WorkerPath, view: &View) -> Option<WorkerId> {
         let mut all = (0..view.workers.len() as u32).map(WorkerId);
         self.paths.find(path).or_else(|| all.find(|worker| self.paths.path(*worker) == *path))
@@ -192,7 +194,7 @@ impl Guided {
         None
     }
 
-    /// What happens if nothing is preferred.
+    /// The pick if no segment applies.
     fn by_default(&mut self, view: &View) -> Option<Pick> {
         if let Tail::Random(walk) = &mut self.tail {
             return walk.pick(view);
@@ -207,7 +209,7 @@ fn executed(steps: &[u64], worker: WorkerId) -> u64 {
     steps.get(worker.index()).copied().unwrap_or(0)
 }
 
-/// Counts one more of a worker, and returns how many there were.
+/// Increments the count of a worker, and returns its previous value.
 fn count(counts: &mut Vec<u64>, worker: WorkerId) -> u64 {
     if counts.len() <= worker.index() {
         counts.resize(worker.index() + 1, 0);
@@ -221,7 +223,7 @@ impl Strategy for Guided {
         "guided".into()
     }
 
-    /// The bound on steps is given from outside.
+    /// The caller gives the bound on steps.
     fn fair(&self) -> bool {
         true
     }

@@ -1,9 +1,9 @@
-//! What learning strategies know of where they are.
+//! The states that learning strategies distinguish.
 
 use crate::{Event, Pending, View, WorkerId, WorkerState, mix};
 use std::collections::BTreeMap;
 
-/// Numbers for hashes, from 0 on in the order in which they come up.
+/// Numbers for hashes, from 0 on in the order in which the hashes first occur.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers(BTreeMap<u64, u32>);
 
@@ -14,7 +14,7 @@ impl Numbers {
     }
 }
 
-/// What belongs to the actions of a state, by their numbers: mostly nothing. Memory for one state at a time.
+/// Values of the actions of a state, by their numbers; most are the default. Memory for one state at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ByAction<T>(Vec<T>);
 
@@ -41,23 +41,23 @@ impl<T: Copy + Default> ByAction<T> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
     workers: Vec<Worker>,
-    /// Who chooses values.
+    /// The worker that chooses values.
     picked: usize,
     /// The sum of the workers' hashes.
     sum: u64,
-    /// Numbers of all creation paths that have come up.
+    /// Numbers of all creation paths that have occurred.
     paths: Numbers,
 }
 
 #[derive(Clone, Debug)]
 struct Worker {
-    /// A hash of its creation path, and the number of that.
+    /// A hash of its creation path, and the number of that hash.
     key: u64,
     number: usize,
     children: u64,
-    /// The value that it chose last: what it does next may depend on it before it gets anywhere.
+    /// The value that it chose last: its next operations may depend on it before its position does.
     chosen: u64,
-    /// Where it is and the value that it chose last, as it was when its hash was computed.
+    /// Its position and the value that it chose last, at the time when its hash was computed.
     hashed: Option<(u64, u64)>,
     hash: u64,
 }
@@ -69,7 +69,7 @@ impl States {
         self.sum = 0;
     }
 
-    /// This worker makes the next step, with the values chosen after this call.
+    /// Records that this worker makes the next step, with the values chosen after this call.
     pub fn picked(&mut self, worker: WorkerId) {
         self.picked = worker.index();
     }
@@ -80,7 +80,7 @@ impl States {
         }
     }
 
-    /// Workers that no worker created are numbered.
+    /// Adds workers that no worker created.
     fn cover(&mut self, count: usize) {
         while self.workers.len() < count {
             self.push(mix(self.workers.len() as u64));
@@ -107,7 +107,8 @@ impl States {
         self.workers[worker.index()].number
     }
 
-    /// A hash of where every worker is and what it chose last: the same whatever their numbers.
+    /// A hash of every worker's position and last chosen value, which does not depend on the numbers of
+    /// workers.
     pub fn hash(&mut self, view: &View) -> u64 {
         self.cover(view.workers.len());
         for (worker, pending) in self.workers.iter_mut().zip(view.workers) {

@@ -1,20 +1,20 @@
-//! A recorded schedule as a strategy for another program: one that was edited or rebuilt since.
+//! A recorded schedule as a strategy for another program: one that was edited or rebuilt since the recording.
 //!
-//! Operations that the program makes and the record lacks are run over, recorded ones that it makes no
-//! longer are left out, and the switches between workers stay where they were. Which operation is which
-//! it cannot be told while the program runs, so a schedule is followed more than once: what each worker did
-//! in an attempt is aligned with what it did in the record, as two texts are compared line by line, and the
-//! next attempt goes by that ([`Lenient::realign`]).
+//! Operations that are not in the record are executed in passing, recorded ones that the program no longer
+//! makes are left out, and the switches between workers remain where they were. Which operation corresponds
+//! to which cannot be decided while the program runs, so a schedule is followed more than once: the
+//! operations of each worker in an attempt are aligned with those in the record, as two texts are compared
+//! line by line, and the next attempt uses this alignment ([`Lenient::realign`]).
 //!
-//! Two operations are alike if they have the same kind and [`Lenient::new`]'s caller gave their places the
-//! same number, such as one for each function.
+//! Two operations are alike if they have the same kind and the caller of [`Lenient::new`] gave their places
+//! the same number, such as one for each function.
 
 use super::replay::{Divergence, Recorded};
 use crate::paths::{Paths, WorkerPath};
 use crate::{Event, Iteration, OpKind, Operation, Pick, Strategy, View, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 
-/// Steps that a worker may make before it comes to what the record says.
+/// Steps that a worker may make before it reaches the recorded operation.
 const ADDED_MAX: u64 = 10_000;
 
 /// Picks of others for which a worker may have to wait before it can make its step.
@@ -23,41 +23,41 @@ const WAITS_MAX: u64 = 1_000;
 /// How many operations on either side may differ before both agree again.
 const WINDOW: usize = 2_000;
 
-/// How far the first attempt, which knows nothing of the program, looks ahead in the record.
+/// How far the first attempt, which has no alignment, looks ahead in the record.
 const LOOK_AHEAD: usize = 64;
 
-/// After a difference, as many operations in a row must be alike, or all that are left.
+/// After a difference, this many operations in a row must be alike, or all remaining ones.
 const ALIKE: usize = 3;
 
-/// What can be compared of an operation: its kind and the number of its place.
+/// What operations are compared by: kind and number of the place.
 type Key = (OpKind, u32);
 
-/// What became of a recorded step.
+/// What the alignment says about a recorded step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// The program makes it as the worker's step of this number, from 0.
+    /// It is the worker's step of this number, from 0.
     Step(u64),
     /// The program does not make it.
     Gone,
-    /// No attempt has come so far.
+    /// No attempt has reached it so far.
     Unknown,
 }
 
 /// See the module's documentation.
 pub struct Lenient {
     schedule: Vec<Recorded>,
-    /// What the last attempts say of the recorded steps.
+    /// The fates of the recorded steps according to the last attempts.
     fates: Vec<Fate>,
     /// The number of each place's group.
     groups: Vec<u32>,
-    /// Answers where the record has nothing to say.
+    /// Answers where the record does not.
     fallback: Box<dyn Strategy>,
     /// How often [`Lenient::realign`] was called.
     attempts: u64,
     /// Index of the next recorded choice.
     at: usize,
     paths: Paths,
-    /// What each worker did in this attempt.
+    /// The operations of each worker in this attempt.
     done: BTreeMap<WorkerPath, Vec<Key>>,
     /// Choices made in this attempt.
     made: usize,
@@ -69,18 +69,18 @@ pub struct Lenient {
     left_out: u64,
 }
 
-/// What is to happen at a recorded step.
+/// How to proceed at a recorded step.
 enum Answer {
     Step(WorkerId),
     /// The worker makes a step that the record lacks.
     Add(WorkerId),
-    /// Another worker goes on.
+    /// Another worker makes a step.
     Wait,
     LeaveOut,
 }
 
 impl Lenient {
-    /// `groups` has the number of the group for each place of the program; the sites of `schedule` are
+    /// `groups` gives the number of the group for each place of the program; the sites of `schedule` are
     /// numbers of groups.
     pub fn new(schedule: Vec<Recorded>, groups: Vec<u32>, fallback: Box<dyn Strategy>) -> Lenient {
         Lenient {
@@ -101,12 +101,12 @@ impl Lenient {
         }
     }
 
-    /// The first place where the execution and the record differ.
+    /// The first difference between the execution and the record.
     pub fn divergence(&self) -> Option<&Divergence> {
         self.divergence.as_ref()
     }
 
-    /// How many choices the execution made that the record lacks, up to the record's end.
+    /// How many choices of the execution are not in the record, up to the record's end.
     pub fn added(&self) -> u64 {
         self.added
     }
@@ -121,12 +121,12 @@ impl Lenient {
         self.at
     }
 
-    /// Compares what the workers did in the attempt that has ended with the record. Returns whether the next
-    /// attempt will be another one.
+    /// Aligns the operations of the attempt that has ended with the record. Returns whether the next attempt
+    /// will differ.
     pub fn realign(&mut self) -> bool {
         self.attempts += 1;
-        // Where an operation was added beside one like it, either may be the recorded one: attempts
-        // take the first and the last in turn.
+        // If an operation was added next to a similar one, either may be the recorded one: attempts alternate
+        // between the first and the last.
         let backwards = self.attempts.is_multiple_of(2);
         let mut fates = vec![Fate::Unknown; self.schedule.len()];
         for (worker, done) in &self.done {
@@ -157,13 +157,13 @@ impl Lenient {
         (operation.kind, group)
     }
 
-    /// Leaves the recorded choice behind.
+    /// Proceeds to the next recorded choice.
     fn advance(&mut self) {
         self.at += 1;
         (self.added_here, self.waited_here) = (0, 0);
     }
 
-    /// What is to happen at the recorded step at `at`, and how it differs from the record, if it does.
+    /// How to proceed at the recorded step at `at`, and the difference from the record, if there is one.
     fn answer(&self, worker: &WorkerPath, expected: Key, view: &View) -> (Answer, Option<String>) {
         let waits = |why: String| match self.waited_here < WAITS_MAX {
             true => (Answer::Wait, Some(why)),
@@ -194,13 +194,13 @@ impl Lenient {
             Fate::Step(number) if number > steps => add(differs()),
             Fate::Step(number) if number < steps => (Answer::LeaveOut, Some(differs())),
             _ if key == expected => (Answer::Step(id), None),
-            // What the program makes later in the record is what it makes now: the rest is gone.
+            // The present operation is recorded later: the recorded operations before it are gone.
             _ if self.is_ahead(worker, key) => (Answer::LeaveOut, Some(differs())),
             _ => add(differs()),
         }
     }
 
-    /// Whether the worker makes such an operation soon, in the record.
+    /// Whether such an operation of the worker follows soon in the record.
     fn is_ahead(&self, worker: &WorkerPath, key: Key) -> bool {
         let ahead = &self.schedule[self.at..(self.at + LOOK_AHEAD).min(self.schedule.len())];
         ahead.iter().any(|recorded| {
@@ -208,7 +208,7 @@ impl Lenient {
         })
     }
 
-    /// The pick that the record says, or that leads to what it says. `None` where it says nothing.
+    /// The pick of the record, or one that leads to it. `None` if the record has no pick.
     fn recorded(&mut self, view: &View) -> Option<Pick> {
         while let Some(recorded) = self.schedule.get(self.at).cloned() {
             let (worker, expected) = match recorded {
@@ -267,7 +267,7 @@ impl Strategy for Lenient {
     }
 
     fn fair(&self) -> bool {
-        // As for a strict replay: bounds were the original strategy's business.
+        // As for a strict replay: bounds mattered to the original strategy only.
         true
     }
 
@@ -338,7 +338,7 @@ impl Strategy for Lenient {
     }
 }
 
-/// What became of each recorded operation of a worker, by what the worker did.
+/// The fate of each recorded operation of a worker, by the operations that the worker executed.
 fn aligned(recorded: &[Key], done: &[Key]) -> Vec<Fate> {
     let mut fates = vec![Fate::Unknown; recorded.len()];
     let (mut r, mut d) = (0, 0);
@@ -367,7 +367,7 @@ fn aligned_from_the_end(recorded: &[Key], done: &[Key]) -> Vec<Fate> {
     fates
 }
 
-/// How few operations have to be left out on both sides, until the next ones are alike.
+/// The smallest numbers of operations that have to be left out on both sides until the next ones are alike.
 fn difference(recorded: &[Key], done: &[Key]) -> Option<(usize, usize)> {
     let alike = |(gone, added): &(usize, usize)| {
         let (Some(recorded), Some(done)) = (recorded.get(*gone..), done.get(*added..)) else { return false };
@@ -384,8 +384,8 @@ fn difference(recorded: &[Key], done: &[Key]) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    /// Operations as letters, of one kind each, and the recorded ones that became steps as letters, others
-    /// as `-` if they are gone and `?` if it is not known.
+    /// Operations are letters, all of one kind. Expected are the recorded ones that became steps as letters,
+    /// and `-` for those that are gone, `?` for unknown ones.
     fn check(recorded: &str, done: &str, expected: &str) {
         let keys = |text: &str| text.bytes().map(|b| (OpKind::Load, u32::from(b))).collect::<Vec<Key>>();
         let show = |fates: Vec<Fate>| {

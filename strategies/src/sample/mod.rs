@@ -2,22 +2,23 @@
 //!
 //! - [`random`]: the random walk.
 //! - [`probabilistic`]: the random walk that seldom switches.
-//! - [`round_robin`]: taking turns.
+//! - [`round_robin`]: workers take turns.
 //! - [`pct`]: random priorities with few change points; [`pct_t`]: priorities for chains of workers.
 //! - [`delay_bounding`]: a deterministic schedule with few random delays.
 //! - [`pos`]: random priorities of operations.
 //! - [`urw`], [`surw`]: uniform over schedules, or over the orders of one object's accesses.
-//! - [`random_depth`]: more and more random preemptions.
+//! - [`random_depth`]: a growing number of random preemptions.
 //! - [`q_learning`], [`greedy`]: towards states seldom seen.
 //! - [`feedback`]: mutations of schedules that showed something new.
 //! - [`sequence`]: one strategy after another within an iteration.
 //! - [`chess_fair`]: any strategy, made fair.
-//! - [`faults`]: any strategy, with a rule of its own for when faults strike.
-//! - [`sweep`]: every fault of the default schedule, one an iteration.
+//! - [`faults`]: any strategy, with a separate rule for when faults strike.
+//! - [`sweep`]: every fault of the default schedule, one per iteration.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
 //! - [`profiler`]: the random walk, recording the profile of the program.
-//! - [`replay`]: a recorded schedule; [`lenient`]: of a program that was edited since; [`follow`]: a path of
-//!   decisions; [`guided`]: a preference, followed as far as possible; [`steered`]: towards a deadlock.
+//! - [`replay`]: follows a recorded schedule; [`lenient`]: follows one of a program that was edited since;
+//!   [`follow`]: follows a path of decisions; [`guided`]: follows a preference, as far as possible;
+//!   [`steered`]: steers towards a deadlock.
 
 mod change_points;
 pub mod chess_fair;

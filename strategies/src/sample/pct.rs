@@ -5,14 +5,14 @@
 //! ordering constraints suffice for) in a program of n workers and k steps is found by each
 //! iteration with probability at least 1 / (n k^(d-1)).
 //!
-//! `d` is the paper's depth: with d = 1 there is no change point. Coyote's bound and the d of the
-//! Coyote paper (TACAS 2023) count change points and so are less by one; moreover Coyote draws between
-//! one and d of them, and none in its first iteration, where we always draw exactly d - 1.
+//! `d` is the paper's depth: with d = 1 there is no change point. Coyote's bound and the d of the Coyote
+//! paper (TACAS 2023) count change points and so are smaller by one. Coyote also draws between one and d of
+//! them, and none in its first iteration; this implementation always draws exactly d - 1.
 //!
-//! The change points are distinct and drawn among the k steps of a profiling run that were made while at least
-//! two workers had not ended. Before such a step the worker that would make it is lowered; the i-th
-//! point *drawn*, not the i-th in time, gives the i-th lowest priority, as the paper has it. A yield
-//! changes no priority.
+//! The change points are distinct and drawn among the k concurrent steps of a profiling run: those made while
+//! at least two workers had not ended. Before such a step, the priority of the worker that would make it is
+//! lowered; as in the paper, the i-th point *drawn*, not the i-th in time, gives the i-th lowest priority. A
+//! yield changes no priority.
 //!
 //! Not fair: use `fair-pct`, or `+chess-fair` for programs that spin.
 
@@ -22,17 +22,18 @@ use super::timeout;
 use crate::rng::ChoiceRng;
 use crate::{Event, Iteration, OpKind, Operation, Pick, Profile, Strategy, View, WorkerId};
 
-/// A mistake to make, as others have made it: shows that the tests of the distribution can fail.
+/// A planted mistake, one that other implementations have made: shows that the tests of the distribution can
+/// fail.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
     /// Change points from a shuffle that draws partners from the whole list.
     BiasedShuffle,
-    /// No change points before a first iteration has shown how many steps there are.
+    /// No change points before a first iteration has shown the number of steps.
     FirstWithoutPoints,
     /// The last step is never a change point.
     OffByOne,
-    /// Workers keep their priorities from iteration to iteration.
+    /// Workers keep their priorities between iterations.
     PrioritiesKept,
     /// A yield gives up the worker's priority.
     YieldLowers,
@@ -49,7 +50,7 @@ pub struct Pct {
 }
 
 impl Pct {
-    /// For bugs of this depth, at least 1.
+    /// Searches for bugs of this depth, which is at least 1.
     pub fn new(depth: u32) -> Pct {
         assert!(depth > 0);
         let (rng, priorities, points) = Default::default();

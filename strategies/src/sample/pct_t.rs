@@ -1,15 +1,15 @@
 //! PCT with priorities for chains of tasks instead of workers (PCT-t: Deligiannis et al., TACAS 2023;
 //! after PCTCP: Ozkan et al., OOPSLA 2018).
 //!
-//! In a program of tasks and messages many workers are short, and most of them only go on with what
-//! others began: with a priority for each, PCT would be a random walk. A new worker begins a new
-//! chain. A worker that waits and is woken continues the chain of the worker that completed what it waited
-//! for, and has its priority from then on. With w chains instead of n workers a bug of depth d is
-//! found with probability at least 1 / (w k^(d-1)), as long as each chain is one after the other.
+//! In a program of tasks and messages many workers are short, and most of them only continue what others
+//! began: with a priority for each worker, PCT would be a random walk. A new worker begins a new chain. A
+//! worker that waits and is woken joins the chain of the worker that completed what it waited for, and then
+//! has its priority. With w chains instead of n workers, a bug of depth d is found with probability at least
+//! 1 / (w k^(d-1)), as long as each chain is sequential.
 //!
-//! As Coyote's and unlike PCTCP, a chain can hold workers that run at the same time (the waker goes on,
-//! too); of these each is equally likely. For programs that never wake each other it is [`super::pct`],
-//! whose change points it has.
+//! As in Coyote and unlike in PCTCP, a chain can contain workers that run at the same time (the waker
+//! continues too); each of these is equally likely. For programs whose workers never wake each other it
+//! equals [`super::pct`], whose change points it uses.
 
 use super::change_points::ChangePoints;
 use super::priorities::Priorities;
@@ -30,7 +30,7 @@ pub struct PctT {
 }
 
 impl PctT {
-    /// For bugs of this depth, at least 1.
+    /// Searches for bugs of this depth, which is at least 1.
     pub fn new(depth: u32) -> PctT {
         assert!(depth > 0);
         let (rng, chains, priorities, points) = Default::default();
@@ -45,7 +45,7 @@ impl PctT {
         self.chains[worker.index()] as usize
     }
 
-    /// The enabled chain of the highest priority, and how many of its workers are enabled.
+    /// The enabled chain with the highest priority, and how many of its workers are enabled.
     fn highest(&self, enabled: &[WorkerId]) -> (usize, u64) {
         let (mut best, mut members) = (self.chain(enabled[0]), 1);
         for worker in &enabled[1..] {

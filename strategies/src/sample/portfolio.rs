@@ -1,22 +1,22 @@
 //! Strategies that take turns, iteration by iteration.
 //!
-//! No strategy is good at everything: what the random walk finds at once PCT may need hundreds of
-//! iterations for, and the other way round. A portfolio of n needs at most n times the iterations of
-//! its best member. Which member runs an iteration is a function of the iteration's number alone, and
-//! each member counts its own iterations, so that it makes the same choices as alone.
+//! No strategy is good at everything: PCT may need hundreds of iterations for a bug that the random walk
+//! finds at once, and the other way round. A portfolio of n needs at most n times the iterations of its best
+//! member. Which member runs an iteration is a function of the iteration's number alone, and each member
+//! counts its own iterations, so that its choices are the same as without the portfolio.
 
 use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId};
 
 /// The default, chosen by measuring (`strategies/README.md`): the random walk for bugs of few choices, PCT
-/// for one worker far ahead and SURW for many accesses of one object. PCT is kept from spinning, which
-/// changes nothing in programs that do not.
+/// for one worker far ahead and SURW for many accesses of one object. PCT is combined with CHESS's fair
+/// scheduler, which stops it from spinning and changes nothing in programs that do not spin.
 pub const DEFAULT: &str = "[random,pct:2+chess-fair,surw,pct:3+chess-fair,pos+chess-fair,surw]";
 
 /// See the module's documentation.
 pub struct Portfolio {
     name: String,
     members: Vec<Member>,
-    /// Whose iteration it is.
+    /// Index of the member that makes the choices of the present iteration.
     at: usize,
 }
 
@@ -28,7 +28,8 @@ struct Member {
 }
 
 impl Portfolio {
-    /// In this order, over and over; at least one. Members of the same name share their iterations.
+    /// Uses these members in this order, repeatedly; at least one. Members with the same name share their
+    /// iterations.
     pub fn new(members: Vec<Box<dyn Strategy>>) -> Portfolio {
         assert!(!members.is_empty());
         let names: Vec<String> = members.iter().map(|m| m.name()).collect();
@@ -42,7 +43,7 @@ impl Portfolio {
         Portfolio { name: format!("portfolio:[{}]", names.join(",")), members, at: 0 }
     }
 
-    /// Known by its name alone.
+    /// The default portfolio, known by its name alone.
     pub fn of_default(members: Vec<Box<dyn Strategy>>) -> Portfolio {
         Portfolio { name: "portfolio".into(), ..Portfolio::new(members) }
     }
@@ -62,7 +63,7 @@ impl Strategy for Portfolio {
         strategy.member().or_else(|| Some(strategy.name()))
     }
 
-    /// Of the member whose iteration it is.
+    /// The answer of the present member.
     fn fair(&self) -> bool {
         self.members[self.at].strategy.fair()
     }

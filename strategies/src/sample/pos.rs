@@ -1,24 +1,22 @@
 //! Partial order sampling (Yuan, Yang and Gu, CAV 2018).
 //!
-//! Every pending operation has a random priority, the enabled one of the highest priority is executed,
-//! and priorities of all pending operations that race with it are drawn anew. The random walk prefers
-//! schedules of which there are many; POS spreads over partial orders much more evenly. Without the
-//! redrawing (`basic-pos`, the paper's baseline) the loser of one race would be a likely loser of the
-//! next.
+//! Every pending operation has a random priority, the enabled one with the highest priority is executed, and
+//! the priorities of all pending operations that race with it are drawn again. The random walk prefers
+//! partial orders that many schedules have; POS spreads over partial orders much more evenly. Without
+//! redrawing (`basic-pos`, the paper's baseline), the loser of one race is a likely loser of the next.
 //!
-//! What races is taken from announcements: overlapping memory with at least one write, or the same sync
-//! object. Not fair: a worker waits for ever with probability zero only, but the expected wait has no
-//! bound.
+//! Races are taken from announcements: overlapping memory with at least one write, or the same sync object.
+//! Not fair: a worker waits for ever with probability zero, but the expected wait has no bound.
 
 use super::priorities::Priorities;
 use super::timeout;
 use crate::rng::ChoiceRng;
 use crate::{Iteration, Operation, Pending, Pick, Strategy, View, WorkerId};
 
-/// What is worth being watched for a few steps.
+/// Limits of memory that is watched for a few steps.
 const WATCHED_MAX: usize = 16;
 const WATCHED_BYTES_MAX: u32 = 64;
-/// How many draws are looked ahead.
+/// How many draws are predicted.
 pub(super) const LOOK_AHEAD: u64 = 64;
 
 /// See the module's documentation.
@@ -26,7 +24,7 @@ pub(super) const LOOK_AHEAD: u64 = 64;
 pub struct Pos {
     redraws: bool,
     rng: ChoiceRng,
-    /// By worker, of its pending operation.
+    /// Priorities of pending operations, by worker.
     priorities: Priorities,
 }
 
@@ -38,16 +36,17 @@ impl Pos {
         Pos { redraws: true, rng, priorities }
     }
 
-    /// Without redrawing the priorities of races.
+    /// The baseline `basic-pos`, which does not redraw the priorities of races.
     pub fn basic() -> Pos {
         Pos { redraws: false, ..Pos::new() }
     }
 
-    /// Draws anew for those of at most 64 workers, from number `first` on, that race with what `own`
-    /// executed.
+    /// Draws priorities again for those of at most 64 workers, from number `first` on, that race with the
+    /// operation that `own` executed.
     #[inline]
     fn redraw_races(&mut self, executed: &Operation, workers: &[Pending], first: usize, own: usize) {
-        // Few operations meet: that is asked of all without a branch, and of those only whether they race.
+        // Few operations overlap: this is tested for all without a branch; whether they race is tested for
+        // those only.
         let meets = |i: usize| executed.overlaps(&workers[i].operation) & (first + i != own);
         let mut all = (0..workers.len()).fold(0u64, |all, i| all | u64::from(meets(i)) << i);
         while all != 0 {
@@ -87,7 +86,7 @@ impl Strategy for Pos {
                 self.redraw_races(executed, workers, i * 64, worker.index());
             }
         }
-        // Of the operation that will be pending next.
+        // The priority of the worker's next operation.
         self.priorities.redraw(worker.index(), &mut self.rng);
         Some(Pick::Step(worker))
     }
@@ -98,7 +97,7 @@ impl Strategy for Pos {
         }
         let others = |w: &WorkerId| *w != worker;
         if self.redraws {
-            // Who races with a step gets another priority.
+            // A worker that races with a step gets another priority.
             let all = view.workers.iter().enumerate().filter(|(i, _)| others(&WorkerId(*i as u32)));
             let pending = all.map(|(_, pending)| &pending.operation).filter(|o| o.kind.accesses_memory());
             watched.extend(pending.map(|operation| (operation.object, operation.size)));

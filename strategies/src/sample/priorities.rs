@@ -3,10 +3,10 @@
 use crate::WorkerId;
 use crate::rng::ChoiceRng;
 
-/// Those that were lowered are below all that were drawn.
+/// Lowered priorities are below all drawn ones, which have this bit.
 const DRAWN: u64 = 1 << 63;
 
-/// By number. Two drawn priorities are equal with probability 2^-63, which nothing depends on.
+/// Priorities by number. Two drawn ones are equal with probability 2^-63; nothing depends on this.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Priorities(Vec<u64>);
 
@@ -15,8 +15,8 @@ impl Priorities {
         self.0.clear();
     }
 
-    /// Draws the priorities of all below `count` that have none yet: each is equally likely to come
-    /// anywhere among those drawn before.
+    /// Draws the priorities of all numbers below `count` that have none yet: each position among those drawn
+    /// before is equally likely.
     #[inline]
     pub fn cover(&mut self, count: usize, rng: &mut ChoiceRng) {
         while self.0.len() < count {
@@ -29,14 +29,14 @@ impl Priorities {
         self.0[which] = DRAWN | rng.below(DRAWN);
     }
 
-    /// Draws it anew for each of so many times.
+    /// Draws the priority again, this many times.
     pub fn redraw_times(&mut self, which: usize, times: usize, rng: &mut ChoiceRng) {
         for _ in 0..times {
             self.redraw(which, rng);
         }
     }
 
-    /// Puts it below all that were not lowered, and at `rank` among those that were.
+    /// Puts it below all that were not lowered, and at `rank` among the lowered ones.
     pub fn lower(&mut self, which: usize, rank: u32) {
         self.0[which] = u64::from(rank);
     }
@@ -46,18 +46,18 @@ impl Priorities {
         self.0[which]
     }
 
-    /// Whether all of so many workers have a priority.
+    /// Whether this many workers have a priority.
     pub fn covers(&self, count: usize) -> bool {
         self.0.len() >= count
     }
 
-    /// Whether all workers, `count` in number, have a priority, and this one that of the highest among those enabled.
+    /// Whether all `count` workers have a priority, and this worker has the highest of the enabled ones.
     pub fn leads(&self, worker: WorkerId, enabled: &[WorkerId], count: usize) -> bool {
         self.covers(count) && self.highest(enabled) == worker
     }
 
-    /// How often a worker stays above all others, if its priority is drawn anew after each time; at most `most`
-    /// times. None of the others' changes.
+    /// How often a worker stays above all `others`, if its priority is drawn again after each time and theirs
+    /// do not change; at most `most` times.
     pub fn stays(
         &self,
         worker: WorkerId,
@@ -75,12 +75,12 @@ impl Priorities {
         times
     }
 
-    /// The worker of the highest priority; at least one is enabled.
+    /// The enabled worker with the highest priority; at least one is enabled.
     #[inline]
     pub fn highest(&self, enabled: &[WorkerId]) -> WorkerId {
         let (mut best, mut highest) = (enabled[0], self.0[enabled[0].index()]);
         for worker in &enabled[1..] {
-            // Without a branch: who is highest cannot be predicted.
+            // Without a branch, which would be mispredicted.
             let priority = self.0[worker.index()];
             best = if priority > highest { *worker } else { best };
             highest = highest.max(priority);

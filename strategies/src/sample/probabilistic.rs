@@ -1,8 +1,8 @@
-//! The random walk that seldom switches: the last worker goes on unless `b` coin flips all say no.
+//! A random walk that seldom switches: the last worker continues unless all of `b` coin flips say otherwise.
 //!
-//! As Coyote's (`probabilistic`, 3 flips by default): a switch has probability 2^-b, and then every
-//! enabled worker is equally likely, the last one included. With b = 0 it is the random walk. Finds
-//! bugs in which workers run for some steps undisturbed. Fair, as the random walk is.
+//! As in Coyote (`probabilistic`, 3 flips by default), a switch has probability 2^-b, and then every enabled
+//! worker is equally likely, including the last one. With b = 0 it is the random walk. Finds bugs in which
+//! workers run for some steps undisturbed. Fair, as the random walk is.
 
 use super::{random, timeout};
 use crate::rng::ChoiceRng;

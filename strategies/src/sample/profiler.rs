@@ -11,13 +11,13 @@ pub struct Profiler {
     walk: RandomWalk,
     paths: Paths,
     profile: Profile,
-    /// Steps by worker, until they are known by path.
+    /// Steps by worker; the profile has them by path.
     steps: Vec<u64>,
     result: Arc<Mutex<Profile>>,
 }
 
 impl Profiler {
-    /// What the last iteration that ended did.
+    /// The profile of the last iteration that ended.
     pub fn result(&self) -> Arc<Mutex<Profile>> {
         self.result.clone()
     }
@@ -26,7 +26,7 @@ impl Profiler {
         let Pick::Step(worker) = pick else { return };
         self.profile.steps += 1;
         self.profile.decisions += u64::from(view.enabled.len() > 1);
-        // Of thousands of workers, those that were created last are mostly alive.
+        // If there are thousands of workers, those that were created last are mostly alive.
         let mut alive = view.workers.iter().rev().filter(|w| w.state != WorkerState::Ended);
         self.profile.concurrent_steps += u64::from(view.enabled.len() > 1 || alive.nth(1).is_some());
         self.steps.resize(view.workers.len(), 0);
@@ -64,7 +64,7 @@ impl Strategy for Profiler {
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
         let Some(kind) = view.fault else { return self.walk.value(bound, view) };
-        // What usually happens is what is to be known.
+        // The profile describes the program without faults.
         *self.profile.opportunities.entry(kind).or_default() += 1;
         Some(0)
     }

@@ -1,21 +1,21 @@
 //! Q-learning (Mukherjee et al., OOPSLA 2020).
 //!
-//! Learns from iteration to iteration which choices lead to states that were seldom seen. A state is
-//! where every worker stands: the sum of hashes of (worker's path, site, kind, state, the value it chose
-//! last). Choosing action a in state s has probability proportional to exp(Q[s, a]); after the iteration every choice
-//! s -a-> s' that was made is updated in order:
+//! Learns from iteration to iteration which choices lead to states that were seldom seen. A state is the
+//! position of every worker: the sum of hashes of (worker's path, site, kind, state, the value it chose
+//! last). Choosing action a in state s has probability proportional to exp(Q[s, a]); after the iteration
+//! every choice s -a-> s' that was made is updated in order:
 //!
 //! ```text
 //! Q[s, a] = 0.7 Q[s, a] + 0.3 (r + 0.7 max_a' Q[s', a']),  r = -(how often s' was seen in all)
 //! ```
 //!
-//! Data choices are learned as well, as actions of a state of their own. Deviations from Coyote's
-//! implementation: the end of an execution counts as staying in its last state for ever, since rewards
-//! are negative and to give up early would be the best that a test can do; the softmax subtracts the largest exponent, so that it still chooses after thousands
-//! of iterations; the hash of states neither depends on the order of workers nor loses bits; everything
-//! is reproducible from the seed, on one kind of machine (exponentials may differ between others); and
-//! fault points, as which we take boolean choices, have a bonus: reaching one counts as if it had been
-//! seen a quarter as often. (Coyote counts them a thousandfold, which avoids them.)
+//! Data choices are learned too, as actions of separate states. Deviations from Coyote's implementation: the
+//! end of an execution counts as staying in its last state for ever, since rewards are negative, and
+//! otherwise ending early would be the best result; the softmax subtracts the largest exponent, so that it
+//! still chooses after thousands of iterations; the hash of states neither depends on the order of workers
+//! nor loses bits; everything is reproducible from the seed on one kind of machine (exponentials may differ
+//! between others); and fault points, which here are boolean choices, have a bonus: reaching one counts as if
+//! it had been seen a quarter as often. (Coyote counts them a thousandfold, which avoids them.)
 //!
 //! Not fair, and not independent: an iteration depends on all before it.
 
@@ -34,7 +34,7 @@ struct State {
     seen: u64,
     /// How many actions it has.
     available: u64,
-    /// Q of the actions that were ever taken; all others have 0.
+    /// Q of the actions that were taken at least once; all others have 0.
     actions: Vec<(u64, f64)>,
 }
 
@@ -69,15 +69,15 @@ pub struct QLearning {
     rng: ChoiceRng,
     places: States,
     numbers: Numbers,
-    /// By their numbers.
+    /// By the states' numbers.
     states: Vec<State>,
     made: Vec<Made>,
-    /// Weights of the present choice.
+    /// Exponents of the present choice, reused memory.
     weights: Vec<f64>,
     qs: ByAction<f64>,
 }
 
-/// Draws an index in proportion to exp(q), and `None` for any of `others` further actions of q = 0.
+/// Draws an index in proportion to exp(q), or `None` for any of `others` further actions with q = 0.
 fn softmax(qs: &mut [f64], others: u64, rng: &mut ChoiceRng) -> Option<usize> {
     let start = if others > 0 { 0.0 } else { f64::NEG_INFINITY };
     let largest = qs.iter().copied().fold(start, f64::max);
@@ -97,7 +97,7 @@ fn softmax(qs: &mut [f64], others: u64, rng: &mut ChoiceRng) -> Option<usize> {
         }
         at -= weight;
     }
-    // Rounding may leave a rest though there are no others: the likeliest takes it.
+    // Rounding may leave a remainder though there are no others: it counts for the likeliest index.
     if others > 0 { None } else { (0..qs.len()).max_by(|a, b| qs[*a].total_cmp(&qs[*b])) }
 }
 
@@ -145,7 +145,7 @@ impl Strategy for QLearning {
         let hash = self.places.hash(view);
         let state = self.state(hash);
         if let [only] = view.enabled {
-            // No choice, but a state that was seen.
+            // There is no choice, but the state counts as seen.
             self.make(state, self.places.worker(*only) as u64, 1, false);
             self.places.picked(*only);
             return Some(Pick::Step(*only));
@@ -165,7 +165,7 @@ impl Strategy for QLearning {
         let hash = mix(self.places.hash(view) ^ bound);
         let state = self.state(hash);
         self.weights.clear();
-        // Values never chosen have Q = 0: one weight for all of them.
+        // Values that were never chosen have Q = 0 and share one weight.
         let known = &self.states[state].actions;
         self.weights.extend(known.iter().map(|(_, q)| *q));
         let others = bound - known.len() as u64;
@@ -196,7 +196,7 @@ impl Strategy for QLearning {
             let reward = -seen + DISCOUNT * next.best();
             self.states[from.state].update(from.action, reward);
         }
-        // As if it stayed there for ever.
+        // The end counts as staying in the last state for ever.
         if let Some(last) = self.made.last() {
             let state = &mut self.states[last.state];
             state.update(last.action, -(state.seen as f64) / (1.0 - DISCOUNT));

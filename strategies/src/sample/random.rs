@@ -1,8 +1,8 @@
 //! The random walk: every enabled worker is equally likely at every choice.
 //!
-//! Finds bugs that need few specific choices among many harmless ones; a bug that needs one worker
-//! to run far ahead of the others it practically never finds. Fair: an enabled worker is passed over
-//! n times with a probability that falls exponentially in n.
+//! Finds bugs that need few specific choices among many harmless ones. It practically never finds a bug that
+//! needs one worker to run far ahead of the others. Fair: the probability that an enabled worker is passed
+//! over n times falls exponentially in n.
 
 use super::timeout;
 use crate::rng::ChoiceRng;
@@ -14,7 +14,7 @@ pub struct RandomWalk {
     rng: ChoiceRng,
 }
 
-/// One of the enabled workers, each with the same probability.
+/// Picks one of the enabled workers, each with the same probability.
 #[inline]
 pub(super) fn uniform(view: &View, rng: &mut ChoiceRng) -> Pick {
     let n = view.enabled.len();
@@ -40,14 +40,14 @@ impl Strategy for RandomWalk {
         timeout::fires(view, &mut self.rng).or_else(|| Some(uniform(view, &mut self.rng)))
     }
 
-    /// It draws whenever there is a choice.
+    /// It draws at every choice.
     #[inline]
     fn quiet(&self, _worker: WorkerId, view: &View, _watched: &mut Vec<(u64, u32)>) -> u64 {
         if view.enabled.len() == 1 { u64::MAX } else { 0 }
     }
 
     fn goes_on(&mut self, _worker: WorkerId, _operations: &[Operation], _view: &View) -> bool {
-        // It is alone: nothing is drawn.
+        // The worker is the only enabled one, so nothing is drawn.
         true
     }
 

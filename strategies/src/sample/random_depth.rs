@@ -1,10 +1,10 @@
-//! Iterative random depth bounding: more and more preemptions, at random places.
+//! Iterative random depth bounding: a growing number of preemptions, at random places.
 //!
-//! The yardstick of the Q-learning paper (Mukherjee et al., OOPSLA 2020), as P# has it. A worker runs
-//! until it blocks or ends, then any other one; at D steps drawn at random, or as soon after as there is
-//! a choice, another worker takes over. D grows: simple bugs are found first, with few switches to read. There D grew when a hundred
-//! iterations had seen no new state; here it grows after a fixed number of iterations, from 0 on, so that an
-//! iteration depends on its number alone. Not fair.
+//! The baseline of the Q-learning paper (Mukherjee et al., OOPSLA 2020), as in P#. A worker runs until it
+//! blocks or ends, then any other one; at D steps drawn at random, or at the next choice after each, another
+//! worker is picked. D grows: simple bugs are found first, with few switches to read. In P#, D grew when a
+//! hundred iterations had seen no new state; here it grows after a fixed number of iterations, from 0 on, so
+//! that an iteration depends only on its number. Not fair.
 
 use super::change_points::ChangePoints;
 use super::{random, timeout};
@@ -18,12 +18,12 @@ pub struct RandomDepth {
     period: u64,
     rng: ChoiceRng,
     points: ChangePoints,
-    /// Whether a preemption waits for a choice.
+    /// Whether a preemption is due at the next choice.
     owed: bool,
 }
 
 impl RandomDepth {
-    /// One more preemption after each `period` iterations, at least 1.
+    /// Adds one preemption after each `period` iterations, at least 1.
     pub fn new(period: u64) -> RandomDepth {
         assert!(period > 0);
         RandomDepth { period, rng: ChoiceRng::default(), points: ChangePoints::default(), owed: false }
@@ -66,7 +66,7 @@ impl Strategy for RandomDepth {
         match view.current {
             Some(current) if view.can_step(current) && !preempted => Some(Pick::Step(current)),
             Some(current) if several && view.can_step(current) => {
-                // Any other one.
+                // Any worker other than the current one.
                 let nth = self.rng.below(view.enabled.len() as u64 - 1) as usize;
                 view.enabled.iter().filter(|w| **w != current).nth(nth).map(|w| Pick::Step(*w))
             }

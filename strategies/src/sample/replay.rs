@@ -1,5 +1,5 @@
-//! A recorded schedule as a strategy: each choice must meet the recorded worker, operation kind and site, and
-//! the first that does not is a [`Divergence`]. For a program that was edited since: [`super::lenient`].
+//! A recorded schedule as a strategy: each choice must have the recorded worker, operation kind and site, and
+//! the first one that does not is a [`Divergence`]. For a program that was edited since: [`super::lenient`].
 
 use crate::paths::{Paths, WorkerPath};
 use crate::{Event, Iteration, OpKind, Pick, Strategy, View, WorkerId, WorkerState};
@@ -9,37 +9,38 @@ use crate::{Event, Iteration, OpKind, Pick, Strategy, View, WorkerId, WorkerStat
 pub enum Recorded {
     /// The worker executed a pending operation of this kind, announced at this site.
     Step {
-        /// Who executed it.
+        /// The worker that executed it.
         worker: WorkerPath,
-        /// What the operation was.
+        /// The kind of the operation.
         kind: OpKind,
         /// As [`crate::Operation::site`].
         site: u32,
     },
     /// The timeout of the worker fired.
     Timeout {
-        /// Whose timeout it was.
+        /// The worker whose timeout it was.
         worker: WorkerPath,
     },
     /// The running worker was given a value below the bound.
     Value {
-        /// What was chosen.
+        /// The chosen value.
         value: u64,
-        /// What the guest asked for: a replay must meet the same.
+        /// The bound that the guest requested: a replay must have the same.
         bound: u64,
     },
 }
 
-/// Where and why an execution left its recorded schedule.
+/// Where and why an execution deviated from its recorded schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// Index of the recorded choice; the number of choices if the execution outlived the record.
+    /// Index of the recorded choice; the number of choices if the execution was longer than the record.
     pub at: usize,
     /// How many choices the execution had made.
     pub made: usize,
-    /// The worker of which the record speaks, if it exists.
+    /// The worker of the recorded choice, if it exists.
     pub worker: Option<WorkerId>,
-    /// The difference, as half a sentence for the user: what was recorded, and what is there instead.
+    /// The difference, as half a sentence for the user: the recorded choice, and the situation in the
+    /// execution.
     pub reason: String,
 }
 
@@ -57,7 +58,7 @@ impl Replay {
         Replay { schedule, at: 0, paths: Paths::default(), divergence: None }
     }
 
-    /// The first place where the execution left the schedule, if it did.
+    /// The first place where the execution deviated from the schedule, if it did.
     pub fn divergence(&self) -> Option<&Divergence> {
         self.divergence.as_ref()
     }
@@ -75,7 +76,7 @@ impl Replay {
         self.divergence.get_or_insert(Divergence { at: self.at, made: self.at, worker, reason });
     }
 
-    /// The pick that a recorded choice stands for, or why it is not possible.
+    /// The pick of a recorded choice, or why it is not possible.
     fn matching(&self, recorded: &Recorded, view: &View) -> Result<Pick, String> {
         match recorded {
             Recorded::Step { worker, kind, site } => {
@@ -117,7 +118,7 @@ impl Strategy for Replay {
     }
 
     fn fair(&self) -> bool {
-        // Bounds were the original strategy's business: a recorded schedule is followed to its end.
+        // Bounds mattered to the original strategy only: a recorded schedule is followed to its end.
         true
     }
 

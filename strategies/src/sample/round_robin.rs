@@ -1,7 +1,7 @@
 //! Round robin: the enabled workers take turns of a fixed number of steps, in the order of creation.
 //!
-//! Without data choices and timeouts every iteration is the same: a yardstick, and a fair second half
-//! for other strategies. Data choices and timeouts are random.
+//! Without data choices and timeouts every iteration is the same. It serves as a baseline, and as a fair
+//! second half for other strategies. Data choices and timeouts are random.
 
 use super::timeout;
 use crate::rng::ChoiceRng;

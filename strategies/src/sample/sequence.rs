@@ -1,19 +1,19 @@
 //! Strategies one after the other within an iteration: `A@STEPS,then:B`.
 //!
-//! The fair variants are made of it: an unfair prefix, then the random walk. Whether the whole is fair
-//! is up to the last one, which goes on for ever. All of them are told every event. The first makes
-//! the same choices as alone, the others have their own streams of random numbers.
+//! The fair variants are made of it: an unfair prefix, then the random walk. The whole is fair if the last
+//! strategy is, which never ends. Every event is passed to all of them. The first one makes the same choices
+//! as alone, the others have separate streams of random numbers.
 
 use crate::{Event, Iteration, Pick, Profile, Strategy, Summary, View};
 
 /// See the module's documentation.
 pub struct Sequence {
-    /// With the steps after which each ends, counted from its own first one.
+    /// The prefixes, with the steps after which each ends, counted from its own first one.
     prefixes: Vec<(Box<dyn Strategy>, u64)>,
     last: Box<dyn Strategy>,
-    /// Which of the prefixes it is at.
+    /// Index of the present prefix.
     at: usize,
-    /// Step of the iteration at which that one ends.
+    /// Step of the iteration at which the present prefix ends.
     until: u64,
 }
 
@@ -44,7 +44,7 @@ impl Sequence {
     }
 }
 
-/// A name that can stand where one strategy is meant.
+/// A name that can be used where one strategy is expected.
 pub(super) fn as_one(name: &str) -> String {
     let mut depth = 0;
     let open = name.chars().any(|c| {

@@ -1,20 +1,18 @@
-//! Which steps only wait, as far as announcements tell.
+//! Recognises steps that only wait, from announcements.
 //!
-//! A worker that comes to the same place with the same object again, has written nothing in between
-//! and has read nothing that others have written since, is where it was before: it spins, be it
-//! with yields, sleeps, try-locks or plain reads. (Local state that is not in memory we cannot see: a
-//! loop that counts in a local and does nothing else looks like a spin.) Another round of a loop that
-//! was reported by the countdown always counts: at least a thousand rounds without any scheduling
-//! point have passed. Read-modify-writes are writes, even those that change nothing, such as a
-//! test-and-set of a flag that is set.
+//! A worker that reaches the same place with the same object again, has written nothing in between and has
+//! read nothing that others have written since, is in the same state as before: it spins, whether with
+//! yields, sleeps, try-locks or plain reads. (Local state outside of memory is not visible: a loop that only
+//! counts in a local looks like a spin.) Another round of a loop that was reported by the countdown always
+//! counts: at least a thousand rounds without any scheduling point have passed. Read-modify-writes are
+//! writes, even those that change nothing, such as a test-and-set of a flag that is set.
 
 use crate::{OpKind, Operation, WorkerId, mix};
 
-/// How many steps a worker's round may have. Rounds are short: what comes later takes the place of the
-/// oldest.
+/// The maximal number of steps in a worker's round. Rounds are short: a later step replaces the oldest one.
 const ROUND_MAX: usize = 32;
 
-/// What each worker has done since it last changed anything, or had anything changed that it read.
+/// The steps of each worker since it last changed something, or something that it read was changed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spins {
     rounds: Vec<Round>,
@@ -23,9 +21,10 @@ pub(super) struct Spins {
 #[derive(Clone, Debug, Default)]
 struct Round {
     steps: Vec<Operation>,
-    /// Where the next step goes once the round is full.
+    /// Where the next step is stored once the round is full.
     oldest: usize,
-    /// The marks of all steps, and perhaps of some that are forgotten: what has none of them is not there.
+    /// The marks of all steps, and perhaps of some that were replaced: an operation with none of these marks
+    /// is not in the round.
     marks: u64,
 }
 
@@ -62,14 +61,14 @@ impl Spins {
         self.rounds.iter_mut().for_each(Round::clear);
     }
 
-    /// Something happened to the worker: what it waits for may have come.
+    /// Records an event of the worker: what it waits for may have happened.
     pub fn woken(&mut self, worker: WorkerId) {
         if let Some(round) = self.rounds.get_mut(worker.index()) {
             round.clear();
         }
     }
 
-    /// The worker executes this: whether it then has gone round without any progress.
+    /// Records a step of the worker. Returns whether it completes a round without progress.
     pub fn step(&mut self, worker: WorkerId, operation: &Operation) -> bool {
         if self.rounds.len() <= worker.index() {
             self.rounds.resize(worker.index() + 1, Round::default());
@@ -95,7 +94,8 @@ impl Spins {
     }
 }
 
-/// Bits of 64 for where an operation is: operations that depend on each other, or have the same object, share one.
+/// One or more of 64 bits for the object of an operation: operations that depend on each other, or have the
+/// same object, share one.
 #[inline]
 fn marks(operation: &Operation) -> u64 {
     let files = matches!(operation.kind, OpKind::File | OpKind::Call);
@@ -106,38 +106,40 @@ fn marks(operation: &Operation) -> u64 {
     1 << (operation.object >> 3 & 63) | 1 << (last >> 3 & 63)
 }
 
-/// A lock that is released is news for those that tried to take it.
+/// Whether an operation may change what other workers have read. The release of a lock does, because they may
+/// have tried to take the lock.
 fn changes_what_others_read(kind: OpKind) -> bool {
     kind.writes() || kind.releases()
 }
 
-/// Loops that write in each round, of a worker each, and come nowhere by it for so long that they are taken to wait.
+/// Loops, one per worker, that write in each round but repeat for so long that they count as waiting.
 ///
-/// Code that is not optimised keeps all its locals in memory: `while flag.load() == 0 {}` stores the value that it read
-/// before it looks at it. What is written so is not told from progress, round by round. But a worker that does the same
-/// few operations with the same objects for many steps is in a tight loop, and whatever that is, letting the others run
-/// between its rounds does no harm to it.
+/// Code that is not optimised keeps all its locals in memory: `while flag.load() == 0 {}` stores the value
+/// that it read before it compares it. Such writes cannot be distinguished from progress round by round. But
+/// a worker that repeats the same few operations on the same objects for many steps is in a tight loop;
+/// letting other workers run between its rounds is then harmless in any case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Circles {
     workers: Vec<Circle>,
 }
 
-/// The operations of a worker since it last did more different ones than [`ROUND_MAX`].
+/// The operations of a worker since it last executed more than [`ROUND_MAX`] different ones.
 #[derive(Clone, Debug, Default)]
 struct Circle {
     operations: Vec<(u32, u64)>,
     /// A bit of 64 for each of them.
     marks: u64,
-    /// Of the operation before: the next one mostly follows it.
+    /// Index of the previous operation: the one after it mostly follows.
     at: usize,
-    /// Steps since the last operation that was new.
+    /// Steps since the last new operation.
     known: u32,
-    /// Its first steps, which are not looked at: most workers end before they can have gone in a circle for long.
+    /// Number of its first steps, which are not recorded: most workers end before they can have repeated a
+    /// loop for long.
     first: u32,
 }
 
 impl Circles {
-    /// For another iteration, keeping allocations.
+    /// Prepares for another iteration, keeping allocations.
     pub fn clear(&mut self) {
         for Circle { operations, marks, at, known, first } in &mut self.workers {
             operations.clear();
@@ -146,7 +148,8 @@ impl Circles {
         }
     }
 
-    /// The worker executes this: whether that begins another round of a circle in which it has been for `patience` steps.
+    /// Records a step of the worker. Returns whether it begins another round of a loop that has lasted for
+    /// `patience` steps.
     #[inline]
     pub fn step(&mut self, worker: WorkerId, operation: &Operation, patience: u32) -> bool {
         if self.workers.len() <= worker.index() {
@@ -176,7 +179,7 @@ impl Circles {
             circle.known = 0;
             return false;
         };
-        // Back, and not on: one step of each round, wherever the loop was entered.
+        // A jump backwards: true for one step of each round, wherever the loop was entered.
         let again = at <= circle.at;
         circle.at = at;
         circle.known = circle.known.saturating_add(1);
@@ -192,7 +195,7 @@ mod tests {
         Operation { kind, site, object, size: 4 }
     }
 
-    /// Which steps of worker 0 spin, in a program where worker 1's steps stand between.
+    /// Which steps of worker 0 spin, in a program with steps of worker 1 in between.
     fn spins(steps: &[(u32, Operation)]) -> Vec<bool> {
         let mut spins = Spins::default();
         let all = steps.iter().map(|(w, o)| (*w, spins.step(WorkerId(*w), o)));
@@ -218,11 +221,11 @@ mod tests {
             let steps = (0..count).flat_map(|_| round.iter());
             steps.filter(|step| circles.step(WorkerId(1), step, 30)).count()
         };
-        // What came before, which is not part of the loop; the first 15 steps are not looked at.
+        // An operation before the loop; the first 15 steps are not recorded.
         assert_eq!(rounds(1, &[op(OpKind::Store, 9, 8)]), 0);
         assert_eq!(rounds(15, &round), 0);
         assert_eq!(rounds(100, &round), 100, "one step of each");
-        // Something new: it has come further.
+        // A new operation: the worker has made progress.
         assert_eq!(rounds(1, &[op(OpKind::Store, 4, 136)]), 0);
         assert_eq!(rounds(9, &round), 0);
         // A walk over an array.
@@ -233,10 +236,10 @@ mod tests {
     #[test]
     fn progress_is_no_spin() {
         let (load, pause) = (op(OpKind::Load, 1, 64), op(OpKind::Yield, 2, 0));
-        // An own write, elsewhere.
+        // A write of the same worker to another object.
         let write = op(OpKind::Store, 3, 128);
         assert_eq!(spins(&[(0, pause), (0, write), (0, pause)]), [false; 3]);
-        // Another worker's write to what was read, and to what was not.
+        // Another worker's write to the object that was read, and to another one.
         let theirs = |object| (1, op(OpKind::Rmw, 9, object));
         assert_eq!(spins(&[(0, load), theirs(66), (0, load)]), [false, false]);
         assert_eq!(spins(&[(0, load), theirs(68), (0, load)]), [false, true]);

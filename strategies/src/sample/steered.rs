@@ -1,8 +1,10 @@
-//! Towards a deadlock that another execution showed to be possible (DeadlockFuzzer, Joshi et al., PLDI 2009): a worker that
-//! comes to one of some places with a lock waits there, as long as others can go on, so that these come to theirs.
+//! Steers towards a deadlock that another execution showed to be possible (DeadlockFuzzer, Joshi et al., PLDI
+//! 2009): a worker that reaches one of some places with a lock waits there as long as others are enabled, so
+//! that these reach theirs.
 //!
-//! A random walk otherwise. Deviations from the paper: places stand for workers and locks too, since both may be
-//! others in another execution; one time in eight no worker waits, so that a place in a loop can be passed.
+//! Otherwise it is a random walk. Deviations from the paper: places also identify workers and locks, since
+//! both may differ in another execution; one time in eight no worker waits, so that a place in a loop can be
+//! passed.
 
 use super::random::uniform;
 use super::timeout;
@@ -10,7 +12,7 @@ use crate::rng::ChoiceRng;
 use crate::{Iteration, Pick, Strategy, View, WorkerId};
 use std::collections::BTreeSet;
 
-/// A worker passes a place without waiting there one time in so many.
+/// A worker passes a place without waiting there one time in this many.
 const PASSES_ONE_IN: u64 = 8;
 
 /// See the module's documentation.
@@ -19,7 +21,7 @@ pub struct Steered {
     /// Sites of operations before which workers wait.
     places: BTreeSet<u32>,
     rng: ChoiceRng,
-    /// By worker: whether it may pass the place at which it stands.
+    /// By worker: whether it may pass its present place.
     passes: Vec<Option<bool>>,
 }
 
@@ -29,7 +31,7 @@ impl Steered {
         Steered { places, ..Steered::default() }
     }
 
-    /// Whether a worker that can go on waits for others.
+    /// Whether an enabled worker waits for others.
     fn waits(&mut self, view: &View, worker: WorkerId) -> bool {
         if self.passes.len() <= worker.index() {
             self.passes.resize(worker.index() + 1, None);
@@ -48,7 +50,7 @@ impl Strategy for Steered {
         "steered".into()
     }
 
-    /// Whoever waits for one that spins waits for ever.
+    /// A worker that waits for one that spins waits for ever.
     fn fair(&self) -> bool {
         false
     }
@@ -65,7 +67,7 @@ impl Strategy for Steered {
         let enabled: Vec<WorkerId> =
             view.enabled.iter().copied().filter(|worker| !self.waits(view, *worker)).collect();
         let pick = match enabled.as_slice() {
-            // One of those that wait.
+            // All wait, so one of them is picked.
             [] => uniform(view, &mut self.rng),
             all => Pick::Step(all[self.rng.below(all.len() as u64) as usize]),
         };

@@ -1,15 +1,16 @@
 //! Selectively uniform random walk (Zhao et al., ASPLOS 2025).
 //!
-//! For each iteration one object is drawn, and all orders of the accesses to it are equally likely,
-//! whatever else the workers do: when a worker is about to access it, the worker that shall do so next
-//! is drawn by how many accesses it and all that it is yet to create have left, as counted in a dry
-//! run, and others wait before their access until it has. The rest is scheduled as by `basic-pos`.
+//! For each iteration one object is drawn, and all orders of the accesses to it are equally likely, whatever
+//! else the workers do: when a worker is about to access it, the worker that should make the next access is
+//! drawn in proportion to the number of accesses that it and its future descendants have left, as counted in
+//! a dry run; other workers wait before their access until it has made its own. All other operations are
+//! scheduled as by `basic-pos`.
 //!
-//! Deviations from the authors' program: the object is drawn in proportion to its accesses among those
-//! only that several workers access and one changes, by [`crate::Operation::target`]: memory by
-//! address, locks, condvars. When a worker that was drawn creates another, that one takes its place
-//! with its share of the weight. No worker waits when no other can run, nor longer than the profiling run
-//! took. Without a profiling run, or if nothing is shared, it is `basic-pos`.
+//! Deviations from the authors' program: the object is drawn in proportion to its accesses, only among
+//! objects that several workers access and one changes, by [`crate::Operation::target`]: memory by address,
+//! locks, condvars. When a worker that was drawn creates another, the new worker may replace it, in
+//! proportion to its share of the weight. No worker waits when no other is enabled, nor longer than the
+//! profiling run took. Without a profiling run, or if nothing is shared, it is `basic-pos`.
 
 use super::pos::LOOK_AHEAD;
 use super::priorities::Priorities;
@@ -34,16 +35,16 @@ struct Object {
 pub struct Surw {
     rng: ChoiceRng,
     priorities: Priorities,
-    /// What can be drawn; nothing, for programs that share nothing.
+    /// The objects that can be drawn; empty for programs that share nothing.
     objects: Vec<Object>,
     /// Steps of the profiling run.
     steps: u64,
     /// The object of this iteration.
     at: usize,
     weights: Weights,
-    /// Who shall access the object next, once a worker is about to.
+    /// The worker that should make the next access of the object, once a worker is about to access it.
     intended: Option<WorkerId>,
-    /// Who waits for that, by worker.
+    /// Whether each worker waits for that access.
     held: Vec<bool>,
     /// Steps since a worker began to wait.
     waited: u64,
@@ -56,7 +57,7 @@ impl Surw {
         self.waited = 0;
     }
 
-    /// The enabled worker of the highest priority that does not wait.
+    /// The enabled worker with the highest priority that does not wait.
     fn candidate(&self, enabled: &[WorkerId]) -> Option<WorkerId> {
         let free = enabled.iter().filter(|w| !self.held[w.index()]);
         free.max_by_key(|w| self.priorities.of(w.index())).copied()
@@ -79,11 +80,12 @@ impl Surw {
                 return first;
             }
             let alive = (0..view.workers.len() as u32).map(WorkerId).filter(|w| !ended(*w));
-            // The one that is about to has at least this access left.
+            // The worker that is about to access the object has at least this access left.
             let weight = |w| self.weights.of(w).max(u64::from(w == first));
             let intended = self.intended.or_else(|| draw(alive, weight, &mut self.rng));
             self.intended = intended;
-            // Whoever is about to access the object and is not the one waits; the first that need not, goes on.
+            // A worker that is about to access the object and is not the intended one waits; the first of the
+            // others continues.
             let waits = |w: WorkerId| accesses(w) && intended != Some(w);
             let free = view.enabled.iter().filter(|w| !self.held[w.index()] && !waits(**w));
             let next = free.max_by_key(|w| self.priorities.of(w.index())).copied();
@@ -162,7 +164,7 @@ impl Strategy for Surw {
         if !known || self.held[worker.index()] || self.intended.is_some_and(ended) {
             return 0;
         }
-        // For the object that was drawn it may have to wait.
+        // The worker may have to wait before an access of the drawn object.
         if let Some((Class::Memory, address)) = self.objects[self.at].target {
             watched.push((address, 1));
         }

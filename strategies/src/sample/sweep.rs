@@ -1,14 +1,15 @@
-//! A sweep of faults: an iteration for each fault that the default schedule has an opportunity for.
+//! A sweep of faults: one iteration for each fault that the default schedule has an opportunity for.
 //!
-//! The *default schedule* is the same in every iteration: the running worker goes on as long as it can, then the first
-//! created of those that can, timeouts fire when no worker can go on, and values are 0; around it, [`ChessFair`] lets a
-//! worker that spins give way. Its opportunities for faults ([`View::fault`]) are numbered. An
-//! [`Attempt`] follows it up to one of them and strikes there with one value: once, or from there on at every opportunity
-//! of the same kind. What follows is the default schedule again, or one that another strategy chooses.
+//! The *default schedule* is the same in every iteration: the running worker continues as long as it is
+//! enabled, then the enabled worker that was created first; timeouts fire when no worker is enabled; and
+//! values are 0. [`ChessFair`] around it makes a worker that spins yield to others. Its opportunities for
+//! faults ([`View::fault`]) are numbered. An [`Attempt`] follows it up to one of them and strikes there with
+//! one value: once, or from there on at every opportunity of the same kind. After that the default schedule
+//! continues, or another strategy chooses.
 //!
 //! Iteration 0 is the default schedule without faults, iteration n + 1 is attempt n.
 //!
-//! What a sweep leaves out: faults of other schedules before the fault, and two faults that are not of one kind.
+//! A sweep does not try faults in other schedules before the fault, nor two faults of different kinds.
 
 use crate::{ChessFair, Event, Iteration, Pick, Profile, Strategy, Summary, View, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,32 +19,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Attempt {
     /// The number of the opportunity in the default schedule, from 0.
     pub opportunity: u64,
-    /// In which way it strikes, at least 1.
+    /// The value of the fault, at least 1.
     pub value: u64,
-    /// Whether it strikes at all later opportunities of the same kind as well: with the same value, or with the largest one
-    /// that is possible there.
+    /// Whether it also strikes at all later opportunities of the same kind: with the same value, or with the
+    /// largest one that is possible there.
     pub lasting: bool,
-    /// Whether the given strategy chooses what follows; else the default schedule goes on.
+    /// Whether the given strategy chooses after the fault; otherwise the default schedule continues.
     pub sampled: bool,
 }
 
-/// An opportunity that was met.
+/// An opportunity that occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Met {
     /// See [`View::fault`].
     pub kind: u64,
-    /// The values are below it; 0 is no fault.
+    /// The bound of the values; 0 means no fault.
     pub bound: u64,
-    /// Who came there.
+    /// The worker whose opportunity it was.
     pub worker: WorkerId,
 }
 
-/// What the present iteration has met so far.
+/// The opportunities of the present iteration so far.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
-    /// Who was picked last: values are asked for its operation.
+    /// The worker that was picked last: values are requested for its operation.
     pub picked: Option<WorkerId>,
-    /// In order.
+    /// The opportunities, in their order.
     pub met: Vec<Met>,
 }
 
@@ -59,7 +60,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Makes these attempts. `schedules` chooses what follows a fault where an attempt is sampled.
+    /// Makes these attempts. If an attempt is sampled, `schedules` chooses after its fault.
     pub fn new(attempts: Arc<[Attempt]>, schedules: Box<dyn Strategy>) -> Sweep {
         Sweep {
             attempts,
@@ -71,12 +72,12 @@ impl Sweep {
         }
     }
 
-    /// What the iteration that runs, or has ended last, has met.
+    /// The course of the iteration that runs or has ended last.
     pub fn course(&self) -> Arc<Mutex<Course>> {
         self.course.clone()
     }
 
-    /// Whether the other strategy chooses by now.
+    /// Whether the other strategy chooses now.
     fn is_sampling(&self) -> bool {
         self.struck.is_some() && self.attempt.is_some_and(|attempt| attempt.sampled)
     }
@@ -159,7 +160,7 @@ impl Strategy for Sweep {
     }
 }
 
-/// The default schedule, as far as it is not about spinning.
+/// The default schedule without the handling of spins.
 struct GoesOn;
 
 impl Strategy for GoesOn {

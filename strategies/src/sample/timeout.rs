@@ -1,13 +1,13 @@
-//! When samplers let a timeout fire: one rule for all of them.
+//! The rule by which all samplers let timeouts fire.
 
 use crate::rng::ChoiceRng;
 use crate::{Pick, View};
 
-/// While other workers can run, a pending timeout fires at one choice in this many. A timeout is meant
-/// to be the exception, yet a race against it should come up within some tens of iterations.
+/// While other workers are enabled, a pending timeout fires at one choice in this many. Timeouts are meant to
+/// be exceptions, but a race against one should occur within some tens of iterations.
 const ONE_IN: u64 = 16;
 
-/// The pending timeout, if it shall fire now: always if no worker can go on, else rarely.
+/// The pending timeout, if it fires now: always if no worker is enabled, otherwise rarely.
 #[inline]
 pub(super) fn fires(view: &View, rng: &mut ChoiceRng) -> Option<Pick> {
     let worker = view.timeout?;

@@ -1,10 +1,10 @@
 //! The uniform random walk (Zhao et al., ASPLOS 2025).
 //!
-//! The random walk is far from uniform over schedules: a worker with many steps left should be picked
-//! more often than one with few. Here each worker has a weight: the steps that it and all that it is yet
-//! to create have left, as counted in a profiling run. In a program without blocking whose workers always do
-//! the same, every schedule is then equally likely. Without a profiling run all weights are 1: the random
-//! walk. Fair: weights fall to 1 in the end.
+//! The random walk is far from uniform over schedules: a worker with many steps left should be picked more
+//! often than one with few. Here the weight of each worker is the number of steps that it and its future
+//! descendants have left, as counted in a profiling run. In a program without blocking whose workers always
+//! do the same, every schedule is then equally likely. Without a profiling run all weights are 1, which gives
+//! the random walk. Fair: weights fall to 1 in the end.
 
 use super::timeout;
 use super::weights::{Weights, draw};
@@ -49,7 +49,7 @@ impl Strategy for Urw {
         self.weights.cover(view.workers.len(), &self.steps);
         let worker = match view.enabled {
             [only] => *only,
-            // A worker that is still there has at least one step left.
+            // A worker that has not ended has at least one step left.
             several => {
                 let weight = |w| self.weights.of(w).max(1);
                 draw(several.iter().copied(), weight, &mut self.rng)?

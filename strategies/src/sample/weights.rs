@@ -1,11 +1,11 @@
-//! What workers have left to do, as counted in a profiling run.
+//! The remaining work of each worker, as counted in a profiling run.
 
 use crate::profile::with_descendants;
 use crate::rng::ChoiceRng;
 use crate::{Event, Paths, WorkerId, WorkerPath};
 use std::collections::BTreeMap;
 
-/// By worker; with what all have left that it is yet to create, directly or through others.
+/// By worker, including the work of its future descendants.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Weights {
     paths: Paths,
@@ -19,7 +19,8 @@ impl Weights {
         self.left.push(with_descendants(counts, &WorkerPath::default()));
     }
 
-    /// Workers that no worker created are counted with the first one, which they are no part of.
+    /// Adds workers that no worker created. Their paths are children of the first one's, so their counts are
+    /// subtracted from its.
     pub fn cover(&mut self, count: usize, counts: &BTreeMap<WorkerPath, u64>) {
         while self.left.len() < count {
             let path = self.paths.path(WorkerId(self.left.len() as u32));
@@ -29,12 +30,12 @@ impl Weights {
         }
     }
 
-    /// Whether so many workers are known.
+    /// Whether this many workers are known.
     pub fn covers(&self, count: usize) -> bool {
         self.left.len() >= count
     }
 
-    /// The child takes its share with it, which is returned.
+    /// Moves the child's share from its parent's count to its own, and returns it.
     pub fn spawned(&mut self, event: Event, counts: &BTreeMap<WorkerPath, u64>) -> u64 {
         let Event::Spawned { parent, child } = event else { return 0 };
         self.cover(child.index(), counts);
@@ -56,7 +57,7 @@ impl Weights {
     }
 }
 
-/// One of the workers, in proportion to their weights; `None` if all are 0.
+/// Draws a worker in proportion to the weights; `None` if all are 0.
 pub(super) fn draw(
     among: impl Iterator<Item = WorkerId> + Clone,
     weight: impl Fn(WorkerId) -> u64,

@@ -1,33 +1,33 @@
-//! Bounds on what distinguishes a schedule from a default one.
+//! Bounds on the differences between a schedule and a default one.
 //!
 //! Small bounds find most bugs (Musuvathi and Qadeer, PLDI 2007; Emmi, Qadeer and Rakamaric, POPL 2011).
 
 use crate::view::{View, WorkerState};
 use crate::{Pick, WorkerId};
 
-/// What a pick costs. In every state some pick is free.
+/// The cost of a pick. In every state some pick is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// Every pick is free: no bound.
     Nothing,
-    /// One for leaving a worker that could go on. Others are free then and there.
+    /// One for leaving a worker that is enabled. All other picks are free.
     Preemptions,
-    /// One for each worker that could go on and is passed over, in the order of creation from the last
-    /// worker on. Timeouts come after all workers, as they fire by themselves when no worker goes on.
+    /// One for each enabled worker that is passed over, in the order of creation from the last worker on.
+    /// Timeouts come after all workers, as they fire by themselves when no worker is enabled.
     Delays,
 }
 
-/// What happened last.
+/// The last pick and the last step of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Last {
     /// The last pick; `None` at the start.
     pub pick: Option<Pick>,
-    /// Who executed the last step.
+    /// The worker that executed the last step.
     pub running: Option<WorkerId>,
 }
 
 impl Last {
-    /// After this pick.
+    /// The state after this pick.
     pub fn then(self, pick: Pick) -> Last {
         let running = match pick {
             Pick::Step(worker) => Some(worker),
@@ -36,7 +36,7 @@ impl Last {
         Last { pick: Some(pick), running }
     }
 
-    /// Whether another worker goes on with this pick, or a timeout fires or has fired.
+    /// Whether another worker continues with this pick, or a timeout fires or has fired.
     pub fn switches_to(self, pick: Pick) -> bool {
         self.pick.is_some_and(|last| last != pick)
     }

@@ -1,4 +1,4 @@
-//! What a depth-first search remembers to explore it once only.
+//! The memory of a depth-first search, by which it explores nothing twice.
 
 use super::clocks::{Clock, Clocks, process};
 use super::dependence::{dependent, signature};
@@ -7,31 +7,31 @@ use crate::system::{Access, Class, Decision, Effect, Status, System};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Says that a step created a worker.
+/// The access of a step that created a worker.
 const BORN: (Class, Effect) = (Class::Birth, Effect::Enable);
 
-/// What counts as known.
+/// The information by which explored states are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
     /// Nothing is remembered: plain depth-first search.
     Nothing,
-    /// A state, by its fingerprint. Ends on cyclic state spaces.
+    /// States, by their fingerprints. The search ends on cyclic state spaces.
     States,
-    /// What happened before what, by a hash of that graph (CHESS, OSDI 2008): equivalent prefixes lead to
-    /// the same state. Sound only if steps say all that they touch.
+    /// Happens-before graphs, by their hashes (CHESS, OSDI 2008): equivalent prefixes lead to the same state.
+    /// Sound only if the footprints of steps are complete.
     Classes,
 }
 
-/// What is known of a state.
+/// An entry for an explored state.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// In how few steps it was reached.
+    /// The smallest number of steps by which it was reached.
     steps: u32,
-    /// Its number, in the order in which they were reached.
+    /// Its number, in the order in which states were first reached.
     number: u32,
 }
 
-/// What is known.
+/// The explored states or graphs.
 #[derive(Debug)]
 pub struct Cache {
     caching: Caching,
@@ -43,12 +43,12 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache that knows nothing yet.
+    /// An empty cache.
     pub fn new(caching: Caching) -> Cache {
         Cache { caching, known: BTreeMap::new(), states: 0, cyclic: false, past: Past::default() }
     }
 
-    /// What counts as known here.
+    /// The information that this cache compares.
     pub fn caching(&self) -> Caching {
         self.caching
     }
@@ -58,7 +58,7 @@ impl Cache {
         self.states
     }
 
-    /// A step is complete.
+    /// Records a complete step.
     pub fn push<S: System>(&mut self, system: &S, decisions: &[Decision], partial: &[Access]) {
         if self.caching == Caching::Classes {
             let created = system.footprint().iter().any(|a| (a.class, a.effect) == BORN);
@@ -67,12 +67,12 @@ impl Cache {
         }
     }
 
-    /// Goes back to the first `steps` steps.
+    /// Goes back to the state after the first `steps` steps.
     pub fn truncate(&mut self, steps: usize) {
         self.past.truncate(steps);
     }
 
-    /// Steps of the present path that were pushed; 0 unless classes are compared.
+    /// How many steps of the present path were pushed; 0 unless graphs are compared.
     pub fn steps(&self) -> usize {
         self.past.hashes.len()
     }
@@ -85,14 +85,15 @@ impl Cache {
             .map(|known| known.number)
     }
 
-    /// Whether the present state is new, together with what future costs depend on, and its number. Where executions are
-    /// cut off after some number of steps, a state reached with fewer steps than before is new again.
+    /// Whether the present state is new (together with the last worker, on which future costs depend), and
+    /// its number. If executions are cut off after some number of steps, a state reached with fewer steps
+    /// than before is new again.
     pub fn insert<S: System>(&mut self, system: &mut S, last: Option<WorkerId>, cut: bool) -> (bool, u32) {
         let steps = u32::try_from(system.view().step).unwrap_or(u32::MAX);
         let hash = match self.caching {
             Caching::Nothing => return (true, 0),
             Caching::States => system.fingerprint(),
-            // A step that is not complete has no place in the graph.
+            // An incomplete step is not in the graph.
             Caching::Classes if matches!(system.status(), Status::Choosing { .. }) => return (true, 0),
             Caching::Classes => self.past.hashes.last().copied().unwrap_or(0),
         };
@@ -120,14 +121,16 @@ impl Cache {
 struct Past {
     clocks: Clocks,
     touched: Vec<Access>,
-    /// Of the graph up to each event: a sum, as the order of independent events does not matter.
+    /// The hash of the graph up to each event: a sum, because the order of independent events does not
+    /// matter.
     hashes: Vec<u128>,
     clock: Clock,
 }
 
 impl Past {
-    /// A step, with its decisions and the number of the worker that it created, if it did: who comes next by
-    /// default may depend on numbers. One that ended the program by itself depends on all others.
+    /// Adds a step: its decisions, and the number of the worker that it created, if it did, because the
+    /// default order of workers may depend on numbers. A step that ended the program by itself depends on all
+    /// others.
     fn push(
         &mut self,
         (decisions, number): (&[Decision], usize),

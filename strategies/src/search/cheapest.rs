@@ -1,10 +1,11 @@
-//! The executions of a program in the order of how hard they are to read: fewest preemptions first, of these fewest
-//! switches, of these smallest values.
+//! The executions of a program in the order of how hard they are to read: fewest preemptions first, then
+//! fewest switches, then smallest values.
 //!
-//! Uniform-cost search (Dijkstra 1959) over states: a state that was reached, with the same worker running, at no
-//! higher a price need not be explored again. So the first execution of some kind that is met is one of the
-//! cheapest of its kind, and once all at a price are done it is known that no execution of that price is of the
-//! kind. Which one of the cheapest it is depends on the program alone: lower workers are tried first.
+//! Uniform-cost search (Dijkstra 1959) over states: a state that was reached at no higher a price, with the
+//! same worker running, need not be explored again. So the first execution with some property is one of the
+//! cheapest that have it, and once all executions of a price are done, it is known that none of that price
+//! has the property. Which of the cheapest ones is found first depends only on the program: lower workers are
+//! tried first.
 
 use super::bounding::{Cost, Last};
 use crate::system::{Decision, Status, System, decide};
@@ -12,21 +13,21 @@ use crate::{Operation, Pick};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// What an execution costs, the worst first.
+/// The cost of an execution, the worst part first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Price {
-    /// How often a worker was left that could have gone on.
+    /// How often the running worker was left although it was enabled.
     pub preemptions: u64,
-    /// How often another worker went on or a timeout fired, preemptions included.
+    /// How often another worker continued or a timeout fired, including preemptions.
     pub switches: u64,
     /// The sum of the values chosen.
     pub values: u64,
 }
 
-/// How far [`Cheapest::advance`] came.
+/// Result of [`Cheapest::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// The next cheapest execution ended like this; [`Cheapest::path`] leads to it.
+    /// The next cheapest execution ended with this status; [`Cheapest::path`] leads to it.
     Ended(Status, Price),
     /// The allowance of steps or of states is used up.
     Stopped,
@@ -34,45 +35,46 @@ pub enum Reached {
     Exhausted,
 }
 
-/// What is still to be tried.
+/// A decision that is still to be tried.
 struct Left<T> {
     state: Arc<T>,
-    /// The last of the decisions that lead to that state.
+    /// The index in [`Cheapest::decisions`] of the last decision that leads to that state.
     end: Option<usize>,
-    /// What happened before it.
+    /// The last pick and step before the decision.
     last: Last,
     decision: Decision,
 }
 
-/// Which operations a worker that could go on may be left before.
+/// Before which operations an enabled worker may be left.
 pub type Leaves = Box<dyn Fn(&Operation) -> bool + Send>;
 
-/// See the module's documentation. The system must be able to save its state.
+/// The search: see the module's documentation. The system must be able to save its state.
 pub struct Cheapest<S: System> {
     max: Price,
     leaves: Option<Leaves>,
     left: BTreeMap<Price, VecDeque<Left<S::Snapshot>>>,
     states_left: usize,
     seen: BTreeSet<(u128, Last)>,
-    /// Decisions, each with the one before it.
+    /// Decisions, each with the index of the one before it.
     decisions: Vec<(Option<usize>, Decision)>,
     path: Vec<Decision>,
     begun: bool,
     steps: u64,
-    /// Executions that ended, or came to a state that was seen, by what they cost.
+    /// How many executions ended or reached a state that was seen, by their cost.
     tried: BTreeMap<Price, u64>,
-    /// The price from which on something was left out: since the system cut it off, or as a value is too large.
+    /// The lowest price from which on executions were left out: because the system cut one off, or because a
+    /// value is too large.
     unfinished: Option<Price>,
 }
 
-/// Steps in a row after which a state is compared though nothing is to be tried there.
+/// After this many steps in a row, a state is compared even if nothing is to be tried there.
 const COMPARE_STEPS: u64 = 64;
 
 /// Larger values are not tried.
 const VALUES_MAX: u64 = 256;
 
 impl<S: System> Cheapest<S> {
-    /// All executions that cost at most so much.
+    /// A search for all executions that cost at most `max`.
     pub fn new(max: Price) -> Cheapest<S> {
         Cheapest {
             max,
@@ -89,8 +91,8 @@ impl<S: System> Cheapest<S> {
         }
     }
 
-    /// Leaves a worker that could go on only before these operations, instead of before every one. Nothing is then known
-    /// of what was not tried.
+    /// Leaves an enabled worker only before these operations, instead of before every one. Then nothing is
+    /// known about executions that were not tried.
     pub fn leaving_only_before(self, leaves: Leaves) -> Cheapest<S> {
         Cheapest { leaves: Some(leaves), ..self }
     }
@@ -105,21 +107,22 @@ impl<S: System> Cheapest<S> {
         &self.path
     }
 
-    /// How many executions that cost less were tried; equal states count as one execution each time they are reached.
-    /// `None`: not all of them. How many these are may depend on the bound of the search: a state whose alternatives are
-    /// beyond it is not compared, and the execution goes on to an end that costs more.
+    /// How many executions with a lower cost were tried; equal states count as one execution each time they
+    /// are reached. `None` if some were not tried. The number may depend on the bound of the search: a state
+    /// whose alternatives exceed the bound is not compared, and the execution continues to an end that costs
+    /// more.
     pub fn tried_below(&self, price: Price) -> Option<u64> {
         self.all_below(price).then(|| self.tried.range(..price).map(|(_, tried)| tried).sum())
     }
 
-    /// Whether all executions that cost less were tried.
+    /// Whether all executions with a lower cost were tried.
     fn all_below(&self, price: Price) -> bool {
         let next = self.left.keys().next().copied().into_iter().chain(self.unfinished).min();
         self.begun && self.leaves.is_none() && price <= self.max && next.is_none_or(|next| next >= price)
     }
 
-    /// Goes on until an execution ends. `steps_max` and `states_max` bound what is executed and kept in all; then what
-    /// is left is given up. The system is left where the execution ended.
+    /// Continues until an execution ends. `steps_max` and `states_max` bound the steps executed and the
+    /// states kept in all; beyond them the search is given up. The system is left where the execution ended.
     pub fn advance(&mut self, system: &mut S, steps_max: u64, states_max: usize) -> Reached {
         if !std::mem::replace(&mut self.begun, true) {
             system.restart();
@@ -165,7 +168,7 @@ impl<S: System> Cheapest<S> {
         self.decisions.len() - 1
     }
 
-    /// Goes on with what costs nothing, and stores what costs more.
+    /// Continues with decisions that cost nothing, and stores those that cost more.
     fn go_on(
         &mut self,
         system: &mut S,
@@ -202,7 +205,7 @@ impl<S: System> Cheapest<S> {
         }
     }
 
-    /// What costs nothing more, and the rest with its price, as far as that is within the bound.
+    /// A decision that costs nothing more, and the others with their prices, if these are within the bound.
     fn alternatives(
         &mut self,
         system: &S,
@@ -259,7 +262,7 @@ impl<S: System> Cheapest<S> {
         }
     }
 
-    /// Nothing is known from this price on.
+    /// Records that executions from this price on were left out.
     fn leave_out(&mut self, price: Price) {
         self.unfinished = Some(self.unfinished.map_or(price, |least| least.min(price)));
     }

@@ -1,7 +1,7 @@
 //! Happens-before of the current path, by vector clocks.
 //!
-//! A worker's steps are a process, and the firings of its timeouts are another. An event's clock says for
-//! every process how many of its events happen before or are the event itself.
+//! The steps of a worker form a process, and the firings of its timeouts form another one. An event's clock
+//! contains, for every process, how many of its events happen before the event or are the event itself.
 
 use crate::Pick;
 use std::ops::Range;
@@ -9,23 +9,23 @@ use std::ops::Range;
 /// An executed step.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Whose step or timeout it is: see [`process`].
+    /// The process of the step or timeout: see [`process`].
     pub process: usize,
-    /// How many events of its process there are up to it.
+    /// The number of events of its process up to and including it.
     pub index: u32,
-    /// The event of its process before it.
+    /// The previous event of its process.
     pub previous: Option<u32>,
-    /// Where its clock is.
+    /// The range of its clock.
     row: Range<usize>,
-    /// Where its footprint is kept.
+    /// The range of its footprint.
     pub footprint: Range<usize>,
     /// [`super::dependence::signature`] of its footprint.
     pub signature: u64,
-    /// Where its decisions are on the path: its pick, and the values chosen in it.
+    /// The range of its decisions on the path: its pick, and the values chosen in it.
     pub decisions: Range<usize>,
 }
 
-/// The events of a path and their clocks. Grows and shrinks at its end.
+/// The events of a path and their clocks. Events are added and removed at the end.
 #[derive(Debug, Default)]
 pub struct Clocks {
     events: Vec<Event>,
@@ -39,7 +39,7 @@ pub struct Clocks {
 pub struct Clock(Vec<u32>);
 
 impl Clock {
-    /// How many events of a process it has.
+    /// How many events of a process it contains.
     pub fn get(&self, process: usize) -> u32 {
         self.0.get(process).copied().unwrap_or(0)
     }
@@ -49,13 +49,13 @@ impl Clock {
         &self.0
     }
 
-    /// Becomes a copy of the clock with these entries.
+    /// Makes it a copy of the clock with these entries.
     pub fn set(&mut self, row: &[u32]) {
         self.0.clear();
         self.0.extend_from_slice(row);
     }
 
-    /// Becomes the later of the two for each process.
+    /// Makes each entry the greater of the two.
     pub fn join(&mut self, row: &[u32]) {
         if self.0.len() < row.len() {
             self.0.resize(row.len(), 0);
@@ -75,7 +75,7 @@ impl Clocks {
         &self.events
     }
 
-    /// Forgets the path.
+    /// Removes all events.
     pub fn clear(&mut self) {
         self.events.clear();
         self.rows.clear();
@@ -105,13 +105,13 @@ impl Clocks {
         self.last.iter().copied().flatten()
     }
 
-    /// Whether one event happens before another or is it.
+    /// Whether one event happens before another or is the same.
     pub fn before(&self, first: usize, second: usize) -> bool {
         let first = &self.events[first];
         self.row(second).get(first.process).is_some_and(|&count| count >= first.index)
     }
 
-    /// Adds an event, after all that `clock` has.
+    /// Adds an event that happens after all events in `clock`.
     pub fn push(
         &mut self,
         process: usize,
@@ -136,7 +136,7 @@ impl Clocks {
         self.events.push(Event { process, index, previous, row, footprint, signature, decisions });
     }
 
-    /// Takes the last event back.
+    /// Removes the last event and returns it.
     pub fn pop(&mut self) -> Option<Event> {
         let event = self.events.pop()?;
         self.rows.truncate(event.row.start);

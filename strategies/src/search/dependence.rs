@@ -9,11 +9,11 @@ pub enum Order {
     Independent,
     /// They do not, and the second can also be executed without the first.
     Reversible,
-    /// The second takes a lock that the first released. It waited for that, but what took the lock before
-    /// is in a race with it.
+    /// The second takes a lock that the first released. It waited for the release, but the event that took
+    /// the lock before is in a race with it.
     Handover,
-    /// The first changed what the second takes, be it that the second waited for that or not; what took
-    /// it before is in a race with the second too.
+    /// The first changed what the second takes, whether the second waited for that or not; the event that
+    /// took it before is also in a race with the second.
     Changed,
     /// The second could not be executed without the first.
     Forced,
@@ -33,7 +33,7 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
                 match (a.effect, b.effect) {
                     (Effect::Enable, Effect::Await) => return Order::Forced,
                     (Effect::Write, Effect::Acquire | Effect::Share) => order = Order::Changed,
-                    // Another unit may have been there, another reader may have let it fail.
+                    // Another unit may have been available, or another reader may have made it fail.
                     (Effect::Release, Effect::Acquire) if a.class == Class::Semaphore => {
                         order = Order::Changed;
                     }
@@ -41,7 +41,7 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
                     _ if order == Order::Changed => {}
                     (Effect::Release | Effect::Unshare, Effect::Acquire) => order = Order::Handover,
                     (Effect::Release, Effect::Share) => order = Order::Handover,
-                    // The lock was taken at that time: only a Release between lets the second go on.
+                    // The lock was taken at that time: only a Release between them enables the second.
                     (Effect::Read, Effect::Acquire) => order = Order::Handover,
                     _ if order == Order::Independent => order = Order::Reversible,
                     _ => {}
@@ -49,7 +49,7 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
             }
         }
     }
-    // It took the lock itself, and looked at it again.
+    // `first` also took the lock itself: their order can be reversed.
     if order == Order::Handover && takes(first, second) { Order::Reversible } else { order }
 }
 
@@ -64,7 +64,7 @@ pub fn takes(first: &[Access], second: &[Access]) -> bool {
     first.iter().any(|a| second.iter().any(|b| excludes(a.effect, b.effect) && overlap(a, b)))
 }
 
-/// One bit or more for what is touched: footprints without a bit in common are independent.
+/// One bit or more for each object: footprints without a common bit are independent.
 pub fn signature(footprint: &[Access]) -> u64 {
     let mut bits = 0;
     for access in footprint {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(order(&step(Await), &step(Await)), Order::Reversible);
     }
 
-    /// Who is next may be decided by one who took a unit or a share as well, and gave it back.
+    /// The order may also be decided by an event that took a unit or a share and released it.
     #[test]
     fn units_and_shares_are_in_races_with_who_took_one_before() {
         use Effect::*;

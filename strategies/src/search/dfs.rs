@@ -1,17 +1,17 @@
 //! Depth-first search: every execution, or every one within a bound, the cheapest first.
 //!
-//! Under a bound ([`Cost`]) the search goes by levels, as iterative context bounding does: all executions
-//! of cost 0, then those of cost 1, and so on. A pick that is too expensive for a level is stored with the
-//! path to it, and begun there when its level comes: nothing is explored twice.
+//! Under a bound ([`Cost`]) the search goes by levels, as iterative context bounding does: all executions of
+//! cost 0, then those of cost 1, and so on. A pick that is too expensive for a level is stored with the path
+//! to it, and the search continues there at the pick's level: nothing is explored twice.
 //!
-//! With a cache ([`Caching`]) a path ends where it comes to something known. What is reached at a level was
-//! not reached at a lower one, so what is known need not be explored again, provided that the same worker
-//! executed the last step: costs depend on that. The cache belongs to this search and is not stored: one
-//! that goes on from [`Search::save`] may see and count states again, and work of a search with a cache
-//! is not given away.
+//! With a cache ([`Caching`]) a path ends at a known state. A state that is reached at a level was not
+//! reached at a lower one, so a known state need not be explored again, provided that the same worker
+//! executed the last step, because costs depend on that. The cache belongs to this search and is not stored:
+//! a search that continues from [`Search::save`] may see and count states again, and a search with a cache
+//! does not give work away.
 //!
-//! A search without a bound that compares states, and that began at the start, keeps the graph of states. Once it has all of
-//! it, it tells the livelocks: [`Graph`].
+//! A search that has no bound, compares states and began at the start keeps the graph of states. Once the
+//! graph is complete, it reports the livelocks: [`Graph`].
 
 use super::bounding::Cost;
 use super::caching::{Cache, Caching};
@@ -28,23 +28,23 @@ use std::ops::Range;
 #[derive(Debug)]
 struct Node<T> {
     snapshot: Option<T>,
-    /// Who executed the last step.
+    /// The worker that executed the last step.
     last: Option<WorkerId>,
     /// The cost of the path to here.
     spent: u32,
-    /// Picks still to be tried, in [`Dfs::picks`].
+    /// Range in [`Dfs::picks`] of the picks still to be tried.
     todo: Range<usize>,
-    /// Where its picks begin there.
+    /// Where its picks begin in [`Dfs::picks`].
     picks: usize,
     /// Values still to be tried.
     values: Range<u64>,
-    /// Steps before it that the cache knows of.
+    /// How many steps before it are in the cache.
     steps: usize,
     /// Its number, if states are compared.
     state: u32,
-    /// What the present step touched before it asked for a value.
+    /// The footprint of the present step before it asked for a value.
     partial: Vec<Access>,
-    /// Executions below alternatives that are done, and how many those are.
+    /// The number of executions below completed alternatives, and the number of these alternatives.
     found: u64,
     done: u64,
 }
@@ -55,17 +55,17 @@ impl<T> Node<T> {
     }
 }
 
-/// See the module's documentation. Between two calls of [`Search::advance`] the last node of the path, the
-/// only one without a decision, has something left.
+/// The search: see the module's documentation. Between two calls of [`Search::advance`] the last node of the
+/// path, the only one without a decision, has something left to try.
 pub struct Dfs<S: System> {
     name: String,
     cost: Cost,
     max: Option<u32>,
-    /// What is to be done, by what executions in it cost at least.
+    /// Remaining items, by the least cost of their executions.
     levels: BTreeMap<u32, Vec<Item>>,
     level: u32,
     path: Vec<Decision>,
-    /// Prefixes of the path, for what is stored.
+    /// Prefixes of the path, for stored items.
     prefixes: Prefixes,
     nodes: Vec<Node<S::Snapshot>>,
     picks: Vec<Pick>,
@@ -73,29 +73,29 @@ pub struct Dfs<S: System> {
     here: bool,
     cache: Cache,
     graph: Option<Graph>,
-    /// The number of the state that was looked at last.
+    /// The number of the last state.
     state: u32,
-    /// What the present step touched before its state was restored.
+    /// The footprint of the present step before its state was restored.
     partial: Vec<Access>,
-    /// Whether the system cut an execution off that could have gone on.
+    /// Whether the system cut off an execution that could have continued.
     cut_off: bool,
     counts: Counts,
-    /// Items that are done.
+    /// Number of completed items.
     finished: u64,
     error: Option<String>,
 }
 
-/// What a decision led to.
+/// The result of a decision.
 #[derive(Clone, Copy)]
 enum Arrival {
-    /// A state to go on from.
+    /// A state to continue from.
     Open,
-    /// One that is explored elsewhere.
+    /// A state that is explored elsewhere.
     Known,
     Ended(Status),
 }
 
-/// What is to be done at a state.
+/// What remains to be tried at a state.
 #[derive(Clone, Copy)]
 enum Left<'a> {
     All,
@@ -104,7 +104,8 @@ enum Left<'a> {
 }
 
 impl<S: System> Dfs<S> {
-    /// Executions that cost at most `max`, if it is given; with items, only those that they describe.
+    /// A search for executions that cost at most `max`, if it is given; with items, only for those that they
+    /// describe.
     pub fn new(cost: Cost, max: Option<u32>, caching: Caching, items: Option<Vec<Item>>) -> Dfs<S> {
         let whole = items.as_ref().is_none_or(|items| items[..] == [Item::default()]);
         let complete = whole && cost == Cost::Nothing && max.is_none() && caching == Caching::States;
@@ -135,7 +136,7 @@ impl<S: System> Dfs<S> {
         }
     }
 
-    /// The cheapest item of all.
+    /// The cheapest of all items.
     fn pop(&mut self) -> Option<Item> {
         let mut level = self.levels.first_entry()?;
         self.level = *level.key();
@@ -146,8 +147,8 @@ impl<S: System> Dfs<S> {
         item
     }
 
-    /// Goes to the end of an item's prefix. Returns the status of a program that has ended before its
-    /// first step, or how the item does not fit the program.
+    /// Goes to the end of an item's prefix. Returns the status of a program that has ended before its first
+    /// step, or why the item does not fit the program.
     fn begin(&mut self, system: &mut S, item: &Item) -> Result<Option<Status>, String> {
         self.path.clear();
         self.prefixes = Prefixes::of_item(&item.prefix);
@@ -208,7 +209,7 @@ impl<S: System> Dfs<S> {
         spent
     }
 
-    /// Looks at the state that a decision led to.
+    /// Examines the state that a decision led to.
     fn arrive(&mut self, system: &mut S) -> Arrival {
         let status = system.status();
         self.cut_off |=
@@ -221,7 +222,7 @@ impl<S: System> Dfs<S> {
                 graph.add(node.state, state);
             }
             if status.is_final() {
-                // Of one that was cut off it is not known how it would go on.
+                // It is not known how an execution that was cut off would continue.
                 graph.ends(state);
             }
         }
@@ -243,7 +244,7 @@ impl<S: System> Dfs<S> {
         Arrival::Ended(status)
     }
 
-    /// Adds the state that the system is in, with what is to be done there.
+    /// Adds the present state of the system, with what is to be tried there.
     fn push(&mut self, system: &mut S, spent: u32, left: Left) {
         let start = self.picks.len();
         let mut values = 0..0;
@@ -317,7 +318,7 @@ impl<S: System> Dfs<S> {
         }
     }
 
-    /// All is explored: goes to the next livelock, if there is one.
+    /// Everything is explored: goes to the next livelock, if there is one.
     fn next_livelock(&mut self, system: &mut S) -> Advance {
         let Some(path) = self.graph.as_mut().and_then(Graph::next_livelock) else {
             self.counts.cyclic &= self.graph.is_none();
@@ -358,7 +359,7 @@ impl<S: System> Dfs<S> {
         false
     }
 
-    /// The alternative to go on with at the last node, which it then has no more.
+    /// Takes the next alternative of the last node.
     fn take(&mut self) -> Option<Decision> {
         let node = self.nodes.last_mut()?;
         if let Some(value) = node.values.next() {
@@ -391,7 +392,7 @@ impl<S: System> Dfs<S> {
         self.here = true;
     }
 
-    /// All that begins with the last node's decision is explored.
+    /// Counts the last node's decision as explored.
     fn retract(&mut self) {
         self.here = false;
         if let Some(node) = self.nodes.last_mut() {
@@ -399,7 +400,7 @@ impl<S: System> Dfs<S> {
         }
     }
 
-    /// Leaves nodes that have nothing left.
+    /// Removes nodes that have nothing left.
     fn settle(&mut self) {
         while let Some(node) = self.nodes.pop_if(|node| node.left() == 0) {
             self.picks.truncate(node.picks);
@@ -417,7 +418,8 @@ impl<S: System> Dfs<S> {
         Branch { depth, todo, values, spent, ..Branch::default() }
     }
 
-    /// Gives away what is left at the shallowest state, or half of it if it is the last one.
+    /// Gives away the remaining alternatives of the shallowest state that has some, or half of them if it is
+    /// the last one.
     fn give_away(&mut self) -> Option<Item> {
         let depth = self.nodes.iter().position(|node| node.left() > 0)?;
         let node = &self.nodes[depth];
@@ -437,7 +439,7 @@ impl<S: System> Dfs<S> {
     }
 }
 
-/// How a user selects it.
+/// The name by which a user selects the search.
 fn name(cost: Cost, max: Option<u32>, caching: Caching) -> String {
     let bound = match cost {
         Cost::Nothing if caching == Caching::States => return "stateful".into(),
@@ -453,7 +455,7 @@ fn name(cost: Cost, max: Option<u32>, caching: Caching) -> String {
     format!("{bound}{cache}{}", max.map_or(String::new(), |max| format!(":{max}")))
 }
 
-/// Who executed the last step of a path.
+/// The worker that executed the last step of a path.
 fn last_worker(path: &[Decision]) -> Option<WorkerId> {
     path.iter().rev().find_map(|decision| match decision {
         Decision::Pick(Pick::Step(worker)) => Some(*worker),
@@ -511,7 +513,7 @@ impl<S: System> Search<S> for Dfs<S> {
         self.counts
     }
 
-    /// Of the executions within the bound. None with a cache: what it saves cannot be foreseen.
+    /// Estimates executions within the bound. `None` with a cache, whose savings are not predictable.
     fn estimate(&self) -> Option<f64> {
         let here: u64 = self.nodes.iter().map(|node| node.found).sum();
         let elsewhere = (self.counts.executions - here) as f64;

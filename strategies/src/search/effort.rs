@@ -3,27 +3,27 @@
 use super::{Advance, Counts, Search};
 use crate::system::{Decision, Status, System};
 
-/// How a search for the first bug went.
+/// The result of a search for the first bug.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// The search's name with its parameters.
     pub search: String,
-    /// What was done until the bug was found, or until the search ended.
+    /// The search's counts when the bug was found, or when the search ended.
     pub counts: Counts,
-    /// Why no more was done.
+    /// Why the search ended.
     pub end: End,
 }
 
 /// How the run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The decisions that lead to it.
+    /// A bug was found; the decisions lead to it.
     Bug(Vec<Decision>),
     /// The search has nothing left within its bounds.
     Exhausted,
     /// More steps were needed than allowed.
     GivenUp,
-    /// The search itself is wrong.
+    /// The search itself reported an error.
     Failed(String),
 }
 

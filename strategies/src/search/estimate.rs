@@ -1,19 +1,19 @@
-//! How many executions there are in all, estimated while searching.
+//! Estimates the number of all executions during a search.
 //!
-//! Knuth (1975) samples a tree by random probes. A depth-first search sees it from left to right instead,
-//! so this is the recursive estimator of Kilby, Slaney, Thiebaux and Walsh (AAAI 2006): what is left of a
-//! state is taken to be, per alternative, as large as what has been seen of its other alternatives. It is
-//! biased as long as the search is in a small corner, and exact in the end. Alternatives that a search
-//! finds out about later (races) count from then on: for DPOR it is far too low at first.
+//! Knuth (1975) samples a tree by random probes. A depth-first search visits it from left to right instead,
+//! so this is the recursive estimator of Kilby, Slaney, Thiebaux and Walsh (AAAI 2006): each remaining
+//! alternative of a state is assumed to be as large as the average of those that were seen. It is biased as
+//! long as the search is in a small part of the tree, and exact at the end. Alternatives that a search
+//! discovers later (races) count only after that: for DPOR the estimate is far too low at first.
 
-/// What a search knows of one state of its path.
+/// A state of a search's path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Level {
-    /// Executions below alternatives that are done.
+    /// The number of executions below completed alternatives.
     pub found: u64,
-    /// How many alternatives are done.
+    /// The number of completed alternatives.
     pub done: u64,
-    /// How many alternatives are not begun.
+    /// The number of alternatives that are not begun.
     pub left: u64,
 }
 
@@ -25,7 +25,7 @@ pub fn total(levels: impl DoubleEndedIterator<Item = Level>) -> f64 {
         let seen = level.found as f64 + below.unwrap_or(0.0);
         let begun = level.done + u64::from(below.is_some());
         below = Some(match begun {
-            // Nothing is known but that it has something.
+            // It is only known that there is at least one execution.
             0 => 1.0,
             _ => seen + level.left as f64 * seen / begun as f64,
         });

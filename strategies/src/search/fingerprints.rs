@@ -1,32 +1,32 @@
-//! The set of states that a search has seen, by fingerprint, in bounded memory. Each keeps a mark; so
-//! fingerprints are compared by their upper 96 bits.
+//! The set of states that a search has seen, by fingerprint, in bounded memory. Each has a mark in the lower
+//! 32 bits, so fingerprints are compared by their upper 96 bits.
 
-/// How many fingerprints are kept, 16 bytes each; memory is at most twice that.
+/// Maximal number of fingerprints, 16 bytes each; memory is at most twice that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
     /// None: every state is new.
     Nothing,
-    /// As many as this, the first ones.
+    /// This many, the first ones.
     First(usize),
-    /// As many as this; beyond that, most new ones replace an old one.
+    /// This many; beyond that, most new ones replace an old one.
     Replacing(usize),
     /// All of them.
     Unlimited,
 }
 
-/// What was known of a state.
+/// Whether a state is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// It is new, or was not kept.
+    /// It is new, or it was not stored, or it was replaced.
     Never,
-    /// With the mark that it got then.
+    /// It is in the set, with the mark that it got when it was added.
     Before(u32),
 }
 
-/// The bits of a slot that hold the mark.
+/// The bits of a slot that contain the mark.
 const MARK: u128 = u32::MAX as u128;
 
-/// A hash table with linear probing: fingerprints are hashes already. 0 is a free slot.
+/// A hash table with linear probing; the fingerprints themselves are the hashes. 0 is a free slot.
 #[derive(Clone, Debug)]
 pub struct Fingerprints {
     slots: Vec<u128>,
@@ -50,7 +50,7 @@ impl Fingerprints {
         self.filled == 0
     }
 
-    /// Whether the fingerprint was there. It is now, as far as the capacity allows, with this mark if it was not.
+    /// Whether the fingerprint was there. If not, adds it with this mark, if the capacity allows.
     pub fn insert(&mut self, fingerprint: u128, mark: u32) -> Seen {
         let fingerprint = (fingerprint & !MARK).max(MARK + 1) | u128::from(mark);
         let (full, replaces) = match self.capacity {
@@ -70,8 +70,8 @@ impl Fingerprints {
                 self.grow();
             }
         } else if replaces {
-            // The slot at which the probing begins: no chain is broken. If it is free, a chain would grow
-            // instead; then the new one is not kept.
+            // Replacing the slot at which the probing begins breaks no chain. If it is free, a chain would
+            // grow instead; then the new one is not stored.
             let home = self.home(fingerprint);
             if self.slots[home] != 0 {
                 self.slots[home] = fingerprint;
@@ -84,7 +84,7 @@ impl Fingerprints {
         (fingerprint >> 64) as usize & (self.slots.len() - 1)
     }
 
-    /// Where the fingerprint is or would be put.
+    /// The slot of the fingerprint, or the free slot for it.
     fn find(&self, fingerprint: u128) -> usize {
         let mut at = self.home(fingerprint);
         while self.slots[at] != 0 && self.slots[at] & !MARK != fingerprint & !MARK {
@@ -111,7 +111,7 @@ mod tests {
     use crate::rng::ChoiceRng;
     use std::collections::BTreeSet;
 
-    /// 20,000 of 3,000 different fingerprints that collide often: 64 different homes.
+    /// 20,000 of 3,000 different fingerprints, with frequent collisions: 64 different first slots.
     fn stream() -> impl Iterator<Item = u128> {
         let mut rng = ChoiceRng::new(Iteration { seed: 3, index: 0 });
         (0..20_000).map(move |_| {
@@ -137,7 +137,7 @@ mod tests {
             let mut hits = 0;
             for fingerprint in stream() {
                 let new = set.insert(fingerprint, 7) == Seen::Never;
-                // Forgetting is allowed, the opposite would lose states.
+                // Forgetting is allowed; a false hit would lose states.
                 assert!(new || oracle.contains(&fingerprint.max(MARK + 1)));
                 oracle.insert(fingerprint.max(MARK + 1));
                 hits += u32::from(!new);

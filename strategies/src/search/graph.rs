@@ -1,17 +1,17 @@
-//! The graph of a program's states: those from which no end can be reached.
+//! The graph of a program's states, which shows the states from which no end can be reached.
 //!
-//! A state is a number, and an edge says that a decision leads from one to another; which decision is found
-//! out again when it matters. 8 bytes for each edge.
+//! States are numbered, and an edge means that some decision leads from one state to another; which decision
+//! this is, is found out again when it is needed. An edge takes 8 bytes.
 
 use std::collections::VecDeque;
 
-/// See the module's documentation. State 0 is the first.
+/// The graph: see the module's documentation. State 0 is the first.
 #[derive(Debug, Default)]
 pub struct Graph {
     edges: Vec<(u32, u32)>,
-    /// States in which an execution ends, or was cut off: it is not known how it would go on.
+    /// States in which an execution ends, or was cut off, so that its continuation is not known.
     ends: Vec<u32>,
-    /// Paths to livelocks that were not told yet, the next one last; `None` as long as they were not asked for.
+    /// Paths to livelocks that were not reported yet, the next one last; `None` before the first request.
     livelocks: Option<Vec<Vec<u32>>>,
 }
 
@@ -19,18 +19,19 @@ pub struct Graph {
 const NONE: u32 = u32::MAX;
 
 impl Graph {
-    /// A decision leads from one state to another.
+    /// Adds a decision that leads from one state to another.
     pub fn add(&mut self, from: u32, to: u32) {
         self.edges.push((from, to));
     }
 
-    /// An execution ends in a state, or is cut off there.
+    /// Records that an execution ends in a state, or is cut off there.
     pub fn ends(&mut self, state: u32) {
         self.ends.push(state);
     }
 
-    /// The graph is complete. The states after the first one of a shortest path to a state from which no end can be reached: one for every set of such states
-    /// in which each can be reached from each, and no others, but each state once.
+    /// The states of a shortest path to a state from which no end can be reached, without the first state.
+    /// The graph must be complete. There is one path for each set of such states in which each can reach each
+    /// and no others; no state is reported twice.
     pub fn next_livelock(&mut self) -> Option<Vec<u32>> {
         if self.livelocks.is_none() {
             self.livelocks = Some(self.livelocks());
@@ -56,7 +57,7 @@ impl Graph {
         }
         let forward = Adjacent::new(states, std::mem::take(&mut self.edges).into_iter());
         let (parents, order) = breadth_first(&forward);
-        // The nearest state comes first. What can be reached from it is told with it.
+        // The nearest state comes first. All states that can be reached from it are reported with it.
         let mut told: Vec<u32> = Vec::new();
         for bottom in bottoms(&forward, &ending) {
             let mut leads_there = vec![false; states];
@@ -110,7 +111,8 @@ impl Adjacent {
     }
 }
 
-/// Who leads to each state on a shortest path from the first, and all states that can be reached, the nearest first.
+/// The predecessor of each state on a shortest path from the first, and all states that can be reached, the
+/// nearest first.
 fn breadth_first(forward: &Adjacent) -> (Vec<u32>, Vec<u32>) {
     let mut parents = vec![NONE; forward.starts.len() - 1];
     let (mut order, mut open) = (vec![], VecDeque::from([0]));
@@ -126,13 +128,13 @@ fn breadth_first(forward: &Adjacent) -> (Vec<u32>, Vec<u32>) {
     (parents, order)
 }
 
-/// A state of each strongly connected component without a way out, among states from which no end can be reached
-/// (Tarjan 1972, without recursion).
+/// A state of each strongly connected component that has no edge out of it, among states from which no end
+/// can be reached (Tarjan 1972, without recursion).
 fn bottoms(forward: &Adjacent, ending: &[bool]) -> Vec<u32> {
     let states = ending.len();
     let (mut index, mut low, mut on_stack) = (vec![NONE; states], vec![0; states], vec![false; states]);
     let (mut stack, mut calls, mut count) = (Vec::<u32>::new(), Vec::<(u32, usize)>::new(), 0);
-    // Whether a way out of its component was seen from a state or from those below it.
+    // Whether an edge out of its component was seen from a state or from those below it.
     let mut out = vec![false; states];
     let mut bottoms = Vec::new();
     for root in (0..states as u32).filter(|state| !ending[*state as usize]) {
@@ -186,7 +188,7 @@ mod tests {
     use crate::Iteration;
     use crate::rng::ChoiceRng;
 
-    /// What a graph of these edges and ends tells.
+    /// The livelocks that a graph with these edges and ends reports.
     fn told(edges: &[(u32, u32)], ends: &[u32]) -> Vec<Vec<u32>> {
         let mut graph = Graph::default();
         edges.iter().for_each(|(from, to)| graph.add(*from, *to));
@@ -198,10 +200,10 @@ mod tests {
     fn the_nearest_state_of_each() {
         assert_eq!(told(&[(0, 1), (1, 0), (1, 2)], &[2]), Vec::<Vec<u32>>::new());
         assert_eq!(told(&[(0, 1), (1, 1), (0, 2)], &[2]), [[1]]);
-        // Two of them, and one that leads to both: told once.
+        // Two of them, and one state that leads to both: reported once.
         assert_eq!(told(&[(0, 1), (0, 2), (1, 1), (2, 2), (0, 3)], &[3]).len(), 2);
         assert_eq!(told(&[(0, 4), (0, 3), (4, 1), (4, 2), (1, 1), (2, 2)], &[3]), [[4]]);
-        // Not even the first.
+        // No end can be reached even from the first state.
         assert_eq!(told(&[(0, 1), (1, 0)], &[]), [Vec::<u32>::new()]);
         assert_eq!(told(&[], &[0]), Vec::<Vec<u32>>::new());
     }

@@ -1,24 +1,24 @@
-//! Searches: they drive a [`System`] through its executions, and know when there are no more.
+//! Searches: they drive a [`System`] through its executions, and know when all of them are explored.
 //!
-//! A search goes from one end of an execution to the next and shares prefixes through snapshots. What is
-//! left to do is a list of [`Item`]s, which can be split off for another job or written to a file.
+//! A search goes from one end of an execution to the next and shares prefixes through snapshots. The
+//! remaining work is a list of [`Item`]s, which can be split off for another job or written to a file.
 //!
-//! - [`prefix`]: the beginnings of executions, shared; [`stored`]: whether stored work is work that there is.
-//! - [`dfs`]: every execution, or all within a bound ([`bounding`]), with or without a memory of what was
+//! - [`prefix`]: the beginnings of executions, shared; [`stored`]: checks stored work.
+//! - [`dfs`]: every execution, or all within a bound ([`bounding`]), with or without remembering what was
 //!   seen ([`caching`]).
 //! - [`dependence`]: which steps commute.
 //! - [`clocks`]: happens-before of the current path.
 //! - [`dpor`]: one execution of every class of equivalent ones.
 //! - [`graph`]: states from which no end can be reached.
-//! - [`estimate`]: how many executions there will be.
-//! - [`explorers`]: delaying explorers, which say what happens next by default.
-//! - [`ses`]: everything, in the order of an explorer's delays.
-//! - [`ss`]: samples of it; [`ses_ss`]: first the one, then the other.
+//! - [`estimate`]: estimates the number of executions.
+//! - [`explorers`]: delaying explorers, which determine the default next step.
+//! - [`ses`]: all executions, in the order of an explorer's delays.
+//! - [`ss`]: samples of these; [`ses_ss`]: first the search, then samples.
 //! - [`stratified`]: these three by name.
 //! - [`fingerprints`]: a set of states in bounded memory.
 //! - [`cheapest`]: executions in the order of how hard they are to read.
 //! - [`effort`]: what a search needs until it finds a bug.
-//! - [`catalog`]: all of them.
+//! - [`catalog`]: the rows of all searches.
 
 pub mod bounding;
 pub mod caching;
@@ -49,45 +49,45 @@ use crate::system::{Access, Decision, Status, System};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How far [`Search::advance`] came.
+/// Result of [`Search::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// An execution ended like this; [`Search::path`] leads to it.
+    /// An execution ended with this status; [`Search::path`] leads to it.
     Ended(Status),
-    /// A livelock: no end can be reached from the state that [`Search::path`] leads to. Counted as a bug,
-    /// not as an execution.
+    /// A livelock: no end can be reached from the state that [`Search::path`] leads to. Counted as a bug, not
+    /// as an execution.
     Livelock,
-    /// The allowance of steps is used up before an end was reached.
+    /// The allowance of steps is used up; no execution has ended.
     Working,
-    /// There is nothing left, or nothing that the search's bounds allow: see `Counts::complete`.
+    /// Nothing is left, or nothing within the search's bounds: see `Counts::complete`.
     Exhausted,
 }
 
-/// What a search has done so far. Adds up over items.
+/// Counts of what a search has done so far. The counts of items can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Executions that ended by passing or with a bug.
     pub executions: u64,
-    /// Of these, with a bug. Livelocks, too, and bugs of executions in which a worker spun, though those do
-    /// not count as executions.
+    /// How many of them ended with a bug. Livelocks count too, and bugs of executions in which a worker spun,
+    /// though those do not count as executions.
     pub bugs: u64,
     /// Executions that ended in [`Status::Abandoned`], such as by a failed assumption.
     pub abandoned: u64,
     /// Executions that ended in [`Status::Unfinished`]: there is no verdict on them.
     #[serde(default)]
     pub unfinished: u64,
-    /// Executions given up because all that could follow is explored elsewhere: redundant, not lost. Under
+    /// Executions given up because all their continuations are explored elsewhere: redundant, not lost. Under
     /// [`dpor`] also those in which a worker spun, which equal others in which it did not.
     pub redundant: u64,
-    /// Steps executed, those to get back to a state that could not be restored included.
+    /// Steps executed, including those that repeat a prefix whose state could not be restored.
     pub steps: u64,
     /// Different states seen, if the search compares them.
     pub states: u64,
     /// Whether something was left out because of a bound of the search.
     pub cut: bool,
-    /// Whether a state that was seen was reached again in another number of steps, by a search that goes on
-    /// from each state once: some execution may never end. On a cycle of states the numbers cannot all be equal, so
-    /// without this there is none. A search that finds livelocks itself does not leave it set.
+    /// Whether a state was reached again with another number of steps, in a search that explores each state
+    /// once: some execution may never end. On a cycle of states the numbers cannot all be equal, so if this
+    /// is false there is no cycle. A search that finds livelocks itself resets it at the end.
     #[serde(default)]
     pub cyclic: bool,
 }
@@ -128,99 +128,101 @@ impl std::iter::Sum for Counts {
     }
 }
 
-/// Work left to do along one path: a search that starts with it does exactly that and no more.
+/// Work left to do along one path: a search that starts with an item does exactly this work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
     /// Decisions from the start of the program.
     pub prefix: Prefix,
-    /// What is known and left to do at states along the prefix, by ascending depth.
+    /// What is known and what is left at states along the prefix, by ascending depth.
     pub branches: Vec<Branch>,
 }
 
-/// A state along an item's prefix. States without one belong to another item: nothing is to be done there.
+/// A state along an item's prefix. States without a branch belong to another item: nothing is to be done
+/// there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// Decisions before it.
+    /// How many decisions are before it.
     pub depth: u32,
-    /// Steps that were executed from it; in an item's first branch also those that slept there already.
+    /// Steps that were executed from it; in an item's first branch also those that already slept there.
     pub tried: Vec<Tried>,
-    /// What is still to be tried. With no values either at the prefix's end: nothing is known yet, and
-    /// everything to be done.
+    /// The decisions still to be tried. If this and `values` are empty at the prefix's end, nothing is known
+    /// yet, and everything is to be done.
     pub todo: Vec<Decision>,
-    /// The same at a state that waits for a value.
+    /// The values still to be tried, at a state that waits for a value.
     pub values: Range<u64>,
-    /// What the search has spent of its bound (preemptions, delays) to get here.
+    /// The part of the search's bound (preemptions, delays) that was spent to get here.
     pub spent: u32,
-    /// What an execution through here that tries something of the above costs at least, as far as that is known: of
-    /// no matter but for the order in which a bounding search goes on with what it stored.
+    /// A lower bound, if known, on the cost of an execution that makes one of these decisions. Only affects
+    /// the order in which a bounding search continues with stored items.
     #[serde(default)]
     pub least: u32,
 }
 
-/// A step that need not be executed again as long as nothing that depends on it was executed, or what is
-/// to be remembered of it afterwards.
+/// A step that need not be executed again until a step that depends on it is executed; or a step that must be
+/// remembered after it was woken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     /// The pick that was executed.
     pub pick: Pick,
     /// The values chosen in it.
     pub values: Vec<u64>,
-    /// What the step touched.
+    /// The step's footprint.
     pub footprint: Vec<Access>,
     /// Whether it ended the execution, and so depends on everything.
     pub last: bool,
-    /// Whether steps with all other values of its pick are tried as well.
+    /// Whether steps with all other values of its pick are also tried.
     pub whole: bool,
-    /// Not a step that was tried: its worker spins and goes no further, whatever is executed.
+    /// Whether this is not a tried step: its worker spins and makes no more steps, whatever is executed.
     #[serde(default)]
     pub spins: bool,
-    /// Not one that need not be executed: this event of the prefix depends on it.
+    /// If the step was woken and may have to be executed again: the event of the prefix that depends on it.
     #[serde(default)]
     pub woken: Option<u32>,
-    /// Steps by process and number that wake it, whatever they touch: they depend on it if they come after it.
+    /// Steps, by process and number, that wake it whatever they touch: they depend on it if they come after
+    /// it.
     #[serde(default)]
     pub followers: Vec<(u32, u32)>,
-    /// Whether every step that hands memory out may be one of those.
+    /// Whether every step that allocates memory may be one of these.
     #[serde(default)]
     pub frees: bool,
 }
 
-/// See the module's documentation.
+/// A search: see the module's documentation.
 pub trait Search<S: System>: Send {
     /// The name and parameters under which a user selects it, such as `dfs` or `ses:round-robin`.
     fn name(&self) -> String;
 
-    /// Goes on until an execution ends or about `steps` steps were executed. The system must be as the last
-    /// call left it; the first call may get any and restarts it.
+    /// Continues until an execution ends or about `steps` steps were executed. The system must be in the
+    /// state in which the last call left it; the first call restarts it.
     fn advance(&mut self, system: &mut S, steps: u64) -> Advance;
 
-    /// The decisions that lead from the start to where the search is.
+    /// The decisions that lead from the start to the present state.
     fn path(&self) -> &[Decision];
 
-    /// What was done so far, by all calls of [`Search::advance`] together.
+    /// The counts so far, of all calls of [`Search::advance`] together.
     fn counts(&self) -> Counts;
 
-    /// How many executions there are in all, estimated from those seen so far (Knuth 1975); `None` as
-    /// long as nothing can be said.
+    /// The number of all executions, estimated from those seen so far (Knuth 1975); `None` as long as no
+    /// estimate is possible.
     fn estimate(&self) -> Option<f64> {
         None
     }
 
-    /// Why the search gave up before its bounds, if it did: something that comes from outside, such as a
-    /// delaying explorer or a stored item, is wrong. It is then exhausted, and cut.
+    /// Why the search gave up before its bounds, if it did: an input from outside, such as a delaying
+    /// explorer or a stored item, is wrong. The search is then exhausted, and cut.
     fn error(&self) -> Option<&str> {
         None
     }
 
-    /// Gives a part of what is left to another job; `None` if there is nothing worth it.
+    /// Gives a part of the remaining work to another job; `None` if no part is large enough.
     fn split(&mut self) -> Option<Item> {
         None
     }
 
-    /// All that is left to do. A search made from these items goes on where this one is.
+    /// All remaining work. A search made from these items continues where this one is.
     fn save(&self) -> Vec<Item>;
 
-    /// The same, one after the other, for callers that do not need all of them at once.
+    /// Passes the items one after the other, for callers that do not need all of them at once.
     fn each_left(&self, each: &mut dyn FnMut(&Item)) {
         self.save().iter().for_each(each);
     }

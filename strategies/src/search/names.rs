@@ -22,20 +22,20 @@ pub fn is_search(spec: &str) -> bool {
     row(spec).is_some()
 }
 
-/// Whether several jobs can share the search's work. Not if it has a cache that all of it relies on.
+/// Whether several jobs can share the search's work. Not if the search relies on one cache.
 pub fn shardable(spec: &str) -> bool {
     row(spec).is_some_and(|entry| entry.shardable)
 }
 
-/// Whether the search rests on what steps say that they touch ([`System::footprint`]): what a step leaves
-/// out, it may take for proved.
+/// Whether the search relies on the footprints of steps ([`System::footprint`]): if a footprint is
+/// incomplete, the search may claim a proof that is wrong.
 pub fn rests_on_footprints(spec: &str) -> bool {
     let name = spec.split(':').next().unwrap_or_default();
     is_search(spec) && (name == "dpor" || name.ends_with("+hb"))
 }
 
-/// The search that a user selects by this text; with items, one that does what they say and no more.
-/// Searches that choose at random do so from `seed`. The error says what is wrong with the text.
+/// The search that a user selects by this text; with items, one that does exactly their work. Random choices
+/// of searches depend on `seed`. The error says what is wrong with the text.
 ///
 /// # Errors
 /// A sentence for the user: the name does not exist, or its bound or cache is not one that the search has.

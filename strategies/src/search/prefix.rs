@@ -1,14 +1,14 @@
-//! The beginnings of executions, sharing what they have in common.
+//! The beginnings of executions, which share their common parts.
 //!
-//! Stored work is many paths that begin alike: as lists of their own, a thousand executions of a bounding
-//! search need 50 MB; as a tree that only holds where paths part, a hundredth of that.
+//! Stored work consists of many paths with common beginnings: as separate lists, a thousand executions of a
+//! bounding search need 50 MB; as a tree that branches only where paths differ, a hundredth of that.
 
 use crate::system::Decision;
 use std::fmt;
 use std::sync::Arc;
 
-/// Decisions from the start of a program. Cloning takes no memory, and neither does what was taken over
-/// from another prefix by [`Prefix::then`].
+/// Decisions from the start of a program. Cloning takes no memory, nor does the part that another prefix
+/// contributed by [`Prefix::then`].
 #[derive(Clone, Default)]
 pub struct Prefix(Option<Arc<Segment>>);
 
@@ -31,7 +31,7 @@ impl Prefix {
         self.0.is_none()
     }
 
-    /// This prefix with more decisions behind it.
+    /// This prefix followed by more decisions.
     #[must_use]
     pub fn then(&self, decisions: &[Decision]) -> Prefix {
         if decisions.is_empty() {
@@ -48,8 +48,8 @@ impl Prefix {
         all
     }
 
-    /// The prefixes that this one was made from by [`Prefix::then`], the shortest first, itself last; without
-    /// the empty one.
+    /// The prefixes that this one was made from by [`Prefix::then`], the shortest first, including itself,
+    /// but without the empty one.
     pub fn chain(&self) -> Vec<Prefix> {
         let mut chain: Vec<Prefix> = std::iter::successors(Some(self), |prefix| prefix.before())
             .take_while(|prefix| !prefix.is_empty())
@@ -59,12 +59,12 @@ impl Prefix {
         chain
     }
 
-    /// What it was made from; `None` for the empty prefix.
+    /// The prefix that it was made from; `None` for the empty prefix.
     pub fn before(&self) -> Option<&Prefix> {
         self.0.as_deref().map(|segment| &segment.before)
     }
 
-    /// What was added to that.
+    /// The decisions that were added to that prefix.
     pub fn last_segment(&self) -> &[Decision] {
         self.0.as_deref().map_or(&[], |segment| &segment.decisions)
     }
@@ -75,8 +75,7 @@ impl Prefix {
     }
 }
 
-/// A prefix can have as many segments as decisions: dropping them one inside of the other would need as much
-/// stack.
+/// A prefix can have as many segments as decisions: dropping them recursively would need as much stack.
 impl Drop for Segment {
     fn drop(&mut self) {
         let mut before = std::mem::take(&mut self.before.0);
@@ -112,12 +111,12 @@ impl From<Vec<Decision>> for Prefix {
     }
 }
 
-/// Prefixes of a search's present path, so that the next one takes over what it can.
+/// Prefixes of a search's present path, so that the next prefix can share parts with them.
 #[derive(Debug, Default)]
 pub struct Prefixes(Vec<Prefix>);
 
 impl Prefixes {
-    /// Makes prefixes that share what they can with this one.
+    /// Prefixes that share parts with this one.
     pub fn of_item(prefix: &Prefix) -> Prefixes {
         Prefixes(prefix.chain())
     }
@@ -180,7 +179,7 @@ mod tests {
         assert_eq!(prefixes.of(&[]), Prefix::default());
     }
 
-    /// A segment for each decision: dropped one inside of the other they would need 100 MB of stack.
+    /// One segment for each decision: dropped recursively, they would need 100 MB of stack.
     #[test]
     fn a_long_chain_is_dropped() {
         let mut prefix = Prefix::default();

@@ -1,22 +1,22 @@
 //! Stratified exhaustive search (Desai, Qadeer, Seshia, FSE 2015): all executions with no delay of an
 //! explorer, then all with one more, and so on.
 //!
-//! Depth-first over states of program and explorer. What would need more delays than the present bound
-//! waits in the frontier, from which the search goes on with a larger bound: nothing is searched twice.
+//! Searches states of program and explorer depth-first. Picks that would exceed the present bound on delays
+//! wait in the frontier, from which the search continues with a larger bound: nothing is searched twice.
 //!
-//! **Caching.** A state of the *program* that was seen is not searched again, whatever the state of the
-//! explorer, as in the paper: the explorer may have many more states than the program. Every state is
-//! still reached in the limit. But one that was first reached with more delays than it needs, or with another
-//! state of the explorer, is searched on from there, so what is found at a bound need not be all that so
-//! many delays reach: with a cache, only [`Counts::cut`] being false says something about what there is
-//! not. Without a cache every execution with at most the bound's delays is explored, exactly once.
+//! **Caching.** As in the paper, a state of the *program* that was seen is not searched again, whatever the
+//! state of the explorer: the explorer may have many more states than the program. Every state is still
+//! reached in the limit. But a state that was first reached with more delays than necessary, or with another
+//! state of the explorer, is searched from there. So what is found at a bound need not be all that this many
+//! delays can reach: with a cache, only a false [`Counts::cut`] proves that something is impossible. Without
+//! a cache every execution with at most the bound's delays is explored exactly once.
 //!
-//! **Memory** is what cache and frontier may use: [`Settings`]. Beyond its snapshots the frontier keeps
-//! decisions, which are executed again.
+//! **Memory** is limited for cache and frontier: [`Settings`]. For items without a snapshot the frontier
+//! keeps decisions, which are executed again.
 //!
-//! Deviations from the paper: the values of data choices cost no delays. With bounds that grow by more
-//! than one, an item of the frontier goes on with the delays it has spent, where the paper's text charges
-//! it the whole new bound. Ends are counted also where their state was seen.
+//! Deviations from the paper: the values of data choices cost no delays. If bounds grow by more than one, an
+//! item of the frontier continues with the delays that it has spent, where the paper's text charges it the
+//! whole new bound. Ends are also counted if their state was seen.
 
 use super::explorers::walk::{Place, Walk};
 use super::explorers::{Explorer, Unsound};
@@ -30,11 +30,11 @@ use std::collections::VecDeque;
 /// Bounds of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Executions with more delays are left out.
+    /// Maximal number of delays; executions with more are left out.
     pub delays_max: Option<u32>,
-    /// By how much the bound grows when its executions are explored (the paper's delta), at least 1.
+    /// How much the bound grows when its executions are explored (the paper's delta), at least 1.
     pub delays_step: u32,
-    /// How many states are remembered.
+    /// How many states the cache keeps.
     pub cache: Capacity,
     /// How many items of the frontier keep a snapshot.
     pub snapshots_max: usize,
@@ -48,7 +48,7 @@ impl Default for Settings {
     }
 }
 
-/// What was not yet tried in a state.
+/// What remains to be tried in a state.
 enum Todo {
     /// The explorer's further offers, the next one last.
     Picks(Vec<Pick>),
@@ -61,11 +61,11 @@ struct Branching<T, E> {
     /// The explorer offers the next pick there, with one more delay than `spent`.
     place: Place<T, E>,
     todo: Todo,
-    /// Delays on the way, those in the state itself included.
+    /// Delays on the path, including those in the state itself.
     spent: u32,
 }
 
-/// Work at the end of a path of its own.
+/// Work at the end of a separate path.
 pub(super) enum Work<T, E> {
     Known {
         prefix: Prefix,
@@ -73,7 +73,7 @@ pub(super) enum Work<T, E> {
         picks: Vec<Pick>,
         spent: u32,
     },
-    /// From another search: the explorer's state is not known yet.
+    /// Work from another search: the explorer's state is not known yet.
     Stored(Item),
 }
 
@@ -81,21 +81,21 @@ pub(super) enum Work<T, E> {
 pub struct Ses<S: System, E> {
     settings: Settings,
     walk: Walk<E>,
-    /// Along the path, by depth.
+    /// The states along the path, by depth.
     stack: Vec<Branching<S::Snapshot, E>>,
     /// Delays that may be spent at present.
     bound: u32,
     /// Delays spent on the path.
     spent: u32,
-    /// Whether the system is in a state that was not looked at.
+    /// Whether the system is in a state that was not examined.
     arrived: bool,
-    /// Work that the present bound allows, if it was not increased since.
+    /// Work within the present bound, if the bound has not grown since.
     round: VecDeque<Work<S::Snapshot, E>>,
     /// Work that needs a larger bound.
     frontier: VecDeque<Work<S::Snapshot, E>>,
     /// Items of round and frontier with a snapshot.
     snapshots: usize,
-    /// Prefixes of the path, for what waits.
+    /// Prefixes of the path, for work that waits.
     prefixes: Prefixes,
     cache: Fingerprints,
     counts: Counts,
@@ -108,7 +108,8 @@ impl<S: System, E: Explorer> Ses<S, E> {
         Ses::resume(explorer, settings, vec![Item::default()])
     }
 
-    /// Does what [`Search::save`] of another search left over. The cache begins empty.
+    /// A search that does the remaining work of [`Search::save`] of another search. The cache is empty at
+    /// first.
     pub fn resume(explorer: E, settings: Settings, items: Vec<Item>) -> Ses<S, E> {
         assert!(settings.delays_step > 0, "the bound has to grow");
         Ses {
@@ -133,12 +134,12 @@ impl<S: System, E: Explorer> Ses<S, E> {
         self.bound
     }
 
-    /// The work that is left when the largest bound is exhausted, for a search that goes on from there.
+    /// The work that is left when the largest bound is exhausted, for a search that continues from there.
     pub(super) fn into_frontier(self) -> (Walk<E>, VecDeque<Work<S::Snapshot, E>>) {
         (self.walk, self.frontier)
     }
 
-    /// Looks at the state in which the system is. `Some` if the execution ended there.
+    /// Examines the present state of the system. `Some` if the execution ended there.
     fn look(&mut self, system: &mut S) -> Result<Option<Status>, Unsound> {
         match system.status() {
             Status::Ready => {
@@ -186,7 +187,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
         seen == Seen::Never
     }
 
-    /// Keeps the picks that need delays, for this bound or a later one.
+    /// Stores the picks that need delays, for this bound or a later one.
     fn branch(&mut self, system: &mut S, picks: Vec<Pick>) {
         let now = self.spent < self.bound;
         let mut place = self.walk.mark(system, now || self.snapshots < self.settings.snapshots_max);
@@ -208,7 +209,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
         self.frontier.push_back(Work::Known { prefix, place, picks, spent: self.spent });
     }
 
-    /// Goes on with the deepest branch that is left, or with the next item. False if there is none.
+    /// Continues with the deepest remaining branch, or with the next item. False if there is none.
     fn go_on(&mut self, system: &mut S) -> Result<bool, String> {
         loop {
             if let Some(branching) = self.stack.pop() {
@@ -267,7 +268,8 @@ impl<S: System, E: Explorer> Ses<S, E> {
         Ok(())
     }
 
-    /// Programs whose executions differ although their decisions are the same cannot be searched.
+    /// Refuses programs whose executions differ although their decisions are the same: these cannot be
+    /// searched.
     fn check_offer(&self, pick: Pick, view: &View) -> Result<(), String> {
         if self.walk.explorer.next(view) == Some(pick) {
             return Ok(());
@@ -325,7 +327,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
         Advance::Exhausted
     }
 
-    /// As data: where to go and what to try there. `todo` is empty if the state was not looked at.
+    /// An item: the path, and what to try at its end. `todo` is empty if the state was not examined.
     fn item(prefix: Prefix, spent: u32, todo: Vec<Decision>) -> Item {
         let depth = prefix.len() as u32;
         let branches = vec![Branch { depth, todo, spent, ..Branch::default() }];
@@ -335,7 +337,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
     fn stack_item(&self, branching: &Branching<S::Snapshot, E>) -> Item {
         let todo = match &branching.todo {
             Todo::Picks(picks) => picks.iter().rev().map(|p| Decision::Pick(*p)).collect(),
-            // The greater ones follow.
+            // The greater values follow.
             Todo::Values { next, .. } => vec![Decision::Value(*next)],
         };
         Self::item(self.walk.path[..branching.place.depth].into(), branching.spent, todo)
@@ -389,8 +391,8 @@ impl<S: System, E: Explorer> Search<S> for Ses<S, E> {
         self.error.as_deref()
     }
 
-    /// Gives away the shallowest state with something left to try, of what the present bound allows. The
-    /// cache is not shared, so `states` of both together may count a state twice.
+    /// Gives away the shallowest state with something left to try within the present bound. The cache is not
+    /// shared, so the sum of both searches' `states` may count a state twice.
     fn split(&mut self) -> Option<Item> {
         let more = usize::from(self.arrived) + self.stack.len() + self.round.len();
         if more < 2 {

@@ -1,14 +1,14 @@
 //! Stratified exhaustive search, then samples from its frontier.
 //!
-//! Desai et al. propose it as future work: the exhaustive search finds what is rare but needs few delays;
-//! beyond some number of delays it becomes too large, and samples, which begin where it stopped, still come
-//! everywhere. A sample draws a state of the frontier, each with the same probability, makes the delay for
-//! which the exhaustive search had no allowance, and d - 1 further ones as in [`super::ss`].
+//! Desai et al. propose it as future work: the exhaustive search finds rare bugs that need few delays; beyond
+//! some number of delays it becomes too large, and samples, which begin where it stopped, still reach every
+//! place. A sample draws a state of the frontier, each with the same probability, makes the delay that the
+//! exhaustive search was not allowed, and d - 1 further ones as in [`super::ss`].
 //!
-//! An execution with d more delays than the exhaustive search's bound is thereby sampled with probability
-//! at least 1/(F L^(d-1)), F being the size of the frontier, unless the search's cache has cut it off:
-//! then an execution through the same state of the program is there in its place, with the explorer
-//! possibly in another state.
+//! An execution with d more delays than the exhaustive search's bound is thereby sampled with probability at
+//! least 1/(F L^(d-1)), where F is the size of the frontier, unless the search's cache has cut it off: then
+//! it is replaced by an execution through the same state of the program, possibly with another state of the
+//! explorer.
 
 use super::explorers::Explorer;
 use super::ses::{Ses, Settings};
@@ -21,14 +21,14 @@ pub struct SesSs<S: System, E> {
     name: String,
     samples: Samples,
     phase: Phase<S, E>,
-    /// What the exhaustive search did, once it has ended.
+    /// The counts of the exhaustive search, once it has ended.
     exhaustive: Counts,
 }
 
 enum Phase<S: System, E> {
     Exhaustive(Ses<S, E>),
     Sampling(Ss<S, E>),
-    /// In between.
+    /// Between the two phases.
     None,
 }
 
@@ -38,8 +38,8 @@ impl<S: System, E: Explorer> SesSs<S, E> {
         SesSs::resume(explorer, settings, samples, vec![Item::default()])
     }
 
-    /// Goes on from what [`Search::save`] gave. Sampling begins anew: with the same seed, with the same
-    /// samples.
+    /// Continues from the result of [`Search::save`]. Sampling begins again: with the same seed, with the
+    /// same samples.
     pub fn resume(explorer: E, settings: Settings, samples: Samples, items: Vec<Item>) -> SesSs<S, E> {
         let max = settings.delays_max.map_or(String::new(), |max| format!(":{max}"));
         SesSs {
@@ -66,7 +66,7 @@ impl<S: System, E: Explorer> SesSs<S, E> {
         }
     }
 
-    /// Whether the exhaustive search has met its bound and sampling can begin.
+    /// Begins sampling, if the exhaustive search has reached its bound. Returns whether it has.
     fn begin_sampling(&mut self) -> bool {
         match std::mem::replace(&mut self.phase, Phase::None) {
             Phase::Exhaustive(ses) if ses.error().is_none() && ses.counts().cut => {
@@ -108,7 +108,7 @@ impl<S: System, E: Explorer> Search<S> for SesSs<S, E> {
         self.search().error()
     }
 
-    /// Only what is left of the exhaustive search can be given away.
+    /// Only work of the exhaustive search can be given away.
     fn split(&mut self) -> Option<Item> {
         self.search_mut().split()
     }

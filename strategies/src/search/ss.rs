@@ -1,25 +1,25 @@
 //! Stratified sampling (Desai, Qadeer, Seshia, FSE 2015): random executions with a given number of delays of
 //! an explorer.
 //!
-//! A sample with *d* delays begins as the execution without any, of length *l*. The first delay goes to one
-//! of its *l* positions, each with the same probability; that gives another execution, and the second delay
-//! goes to one of the positions after the first; and so on. So each execution with *d* delays is sampled
-//! with probability at least 1/L^d, where L is the largest number of positions in an execution: it
-//! depends on the number of delays, not on the length. A position is a choice that there is: a state with
-//! n possible picks is one as long as fewer than n - 1 delays were made in it (the paper counts all
-//! steps; ours is never the larger L).
+//! A sample with *d* delays begins as the execution without any, of length *l*. The first delay is made at
+//! one of its *l* positions, each with the same probability; that gives another execution, and the second
+//! delay is made at one of the positions after the first; and so on. So each execution with *d* delays is
+//! sampled with probability at least 1/L^d, where L is the largest number of positions in an execution: it
+//! depends on the number of delays, not on the length. A position is an actual choice: a state with n
+//! possible picks is a position as long as fewer than n - 1 delays were made in it (the paper counts all
+//! steps, so L is never larger here).
 //!
-//! A data choice is 0 unless a delay is made there, which draws one of the other values: with a bound of
-//! 2 that is the paper's "false before true"; a larger bound divides the probability by its values
+//! A data choice is 0 unless a delay is made there, which draws one of the other values. With a bound of 2
+//! that is the paper's "false before true"; a larger bound divides the probability by the number of values
 //! other than 0.
 //!
-//! Deviations from the paper: the length need not be known before the position is drawn, for a position is
-//! replaced by the i-th one after it with probability 1/i (reservoir sampling), and a snapshot taken there is
-//! where the execution goes on: no prefix is executed again. The executions with fewer delays that a
-//! sample goes through are executions too, and are counted. There is one sample without delays, as they are
-//! all the same.
+//! Deviations from the paper: the length need not be known before the position is drawn, because the drawn
+//! position is replaced by the i-th one after it with probability 1/i (reservoir sampling), and the execution
+//! continues from a snapshot taken there: no prefix is executed again. The executions with fewer delays that
+//! a sample passes through are executions too, and are counted. There is only one sample without delays, as
+//! all of them are equal.
 //!
-//! Sample *i* is a function of seed and *i* alone, so samples can be shared out among jobs.
+//! Sample *i* depends only on the seed and *i*, so samples can be divided among jobs.
 
 use super::explorers::Explorer;
 use super::explorers::walk::{Place, Walk};
@@ -32,18 +32,18 @@ use crate::system::{Decision, Status, System};
 /// How many samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Samples {
-    /// What all random choices depend on.
+    /// The seed of all random choices.
     pub seed: u64,
     /// `factor * base^d` samples have d delays, for d from 1 (the paper's c1 and c2).
     pub factor: u64,
-    /// See `factor`: by how much the samples of a further delay are more.
+    /// See `factor`: each further delay has this many times as many samples.
     pub base: u64,
-    /// Samples with more delays are not drawn.
+    /// Maximal number of delays; samples with more are not drawn.
     pub delays_max: Option<u32>,
 }
 
 impl Samples {
-    /// Delays of a sample, by its number; `None` if that is beyond the last one.
+    /// The number of delays of a sample, by its number; `None` after the last sample.
     fn delays(&self, number: u64) -> Option<u32> {
         let (mut delays, mut size, mut first) = (0, 1, 0u64);
         while number >= first.saturating_add(size) && first < u64::MAX {
@@ -58,7 +58,7 @@ impl Samples {
 /// A position at which a delay can be made.
 struct Position<T, E> {
     place: Place<T, E>,
-    /// Delays made in its state so far.
+    /// How many delays were made in its state so far.
     repeats: usize,
 }
 
@@ -66,9 +66,9 @@ struct Position<T, E> {
 enum Stage {
     /// A sample is about to begin.
     Idle,
-    /// The system is in a state that was not looked at.
+    /// The system is in a state that was not examined.
     Running,
-    /// An execution has ended, the sample not yet.
+    /// An execution has ended, but not the sample.
     Ended,
 }
 
@@ -76,24 +76,24 @@ enum Stage {
 pub struct Ss<S: System, E> {
     samples: Samples,
     walk: Walk<E>,
-    /// Where samples begin, with a first delay made: a frontier. If empty, they begin at the start.
+    /// The frontier: states where samples begin, with a first delay made. If empty, they begin at the start.
     origins: Vec<Work<S::Snapshot, E>>,
     /// Number of the present sample.
     sample: u64,
-    /// Number of the next one, and by how much it grows.
+    /// The number of the next sample, and its increment.
     next: u64,
     stride: u64,
     rng: ChoiceRng,
     stage: Stage,
-    /// Delays that are left for this sample.
+    /// How many delays are left for this sample.
     left: u32,
-    /// Positions since the last delay.
+    /// How many positions there were since the last delay.
     positions: u64,
-    /// How many there are in the execution without delays, when that is known.
+    /// How many positions the execution without delays has, if known.
     positions_undelayed: Option<u64>,
     /// The position at which the next delay is due, if it was drawn beforehand.
     due: Option<u64>,
-    /// The one of the positions that is drawn so far.
+    /// The position drawn so far.
     drawn: Option<Position<S::Snapshot, E>>,
     repeats: usize,
     counts: Counts,
@@ -106,7 +106,7 @@ impl<S: System, E: Explorer> Ss<S, E> {
         Ss::from_origins(Walk::new(explorer), samples, Vec::new())
     }
 
-    /// Goes on with the samples that are left according to [`Search::save`] or [`Search::split`].
+    /// Continues with the samples that are left according to [`Search::save`] or [`Search::split`].
     pub fn resume(explorer: E, samples: Samples, items: &[Item]) -> Ss<S, E> {
         let mut search = Ss::new(explorer, samples);
         if let Some(branch) = items.first().and_then(|item| item.branches.first()) {
@@ -115,14 +115,14 @@ impl<S: System, E: Explorer> Ss<S, E> {
         search
     }
 
-    /// Samples that begin in one of these states, each with the same probability.
+    /// Draws samples that begin in one of these states, each with the same probability.
     pub(super) fn from_origins(
         walk: Walk<E>,
         samples: Samples,
         origins: Vec<Work<S::Snapshot, E>>,
     ) -> Ss<S, E> {
         Ss {
-            // Without a delay a sample would not leave what is explored.
+            // A sample without a delay would stay within the executions that are already explored.
             next: u64::from(!origins.is_empty()),
             sample: 0,
             samples,
@@ -142,8 +142,8 @@ impl<S: System, E: Explorer> Ss<S, E> {
         }
     }
 
-    /// The number of the present sample, of which the execution that has ended last is a part. A sample's
-    /// last execution is the one with all its delays.
+    /// The number of the present sample, which the execution that has ended last belongs to. A sample's last
+    /// execution is the one with all its delays.
     pub fn sample(&self) -> u64 {
         self.sample
     }
@@ -162,7 +162,7 @@ impl<S: System, E: Explorer> Ss<S, E> {
         self.due = None;
         if self.origins.is_empty() {
             match self.positions_undelayed {
-                // There is one execution only.
+                // There is only one execution.
                 Some(0) => return Ok(false),
                 Some(positions) if delays > 0 => self.due = Some(self.rng.below(positions)),
                 Some(_) => {}
@@ -212,7 +212,7 @@ impl<S: System, E: Explorer> Ss<S, E> {
         Ok(())
     }
 
-    /// Looks at the state in which the system is. `Some` if the execution ended there.
+    /// Examines the present state of the system. `Some` if the execution ended there.
     fn look(&mut self, system: &mut S) -> Result<Option<Status>, String> {
         match system.status() {
             Status::Ready => {
@@ -242,7 +242,7 @@ impl<S: System, E: Explorer> Ss<S, E> {
         }
     }
 
-    /// Counts a position, and draws it or not. Whether the delay is to be made here.
+    /// Counts a position, and may draw it. Returns whether the delay is to be made here.
     fn is_due(&mut self, system: &mut S) -> bool {
         self.positions += 1;
         if let Some(due) = self.due {
@@ -273,10 +273,10 @@ impl<S: System, E: Explorer> Ss<S, E> {
         }
     }
 
-    /// After an execution: on to the one with one more delay, or to the next sample.
+    /// After an execution, continues with the one with one more delay, or with the next sample.
     fn go_on(&mut self, system: &mut S) {
         if self.positions_undelayed.is_none() && self.origins.is_empty() {
-            // Whatever the first sample is, the first execution had no delay.
+            // Even if this is not sample 0, the first execution had no delay.
             self.positions_undelayed = Some(self.positions);
         }
         match self.drawn.take() {
@@ -296,7 +296,7 @@ impl<S: System, E: Explorer> Ss<S, E> {
         Advance::Exhausted
     }
 
-    /// The samples that are left.
+    /// The remaining samples as an item.
     fn item(next: u64, stride: u64) -> Item {
         let (spent, depth) = (next.try_into().unwrap_or(u32::MAX), stride.try_into().unwrap_or(u32::MAX));
         Item { prefix: Prefix::default(), branches: vec![Branch { depth, spent, ..Branch::default() }] }
@@ -349,9 +349,9 @@ impl<S: System, E: Explorer> Search<S> for Ss<S, E> {
         self.error.as_deref()
     }
 
-    /// Gives away every other sample that is left.
+    /// Gives away every other remaining sample.
     fn split(&mut self) -> Option<Item> {
-        // An item cannot hold a frontier.
+        // An item cannot contain a frontier.
         if !self.origins.is_empty() || u32::try_from(self.next + self.stride).is_err() {
             return None;
         }
@@ -360,7 +360,7 @@ impl<S: System, E: Explorer> Search<S> for Ss<S, E> {
         Some(item)
     }
 
-    /// The number of the next sample; one that has begun is begun again.
+    /// The number of the next sample; a sample that has begun is begun again.
     fn save(&self) -> Vec<Item> {
         let next = if self.stage == Stage::Idle { self.next } else { self.sample };
         vec![Self::item(next, self.stride)]

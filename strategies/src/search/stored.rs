@@ -1,8 +1,8 @@
-//! Whether stored work is work that there is: in itself, and in the program.
+//! Checks whether stored work is possible: in itself, and in the program.
 //!
-//! What a search leaves is written to files, and files are damaged or belong to something else. A search never
-//! relies on an [`Item`]: a reader of one calls [`check`], and a search that goes along its prefix calls
-//! [`check_decision`] and [`check_branch`] at every state. What does not fit is an error of the search
+//! The remaining work of a search is written to files, and files may be damaged or belong to another program.
+//! A search never relies on an [`Item`]: code that reads one calls [`check`], and a search that follows its
+//! prefix calls [`check_decision`] and [`check_branch`] at every state. A mismatch is an error of the search
 //! ([`super::Search::error`]), never a verdict and never a panic.
 
 use super::{Branch, Item};
@@ -34,7 +34,7 @@ fn need(holds: bool, wrong: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(wrong.into()) }
 }
 
-/// Ascending states along the prefix, the last one at its end.
+/// Requires ascending states along the prefix, the last one at its end.
 fn is_along(item: &Item) -> Result<(), String> {
     let depths = || item.branches.iter().map(|branch| branch.depth as usize);
     need(depths().is_sorted_by(|a, b| a < b), "its states are not in the order of their depths")?;
@@ -105,7 +105,7 @@ pub fn check_decision<S: System>(system: &S, decision: Decision, made: usize) ->
     Err(misfit(made, &wrong))
 }
 
-/// Whether what a branch says of the present state can be true of it. `next` is how the path goes on.
+/// Whether a branch can be true of the present state. `next` is the path's next decision.
 ///
 /// # Errors
 /// Says what is impossible, and where.

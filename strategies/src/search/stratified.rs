@@ -7,13 +7,13 @@ use super::ss::{Samples, Ss};
 use super::{Item, Search};
 use crate::System;
 
-/// Delays up to which `ses-ss` is exhaustive, if it is not told.
+/// The bound on delays of the exhaustive part of `ses-ss`, by default.
 const EXHAUSTIVE_DELAYS: u32 = 2;
-/// Samples with d delays: 10 * 3^d. The paper leaves its own figures out.
+/// Number of samples with d delays: 10 * 3^d. The paper does not state its figures.
 const FACTOR: u64 = 10;
 const BASE: u64 = 3;
 
-/// Whether this is the text of one of these searches.
+/// Whether this text selects one of these searches.
 pub fn knows(spec: &str) -> bool {
     kind(spec).is_some()
 }
@@ -28,7 +28,7 @@ fn kind(spec: &str) -> Option<Kind> {
 }
 
 /// `ses[:EXPLORER][:MAX_DELAYS]`, `ss[:EXPLORER][:MAX_DELAYS[:FACTOR:BASE]]` or
-/// `ses-ss[:EXPLORER][:EXHAUSTIVE_DELAYS]`; from the start or from what a search has left over.
+/// `ses-ss[:EXPLORER][:EXHAUSTIVE_DELAYS]`; from the start or from the remaining work of another search.
 ///
 /// # Errors
 /// A sentence for the user: the explorer does not exist, or a number is missing, wrong or too much.

@@ -3,19 +3,20 @@
 use super::{Instruction, Program};
 use crate::rng::ChoiceRng;
 
-/// A program of two to four workers with up to four instructions each, and at most `instructions_max` in
-/// all without those that spawn and join. It uses every kind of instruction but loops; locks are mostly,
+/// A program of two to four workers with up to four instructions each, and at most `instructions_max` in all,
+/// not counting those that spawn and join. It uses every kind of instruction except loops; locks are mostly,
 /// but not always, released.
 pub fn generate(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
     generate_with(rng, instructions_max, &ANY)
 }
 
-/// The same with timers in mind: locks and waits with timeouts, sleeps, and what they compete with.
+/// The same with an emphasis on timers: locks and waits with timeouts, sleeps, and operations that compete
+/// with them.
 pub fn generate_timed(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
     generate_with(rng, instructions_max, &TIMED)
 }
 
-/// Phrases by number, each as often as it is drawn.
+/// Numbers of phrases, each as often as its probability requires.
 const ANY: [u8; 28] = {
     let mut all = [0; 28];
     let mut i = 0;
@@ -28,7 +29,7 @@ const ANY: [u8; 28] = {
 const TIMED: [u8; 11] = [5, 7, 10, 12, 13, 13, 14, 15, 16, 20, 20];
 const SECTIONS: [u8; 20] = [0, 3, 4, 4, 5, 5, 7, 10, 13, 14, 16, 18, 20, 22, 25, 26, 28, 28, 28, 28];
 
-/// The same with atomic sections, over fewer other things.
+/// The same with atomic sections, and fewer other kinds of phrases.
 pub fn generate_sections(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
     generate_with(rng, instructions_max, &SECTIONS)
 }
@@ -54,7 +55,7 @@ fn generate_with(rng: &mut ChoiceRng, instructions_max: usize, phrases: &[u8]) -
     program
 }
 
-/// The first worker starts the others, and maybe waits for some.
+/// Makes the first worker start the others, and maybe wait for some.
 fn spawn(rng: &mut ChoiceRng, program: &mut Program) {
     let workers = program.len() as u8;
     for worker in 1..workers {
@@ -66,7 +67,7 @@ fn spawn(rng: &mut ChoiceRng, program: &mut Program) {
     }
 }
 
-/// Appends an instruction, or a few that belong together.
+/// Appends an instruction, or several that belong together.
 fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>, phrases: &[u8]) {
     use Instruction::*;
     let variable = rng.below(2) as u8;
@@ -103,7 +104,7 @@ fn phrase(rng: &mut ChoiceRng, code: &mut Vec<Instruction>, phrases: &[u8]) {
     }
 }
 
-/// Mostly something in between, and mostly given back.
+/// Appends an acquisition, mostly with a phrase after it and mostly with a release.
 fn bracket(
     rng: &mut ChoiceRng,
     code: &mut Vec<Instruction>,

@@ -1,9 +1,9 @@
-//! What the toy machine's workers take and give back: mutexes, rwlocks and semaphores.
+//! Locks of the toy machine: mutexes, rwlocks and semaphores.
 
 use crate::system::{Class, Effect};
 use crate::{OpKind, WorkerId};
 
-/// What a worker wants to take, by the number of the object among those of its class.
+/// A lock operation, with the number of the object among those of its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lock {
     Mutex(u8),
@@ -12,11 +12,11 @@ pub enum Lock {
     Semaphore(u8),
 }
 
-/// What a worker does where a lock is taken.
+/// How a worker behaves if the lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Wait,
-    /// Goes on without it.
+    /// Continues without it.
     Try,
     /// Waits for a span of time at most.
     Timed(u8),
@@ -32,7 +32,7 @@ impl Lock {
         }
     }
 
-    /// The effect of taking it; `tried`: without waiting.
+    /// The effect of acquiring it; `tried`: without waiting.
     pub fn effect(self, tried: bool) -> Effect {
         match (self, tried) {
             (Lock::Read(_), false) => Effect::Share,
@@ -56,7 +56,7 @@ impl Lock {
     }
 }
 
-/// Who has what.
+/// The holders of locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Locks {
     mutexes: [Option<WorkerId>; 8],
@@ -73,7 +73,7 @@ struct Rwlock {
 }
 
 impl Locks {
-    /// Whether it can be taken now.
+    /// Whether the lock can be acquired now.
     pub fn free(&self, lock: Lock) -> bool {
         match lock {
             Lock::Mutex(number) => self.mutexes[number as usize].is_none(),
@@ -83,7 +83,7 @@ impl Locks {
         }
     }
 
-    /// The worker takes what is free.
+    /// Lets the worker acquire the lock, which is free.
     pub fn take(&mut self, id: WorkerId, lock: Lock) {
         match lock {
             Lock::Mutex(number) => self.mutexes[number as usize] = Some(id),
@@ -93,13 +93,13 @@ impl Locks {
         }
     }
 
-    /// The effect of giving an object back.
+    /// The effect of releasing an object.
     pub fn release_effect(&self, (class, number): (Class, u8)) -> Effect {
         let shared = class == Class::Rwlock && self.rwlocks[number as usize].writer.is_none();
         if shared { Effect::Unshare } else { Effect::Release }
     }
 
-    /// Gives an object back. Returns whether the worker had it; a semaphore is held by none.
+    /// Releases an object. Returns whether the worker held it; a semaphore has no holder.
     pub fn release(&mut self, id: WorkerId, (class, number): (Class, u8)) -> bool {
         let number = number as usize;
         match class {

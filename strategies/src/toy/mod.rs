@@ -18,7 +18,7 @@ use crate::system::{Access, Class, Effect};
 use crate::{Event, OpKind, Operation, Pending, Status, Strategy, System, WorkerId, WorkerState};
 use std::sync::Arc;
 
-/// How far a worker's present instruction is.
+/// The progress of a worker's present instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// It has not begun.
@@ -35,16 +35,16 @@ enum Phase {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Worker {
-    /// Which of the program's workers it is.
+    /// Index of its instructions in the program.
     code: u8,
     counter: usize,
     register: i8,
     phase: Phase,
-    /// Whether its wait or sleep is over, and whether by its timeout.
+    /// Whether its wait or sleep has ended, and whether by its timeout.
     woken: Option<bool>,
     /// When its timeout fires.
     deadline: Option<u32>,
-    /// Whether it was spawned and it has not run yet.
+    /// Whether it was spawned and has not run yet.
     newborn: bool,
     /// Instructions before this one belong to an atomic section.
     section_end: usize,
@@ -102,7 +102,7 @@ impl Toy {
         &self.variables
     }
 
-    /// Which of the program's workers this one is.
+    /// Index of the instructions of this worker in the program.
     pub fn code(&self, worker: WorkerId) -> usize {
         self.workers[worker.index()].code.into()
     }
@@ -137,7 +137,7 @@ impl Toy {
         worker.is_some_and(|w| self.instruction(w).is_none())
     }
 
-    /// The worker whose timeout is the earliest; of equal ones the lowest.
+    /// The worker with the earliest timeout; of equal ones the lowest.
     fn earliest(&self) -> Option<WorkerId> {
         let armed = self.workers.iter().enumerate().filter_map(|(i, w)| Some((w.deadline?, i)));
         armed.min().map(|(_, i)| WorkerId(i as u32))
@@ -148,15 +148,16 @@ impl Toy {
         worker.counter < worker.section_end
     }
 
-    /// Where the worker whose atomic section keeps all others from being picked stands among the enabled ones.
+    /// The index, among the enabled workers, of the one whose atomic section prevents all others from being
+    /// picked.
     fn alone(&self) -> Option<usize> {
         let current = self.current.filter(|current| self.in_section(*current))?;
         let yields = self.pending[current.index()].operation.kind == OpKind::Yield;
         self.enabled.iter().position(|worker| *worker == current && !yields)
     }
 
-    /// The worker is about to execute the next instruction of its section: whether that blocks it decides whether others
-    /// make steps before the section goes on.
+    /// Records the access of a worker that arrives at the next instruction of its section: whether this
+    /// instruction blocks the worker decides whether others make steps before the section continues.
     fn touch_arrival(&mut self, id: WorkerId) {
         match self.instruction(id.index()) {
             Some(Instruction::Join(c)) => self.touch(Class::End, Effect::Read, c),
@@ -169,7 +170,7 @@ impl Toy {
         }
     }
 
-    /// Recomputes what is pending and enabled.
+    /// Recomputes the pending operations and the enabled workers.
     fn refresh(&mut self) {
         self.enabled.clear();
         for w in 0..self.workers.len() {
@@ -191,7 +192,7 @@ impl Toy {
         }
     }
 
-    /// What a worker is about to do.
+    /// The pending operation of a worker.
     fn announcement(&self, w: usize) -> (Operation, WorkerState) {
         let worker = &self.workers[w];
         let site = (u32::from(worker.code) << 16) | worker.counter as u32;
@@ -252,19 +253,19 @@ impl Toy {
         self.touch(class, effect, number);
     }
 
-    /// The worker takes the lock, which is free; `tried`: it would not have waited.
+    /// Lets the worker acquire the lock, which is free; `tried`: it would not have waited.
     fn acquire(&mut self, id: WorkerId, lock: Lock, tried: bool) {
         self.touch_lock(lock, lock.effect(tried));
         self.locks.take(id, lock);
     }
 
-    /// Releasing a lock that one does not hold is a bug.
+    /// Releases a lock. Releasing one that the worker does not hold is a bug.
     fn release(&mut self, id: WorkerId, place: (Class, u8)) {
         self.touch(place.0, self.locks.release_effect(place), place.1);
         self.bug |= !self.locks.release(id, place);
     }
 
-    /// Takes a lock, or goes on without it, or begins to wait for it.
+    /// Acquires a lock, continues without it, or begins to wait for it.
     fn lock(&mut self, id: WorkerId, lock: Lock, manner: Manner) {
         let worker = id.index();
         if self.locks.free(lock) {
@@ -285,13 +286,13 @@ impl Toy {
         }
     }
 
-    /// The worker did not get its lock.
+    /// Continues after an attempt to acquire a lock that failed.
     fn go_without(&mut self, id: WorkerId) {
         self.workers[id.index()].register = 0;
         self.skip(id, 2);
     }
 
-    /// The worker's timeout, if it has one, is started or given up.
+    /// Starts the worker's timeout, or cancels it if `span` is `None`.
     fn arm(&mut self, id: WorkerId, span: Option<u8>) {
         let deadline = span.map(|span| self.now + u32::from(span));
         if deadline.is_some() || self.workers[id.index()].deadline.is_some() {
@@ -317,7 +318,7 @@ impl Toy {
         }
     }
 
-    /// The worker's present instruction is done.
+    /// Ends the worker's present instruction.
     fn done(&mut self, id: WorkerId) {
         self.skip(id, 1);
     }
@@ -470,7 +471,7 @@ impl Toy {
         self.arm(id, span);
     }
 
-    /// The second half of a wait or sleep, or of a lock that was taken.
+    /// Executes the second half of a wait or sleep, or of an acquisition that was blocked.
     fn resume(&mut self, id: WorkerId) {
         let timed_out = self.workers[id.index()].woken == Some(true);
         if let Phase::Locking(lock) = self.workers[id.index()].phase
@@ -498,14 +499,15 @@ impl Toy {
         assert_eq!(self.earliest(), Some(id), "{id:?}'s timeout is not the earliest");
         self.now = self.workers[id.index()].deadline.expect("it is armed");
         if self.in_section(id) {
-            // It was blocked, so that its section lets others in until it goes on, whoever made the last step.
+            // It was blocked, so other workers can run within its section until it continues, whichever
+            // worker made the last step.
             self.current = self.current.filter(|current| *current != id);
         }
         if let Phase::Waiting { condvar, .. } = self.workers[id.index()].phase {
             self.touch(Class::Condvar, Effect::Write, condvar);
         }
         if let Phase::Locking(lock) = self.workers[id.index()].phase {
-            // Others kept it from having the lock in time.
+            // Other workers kept it from acquiring the lock in time.
             self.touch_lock(lock, Effect::Read);
         }
         self.wake(None, id);

@@ -10,7 +10,7 @@ pub enum Instruction {
     Load(u8),
     /// Writes the register plus a constant.
     Store(u8, i8),
-    /// Writes a constant; the register stays.
+    /// Writes a constant; the register does not change.
     Set(u8, i8),
     /// Adds to a variable atomically; the register gets the old value.
     Rmw(u8, i8),
@@ -24,17 +24,17 @@ pub enum Instruction {
     TryLock(u8),
     /// As `TryLock`, but waits for a span of time.
     LockTimeout(u8, u8),
-    /// Gives a lock back.
+    /// Releases a lock.
     Unlock(u8),
     /// Takes an rwlock together with other readers, waiting until no worker has it for writing.
     ReadLock(u8),
-    /// As `TryLock`; so are the next two.
+    /// Acquires an rwlock for reading without waiting: see `TryLock`.
     TryReadLock(u8),
-    /// Takes an rwlock alone, waiting until it is free.
+    /// Acquires an rwlock alone, waiting until it is free.
     WriteLock(u8),
     /// As `WriteLock`, without waiting: see `TryLock`.
     TryWriteLock(u8),
-    /// Gives back what the worker has of an rwlock.
+    /// Releases an rwlock, held in either way.
     RwUnlock(u8),
     /// Takes one from a semaphore, which begins with 0.
     SemaphoreWait(u8),
@@ -42,7 +42,7 @@ pub enum Instruction {
     SemaphoreTryWait(u8),
     /// Adds one to a semaphore.
     SemaphorePost(u8),
-    /// Waits at a condvar, releasing a lock and taking it again: the second half is a step of its own.
+    /// Waits at a condvar, releasing a lock and acquiring it again: the second half is a separate step.
     Wait(u8, u8),
     /// As `Wait`, for a span of time at most: the register becomes 1 if it timed out, else 0.
     WaitTimeout(u8, u8, u8),
@@ -50,7 +50,7 @@ pub enum Instruction {
     Signal(u8),
     /// Wakes all waiters of a condvar.
     Broadcast(u8),
-    /// Blocks for a span of time; going on is a step of its own.
+    /// Blocks for a span of time; continuing is a separate step.
     Sleep(u8),
     /// Starts a worker of the program that has not been started.
     Spawn(u8),
@@ -64,25 +64,26 @@ pub enum Instruction {
     SkipUnless(i8, u8),
     /// Goes back some instructions unless the register has this value, a loop: the value, the number of instructions.
     BackUnless(i8, u8),
-    /// Reads a variable, again and again until it equals the register: a loop of one step.
+    /// Reads a variable repeatedly until it equals the register: a loop of one step.
     Until(u8),
     /// A bug unless the register has this value.
     Assert(i8),
-    /// The worker goes no further unless the register has this value.
+    /// The worker is stuck unless the register has this value.
     Assume(i8),
-    /// As `Assume`, unless it has not.
+    /// As `Assume`, but the register must not have the value.
     AssumeNot(i8),
-    /// Does nothing, and says that others should run.
+    /// Does nothing, and announces that other workers should run.
     Yield,
-    /// The next instructions, as many as the number says, are an atomic section: as long as it can go on, its worker is the only one that
-    /// can be picked. Instructions that are announced as a yield let the others run.
+    /// The next instructions, as many as the number says, are an atomic section: as long as its worker is
+    /// enabled, it is the only one that can be picked. Instructions that are announced as a yield let other
+    /// workers run.
     Section(u8),
     /// Gives the explorer a hint.
     Hint(i8),
 }
 
 impl Instruction {
-    /// What it takes, and how.
+    /// The lock that it acquires, and how.
     pub(super) fn takes(self) -> Option<(Lock, Manner)> {
         Some(match self {
             Instruction::Lock(l) => (Lock::Mutex(l), Manner::Wait),
@@ -98,7 +99,7 @@ impl Instruction {
         })
     }
 
-    /// The object that it gives back.
+    /// The object that it releases.
     pub(super) fn gives_back(self) -> Option<(Class, u8)> {
         match self {
             Instruction::Unlock(l) => Some((Class::Mutex, l)),
@@ -109,6 +110,6 @@ impl Instruction {
     }
 }
 
-/// The workers' instructions. Worker 0 starts by itself, the others by `Spawn`, or all of them if no
-/// instruction spawns.
+/// The workers' instructions. Worker 0 starts by itself, the others by `Spawn`; if no instruction spawns, all
+/// start.
 pub type Program = Vec<Vec<Instruction>>;

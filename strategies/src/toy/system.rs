@@ -189,7 +189,7 @@ impl System for Toy {
             .iter()
             .map(|w| (w.code, w.counter, w.register, w.phase, w.woken, w.newborn, w.section_end))
             .collect();
-        // Who made the last step decides who can be picked only within a section.
+        // Only within a section do the possible picks depend on the worker of the last step.
         let alone = self.current.filter(|current| self.in_section(*current));
         let half = |salt: u64| {
             let mut hasher = DefaultHasher::new();

@@ -1,9 +1,10 @@
-//! Two versions of the tool, measured in one run: the one here, and the one of a revision.
+//! Measures two versions of the tool in one run: the present one, and that of a revision.
 //!
-//! Each row is a command that executes the same work in both, in turns. Times are CPU seconds of the whole process, with
-//! modules from the cache; what is printed is the ratio of their medians, and of the middle half of the ratios turn by
-//! turn how far they spread. Where a version executes other steps than the other one, as after a repair of a search, the
-//! ratio is of the time per step. Data races are looked for in neither: a version without that could not be compared.
+//! Each row is a command that executes the same work in both versions, in turns. Times are CPU seconds of the
+//! whole process, with modules from the cache; printed are the ratio of their medians, and the range of the
+//! middle half of the ratios of the turns. If the versions execute different numbers of steps, as after a
+//! repair of a search, the ratio is of the time per step. Neither looks for data races, which older versions cannot
+//! look for in some iterations.
 
 use super::number;
 use crate::command;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wait4::Wait4;
 
-/// A row: the module and the test, and what is done with it.
+/// A row: the module, the test, and the options of the run.
 struct Row {
     module: &'static str,
     test: &'static str,
@@ -26,7 +27,7 @@ const fn row(module: &'static str, test: &'static str, options: &'static str) ->
     Row { module, test, options }
 }
 
-/// Tests without a bug, and searches that come to their end: the work does not depend on luck.
+/// Tests without a bug, and searches that are exhausted: the work does not depend on chance.
 const ROWS: &[Row] = &[
     row("bounded_buffer", "minimal_notify_all", "-s random -i 40000"),
     row("bounded_buffer", "minimal_notify_all", "-s pct -i 40000"),
@@ -73,12 +74,12 @@ pub fn run(revision: &str, turns: usize) -> Result<()> {
     Ok(())
 }
 
-/// One of the two that are compared.
+/// One of the two versions.
 struct Version {
     tool: PathBuf,
-    /// For its cache and output.
+    /// The directory of its cache and output.
     directory: PathBuf,
-    /// What turns off what older versions have not.
+    /// Options that turn off what older versions do not do.
     options: &'static [&'static str],
 }
 
@@ -92,7 +93,7 @@ impl Version {
     }
 }
 
-/// The tool as it is at a revision, built as this one is.
+/// The tool at a revision, built as the present one is.
 fn build_of(revision: &str, directory: &Path) -> Result<PathBuf> {
     let sources = directory.join("sources");
     if !sources.exists() {

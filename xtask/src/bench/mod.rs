@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: what the engine costs, beside Shuttle on the same machine in the same run; or, with `--against`,
-//! beside another version of itself.
+//! `cargo xtask bench`: measures the engine, next to Shuttle on the same machine in the same run; or, with
+//! `--against`, next to another version of itself.
 
 mod against;
 
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Runs a benchmark with cargo: its JSON lines.
+/// Runs a benchmark with cargo and returns its JSON lines.
 fn measure(arguments: &[&str]) -> Result<Vec<Value>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo).args(arguments).stderr(Stdio::inherit()).output()?;
@@ -73,7 +73,7 @@ fn text<'a>(line: &'a Value, key: &str) -> &'a str {
     line[key].as_str().unwrap_or("")
 }
 
-/// The same programs under all engines; ratios are to Shuttle, more is better for us.
+/// The same programs under all engines; ratios are to Shuttle, and more is better for this engine.
 fn schedules(lines: &[Value]) {
     let programs = lines.iter().filter(|l| !l["schedules_per_second"].is_null());
     println!(
@@ -110,7 +110,7 @@ fn schedules(lines: &[Value]) {
     }
 }
 
-/// Single costs, with the figures that the design aims at.
+/// Single costs, with the design's target figures.
 fn costs(lines: &[Value]) {
     println!();
     for line in lines {
@@ -134,7 +134,7 @@ fn costs(lines: &[Value]) {
     }
 }
 
-/// What exhaustive search costs, and what it gains from snapshots.
+/// The cost of exhaustive search, and its gain from snapshots.
 fn searches(lines: &[Value]) {
     println!();
     for line in lines {
@@ -186,7 +186,7 @@ fn preparation(lines: &[Value]) {
     }
 }
 
-/// Points where memory is shared, against points everywhere.
+/// Points where memory is shared, compared with points everywhere.
 fn sharing(lines: &[Value]) {
     println!();
     println!(

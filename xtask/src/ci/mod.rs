@@ -1,9 +1,10 @@
-//! `cargo xtask ci`: everything that must hold before a change lands; `cargo xtask quick`: what can be known in a minute.
+//! `cargo xtask ci`: everything that must hold before a change lands; `cargo xtask quick`: the checks that
+//! take a minute.
 //!
-//! A step is a row of [`STEPS`]. All of them take at most half an hour on two cores, from nothing; what takes
-//! longer belongs to `cargo xtask soak`.
+//! A step is a row of [`STEPS`]. All of them take at most half an hour on two cores, starting from an empty
+//! target directory; longer tests belong to `cargo xtask soak`.
 //!
-//! - [`toolchains`]: what guests need to be built anew.
+//! - [`toolchains`]: the compilers that are needed to build the guests again.
 
 mod toolchains;
 
@@ -32,10 +33,10 @@ pub struct Ci {
 #[derive(clap::Args)]
 pub struct Quick {}
 
-/// What became of a step that did not fail.
+/// The result of a step that did not fail.
 enum Done {
     Passed,
-    /// It needs what cannot be had here.
+    /// It needs something that is not available here.
     Skipped(String),
 }
 
@@ -128,7 +129,7 @@ pub fn ci(arguments: &Ci) -> Result<()> {
     Ok(())
 }
 
-/// Variables of this project that are set change what the tests do.
+/// Prints the variables of this project that are set, because they change what the tests do.
 fn show_variables() {
     let mut set: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     set.retain(|name| name.starts_with("COYOTE_"));
@@ -141,7 +142,8 @@ fn docs() -> Result<()> {
 }
 
 fn examples() -> Result<()> {
-    // As the tests build them: alone they would have other features of their dependencies, and be built once more.
+    // As the tests build them: built separately they would have other features of their dependencies, and be
+    // compiled again.
     cargo(&["build", "--release", "--workspace", "--bins", "--examples"], &[])?;
     let built = std::path::absolute(files::target().join("release"))?;
     for name in ["custom_strategy", "custom_pass"] {
@@ -156,7 +158,7 @@ fn examples() -> Result<()> {
     Ok(())
 }
 
-/// Checks with the oldest supported compiler, if that is another one than this and rustup has it.
+/// Checks with the oldest supported compiler, if that is not the present one and rustup has it.
 fn msrv() -> Result<Done> {
     let manifest = files::read_text(&files::root().join("Cargo.toml"))?;
     let oldest = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'));
@@ -174,7 +176,7 @@ fn msrv() -> Result<Done> {
     };
     let target = files::target().join("msrv");
     let arguments = ["run", name, "cargo", "check", "--workspace", "--target-dir"];
-    // The variables of the cargo that runs this task would choose its own compiler.
+    // Variables of the cargo that runs this task would select its own compiler.
     let mut command = Command::new("rustup");
     command
         .args(arguments)
@@ -186,7 +188,7 @@ fn msrv() -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// Tests of the whole tool that are fast: they say that it still works, and how it speaks.
+/// Fast tests of the whole tool: they show that it still works, and what it prints.
 const FAST: &[&str] = &[
     "bad_input::",
     "readme::",

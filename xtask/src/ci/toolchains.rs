@@ -1,4 +1,4 @@
-//! Compilers for guests. The committed guests are tested whatever there is; building them anew needs more.
+//! Compilers for guests. The committed guests are tested without them; building the guests again needs them.
 
 use super::Done;
 use crate::command::succeeds;
@@ -19,20 +19,20 @@ const PACKAGES: &[&str] = &[
     "make",
 ];
 
-/// Zig and AssemblyScript, for two of the examples.
+/// The versions of Zig and AssemblyScript, for two of the examples.
 const ZIG: &str = "ziglang==0.17.0";
 const ASSEMBLYSCRIPT: &str = "assemblyscript@0.28.20";
 
-/// What was found.
+/// The compilers of this machine.
 pub struct Toolchains {
-    /// What is missing, if anything is.
+    /// Description of a missing compiler, if there is one.
     missing: Option<&'static str>,
-    /// The variable PATH with which they are found.
+    /// The variable PATH with which the compilers are found.
     path: String,
 }
 
 impl Toolchains {
-    /// Looks for them; `install`: and installs those that are missing.
+    /// Looks for the compilers; with `install`, installs missing ones first.
     pub fn find(install: bool) -> Toolchains {
         let producers = files::target().join("producers");
         if install {
@@ -59,7 +59,7 @@ impl Toolchains {
         Toolchains { missing, path }
     }
 
-    /// Does something that needs all of them, with the PATH on which they are.
+    /// Calls `run` with the PATH of the compilers, if none is missing.
     pub fn with(&self, run: impl FnOnce(String) -> Result<()>) -> Result<Done> {
         match self.missing {
             Some(missing) => Ok(Done::Skipped(format!("{missing}; --install tries to get it"))),
@@ -68,7 +68,7 @@ impl Toolchains {
     }
 }
 
-/// What cannot be installed is missing later.
+/// Tries to install the compilers. Failures show up later, as missing ones.
 fn install(producers: &Path) {
     succeeds("rustup", &["component", "add", "rustfmt", "clippy"]);
     succeeds("rustup", &[&["target", "add"], TARGETS].concat());
@@ -79,7 +79,7 @@ fn install(producers: &Path) {
         succeeds("apt-get", &["update"]);
         succeeds("apt-get", &[&["install", "-y"], PACKAGES].concat());
     }
-    // For the tests of pages.
+    // Needed by the tests of pages.
     if !succeeds("chromium", &["--version"]) {
         succeeds("apt-get", &["install", "-y", "--no-install-recommends", "chromium"]);
     }

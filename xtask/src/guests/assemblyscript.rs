@@ -7,8 +7,8 @@ use std::process::Command;
 
 const SOURCES: &str = "examples/assemblyscript";
 
-/// Threads of WASI, names of functions. The allocator is the one that never frees: the others are not made
-/// for several threads.
+/// Threads of WASI, names of functions. The allocator is the one that never frees: the others do not support
+/// several threads.
 const FLAGS: &[&str] = &[
     "--debug",
     "--enable",

@@ -1,7 +1,7 @@
 //! C guests: one file each, `examples/c/*.c`.
 //!
-//! Those are modules of tests, over `coyote.h` alone. What is in `examples/c/pthread` are ordinary programs,
-//! compiled by coyote-cc. A line `flags: ..` in a file's first comment adds options.
+//! These are modules of tests that use only `coyote.h`. The files in `examples/c/pthread` are ordinary
+//! programs, compiled by coyote-cc. A line `flags: ..` in a file's first comment adds options.
 
 use super::{Guest, Language, output};
 use crate::files;
@@ -17,13 +17,13 @@ const PROGRAMS: &str = "examples/c/pthread";
 const INCLUDE: &str = "guest-sdk/c/include";
 const LIBRARY: &str = "guest-sdk/c/lib";
 
-/// What coyote-cc does too. Without -matomics an atomic operation is none.
+/// Options that coyote-cc uses too. Without -matomics, atomic operations become plain ones.
 const TARGET: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory", "-mexec-model=reactor"];
 
-/// -O1 keeps accesses as they are written.
+/// -O1 keeps accesses as they are in the source.
 const FLAGS: &[&str] = &["-std=c17", "-O1", "-g", "-Wall", "-Wextra", "-Werror"];
 
-/// The newest first; 19 is the one that the committed guests come from.
+/// Versions of clang to look for; the committed guests were built with the first one.
 const VERSIONS: &[u32] = &[19, 22, 21, 20, 18];
 
 pub fn find() -> Result<Vec<Guest>> {
@@ -56,14 +56,14 @@ pub struct Clang {
     program: PathBuf,
     /// First line of `--version`.
     pub version: String,
-    /// Keeps a wasm-opt that happens to be installed from changing modules.
+    /// An option that stops an installed wasm-opt from changing modules.
     programs: String,
     /// Directories of headers, and the names that debug information gives them.
     renamed: Vec<String>,
 }
 
 impl Clang {
-    /// The one of $WASI_SDK_PATH, or the first in $PATH that works. The error says what to install.
+    /// The clang of $WASI_SDK_PATH, or the first one in $PATH that works. The error says what to install.
     pub fn find() -> Result<Result<Clang, String>> {
         let candidates: Vec<PathBuf> = match std::env::var_os("WASI_SDK_PATH") {
             Some(sdk) => vec![Path::new(&sdk).join("bin/clang")],
@@ -91,7 +91,7 @@ impl Clang {
         )))
     }
 
-    /// Tries it on an empty program: the linker and the library are packages of their own.
+    /// Tries the compiler on an empty program, because the linker and the library are separate packages.
     fn new(program: PathBuf) -> Result<Clang> {
         let version = output(Command::new(&program).arg("--version"))?;
         let version = String::from_utf8_lossy(&version.stdout).lines().next().unwrap_or_default().to_string();
@@ -100,7 +100,7 @@ impl Clang {
         let trial = output(
             Command::new(&program)
                 .args(TARGET)
-                // Also lists the directories of headers.
+                // Also prints the directories of headers.
                 .arg("-v")
                 .arg(scratch.join("empty.c"))
                 .arg("-o")
@@ -114,14 +114,14 @@ impl Clang {
         Ok(Clang { program, version, programs, renamed })
     }
 
-    /// The compiler: a module is what it links, optimised by nobody else.
+    /// The compiler. A module is what its linker writes, without another optimiser.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(&self.programs);
         command
     }
 
-    /// coyote-cc with this compiler: the SDK's headers and library, in a module as a user builds it.
+    /// coyote-cc with this compiler: builds a module with the SDK's headers and library, as a user does.
     pub fn coyote_cc(&self, arguments: &[String]) -> Result<Command> {
         let clang = self.program.clone();
         let toolchain = Toolchain { clang, version: self.version.clone(), sysroot: None };
@@ -133,7 +133,7 @@ impl Clang {
         let source = &guest.sources[0];
         let text = files::read_text(source)?;
         let wasm = scratch().join(&guest.name).with_extension("wasm");
-        // Relative names only: debug information must not depend on where the repository lies.
+        // Only relative names: debug information must not depend on the repository's directory.
         let renamed = self.renamed.iter().cloned().chain([format!("{}=.", root.display())]);
         let mut arguments: Vec<String> = FLAGS.iter().copied().map(str::to_string).collect();
         arguments.extend(renamed.map(|renamed| format!("-ffile-prefix-map={renamed}")));

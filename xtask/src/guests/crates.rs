@@ -1,7 +1,8 @@
-//! Guests with published crates: `examples/crates/*`, one program each, as anybody would write it.
+//! Guests with published crates: `examples/crates/*`, one ordinary program each.
 //!
-//! Each is a workspace of its own, because two versions of one crate do not go into one Cargo.lock. They
-//! are built where they lie: without our own crates in them, nothing in a module depends on where that is.
+//! Each is a separate workspace, because two versions of a crate cannot be in one Cargo.lock. They are built
+//! in their own directories: they do not contain the SDK's crates, so nothing in a module depends on the
+//! directory.
 
 use super::rust::{self, Target};
 use super::{Guest, Language, Toolchain, output};
@@ -12,11 +13,12 @@ use std::path::{Path, PathBuf};
 
 const SOURCES: &str = "examples/crates";
 
-/// What debug information calls the directory of published crates; `debug_info` keeps what is in it.
-/// Absolute, so that no other directory is put in front of it.
+/// The name of the directory of published crates in debug information; `debug_info` keeps what is in it.
+/// Absolute, so that no other directory is prepended.
 pub const REGISTRY: &str = "/registry";
 
-/// The program may lie outside of its package: both versions of a crate run the same.
+/// All guests with published crates. The program may be outside of its package, because both versions of a
+/// crate run the same program.
 pub fn find() -> Result<Vec<Guest>> {
     let mut guests = Vec::new();
     for path in files::list(&files::root().join(SOURCES))? {
@@ -38,7 +40,7 @@ fn program(manifest: &str) -> Option<&str> {
     path.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// Rust's, and the crates themselves.
+/// Rust's toolchain, and the crates themselves.
 pub fn toolchain(guests: &[Guest]) -> Result<Toolchain> {
     let rust = Target::Threads.toolchain()?;
     if matches!(rust, Toolchain::Found(_)) {
@@ -56,7 +58,7 @@ pub fn toolchain(guests: &[Guest]) -> Result<Toolchain> {
     Ok(rust)
 }
 
-/// Builds those guests that are of published crates.
+/// Builds those guests that use published crates.
 pub fn build(guests: &[&Guest]) -> Result<()> {
     for guest in guests.iter().filter(|g| g.language == Language::Crate) {
         let directory = directory(guest);
@@ -70,7 +72,7 @@ fn directory(guest: &Guest) -> PathBuf {
     files::root().join(SOURCES).join(&guest.name)
 }
 
-/// Where cargo has the sources of published crates.
+/// The directory in which cargo stores the sources of published crates.
 pub fn registry(workspace: &Path) -> Result<PathBuf> {
     let printed = output(rust::cargo_in(workspace).args(["metadata", "--locked", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_slice(&printed.stdout)?;

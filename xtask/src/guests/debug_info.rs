@@ -1,9 +1,9 @@
-//! Leaves out the debug information of libraries: std's alone is 1.5 MB in a module of 26 KB of code.
+//! Removes the debug information of libraries: that of std alone is 1.5 MB in a module with 26 KB of code.
 //!
-//! What stays is every unit whose source file is in this repository or in a published crate of a guest,
-//! with all that it says, also of library code that was compiled as a part of it (generic or inline
-//! functions). Of Zig, which makes one unit of a program and all that it uses, stays what stacks need:
-//! functions and lines.
+//! Every unit whose source file is in this repository or in a published crate of a guest is kept completely,
+//! including its information about library code that was compiled as a part of it (generic or inline
+//! functions). Zig makes one unit of a program and everything that it uses; of this unit, the functions and
+//! lines are kept, which stacks need.
 
 use super::crates::REGISTRY;
 use crate::files;
@@ -19,19 +19,19 @@ type Slice<'a> = EndianSlice<'a, LittleEndian>;
 /// Debug sections by name.
 type Debug<'a> = BTreeMap<&'a str, &'a [u8]>;
 
-/// The module with debug information of our own code only; other sections are copied as they are.
+/// The module with the debug information of its own code only; other sections are copied unchanged.
 pub fn strip_libraries(wasm: &[u8]) -> Result<Vec<u8>> {
     replace(wasm, |debug| rewritten(debug, &is_own, |_| {}))
 }
 
-/// The module with what stacks need of the debug information of one unit: functions, what was inlined into
-/// them, lines. The unit then is the given file in a directory relative to the repository's root.
+/// The module with the debug information of one unit that stacks need: functions, inlined calls and lines.
+/// Afterwards the unit's name is the given file in a directory relative to the repository's root.
 pub fn lines_only(wasm: &[u8], unit: &str, directory: &str, file: &str) -> Result<Vec<u8>> {
     let pruned = replace(wasm, |debug| {
         rewritten(debug, &|_, name| name == unit, |dwarf| {
             for (_, unit) in dwarf.units.iter_mut() {
                 prune(unit, unit.root());
-                // Where variables lie.
+                // The locations of variables.
                 unit.locations = Default::default();
                 let root = unit.get_mut(unit.root());
                 root.set(dw::DW_AT_name, AttributeValue::String(file.into()));
@@ -39,11 +39,11 @@ pub fn lines_only(wasm: &[u8], unit: &str, directory: &str, file: &str) -> Resul
             }
         })
     })?;
-    // Once more: what nothing refers to any longer is left out.
+    // Written again, without entries that have no references any more.
     replace(&pruned, |debug| rewritten(debug, &|_, _| true, |_| {}))
 }
 
-/// The module with other debug sections.
+/// Replaces the debug sections of a module.
 fn replace(
     wasm: &[u8],
     sections: impl FnOnce(&Debug) -> Result<Vec<(&'static str, Vec<u8>)>>,
@@ -70,10 +70,10 @@ fn replace(
     Ok(stripped)
 }
 
-/// Whether to keep a unit of this directory and name.
+/// Whether to keep a unit with this directory and name.
 type Keep<'a> = &'a dyn Fn(&str, &str) -> bool;
 
-/// The debug sections of some units, edited, and written so that nothing unused is in them.
+/// The edited debug sections of some units, without unused parts.
 fn rewritten(
     debug: &Debug,
     keep: Keep,
@@ -106,7 +106,7 @@ fn rewritten(
     Ok(written)
 }
 
-/// What stacks need: where code came from, and from which call it was inlined.
+/// Attributes that stacks need: where code came from, and from which call it was inlined.
 const NEEDED: &[DwAt] = &[
     dw::DW_AT_name,
     dw::DW_AT_linkage_name,
@@ -122,12 +122,12 @@ const NEEDED: &[DwAt] = &[
     dw::DW_AT_stmt_list,
 ];
 
-/// Removes entries that are no functions and contain none, and attributes that stacks do not need.
-/// Returns whether the entry itself is needed.
+/// Removes entries that neither are nor contain functions, and attributes that stacks do not need. Returns
+/// whether the entry itself is needed.
 fn prune(unit: &mut gimli::write::Unit, id: UnitEntryId) -> bool {
     let entry = unit.get_mut(id);
     let function = matches!(entry.tag(), dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine);
-    // Blocks refer to blocks, which may be removed.
+    // Blocks refer to other blocks, which may be removed.
     let refers = |name| [dw::DW_AT_abstract_origin, dw::DW_AT_specification].contains(&name);
     let needed = |name| NEEDED.contains(&name) && (function || !refers(name));
     let unneeded: Vec<DwAt> = entry.attrs().map(|a| a.name()).filter(|name| !needed(*name)).collect();
@@ -144,8 +144,8 @@ fn prune(unit: &mut gimli::write::Unit, id: UnitEntryId) -> bool {
     function || contains
 }
 
-/// `.debug_info` with the units to keep. They refer to other sections, which stay where they are, and not
-/// to each other.
+/// `.debug_info` with the units to keep. They refer to other sections, which are not moved, and not to each
+/// other.
 fn kept_units(dwarf: &gimli::Dwarf<Slice>, keep: Keep) -> Result<Vec<u8>> {
     let info = dwarf.debug_info.reader().slice();
     let mut kept = Vec::new();
@@ -162,8 +162,9 @@ fn kept_units(dwarf: &gimli::Dwarf<Slice>, keep: Keep) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
-/// Whether a unit's source file is in this repository or in a published crate. Builds map the repository
-/// to `.`, as builds of some libraries do with theirs. rustc appends its own name of the unit: `src/lib.rs/@/name-cgu.0`.
+/// Whether a unit's source file is in this repository or in a published crate. Builds map the repository to
+/// `.`, and builds of some libraries do the same with their own. rustc appends its name of the unit:
+/// `src/lib.rs/@/name-cgu.0`.
 fn is_own(directory: &str, name: &str) -> bool {
     let name = name.split("/@/").next().unwrap_or_default();
     if Path::new(name).starts_with(REGISTRY) {

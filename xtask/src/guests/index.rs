@@ -1,4 +1,4 @@
-//! `examples/expected.json`: what is expected of each test of each guest. The host's tests read it too.
+//! `examples/expected.json`: the expected result of each test of each guest. The host's tests read it too.
 
 use super::WASM;
 use crate::files;
@@ -14,7 +14,7 @@ const INDEX: &str = "examples/expected.json";
 #[serde(deny_unknown_fields)]
 pub struct Index {
     version: u32,
-    /// For the reader.
+    /// An explanation for human readers.
     #[serde(rename = "about")]
     _about: Vec<String>,
     pub tests: Vec<Expectation>,
@@ -36,17 +36,17 @@ pub struct Expectation {
     pub module: String,
     /// Name of the test, or `main` for a program.
     pub test: String,
-    /// `passed`, `bound`, or the kind of a bug as traces call it.
+    /// `passed`, `bound`, or the kind of a bug as it is in traces.
     pub verdict: String,
     /// The bug is found within this many iterations for at least 95 of the seeds 0 to 99.
     found_within: Option<u32>,
     /// This many iterations find nothing.
     passes: Option<u32>,
-    /// A random walk has hardly a chance to find the bug; this strategy has.
+    /// This strategy finds the bug, which a random walk would hardly ever find.
     strategy: Option<String>,
     /// A part of the bug's message.
     message: Option<String>,
-    /// Options of the command line that this needs.
+    /// Options of the command line that the test needs.
     #[serde(default)]
     options: Vec<String>,
 }
@@ -70,7 +70,7 @@ const VERDICTS: &[&str] = &[
     "liveness",
 ];
 
-/// Every test of every committed module has one expectation, and every expectation has its test.
+/// Checks that every test of every committed module has one expectation, and every expectation a test.
 pub fn check() -> Result<()> {
     let index = Index::read()?;
     let mut expected = BTreeSet::new();

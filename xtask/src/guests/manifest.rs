@@ -1,4 +1,4 @@
-//! `examples/wasm/MANIFEST.json`: what the committed modules were made from.
+//! `examples/wasm/MANIFEST.json`: the sources and compilers of the committed modules.
 
 use super::{Guest, WASM};
 use crate::files;
@@ -22,7 +22,7 @@ pub struct Manifest {
 pub struct Entry {
     /// Version of the compiler, as it prints it.
     pub compiler: String,
-    /// Hash of the sources, names included.
+    /// Hash of the sources, including their names.
     pub sources: String,
     /// Hash of the module.
     pub wasm: String,
@@ -63,7 +63,7 @@ pub fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// A hash of names and contents. A checkout with other line ends gives the same.
+/// A hash of names and contents, which does not depend on line ends of the checkout.
 pub fn hash_of_sources(guest: &Guest) -> Result<String> {
     let root = files::root();
     let mut hasher = blake3::Hasher::new();

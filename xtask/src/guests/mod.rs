@@ -1,14 +1,15 @@
 //! `cargo xtask guests`: builds the example guests and commits to their bytes.
 //!
-//! `examples/wasm` holds what the sources in `examples` compile to, so that tests run where a
-//! toolchain cannot be had. Builds give the same bytes in every directory; with `--check` they are
-//! compared with the committed ones, if the compiler is the one that made those.
+//! `examples/wasm` contains the modules that the sources in `examples` compile to, so that tests run without
+//! any toolchain. Builds give the same bytes in every directory; with `--check` they are compared with the
+//! committed ones, if the compiler is the same as for these.
 //!
-//! - [`assemblyscript`], [`c`], [`musl`], [`rust`], [`wat`], [`zig`]: from sources to a module, one language each.
+//! - [`assemblyscript`], [`c`], [`musl`], [`rust`], [`wat`], [`zig`]: build a module from sources, one language
+//!   each.
 //! - [`crates`]: programs of published crates.
-//! - [`debug_info`]: leaves out the debug information of libraries.
-//! - [`manifest`]: which sources and compilers the committed modules came from.
-//! - [`index`]: what is expected of each test, `examples/expected.json`.
+//! - [`debug_info`]: removes the debug information of libraries.
+//! - [`manifest`]: the sources and compilers of the committed modules.
+//! - [`index`]: the expected result of each test, `examples/expected.json`.
 
 mod assemblyscript;
 pub mod c;
@@ -46,7 +47,7 @@ pub struct Guest {
     /// Name of the module, without extension.
     name: String,
     language: Language,
-    /// Everything that its bytes depend on, besides compilers.
+    /// All files that its bytes depend on, besides compilers.
     sources: Vec<PathBuf>,
 }
 
@@ -65,18 +66,18 @@ pub enum Language {
 }
 
 impl Language {
-    /// Whether the other guests can be built without this one's compiler: it is no part of what
-    /// contributors are asked to install.
+    /// Whether the other guests can be built without this one's compiler: contributors are not asked to
+    /// install it.
     fn optional(self) -> bool {
         matches!(self, Language::AssemblyScript | Language::Crate | Language::Musl | Language::Zig)
     }
 }
 
-/// What a language needs on this machine.
+/// The toolchain of a language on this machine.
 pub enum Toolchain {
     /// The version, as compilers print it.
     Found(String),
-    /// What is missing and which package has it.
+    /// What is missing, and the package that contains it.
     Missing(String),
 }
 
@@ -108,7 +109,7 @@ fn find() -> Result<Vec<Guest>> {
     Ok(guests)
 }
 
-/// Guests of one file each, in a directory.
+/// Guests that consist of one file each, in a directory.
 fn one_file_each(directory: &str, extension: &str, language: Language) -> Result<Vec<Guest>> {
     let mut guests = Vec::new();
     for path in files::list(&files::root().join(directory))? {
@@ -143,7 +144,7 @@ impl Builder {
                 Language::Musl => musl::toolchain(&clang)?,
                 Language::Crate => crates::toolchain(guests)?,
                 Language::Rust(target) => target.toolchain()?,
-                // Our own dependency: its version follows from Cargo.lock, and so do the bytes.
+                // A dependency of this crate: its version follows from Cargo.lock, and so do the bytes.
                 Language::Wat => Toolchain::Found("wat".into()),
                 Language::Zig => zig::toolchain(),
             };
@@ -164,7 +165,7 @@ impl Builder {
         }
     }
 
-    /// The finished module.
+    /// Builds the finished module.
     fn module(&self, guest: &Guest) -> Result<Vec<u8>> {
         let wasm = match guest.language {
             Language::AssemblyScript => assemblyscript::compile(guest)?,
@@ -253,7 +254,7 @@ fn check(guests: &[Guest], builder: &Builder, all: bool) -> Result<()> {
 
 enum Verdict {
     Current,
-    /// Nothing speaks against it, but it could not be built to compare.
+    /// No difference is known, but it could not be built and compared.
     Skipped(String),
     Stale(String),
 }
@@ -300,7 +301,7 @@ fn strangers(guests: &[Guest]) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Runs a command; what it wrote is part of the error if it fails.
+/// Runs a command; if it fails, its output is part of the error.
 pub fn output(command: &mut Command) -> Result<Output> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("{program} cannot be run"))?;

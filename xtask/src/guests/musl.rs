@@ -1,7 +1,7 @@
 //! C guests with the pthreads of wasi-libc: one file each, `examples/musl/*.c`, modules of tests.
 //!
-//! Debian's wasi-libc is built without threads. One with threads comes with Rust's target
-//! wasm32-wasip1-threads, and its headers with Zig.
+//! Debian's wasi-libc is built without threads. Rust's target wasm32-wasip1-threads includes one with
+//! threads, and Zig its headers.
 
 use super::c::Clang;
 use super::{Guest, Language, Toolchain, output, rust, zig};
@@ -32,7 +32,7 @@ pub fn find() -> Result<Vec<Guest>> {
     super::one_file_each(SOURCES, "c", Language::Musl)
 }
 
-/// All that it takes, or the first that is missing.
+/// All parts of the toolchain, or the first one that is missing.
 pub fn toolchain(clang: &Result<Clang, String>) -> Result<Toolchain> {
     let clang = match clang {
         Ok(clang) => &clang.version,

@@ -1,12 +1,12 @@
 //! Rust guests: one crate each, `examples/rust/*`.
 //!
-//! A crate with a `main` is an unmodified program for wasm32-wasip1-threads, any other a module of
-//! tests for wasm32-unknown-unknown, or for wasm32-wasip1 if its manifest says so, because it has files.
+//! A crate with a `main` is an unmodified program for wasm32-wasip1-threads. Any other is a module of tests
+//! for wasm32-unknown-unknown, or for wasm32-wasip1 if its manifest says so, because it uses files.
 //!
-//! Symbols contain a hash of the crate's path relative to the workspace. The SDK lies outside of the
-//! examples' workspace, so its hash, and with it names and even the order of functions, would depend on
-//! where the repository lies. So the crates are copied next to each other into one workspace, of the
-//! same layout as the repository, and built there.
+//! Symbols contain a hash of the crate's path relative to the workspace. The SDK is outside of the examples'
+//! workspace, so its hash, and with it names and even the order of functions, would depend on the
+//! repository's directory. So the crates are copied next to each other into one workspace with the same
+//! layout as the repository, and built there.
 
 use super::{Guest, Language, Toolchain, output};
 use crate::files;
@@ -49,20 +49,20 @@ impl Target {
         Ok(Toolchain::Found(String::from_utf8(version.stdout)?.trim().to_string()))
     }
 
-    /// Where the target's libraries are, if it is installed.
+    /// The directory of the target's libraries.
     pub fn libraries(self) -> Result<PathBuf> {
         let printed = output(rustc().args(["--print", "target-libdir", "--target", self.triple()]))?;
         Ok(PathBuf::from(String::from_utf8(printed.stdout)?.trim()))
     }
 
-    /// Where cargo leaves the module of this name.
+    /// The path at which cargo leaves the module of this name.
     pub fn output(self, name: &str) -> PathBuf {
         let directory = files::target().join("guests/rust").join(self.triple()).join("release");
         directory.join(name).with_extension("wasm")
     }
 }
 
-/// Where the compiler is installed, with its components.
+/// The directory in which the compiler is installed, with its components.
 pub fn sysroot() -> Result<PathBuf> {
     let printed = output(rustc().args(["--print", "sysroot"]))?;
     Ok(PathBuf::from(String::from_utf8(printed.stdout)?.trim()))
@@ -83,7 +83,7 @@ pub fn find() -> Result<Vec<Guest>> {
         let program = path.join("src/main.rs").exists();
         let mut sources = files::files_under(&path)?;
         sources.extend([root.join(MANIFEST), root.join(LOCK)]);
-        // A program of std's does not link the SDK.
+        // A program that uses std's threads does not link the SDK.
         if !program {
             for sdk in SDK {
                 sources.extend(files::files_under(&root.join(sdk))?);
@@ -100,7 +100,7 @@ pub fn find() -> Result<Vec<Guest>> {
     Ok(guests)
 }
 
-/// Builds those guests that are in Rust.
+/// Builds those guests that are written in Rust.
 pub fn build(guests: &[&Guest]) -> Result<()> {
     let named = |target| -> Vec<&str> {
         let of = guests.iter().filter(|g| g.language == Language::Rust(target));
@@ -130,12 +130,12 @@ fn cargo(workspace: &Path, target: Target, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A flag that gives a directory another name in all that is compiled.
+/// A flag that replaces a directory's name in everything that is compiled.
 pub fn renamed(directory: &Path, name: &str) -> String {
     format!("--remap-path-prefix={}={name}", directory.display())
 }
 
-/// `cargo build` as all guests are built: what it makes is found by [`Target::output`].
+/// `cargo build` with the options of all guests; [`Target::output`] finds the result.
 pub fn build_command(workspace: &Path, target: Target, flags: &[String]) -> Result<Command> {
     let triple = target.triple();
     let mut flags = flags.to_vec();
@@ -151,7 +151,7 @@ pub fn build_command(workspace: &Path, target: Target, flags: &[String]) -> Resu
     Ok(command)
 }
 
-/// A cargo that takes no flags and no profile from the user: they would change the bytes.
+/// A cargo without the user's flags and profiles, which would change the bytes.
 pub fn cargo_in(workspace: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.current_dir(workspace).env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -162,8 +162,8 @@ pub fn cargo_in(workspace: &Path) -> Command {
     command
 }
 
-/// Sources of the standard library have another name where they are installed (`rust-src`): what it is
-/// where they are not.
+/// A flag that gives sources of the standard library the same name whether they are installed (`rust-src`) or
+/// not.
 fn library() -> Result<Option<String>> {
     let version = String::from_utf8(output(rustc().arg("-vV"))?.stdout)?;
     let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
@@ -195,8 +195,9 @@ fn stage(workspace: &Path) -> Result<()> {
     files::write(&workspace.join("Cargo.lock"), files::read(&root.join(LOCK))?)
 }
 
-/// The workspace of both: what members inherit comes from the repository's, profiles from the
-/// examples'. The two manifests are ours, so cutting their text where a table begins will do.
+/// The manifest of the combined workspace: members inherit from the repository's, profiles are those of the
+/// examples'. Both manifests belong to this repository, so cutting their text where a table begins is
+/// sufficient.
 fn manifest(repository: &str, examples: &str) -> Result<String> {
     let begin = repository.find("[workspace.package]").context("Cargo.toml has no [workspace.package]")?;
     let end = repository.find("[profile.").unwrap_or(repository.len());

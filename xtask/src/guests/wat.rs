@@ -1,4 +1,4 @@
-//! Guests in the text format, `examples/wat/*.wat`, for what no compiler emits.
+//! Guests in the text format, `examples/wat/*.wat`, for code that no compiler emits.
 
 use super::{Guest, Language};
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ pub fn find() -> Result<Vec<Guest>> {
     super::one_file_each(SOURCES, "wat", Language::Wat)
 }
 
-/// Line tables of the text itself are part of the module.
+/// Assembles the text. Line tables that refer to it become part of the module.
 pub fn assemble(guest: &Guest) -> Result<Vec<u8>> {
     let path = &guest.sources[0];
     ::wat::parse_file(path).with_context(|| format!("`{}` cannot be assembled", guest.name))

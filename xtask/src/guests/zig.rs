@@ -1,8 +1,8 @@
 //! Zig guests: one file each, `examples/zig/*.zig`.
 //!
-//! A file with a `main` becomes a program with `_start`, any other a module of tests. Debug information
-//! names files relative to the directory of the build, which therefore looks the same everywhere: the
-//! sources beside a link to Zig's own library.
+//! A file with a `main` becomes a program with `_start`, any other a module of tests. Debug information names
+//! files relative to the directory of the build, which therefore has the same layout everywhere: the sources
+//! next to a link to Zig's own library.
 
 use super::{Guest, Language, Toolchain, debug_info, output};
 use crate::files;
@@ -22,7 +22,7 @@ const FLAGS: &[&str] = &[
     "--import-memory",
     "--export-memory",
     "--max-memory=67108864",
-    // A stack of 16 MiB otherwise, which makes every snapshot larger.
+    // Otherwise the stack has 16 MiB, which makes every snapshot larger.
     "--stack",
     "131072",
     "--export=wasi_thread_start",
@@ -64,13 +64,13 @@ pub fn compile(guest: &Guest) -> Result<Vec<u8>> {
     debug_info::lines_only(&files::read(&wasm)?, &guest.name, SOURCES, &file.to_string_lossy())
 }
 
-/// Where Zig's own library is.
+/// The directory of Zig's own library.
 pub fn library() -> Result<PathBuf> {
     let printed = output(Command::new("zig").arg("env"))?;
     let text = String::from_utf8_lossy(&printed.stdout).into_owned();
     let line = text.lines().find(|line| line.contains("lib_dir")).context("`zig env` names its lib_dir")?;
     let path = line.split('"').rfind(|part| Path::new(part).is_dir());
-    // Zig names what lies below the present directory without it.
+    // Zig prints a path below the present directory relative to it.
     Ok(std::path::absolute(path.context("`zig env` names a directory")?)?)
 }
 

@@ -1,11 +1,12 @@
-//! Which modules may not know which.
+//! The rules about which modules must not import which.
 
-/// A crate whose modules are looked at.
+/// A crate whose imports are checked.
 pub struct Crate {
     pub folder: &'static str,
-    /// Modules from below: none imports one of a later row. What is in no row is held to be free of circles alone.
+    /// Rows of modules, the lowest first: none imports a module of a later row. Modules in no row only must
+    /// not form circles.
     pub floors: &'static [&'static [&'static str]],
-    /// Besides: modules, each with others that it must not know.
+    /// Further rules: a module, and the modules that it must not import.
     pub apart: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -42,7 +43,8 @@ pub const CRATES: &[Crate] = &[
             &["cli"],
             &["cargo"],
         ],
-        // Reports are made of results alone, and what finds does not know how it is told.
+        // Reports are made from results alone, and code that finds bugs does not depend on how they are
+        // reported.
         apart: &[
             ("report", &["execution", "diagnose", "explore"]),
             ("diagnose", &["report"]),

@@ -1,5 +1,6 @@
-//! Who imports whom: paths that begin with `crate`, `super`, `self` or a child's name, in code and in macros, tests
-//! apart. What a module exports of another one counts as that one.
+//! The imports between modules: paths that begin with `crate`, `super`, `self` or a child's name, in code and
+//! in macros, but not in tests. An item that a module exports from another one counts as that of the other
+//! one.
 
 use crate::files;
 use anyhow::{Context, Result};
@@ -10,20 +11,20 @@ use std::path::Path;
 /// A path in a module, from the crate's root.
 type Segments = Vec<String>;
 
-/// A path as it is written: the names, and what the last one is called here.
+/// A path in the source: its names, and the local name of the last one.
 struct Written {
     path: Segments,
     name: String,
-    /// In an import that others can use.
+    /// Whether it is in an import that other modules can use.
     exported: bool,
 }
 
 /// Modules by their path (`machine::wasi`, the root being empty), with the paths that each names.
 pub struct Graph {
     modules: BTreeMap<String, Vec<Written>>,
-    /// `(module, name)` -> what it exports under this name.
+    /// `(module, name)` -> the path that the module exports under this name.
     exports: BTreeMap<(String, String), Segments>,
-    /// `(from, to)` -> one of the paths that make it, for messages. Both are modules.
+    /// `(from, to)` -> one of the paths that cause the arrow, for messages. Both are modules.
     arrows: BTreeMap<(String, String), String>,
 }
 
@@ -84,7 +85,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The module that a path leads to, through what others export, and the names after it.
+    /// The module that a path refers to, following exports, and the remaining names of the path.
     fn resolve(&self, mut path: Segments) -> (String, Segments) {
         for _ in 0..16 {
             let length = (0..=path.len())
@@ -102,8 +103,8 @@ impl Graph {
         (String::new(), path)
     }
 
-    /// What a module exports under a name. Of `pub use child::*` it is not known what that has: it counts as the
-    /// module's own.
+    /// The path that a module exports under a name. The names in `pub use child::*` are not known: it counts
+    /// as an item of the module itself.
     fn export(&self, module: &str, name: &str) -> Option<Segments> {
         self.exports.get(&(module.to_string(), name.to_string())).cloned()
     }
@@ -112,12 +113,12 @@ impl Graph {
         self.modules.contains_key(name)
     }
 
-    /// Whether something in one module, or below it, imports something of another, or below it.
+    /// Whether a module, or one below it, imports an item of another module, or of one below that.
     pub fn has(&self, from: &str, to: &str) -> bool {
         self.arrow(from, to).is_some()
     }
 
-    /// The first import that [`Graph::has`] speaks of.
+    /// The first import because of which [`Graph::has`] is true.
     pub fn places(&self, from: &str, to: &str) -> String {
         self.arrow(from, to).unwrap_or_default().to_string()
     }
@@ -127,8 +128,8 @@ impl Graph {
         arrow.map(|(_, shown)| shown.as_str())
     }
 
-    /// Circles among the children of each module, with all that is below them, a shortest one for each beginning.
-    /// Arrows between a module and what it is a part of are left out.
+    /// Circles among the children of each module, with everything below them: a shortest one for each start.
+    /// Arrows between a module and one that contains it are ignored.
     pub fn circles(&self) -> Vec<Vec<String>> {
         let mut found: Vec<Vec<String>> = Vec::new();
         for parent in self.modules.keys() {
@@ -166,7 +167,7 @@ fn is_child(module: &str, parent: &str) -> bool {
     }
 }
 
-/// A shortest way from a module back to it, both ends named.
+/// A shortest path from a module back to itself, including both ends.
 fn shortest_circle(start: &str, next: &BTreeMap<&str, BTreeSet<&str>>) -> Option<Vec<String>> {
     let mut ways: Vec<Vec<&str>> = vec![vec![start]];
     let mut seen = BTreeSet::new();
@@ -188,7 +189,7 @@ fn shortest_circle(start: &str, next: &BTreeMap<&str, BTreeSet<&str>>) -> Option
     None
 }
 
-/// Collects all paths in some tokens of a module. `names` are all modules.
+/// Collects all paths in some tokens of a module. `names` are the names of all modules.
 fn paths(
     tokens: &[TokenTree],
     module: &str,
@@ -197,12 +198,12 @@ fn paths(
     into: &mut Vec<Written>,
 ) {
     let mut at = 0;
-    // Whether what stands here belongs to a `pub use`.
+    // Whether the present tokens belong to a `pub use`.
     let mut exported = exported;
     while at < tokens.len() {
         if is_test(&tokens[at..]) {
             at += 2;
-            // To the end of the item.
+            // Skips to the end of the item.
             while at < tokens.len() && !ends_item(&tokens[at]) {
                 at += 1;
             }
@@ -254,7 +255,7 @@ fn ends_item(token: &TokenTree) -> bool {
     }
 }
 
-/// Where a path begins that starts with a name.
+/// The first segments of a path that starts with this name.
 fn begin(name: &str, module: &str, names: &BTreeSet<String>) -> Option<Segments> {
     let own: Segments = module.split("::").filter(|s| !s.is_empty()).map(str::to_string).collect();
     match name {
@@ -274,7 +275,7 @@ fn is_path(tokens: &[TokenTree], at: usize) -> bool {
     colon(at + 1) && colon(at + 2)
 }
 
-/// Reads what follows `path`, at a `::` or at its end. Returns where it ends.
+/// Reads the rest of a path after `path`, at a `::` or at its end. Returns the position after it.
 fn tree(
     tokens: &[TokenTree],
     mut at: usize,
@@ -302,7 +303,7 @@ fn tree(
                 }
                 return at + 3;
             }
-            // Of a glob, what it brings is not known: it is an import of the module.
+            // The names that a glob imports are not known: it counts as an import of the module.
             _ => {
                 into.push(Written { path, name: "*".into(), exported: false });
                 return at + 3;

@@ -1,7 +1,7 @@
-//! `cargo xtask modules`: refuses circles of imports between modules, and imports that run up the floors.
+//! `cargo xtask modules`: refuses circles of imports between modules, and imports from higher floors.
 //!
-//! - [`graph`]: who imports whom, read from the sources.
-//! - [`floors`]: which modules may not know which.
+//! - [`graph`]: the imports between modules, read from the sources.
+//! - [`floors`]: the rules about which modules must not import which.
 
 mod floors;
 mod graph;
@@ -24,7 +24,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong in a crate, a line each.
+/// The violations in a crate, one line each.
 fn check(krate: &floors::Crate, graph: &Graph) -> Vec<String> {
     let mut wrong = Vec::new();
     for (lower, upper) in krate

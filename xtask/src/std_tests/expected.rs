@@ -1,4 +1,4 @@
-//! Which tests do not pass, and why: `expected.json`.
+//! The tests that do not pass, and the reasons: `expected.json`.
 
 use super::results::{End, Outcome};
 use anyhow::{Context, Result, ensure};
@@ -10,7 +10,7 @@ const FILE: &str = include_str!("expected.json");
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     version: u32,
-    /// For who changes it.
+    /// An explanation for those who change the file.
     #[serde(rename = "about")]
     _about: Vec<String>,
     skipped: Vec<Skip>,
@@ -21,7 +21,7 @@ pub struct Expected {
 struct Skip {
     /// Names, each with at most one `*`.
     tests: Vec<String>,
-    /// How the bug begins that they end with.
+    /// The beginning of the bug that the tests end with.
     bug: String,
     reason: String,
 }
@@ -47,7 +47,7 @@ impl Expected {
         }
     }
 
-    /// What is not as expected about a test.
+    /// The difference between a test's outcome and the expected one, if there is one.
     pub fn surprise(&self, outcome: &Outcome) -> Option<String> {
         let Outcome { test, end } = outcome;
         match (end, self.skip(test)) {
@@ -59,7 +59,7 @@ impl Expected {
         }
     }
 
-    /// Names that no test has: another version of std.
+    /// Names that match no test, because std has another version.
     pub fn unused<'a>(&'a self, outcomes: &[Outcome]) -> Vec<&'a str> {
         let names = self.skipped.iter().flat_map(|skip| &skip.tests).map(String::as_str);
         names.filter(|name| !outcomes.iter().any(|o| matches(name, &o.test))).collect()

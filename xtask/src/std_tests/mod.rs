@@ -1,13 +1,14 @@
 //! `cargo xtask std-tests`: the tests of Rust's standard library that concern concurrency, explored.
 //!
-//! An oracle from outside: std's own tests hold under every schedule, so a bug that is found in one of them
-//! is one of this tool's, unless `expected.json` says why not. The tests are those of the installed
-//! component `rust-src`; std leaves them out for WASI because its other targets have no threads. What came
-//! out of it is `docs/std-tests.md`; seed and bounds are fixed, so that it changes with its reasons only.
+//! An independent oracle: std's own tests hold under every schedule, so a bug that is found in one of them is
+//! a bug of this tool, unless `expected.json` gives another reason. The tests are those of the installed
+//! component `rust-src`; std leaves them out for WASI because its other targets have no threads. The results
+//! are in `docs/std-tests.md`; seed and bounds are fixed, so that the page changes only if the tool or std
+//! changes.
 //!
-//! - [`stage`]: the tests become a crate, which is built.
+//! - [`stage`]: turns the tests into a crate and builds it.
 //! - [`results`]: how tests ended.
-//! - [`expected`]: how they should end.
+//! - [`expected`]: the expected outcomes of tests.
 //! - [`page`]: the table.
 
 mod expected;
@@ -30,7 +31,7 @@ const PAGE: &str = "docs/std-tests.md";
 
 /// Steps of an iteration, for unfair strategies and for fair ones.
 const STEPS_MAX: &str = "200000";
-/// The same for tests of which no iteration ends within these. Those have fewer iterations.
+/// The bounds of tests without an iteration that ends within these steps. These tests have fewer iterations.
 const STEPS_MAX_LONG: &str = "20000000";
 const ITERATIONS_LONG: u32 = 3;
 
@@ -82,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Below cargo's.
+/// A directory in cargo's build directory.
 fn directory() -> PathBuf {
     files::target().join("std-tests")
 }
@@ -94,7 +95,7 @@ fn explore(arguments: &Arguments, tool: &Path, group: &str, module: &Path) -> Re
         command.args(["--iterations", &iterations.to_string(), "--timeout", &arguments.timeout.to_string()]);
         command.args(["--max-steps", steps_max, steps_max, "--outdir"]);
         command.arg(std::path::absolute(directory().join("traces"))?).arg(module).args(names);
-        // What it says while it instruments and compiles, and why it does not.
+        // The standard error shows the progress of instrumenting and compiling, and errors.
         let printed = command.stderr(Stdio::inherit()).output();
         let printed = printed.with_context(|| format!("{} cannot be run", tool.display()))?;
         let run: Value = serde_json::from_slice(&printed.stdout)

@@ -1,4 +1,4 @@
-//! `docs/std-tests.md`: what came out, in total and where tests are skipped.
+//! `docs/std-tests.md`: the results in total, and the reasons for skipped tests.
 
 use super::expected::Expected;
 use super::results::{End, Outcome};
@@ -30,7 +30,7 @@ impl Totals {
     }
 }
 
-/// The page. `how`: what the tests were run with.
+/// The page. `how`: the options with which the tests were run.
 pub fn page(how: &str, outcomes: &[Outcome], expected: &Expected) -> Result<String> {
     let mut page = String::from(
         "<!-- Made by `cargo xtask std-tests`. -->\n\n# The tests of Rust's standard library\n\n",

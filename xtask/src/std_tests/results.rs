@@ -1,28 +1,28 @@
-//! What came out of a test, as `coyote-wasm test --format json` says it.
+//! The outcome of a test, from the output of `coyote-wasm test --format json`.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fmt;
 
 pub struct Outcome {
-    /// With its group before it: `sync::mutex::smoke`.
+    /// The test's name, preceded by its group: `sync::mutex::smoke`.
     pub test: String,
     pub end: End,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// No bug was found in a number of iterations, of which some came to an end.
+    /// No bug was found in a number of iterations, some of which ended.
     Explored {
         iterations: u64,
         ended: u64,
         workers: u64,
     },
-    /// There was nothing to choose.
+    /// No execution had a choice, mostly because there is only one worker.
     OneWorker,
     /// The harness did not run it.
     Ignored(String),
-    /// No iteration came to an end within the bound on steps.
+    /// No iteration ended within the bound on steps.
     TooLong,
     Bug(String),
 }
@@ -44,7 +44,7 @@ impl fmt::Display for End {
 /// The tests of a group, sorted by name.
 ///
 /// # Errors
-/// Something is missing from the result.
+/// A field is missing from the result.
 pub fn read(group: &str, run: &Value) -> Result<Vec<Outcome>> {
     let list = |name: &str| run[name].as_array().into_iter().flatten();
     let named = |test: &Value| -> Result<String> {

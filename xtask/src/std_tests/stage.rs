@@ -1,4 +1,4 @@
-//! The tests of the standard library, copied into a crate of their own and built for wasm32-wasip1-threads.
+//! The tests of the standard library, copied into a separate crate and built for wasm32-wasip1-threads.
 //!
 //! Lines keep their numbers, so that reports name the lines of the installed sources.
 
@@ -14,7 +14,7 @@ pub struct Group {
     pub name: &'static str,
     /// The root of its crate, below `library`.
     root: &'static str,
-    /// What else it is made of.
+    /// Other sources of the test binary.
     sources: &'static [&'static str],
     /// Those of the root's modules that concern concurrency; empty if all do.
     modules: &'static [&'static str],
@@ -30,7 +30,8 @@ pub const GROUPS: [Group; 7] = [
     group("core", "coretests/tests/lib.rs", &["coretests/tests"], &["atomic", "task", "waker"]),
 ];
 
-/// std's own tests of its threads are a module of std. Here they are one of a crate that looks like it.
+/// std's own tests of its threads are a module of std. Here they are a module of a crate that has std's
+/// items.
 const UNIT: &str = "std/src/unit.rs";
 const UNIT_TEXT: &str = r#"pub use std::{any, panic, result, sync, time};
 mod thread {
@@ -43,7 +44,7 @@ mod thread {
 }
 "#;
 
-/// What the tests use beyond the features that they name.
+/// Features that the tests use beyond those that they name.
 const FEATURES: &str = "sync_poison_mod";
 
 const MANIFEST: &str = r#"[workspace]
@@ -98,7 +99,7 @@ pub fn build() -> Result<Vec<PathBuf>> {
     }
     files::write(&directory.join("empty.rs"), "")?;
     files::write(&directory.join("Cargo.toml"), manifest)?;
-    // So that the tests have the dependencies that std tests itself with.
+    // So that the tests have the same dependencies as in std's own tests.
     files::write(&directory.join("Cargo.lock"), files::read(&library.join("Cargo.lock"))?)?;
     compile(&directory)
 }
@@ -108,7 +109,7 @@ fn copy(library: &Path, directory: &Path, group: &Group) -> Result<()> {
         for file in files::files_under(&library.join(source))? {
             let text = files::read(&file)?;
             let text = String::from_utf8(text).map(|text| with_wasi(&text).into_bytes());
-            // Some are read as bytes by a test.
+            // Some files are not text: a test reads them as bytes.
             let text = text.unwrap_or_else(|not_text| not_text.into_bytes());
             files::write(&directory.join(file.strip_prefix(library)?), text)?;
         }
@@ -121,7 +122,7 @@ fn copy(library: &Path, directory: &Path, group: &Group) -> Result<()> {
     files::write(&directory.join(group.root), format!("#![feature({FEATURES})] {text}"))
 }
 
-/// Without the attributes, of a line each, that leave something out for WASI: they are about targets
+/// Removes attributes, on one line each, that leave an item out for WASI: they were written for targets
 /// without threads.
 fn with_wasi(text: &str) -> String {
     let leaves_out = |line: &str| {
@@ -133,7 +134,7 @@ fn with_wasi(text: &str) -> String {
     lines(text, |line| !leaves_out(line))
 }
 
-/// A crate's root with these modules alone.
+/// A crate's root with only these modules.
 fn with_modules(text: &str, modules: &[&str]) -> String {
     lines(text, |line| match line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
         Some(module) => modules.contains(&module),
@@ -141,7 +142,7 @@ fn with_modules(text: &str, modules: &[&str]) -> String {
     })
 }
 
-/// The text with only some of its lines. The others are empty.
+/// The text with only some of its lines; the others become empty.
 fn lines(text: &str, kept: impl Fn(&str) -> bool) -> String {
     text.lines().map(|line| if kept(line) { format!("{line}\n") } else { "\n".into() }).collect()
 }
@@ -149,7 +150,7 @@ fn lines(text: &str, kept: impl Fn(&str) -> bool) -> String {
 fn compile(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut command = cargo_in(directory);
     command.args(["test", "--no-run", "--quiet", "--tests", "--target", Target::Threads.triple()]);
-    // What is not stable.
+    // Allows unstable features.
     command.env("RUSTC_BOOTSTRAP", "1");
     command.args(["--message-format", "json-render-diagnostics", "--target-dir"]);
     let printed = output(command.arg(std::path::absolute(super::directory().join("build"))?))?;

@@ -1,10 +1,11 @@
 //! `cargo xtask suites`: test suites of published crates, run as their maintainers would by `cargo coyote test`.
 //!
-//! An oracle from outside, as the tests of std are: what fails is a bug of the crate, a limit of ours that has a name, or a
-//! mistake of ours. Which crates, and why tests of them fail, stands in `suites.json`; what came out in `docs/suites.json`,
-//! from which the page `docs/suites.md` is made. Sources are copied from cargo's registry and not changed.
+//! An independent oracle, as the tests of std are: a failure is a bug of the crate, a known limit of this
+//! tool, or a mistake in it. The crates, and the reasons why tests of them fail, are in `suites.json`; the
+//! results are in `docs/suites.json`, from which the page `docs/suites.md` is made. Sources are copied from
+//! cargo's registry and not changed.
 //!
-//! - [`results`]: what came out of a suite.
+//! - [`results`]: the results of a suite.
 //! - [`page`]: the table.
 
 mod page;
@@ -58,12 +59,12 @@ struct Suite {
     arguments: Vec<String>,
 }
 
-/// Why tests end as they do, of which the crate's maintainer has to know.
+/// The reason why tests end as they do, which is of interest to the crate's maintainer.
 #[derive(Deserialize)]
 struct Cause {
     /// `CRATE::TEST`, with at most one `*`.
     tests: Vec<String>,
-    /// How the message begins.
+    /// The beginning of the message.
     #[serde(default)]
     message: String,
     why: String,
@@ -113,7 +114,7 @@ fn explore(arguments: &Arguments, list: &List, results: &mut Results, stored: &P
         let row = row(arguments, suite, source, &tools)?;
         println!("{}", row.line(&suite.name));
         results.rows.insert(suite.name.clone(), row);
-        // What is there counts, should it be interrupted.
+        // Results are stored after each suite, in case the run is interrupted.
         files::write(stored, serde_json::to_string_pretty(results)? + "\n")?;
     }
     Ok(())
@@ -123,7 +124,7 @@ fn directory() -> PathBuf {
     files::target().join("suites")
 }
 
-/// Has cargo fetch the crates; where it put each.
+/// Makes cargo fetch the crates; returns the directory of each.
 fn fetch(suites: &[Suite]) -> Result<BTreeMap<String, PathBuf>> {
     let folder = directory().join("fetch");
     let dependencies: String =
@@ -147,7 +148,7 @@ fn fetch(suites: &[Suite]) -> Result<BTreeMap<String, PathBuf>> {
         let copy = directory().join(format!("{}-{}", suite.name, suite.version));
         for file in files::files_under(source)? {
             let name = file.strip_prefix(source)?;
-            // A toolchain that the crate's developers use is not what is tested here, nor installed.
+            // The toolchain of the crate's developers is not the one to be tested here, and is not installed.
             if !copy.join(name).is_file()
                 && !name.starts_with("rust-toolchain")
                 && name != Path::new("rust-toolchain.toml")
@@ -193,12 +194,12 @@ fn row(arguments: &Arguments, suite: &Suite, source: &Path, tools: &Path) -> Res
         row.binaries += 1;
         row.add(&run);
     }
-    // A binary that ended without a word is a mistake of ours, as is one that is missing.
+    // A binary that ended without any output is a mistake of this tool, as is one that is missing.
     row.missing = binaries.saturating_sub(row.binaries);
     Ok(row)
 }
 
-/// Keeps what was printed, for whoever looks into a failure.
+/// Stores the output, for those who examine a failure.
 fn keep(suite: &Suite, ended: &Output) -> Result<()> {
     let logs = directory().join("logs");
     files::write(&logs.join(format!("{}.json", suite.name)), &ended.stdout)?;

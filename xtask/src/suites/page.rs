@@ -1,4 +1,4 @@
-//! `docs/suites.md`: how suites ended, and why tests of them did not pass.
+//! `docs/suites.md`: the results of suites, and why tests of them did not pass.
 
 use super::results::Failure;
 use super::{Cause, Results};
@@ -74,7 +74,7 @@ pub fn page(results: &Results, causes: &[Cause]) -> Result<String> {
     Ok(page)
 }
 
-/// Tests that did not pass and that no cause explains.
+/// Tests that did not pass and have no explanation among the causes.
 pub fn unexplained(results: &Results, causes: &[Cause]) -> Vec<String> {
     let mut names = Vec::new();
     for (name, row) in &results.rows {
@@ -85,7 +85,7 @@ pub fn unexplained(results: &Results, causes: &[Cause]) -> Vec<String> {
     names
 }
 
-/// A text that can stand in a table.
+/// Escapes a text for a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -1,4 +1,4 @@
-//! What came out of a suite, as `coyote-wasm test --format json` says it of each test binary.
+//! The results of a suite, from the output of `coyote-wasm test --format json` for each test binary.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,20 +7,20 @@ use serde_json::Value;
 #[derive(Default, Deserialize, Serialize)]
 pub struct Row {
     pub version: String,
-    /// Arguments of `cargo coyote test`, beside those that all have.
+    /// Arguments of `cargo coyote test`, besides those that all suites have.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// Tests in which no bug was found.
     pub passed: usize,
     pub failed: usize,
-    /// Tests of which it is said that nothing can be said: a limit of the tool.
+    /// Tests without a verdict because of a limit of the tool.
     pub no_verdict: usize,
     pub ignored: usize,
-    /// Tests in the sources that are not on the target.
+    /// Tests in the sources that do not exist on the target.
     pub not_here: u64,
-    /// Of those that passed or failed: those with anything to choose.
+    /// How many of the tests that passed or failed had a choice.
     pub explored: usize,
-    /// Of these, those of which no execution came to its end, or that are inconclusive.
+    /// How many of these had no execution that ended, or were inconclusive.
     pub unfinished: usize,
     /// Test binaries that printed a result.
     #[serde(default)]
@@ -28,12 +28,12 @@ pub struct Row {
     /// Test binaries that printed none.
     #[serde(default)]
     pub missing: usize,
-    /// Seconds of building, std included where no suite before it needed that.
+    /// Seconds of building, including std if no suite before it needed it.
     #[serde(default)]
     pub building: u64,
-    /// Seconds of the tests, with instrumenting and compiling them.
+    /// Seconds of the tests, including instrumenting and compiling them.
     pub seconds: u64,
-    /// Why there was no test at all.
+    /// Why no test was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
     pub failures: Vec<Failure>,
@@ -73,7 +73,7 @@ impl Row {
         self.not_here += left_out.filter_map(|part| part["tests"].as_u64()).sum::<u64>();
     }
 
-    /// What is printed when it has run.
+    /// The line that is printed after the suite.
     pub fn line(&self, name: &str) -> String {
         let Row { passed, failed, no_verdict, explored, unfinished, building, seconds, missing, .. } = self;
         match &self.not_run {
@@ -86,7 +86,7 @@ impl Row {
     }
 }
 
-/// Why a test did not pass, in a line.
+/// Why a test did not pass, in one line.
 fn message(test: &Value) -> String {
     let text = |value: &Value| value.as_str().map(str::to_string);
     let bug = &test["bugs"][0];

@@ -1,4 +1,5 @@
-//! All ends of a program: of the guest, by plain search and by reduction, and of the model.
+//! Compares all ends of a program: those of the guest, by plain search and by reduction, and those of the
+//! model.
 
 use super::super::{guest, search};
 use super::model::{End, modelled};
@@ -11,7 +12,7 @@ use coyote_wasm::runtime::AtExit;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Atomic accesses are scheduling points, stores of results are not.
+/// Compiles a program. Atomic accesses are scheduling points, stores of results are not.
 pub fn compile(program: &Program) -> Arc<Artifact> {
     let wasm = wat::parse_str(to_wat(program)).unwrap_or_else(|e| panic!("{e}\n{}", to_wat(program)));
     let options = Options { points: Points::Atomic, footprints: true, ..Options::default() };
@@ -26,14 +27,14 @@ fn end(program: &Program, execution: &Execution, outcome: &Outcome) -> End {
     End { outcome: outcome.describe().0, results: results.collect() }
 }
 
-/// All ends of the guest, each of its states visited once.
+/// All ends of the guest, visiting each of its states once.
 fn executed(artifact: &Arc<Artifact>, program: &Program, settings: &Settings) -> BTreeSet<End> {
     guest::with(artifact, "t", settings, |execution| {
         search::distinct(execution, &mut |execution, outcome| end(program, execution, outcome))
     })
 }
 
-/// All ends that DPOR comes to.
+/// All ends that DPOR reaches.
 fn reduced(artifact: &Arc<Artifact>, program: &Program, settings: &Settings) -> BTreeSet<End> {
     guest::with(artifact, "t", settings, |execution| {
         let mut ends = BTreeSet::new();
@@ -44,7 +45,7 @@ fn reduced(artifact: &Arc<Artifact>, program: &Program, settings: &Settings) -> 
     })
 }
 
-/// What one set has and the other has not.
+/// The differences between the two sets.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Difference {
     pub never_executed: Vec<End>,
@@ -60,8 +61,8 @@ impl Difference {
     }
 }
 
-/// Whether the guest's ends are not the model's, under both rules for the end of the first worker. Else
-/// all of them.
+/// The difference between the guest's ends and the model's, under both rules for the end of the first worker.
+/// Without a difference, all ends.
 pub fn difference(program: &Program, settings: &Settings) -> Result<BTreeSet<End>, Difference> {
     let artifact = compile(program);
     let mut all = BTreeSet::new();
@@ -82,7 +83,7 @@ pub fn compare(program: &Program, settings: &Settings) -> BTreeSet<End> {
     difference(program, settings).unwrap_or_else(|difference| panic!("{program:?}: {difference:?}"))
 }
 
-/// As [`compare`], and DPOR must come to all of them too: footprints say enough.
+/// As [`compare`], and DPOR must reach all of them too: this shows that footprints are complete.
 pub fn compare_reduced(program: &Program, settings: &Settings) -> BTreeSet<End> {
     let ends = compare(program, settings);
     let artifact = compile(program);

@@ -1,19 +1,19 @@
-//! Programs nobody thought of.
+//! Random programs.
 
 use super::program::Action::{self, *};
 use super::program::Program;
 use coyote_wasm::strategies::rng::ChoiceRng;
 
-/// What workers of a program do.
+/// The actions that workers of a program may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
-    /// What the first worker does before it starts others.
+    /// Actions of the first worker before it starts others.
     pub before: &'static [Action],
     pub actions: &'static [Action],
 }
 
-/// Two or three workers with two to four actions each; the first one starts the others, does some of the same,
-/// and joins them.
+/// Two or three workers with two to four actions each; the first one starts the others, executes some actions
+/// too, and joins them.
 pub fn generate(rng: &mut ChoiceRng, pool: Pool) -> Program {
     let draw = |rng: &mut ChoiceRng, count: u64| -> Vec<Action> {
         (0..count).map(|_| pool.actions[rng.below(pool.actions.len() as u64) as usize]).collect()

@@ -1,4 +1,4 @@
-//! Each primitive by programs that nobody thought of, and planted faults that they must show.
+//! Tests each primitive by random programs, and by planted faults that these must detect.
 
 use super::super::{guest, relation};
 use super::comparison::compile;
@@ -11,7 +11,7 @@ use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
 use std::collections::BTreeSet;
 
-/// So many programs of a pool have the model's ends, many of them several.
+/// Checks that this many programs of a pool have the model's ends; many of them have several.
 fn check(pool: Pool, programs: u64, budgets: Budgets) {
     let settings = Settings { faults: faults(budgets), ..guest::settings() };
     let (mut ends, mut outcomes) = (0, BTreeSet::new());
@@ -41,7 +41,7 @@ fn normal_mutexes() {
     check(MUTEXES, 20, BOTH);
 }
 
-/// Unlocked by whoever comes, also in the wait for a condvar.
+/// Mutexes unlocked by any worker, also in the wait for a condvar.
 #[test]
 fn normal_mutexes_that_strangers_unlock() {
     let settings = Settings { foreign_unlocks: true, ..guest::settings() };
@@ -91,16 +91,16 @@ fn futexes() {
     check(FUTEXES, 20, BOTH);
 }
 
-/// Each of these faults of ours changes the ends of a program, and so would be noticed.
+/// Each of these planted faults changes the ends of a program, and so would be noticed.
 #[test]
 fn planted_faults_are_found() {
-    // Whether both wait by the time of the unlock is seen by their stores; either may be next.
+    // Their stores show whether both wait at the time of the unlock; either may be next.
     let two_wait = vec![
         vec![Lock(0), Spawn(1), Spawn(2), Load(0), Load(1), Unlock(0), Join(1), Join(2)],
         vec![Store(0, 1), Lock(0), Load(2), Unlock(0)],
         vec![Store(1, 1), Lock(0), Store(2, 1), Unlock(0)],
     ];
-    // The one who signals sees that both wait.
+    // The worker that signals sees that both wait.
     let one_is_woken = vec![
         vec![Spawn(1), Spawn(2), Lock(0), Load(0), Load(1), Signal(0), Unlock(0)],
         vec![Lock(0), Store(0, 1), Wait(0, 0), Load(2)],
@@ -130,7 +130,7 @@ fn planted_faults_are_found() {
     }
 }
 
-/// Steps on sync objects that say that they have nothing in common commute.
+/// Steps on sync objects whose footprints are independent commute.
 #[test]
 fn independent_steps_commute() {
     let mut pairs = 0;

@@ -1,16 +1,16 @@
-//! Sync objects against a naive model: of small programs, the model's and the execution's sets of all
-//! possible ends are equal.
+//! Sync objects against a naive model: for small programs, the sets of all possible ends of the model and of
+//! the execution are equal.
 //!
-//! A program is a list of actions for each worker. It is written out as a guest, of which every
-//! schedule is executed; and it is interpreted by the model, which knows nothing of the host. An end is the
-//! outcome with the results of all calls.
+//! A program is a list of actions for each worker. It is written as a guest, every schedule of which is
+//! executed; and it is interpreted by the model, which knows nothing of the host. An end is the outcome with
+//! the results of all calls.
 //!
 //! - [`program`]: programs and their guests.
-//! - [`model`]: workers and waits; [`objects`]: what POSIX says of locks.
-//! - [`comparison`]: of the sets.
+//! - [`model`]: workers and waits; [`objects`]: locks as POSIX defines them.
+//! - [`comparison`]: compares the sets.
 //! - [`generate`], [`generated`]: each primitive by random programs; planted faults.
 //!
-//! Here: programs by hand, with the number of their ends.
+//! This file contains programs by hand, with the number of their ends.
 
 mod comparison;
 mod generate;
@@ -33,7 +33,7 @@ fn compare(program: &Program) -> BTreeSet<End> {
     compare_with(program, &guest::settings())
 }
 
-/// A program whose first worker starts all others, does something and joins them.
+/// A program whose first worker starts all others, executes some actions and joins them.
 fn program(main: &[Action], others: &[&[Action]]) -> Program {
     let mut first: Vec<Action> = (1..=others.len()).map(Spawn).collect();
     first.extend(main);
@@ -41,8 +41,8 @@ fn program(main: &[Action], others: &[&[Action]]) -> Program {
     std::iter::once(first).chain(others.iter().map(|o| o.to_vec())).collect()
 }
 
-/// Compares, and checks that there are so many different ends, so that a model which is as wrong as
-/// the host is noticed by whoever reads the number.
+/// Compares, and checks the number of different ends. If the model had the same mistake as the host, a reader
+/// of the number could notice it.
 fn check(main: &[Action], others: &[&[Action]], ends: usize) {
     let program = program(main, others);
     let found = compare(&program);
@@ -54,7 +54,7 @@ fn check(main: &[Action], others: &[&[Action]], ends: usize) {
 fn mutexes() {
     let counted = [Lock(0), Load(0), Store(0, 1), Unlock(0)];
     check(&[], &[&counted, &counted], 2);
-    // Whoever comes may take a released lock, also the one that released it.
+    // Any worker may take a released lock, including the one that released it.
     check(&[], &[&[Lock(0), Unlock(0), Lock(0), Store(0, 1), Unlock(0)], &[Lock(0), Load(0), Unlock(0)]], 2);
     check(&[Lock(0)], &[&[TryLock(0)], &[TryLock(0)]], 3);
     check(&[], &[&[TryLock(0), Load(0)], &[TryLock(0), Load(0)], &[Store(0, 1)]], 8);
@@ -72,13 +72,13 @@ fn condvars() {
     check(&[Lock(0), Store(0, 1), Signal(0), Unlock(0)], &[&waiter], 2);
     check(&[Lock(0), Store(0, 1), Broadcast(0), Unlock(0)], &[&waiter, &waiter], 4);
     check(&[Lock(0), Signal(0), Unlock(0)], &[&waiter, &waiter], 3);
-    // The notifier saw that both wait: it may still be either of them that is woken.
+    // The notifier saw that both wait: either of them may be woken.
     check(
         &[Lock(0), Load(0), Load(1), Signal(0), Unlock(0)],
         &[&[Lock(0), Store(0, 1), Wait(0, 0), Load(2)], &[Lock(0), Store(1, 1), Wait(0, 0), Load(2)]],
         5,
     );
-    // Between notification and relock anybody may have the mutex.
+    // Between notification and relock any worker may have the mutex.
     check(&[Signal(0)], &[&waiter, &[Lock(0), Store(0, 1), Unlock(0)]], 3);
     check(&[Signal(0), Signal(0)], &[&waiter, &waiter], 4);
     check(&[Wait(0, 0)], &[], 1);
@@ -103,7 +103,7 @@ fn timeouts_race_with_notifications() {
 fn futexes() {
     check(&[Store(0, 1), FutexNotify(0, 1)], &[&[FutexWait(0, 0)]], 2);
     check(&[FutexNotify(0, 1)], &[&[FutexWait(0, 0)], &[FutexWait(0, 0)]], 3);
-    // Who does not come back had begun to wait before the store: either of two waiters may be woken.
+    // A worker that does not return had begun to wait before the store: either of two waiters may be woken.
     check(&[Store(0, 1), FutexNotify(0, 1)], &[&[FutexWait(0, 0)], &[FutexWait(0, 0)]], 5);
     check(&[FutexNotify(0, 2)], &[&[FutexWait(0, 0)], &[FutexWait(0, 0)], &[FutexWait(0, 0)]], 7);
     check(&[FutexNotify(0, 0)], &[&[FutexWait(0, 0)]], 1);
@@ -124,14 +124,15 @@ fn workers_end_and_are_joined() {
     assert_eq!(compare(&joins_itself_by_a_lock).len(), 1);
 }
 
-/// What is left when the first worker has ended is a bug, unless it is detached and holds no lock.
+/// A worker that is still blocked when the first one has ended is a bug, unless it is detached and holds no
+/// lock.
 #[test]
 fn blocked_for_ever_at_the_end() {
     let blocked = |spawn: Action, other: &[Action]| {
         let ends = compare(&vec![vec![spawn], other.to_vec()]);
         ends.into_iter().map(|e| e.outcome).collect::<Vec<_>>()
     };
-    // One of both rules at exit passes all.
+    // One of the two rules at exit lets all pass.
     assert_eq!(blocked(SpawnDetached(1), &[FutexWait(0, 0)]), ["passed"]);
     assert_eq!(blocked(Spawn(1), &[FutexWait(0, 0)]), ["deadlock", "passed"]);
     assert_eq!(blocked(SpawnDetached(1), &[Lock(0), FutexWait(0, 0)]), ["deadlock", "passed"]);
@@ -139,7 +140,7 @@ fn blocked_for_ever_at_the_end() {
     assert_eq!(blocked(SpawnDetached(1), &[Lock(0)]), ["passed"]);
 }
 
-/// Which results the one worker of a program sees.
+/// The results of the only worker of a program.
 fn alone(actions: &[Action]) -> (String, Vec<Option<u8>>) {
     let ends = compare(&vec![actions.to_vec()]);
     assert_eq!(ends.len(), 1, "{ends:?}");
@@ -147,7 +148,7 @@ fn alone(actions: &[Action]) -> (String, Vec<Option<u8>>) {
     (end.outcome, end.results[0].clone())
 }
 
-/// Error numbers, written down from POSIX and not taken from the model.
+/// Error numbers, taken from POSIX and not from the model.
 #[test]
 fn errors() {
     let passed = |actions: &[Action], results: &[u8]| {
@@ -199,16 +200,16 @@ fn rwlocks() {
         &[&[Write(0), Store(0, 1), Load(1), RwUnlock(0)], &[Read(0), Store(1, 1), Load(0), RwUnlock(0)]],
         2,
     );
-    // A reader that comes while a writer waits may still come in.
+    // A reader that arrives while a writer waits may still get the lock.
     check(&[Read(0), Load(0), RwUnlock(0)], &[&[Write(0), Store(0, 1), RwUnlock(0)], &[TryRead(0)]], 5);
 }
 
 #[test]
 fn semaphores_and_barriers() {
-    // One permit, taken by one of them or by none, if there is none yet.
+    // One permit, taken by one of them, or by none if it does not exist yet.
     check(&[SemaphoreInit(0, 1)], &[&[TryDown(0)], &[TryDown(0)]], 3);
     check(&[Up(0)], &[&[Down(0), Load(0)], &[Store(0, 1)]], 2);
-    // The last one to come is the serial one.
+    // The last one to arrive is the serial one.
     let program = vec![
         vec![BarrierInit(0, 2), Spawn(1), Spawn(2), Join(1), Join(2)],
         vec![Arrive(0), Store(0, 1)],
@@ -217,7 +218,7 @@ fn semaphores_and_barriers() {
     assert_eq!(compare(&program).len(), 4);
 }
 
-/// A wait that may return for no reason may do so at any time, but not more often than is allowed.
+/// A wait that may return spuriously may do so at any time, but not more often than the budget allows.
 #[test]
 fn faults() {
     let ends = |program: &Program, spurious_wakeups, failing_try_locks| {
@@ -239,7 +240,7 @@ fn faults() {
 
 const ORDERED: u64 = 60;
 
-/// Sleeps of different lengths put workers in order, and nobody's time is up while somebody can run: in their
+/// Sleeps of different lengths order workers, and no timeout fires while some worker is enabled: in this
 /// order, timeouts reach some of the ends that they reach at any time, and no others.
 #[test]
 fn timeouts_in_order() {
@@ -249,14 +250,14 @@ fn timeouts_in_order() {
         assert!(some.is_subset(&any), "{program:?}: {some:?} is not part of {any:?}");
         (any.len(), some.len())
     };
-    // One store is 10 ns after the other.
+    // Each store is 10 ns after the previous one.
     let sleeps = program(&[], &[&[Sleep(10), Store(0, 1)], &[Sleep(20), Load(0)]]);
     assert_eq!(ends(&sleeps), (2, 1));
     // The notification comes in time, unless the waiter is late.
     let waits =
         program(&[], &[&[Lock(0), WaitFor(0, 0, 50), Unlock(0)], &[Sleep(5), Lock(0), Signal(0), Unlock(0)]]);
     assert_eq!(ends(&waits), (2, 1));
-    // Who never has to wait sees no time pass.
+    // A worker that never waits sees no time pass.
     let polls = program(&[], &[&[LockFor(0, 5), Unlock(0)], &[LockFor(0, 5), Unlock(0)]]);
     assert_eq!(ends(&polls).1, 1);
     let (mut all, mut fewer) = (0, 0);
@@ -269,7 +270,7 @@ fn timeouts_in_order() {
     assert!(all > 2 * ORDERED as usize && fewer > ORDERED as usize / 20, "{all} ends, {fewer} fewer");
 }
 
-/// Programs nobody thought of: two workers beside the first, with up to three actions each.
+/// Random programs: two workers besides the first, with up to three actions each.
 #[test]
 fn random_programs() {
     let mut ends = 0;
@@ -302,7 +303,7 @@ fn random_program(rng: &mut ChoiceRng) -> Program {
             main.push(Join(w));
         }
     }
-    // A wait needs its mutex, or it is nothing but misuse.
+    // A wait needs its mutex, otherwise it is only a misuse.
     let locked = |mut actions: Vec<Action>| {
         if actions.iter().any(|a| matches!(a, Wait(..) | WaitFor(..) | Unlock(_))) {
             actions.insert(0, Lock(0));
@@ -335,7 +336,7 @@ fn random_action(rng: &mut ChoiceRng) -> Action {
     }
 }
 
-/// Searching states instead of schedules leaves no end out: fingerprints tell apart what differs.
+/// Searching states instead of schedules loses no end: fingerprints distinguish states that differ.
 #[test]
 fn states_and_schedules_have_the_same_ends() {
     let mut counted = 0;

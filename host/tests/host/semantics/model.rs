@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use Action::*;
 
-/// How a program ended, and the results of each worker's calls in order, `None` for those not made.
+/// How a program ended, and the results of each worker's calls in order; `None` for calls that were not made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
     pub outcome: String,
@@ -19,13 +19,13 @@ pub struct End {
 enum Stage {
     /// Not created yet.
     Absent,
-    /// Created; its first step is to come.
+    /// Created, before its first step.
     Created,
     /// At its next action.
     Running,
-    /// In a queue, asleep, or waiting for a lock until its time is up.
+    /// In a queue, asleep, or waiting for a lock until its timeout.
     Waiting,
-    /// Its wait is over: what the call returns, if it can have what it needs.
+    /// Its wait has ended: the result of the call, if the worker gets the lock that it needs.
     Woken(u8),
     Ended,
 }
@@ -38,7 +38,7 @@ struct Worker {
     results: Vec<Option<u8>>,
 }
 
-/// A state of a program. Workers are known by their place in it.
+/// A state of a program. Workers are identified by their place in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Model {
     workers: Vec<Worker>,
@@ -56,7 +56,7 @@ struct Model {
     faults: (u32, u32),
 }
 
-/// Where a step leads: to another state, or to an outcome in this one.
+/// The successor of a step: another state, or an outcome in this one.
 type Next = (Model, Option<&'static str>);
 
 const MISUSE: Option<&str> = Some("misuse");
@@ -86,7 +86,7 @@ impl Model {
         program[w].get(self.workers[w].at).copied()
     }
 
-    /// Whether a call that waits for a lock would.
+    /// Whether a call that waits for a lock would block.
     fn blocks(&self, w: usize, call: Action) -> bool {
         self.objects.call(w, call) == Some(Call::Blocks)
     }
@@ -105,7 +105,7 @@ impl Model {
         }
     }
 
-    /// Whether somebody else waits for what a call makes or forgets.
+    /// Whether another worker waits for an object that a call initialises or destroys.
     fn waited_for(&self, program: &Program, w: usize, call: Action) -> bool {
         (0..self.workers.len()).filter(|other| *other != w).any(|other| {
             let Some(action) = self.action(program, other) else { return false };
@@ -125,7 +125,7 @@ impl Model {
         })
     }
 
-    /// Whether somebody waits for a condvar with another mutex than this one.
+    /// Whether some worker waits for a condvar with another mutex than this one.
     fn waits_with_another(&self, program: &Program, condvar: u32, mutex: u32) -> bool {
         self.condvars.get(&condvar).into_iter().flatten().any(|w| {
             let action = self.action(program, *w);
@@ -133,7 +133,7 @@ impl Model {
         })
     }
 
-    /// The call is over.
+    /// Ends the call with a result.
     fn done(mut self, program: &Program, w: usize, result: u8) -> Model {
         let action = self.action(program, w).expect("a call was made");
         let worker = &mut self.workers[w];
@@ -167,7 +167,7 @@ impl Model {
         self.workers[w].stage = Stage::Woken(0);
     }
 
-    /// All states after waking so many of these waiters.
+    /// All states after waking `count` of these waiters.
     fn wake_some(&self, waiters: &BTreeSet<usize>, count: usize) -> Vec<(Model, BTreeSet<usize>)> {
         let waiters: Vec<usize> = waiters.iter().copied().collect();
         let count = count.min(waiters.len());
@@ -199,7 +199,8 @@ impl Model {
         woken.collect()
     }
 
-    /// A wait for a notification begins, and may be over at once if such faults are left.
+    /// Begins a wait for a notification, which may return at once if the budget of such faults is not used
+    /// up.
     fn begin_wait(
         self,
         w: usize,
@@ -220,7 +221,7 @@ impl Model {
         next
     }
 
-    /// All ways in which this worker's next step can go.
+    /// All possible successors of this worker's next step.
     fn step(&self, program: &Program, w: usize) -> Vec<Next> {
         let mut model = self.clone();
         let Some(action) = self.action(program, w) else {
@@ -361,7 +362,7 @@ impl Model {
         Some(model)
     }
 
-    /// The outcome, if nothing more happens.
+    /// The outcome, if no more steps are possible.
     fn over(&self, program: &Program, at_exit: AtExit) -> Option<&'static str> {
         let main_ended = self.workers[0].stage == Stage::Ended;
         if main_ended && at_exit == AtExit::Kill {
@@ -376,7 +377,7 @@ impl Model {
         Some(if fine { "passed" } else { "deadlock" })
     }
 
-    /// Workers that can never go on, whatever others do: each waits for another one of them.
+    /// Workers that can never continue, whatever others do: each waits for another one of them.
     fn doomed(&self, program: &Program) -> BTreeSet<usize> {
         let mut doomed: BTreeSet<usize> = (0..self.workers.len()).collect();
         loop {
@@ -388,7 +389,7 @@ impl Model {
         }
     }
 
-    /// Those without whom a worker cannot go on, and whom nobody can stand in for.
+    /// The workers that a worker waits for, if no others can enable it.
     fn waits_for(&self, program: &Program, w: usize) -> Vec<usize> {
         let Some(action) = self.action(program, w) else { return Vec::new() };
         let wanted = match (self.workers[w].stage, action) {
@@ -400,7 +401,7 @@ impl Model {
         if self.blocks(w, wanted) { self.objects.who_can_free(wanted) } else { Vec::new() }
     }
 
-    /// The outcome, or a deadlock for those who can never go on.
+    /// The outcome, or a deadlock if some workers can never continue.
     fn end(&self, program: &Program, outcome: &str) -> End {
         let outcome = if self.doomed(program).is_empty() { outcome } else { "deadlock" };
         let results = self.workers.iter().zip(program).map(|(worker, actions)| {

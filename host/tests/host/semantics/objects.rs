@@ -1,4 +1,4 @@
-//! What POSIX says of locks, as plainly as possible: lists of who has what.
+//! Locks as POSIX defines them, in the simplest form: lists of holders.
 
 use super::program::Action::{self, *};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ pub const EINVAL: u8 = 28;
 pub const EPERM: u8 = 63;
 pub const ETIMEDOUT: u8 = 73;
 
-/// Workers are known by their place in the program. A worker stands in a list once for each time it has
-/// something.
+/// Workers are identified by their place in the program. A worker is in a list once for each time that it
+/// holds the object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Objects {
     kinds: BTreeMap<u32, u32>,
@@ -20,18 +20,18 @@ pub struct Objects {
     writing: BTreeMap<u32, usize>,
     reading: BTreeMap<u32, Vec<usize>>,
     values: BTreeMap<u32, u32>,
-    /// Whether what POSIX leaves open of unlocking is allowed.
+    /// Whether unlocks that POSIX leaves undefined are allowed.
     foreign_unlocks: bool,
     pub barriers: BTreeMap<u32, (u32, BTreeSet<usize>)>,
 }
 
-/// What a call comes to, as far as it does not wait for a notification.
+/// The result of a call, unless it waits for a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// It returns this and leaves the objects so.
+    /// It returns this value, and the objects become these.
     Returns(u8, Objects),
     Blocks,
-    /// POSIX does not say.
+    /// POSIX does not define it.
     Undefined,
 }
 
@@ -64,7 +64,7 @@ impl Objects {
             || self.writing.values().any(|writer| *writer == w)
     }
 
-    /// Whose it is to give back what a call waits for; nobody's if others can do it, too.
+    /// The workers that must release what a call waits for; none if other workers can release it too.
     pub fn who_can_free(&self, call: Action) -> Vec<usize> {
         match call {
             Lock(m) if self.foreign_unlocks && self.kind(m) == 0 => Vec::new(),
@@ -74,7 +74,7 @@ impl Objects {
         }
     }
 
-    /// Whether the worker has what a call takes: it can take it once more, and nobody else is asked.
+    /// Whether the worker already holds what a call takes: then it can take it once more without waiting.
     pub fn holds_for(&self, w: usize, call: Action) -> bool {
         match call {
             Lock(m) => self.holders(m).contains(&w),
@@ -83,7 +83,7 @@ impl Objects {
         }
     }
 
-    /// The call that waits for as long as it takes, by a worker.
+    /// The result of a call without a timeout, by a worker.
     pub fn call(&self, w: usize, action: Action) -> Option<Call> {
         let mut next = self.clone();
         let mut done = |change: &mut dyn FnMut(&mut Objects)| {
@@ -157,7 +157,7 @@ impl Objects {
         })
     }
 
-    /// The call that an attempt without waiting is made of, and what it returns in its place.
+    /// The call that an attempt without waiting consists of, and its result if that would block.
     pub fn attempted(action: Action) -> Option<(Action, u8)> {
         match action {
             TryLock(m) => Some((Lock(m), EBUSY)),
@@ -168,7 +168,7 @@ impl Objects {
         }
     }
 
-    /// The call that one with a timeout is made of, and the timeout.
+    /// The call that one with a timeout consists of, and the timeout.
     pub fn timed(action: Action) -> Option<(Action, u64)> {
         match action {
             LockFor(m, ns) => Some((Lock(m), ns)),
@@ -179,7 +179,7 @@ impl Objects {
         }
     }
 
-    /// Whether a call makes or forgets an object, which somebody has.
+    /// Whether a call initialises or destroys an object that is held.
     pub fn disturbs(&self, action: Action) -> bool {
         match action {
             MutexInit(m, 0..=2) | MutexDestroy(m) => !self.holders(m).is_empty(),
@@ -191,7 +191,7 @@ impl Objects {
         }
     }
 
-    /// Whether two calls are about one object, the first one making or forgetting it.
+    /// Whether two calls are about the same object, the first one initialising or destroying it.
     pub fn same(disturbing: Action, call: Action) -> bool {
         match (disturbing, call) {
             (MutexInit(m, 0..=2) | MutexDestroy(m), Lock(n)) => m == n,

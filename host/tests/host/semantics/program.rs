@@ -1,4 +1,4 @@
-//! Small programs, and the guest that a program is written out as.
+//! Small programs, and the guest that a program is written as.
 
 use std::fmt::Write;
 
@@ -48,7 +48,7 @@ pub enum Action {
     Yield,
     ChooseInt(u32),
     Exit,
-    /// For the first worker: another one, by its place in the program.
+    /// For the first worker: starts another one, by its place in the program.
     Spawn(usize),
     SpawnDetached(usize),
     Join(usize),
@@ -56,7 +56,7 @@ pub enum Action {
 
 use Action::*;
 
-/// Mutexes from here on are of a kind, and what calls on them return is a result.
+/// Mutexes from this one on have a kind, and the values that calls on them return are results.
 pub const OF_A_KIND: u32 = 2;
 
 /// The result that stands for -1.
@@ -82,7 +82,7 @@ const SEMAPHORES: u32 = 0x1080;
 const BARRIERS: u32 = 0x10c0;
 const CONDVARS: u32 = 0x1100;
 const CELLS: u32 = 0x1200;
-/// Handles of workers, and from here on results: 16 bytes a worker, 0 for a call that was not made.
+/// Handles of workers, followed by results: 16 bytes for each worker, 0 for a call that was not made.
 const HANDLES: u32 = 0x1300;
 pub const RESULTS: usize = 0x1400;
 pub const RESULTS_MAX: usize = 16;

@@ -1,11 +1,11 @@
-//! What each call does, step by step.
+//! The effect of each call, step by step.
 
 use super::action::Action::*;
 use super::model::{Mistake, Model, Stage::*, State, Worker};
 use super::objects::{Channel, Once};
 
 impl Model<'_> {
-    /// All ways in which a worker can go on.
+    /// All possible next steps of a worker.
     pub fn steps(&self, mut state: State, w: usize) -> Vec<State> {
         let Some(action) = self.action(&state, w) else { return self.ending(state, w) };
         let stage = state.workers[w].stage;
@@ -58,8 +58,8 @@ impl Model<'_> {
                 Some(Once::Done(_)) => state.done(w, 0),
                 _ => Vec::new(),
             },
-            // Who finds another one at `set` or `get_or_init` waits for it: the closure does nothing that
-            // anybody sees, so these are steps.
+            // A worker that finds another one at `set` or `get_or_init` waits for it: the closure does
+            // nothing that others can observe, so these are steps.
             Get(o) => {
                 let value = objects.once_locks.get(&o).copied();
                 state.done(w, value.unwrap_or(0))
@@ -113,10 +113,10 @@ impl Model<'_> {
                 senders.into_iter().for_each(|sender| state.wake(sender, 0));
                 state.done(w, 0)
             }
-            // sys/sync/thread_parking/futex.rs: nothing but an `unpark` ends a `park`, though the
-            // documentation allows it.
+            // sys/sync/thread_parking/futex.rs: only an `unpark` ends a `park`, though the documentation
+            // allows other reasons.
             Park | ParkFor(_) => match (std::mem::take(&mut state.workers[w].token), stage, action) {
-                // What came after the time was up is used up too.
+                // A token that came after the timeout is used up too.
                 (_, Woken(_), _) | (true, ..) => state.done(w, 0),
                 (false, Ready, ParkFor(ms)) => state.wait_for(w, ms),
                 _ => Vec::new(),
@@ -143,7 +143,8 @@ impl Model<'_> {
                 state.in_scope = true;
                 state.done(w, 0)
             }
-            // Who left the scope's closure waits for functions, not for the threads: see `thread::scope`.
+            // A worker that left the scope's closure waits for functions, not for the threads: see
+            // `thread::scope`.
             EndScope => {
                 let finished = |worker: &Worker| !worker.scoped || matches!(worker.stage, Finished | Ended);
                 if !state.workers.iter().all(finished) {

@@ -5,7 +5,7 @@ use super::model::{Mistake, Model, NOTHING, Stage::*, State};
 use super::objects::Channel;
 
 impl Model<'_> {
-    /// Who waits at a channel without a buffer.
+    /// The workers that wait at a channel without a buffer.
     pub fn rendezvous(
         &self,
         state: &State,
@@ -59,7 +59,7 @@ impl Model<'_> {
             return state.done(w, value);
         }
         let disconnected = channel.is_disconnected();
-        // Any of several senders: which one began to wait first, nobody can see.
+        // Any of several senders: which one began to wait first cannot be observed.
         let mut next = Vec::new();
         for sender in self.rendezvous(&state, c, Channel::sends) {
             let Some(Send(_, value)) = self.action(&state, sender) else { unreachable!("it sends") };

@@ -1,4 +1,4 @@
-//! All ends of a program: of the guest, by a search, and of the model.
+//! Compares all ends of a program: those of the guest, by a search, and those of the model.
 
 use super::super::{guest, search};
 use super::model::{End, Mistake, Model};
@@ -19,23 +19,23 @@ use std::time::Instant;
 pub enum Search {
     /// Every state: exhaustive.
     States,
-    /// Every execution up to the order of independent steps: exhaustive, too. A thread that spins before it
-    /// waits makes many of them, where states are few.
+    /// One execution of every class of equivalent ones: exhaustive too. A thread that spins before it waits
+    /// causes many of them, but few states.
     Reduced,
-    /// Every state that so many preemptions lead to, in executions of at most [`STEPS_MAX`] steps. For
-    /// programs with more states, and for channels: their loops count how often they went round, without
-    /// a bound, so their states are infinitely many.
+    /// Every state that this many preemptions lead to, in executions of at most [`STEPS_MAX`] steps. For
+    /// programs with more states, and for channels: their loops count their rounds without a bound, so they
+    /// have infinitely many states.
     Preemptions(u32),
-    /// So many random schedules.
+    /// This many random schedules.
     Sampled(u64),
 }
 
-/// More than these programs take without going round in a loop of std's that waits for somebody who is about
-/// to go on.
+/// More than these programs need without repeating a loop of std that waits for a worker which is about to
+/// continue.
 const STEPS_MAX: u64 = 400;
 
-/// The guest. Atomic accesses are scheduling points, which is enough for a program without data races, as std
-/// is without them by its own claim. What the guest records is not.
+/// The guest. Atomic accesses are scheduling points, which is sufficient for a program without data races;
+/// std claims to have none. The guest's accesses to its own records are no points.
 fn artifact(footprints: bool) -> Arc<Artifact> {
     static ARTIFACTS: [OnceLock<Arc<Artifact>>; 2] = [OnceLock::new(), OnceLock::new()];
     let make = || {
@@ -51,11 +51,11 @@ fn artifact(footprints: bool) -> Arc<Artifact> {
     ARTIFACTS[usize::from(footprints)].get_or_init(make).clone()
 }
 
-/// As the guest's `results.rs` lays them out.
+/// The layout of the guest's `results.rs`.
 const NAME: &[u8] = b"\0std_conformance";
 const CALLS_MAX: usize = 16;
 
-/// What calls returned.
+/// The results of calls.
 fn end(program: &Program, execution: &Execution, results: usize) -> End {
     let memory = execution.machine().memory();
     let made = |worker: usize| {
@@ -65,8 +65,8 @@ fn end(program: &Program, execution: &Execution, results: usize) -> End {
     (0..program.workers.len()).map(made).collect()
 }
 
-/// All ends of the guest to which a search comes. The stacks of threads are small: to zero them is most of
-/// the work otherwise.
+/// All ends of the guest that a search reaches. The stacks of threads are small, because otherwise zeroing
+/// them would be most of the work.
 fn executed(program: &Program, how: Search, faults: Faults) -> BTreeSet<End> {
     let environment = vec!["RUST_MIN_STACK=16384".into()];
     let world = World { arguments: program.arguments(), environment, ..World::default() };
@@ -79,7 +79,7 @@ fn executed(program: &Program, how: Search, faults: Faults) -> BTreeSet<End> {
         let results = memory.windows(NAME.len()).position(|bytes| bytes == NAME).expect("it is in a segment");
         let mut ends = BTreeSet::new();
         let mut add = |execution: &Execution, outcome: &Outcome| match outcome {
-            // The first worker stays.
+            // The first worker never ends.
             Outcome::Bug(bug) if bug.kind == BugKind::Deadlock => {
                 ends.insert(end(program, execution, results));
             }
@@ -104,7 +104,7 @@ fn executed(program: &Program, how: Search, faults: Faults) -> BTreeSet<End> {
     })
 }
 
-/// What one set has and the other has not.
+/// The differences between the two sets.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Difference {
     pub never_executed: Vec<End>,

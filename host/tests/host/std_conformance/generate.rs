@@ -1,16 +1,16 @@
-//! Programs nobody thought of.
+//! Random programs.
 
 use super::action::Action::{self, *};
 use super::program::Program;
 use coyote_wasm::strategies::rng::ChoiceRng;
 
-/// What workers of a program do.
+/// The actions that workers of a program may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
     pub channel: Option<Option<usize>>,
     pub first: &'static [Action],
     pub other: &'static [Action],
-    /// The most calls of each.
+    /// The maximal number of calls of each worker.
     pub calls_max: u64,
 }
 
@@ -18,14 +18,14 @@ fn draw(rng: &mut ChoiceRng, actions: &[Action], calls_max: u64) -> Vec<Action> 
     let count = 2 + rng.below(calls_max - 1);
     let mut drawn: Vec<Action> =
         (0..count).map(|_| actions[rng.below(actions.len() as u64) as usize]).collect();
-    // What is dropped is not used again.
+    // A dropped sender or receiver is not used again.
     if let Some(at) = drawn.iter().position(|a| matches!(a, DropSender(_) | DropReceiver(_))) {
         drawn.truncate(at + 1);
     }
     drawn
 }
 
-/// The first worker and so many others.
+/// A program with the first worker and this many others.
 pub fn generate(rng: &mut ChoiceRng, pool: Pool, others: usize) -> Program {
     let first = draw(rng, pool.first, pool.calls_max);
     let others: Vec<Vec<Action>> = (0..others).map(|_| draw(rng, pool.other, pool.calls_max)).collect();
@@ -115,7 +115,7 @@ pub const PARKING: Pool = Pool {
     calls_max: 4,
 };
 
-/// `try_send` is not for the unbounded one.
+/// Programs with a channel; `try_send` does not exist for the unbounded one.
 pub const fn channel(bound: Option<usize>) -> Pool {
     Pool {
         channel: Some(bound),

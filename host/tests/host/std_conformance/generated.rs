@@ -1,4 +1,4 @@
-//! Each primitive by programs that nobody thought of: two workers, all states, unless something else is said.
+//! Tests each primitive by random programs: two workers and all states, unless stated otherwise.
 
 use super::comparison::{Search, compare};
 use super::generate::*;
@@ -6,25 +6,25 @@ use super::program::Program;
 use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
 
-/// Multiplies the number of programs: 1 unless the environment says more.
+/// A factor for the number of programs: 1 by default.
 pub fn rounds() -> u64 {
     std::env::var("COYOTE_STD_ROUNDS").ok().map_or(1, |n| n.parse().expect("a number"))
 }
 
-/// So many programs have the model's ends. Says how many these are.
+/// Checks that this many programs have the model's ends. Returns the number of ends.
 fn compare_all(programs: u64, search: Search, make: impl Fn(&mut ChoiceRng) -> Program) -> usize {
     let program = |index| make(&mut ChoiceRng::new(Iteration { seed: 42, index }));
     (0..programs).map(|index| compare(&program(index), search).len()).sum()
 }
 
-/// The same for each round, and many of them have several ends.
+/// The same for each round; many programs must have several ends.
 fn check(programs: u64, search: Search, make: impl Fn(&mut ChoiceRng) -> Program) {
     let programs = programs * rounds();
     let ends = compare_all(programs, search, make);
     assert!(ends as u64 > programs, "{ends} ends of {programs} programs");
 }
 
-/// With three workers within three preemptions, since there are too many states.
+/// Also with three workers, within three preemptions, because there are too many states.
 fn check_pool(pool: Pool, programs: u64) {
     check(programs, Search::States, |rng| generate(rng, pool, 1));
     let pool = Pool { calls_max: 2, ..pool };
@@ -74,7 +74,7 @@ fn threads() {
     check(8, Search::States, generate_ending);
 }
 
-/// What two preemptions lead to: their states are infinitely many.
+/// Within two preemptions, because there are infinitely many states.
 #[test]
 fn channels() {
     for bound in [None, Some(0), Some(1), Some(2)] {

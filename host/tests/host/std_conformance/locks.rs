@@ -1,4 +1,4 @@
-//! Mutexes, locks for readers and writers, and condvars.
+//! Mutexes, rwlocks, and condvars.
 
 use super::action::Action::{self, *};
 use super::model::{Mistake, Model, Stage::*, State};
@@ -16,8 +16,8 @@ impl Model<'_> {
                 }
                 state.done(w, 0)
             }
-            // sys/sync/mutex/futex.rs: who locks what it holds waits for itself. Documented is that it
-            // does not return.
+            // sys/sync/mutex/futex.rs: a worker that locks a mutex which it holds waits for itself. The
+            // documentation says that the call does not return.
             Lock(_) if !free => Vec::new(),
             TryLock(_) if !free => state.done(w, 0),
             _ => {
@@ -27,9 +27,10 @@ impl Model<'_> {
         }
     }
 
-    /// A lock for readers and writers. std leaves open whether a reader comes in while others wait. In
-    /// sys/sync/rwlock/futex.rs who waits says so, and then no reader comes in. Whoever gives the lock back takes that
-    /// back and wakes: one writer, or else all readers. A writer comes in whenever nobody has the lock.
+    /// An rwlock. std does not define whether a reader gets the lock while others wait. In
+    /// sys/sync/rwlock/futex.rs a worker that waits sets a flag, and then no reader gets the lock. The worker
+    /// that releases the lock clears the flag and wakes one writer, or else all readers. A writer gets the
+    /// lock whenever it is free.
     pub fn lock(&self, mut state: State, w: usize, l: u8, action: Action) -> Vec<State> {
         let stage = state.workers[w].stage;
         let lock: &mut Lock = state.objects.locks.entry(l).or_default();
@@ -59,7 +60,7 @@ impl Model<'_> {
                 lock.readers.insert(w);
                 state.done(w, matches!(action, TryRead(_)).into())
             }
-            // Readers that were woken while others read need not mind a writer.
+            // Readers that were woken while others read may enter even if a writer waits.
             (Read(_), Waiting) if comes_in || !lock.readers_wait && !lock.readers.is_empty() => {
                 lock.readers.insert(w);
                 state.done(w, 0)
@@ -70,7 +71,7 @@ impl Model<'_> {
                 state.at(w, Waiting)
             }
             (Write(_) | TryWrite(_), _) if lock.is_free() => {
-                // Who has waited does not know whether others do.
+                // A worker that has waited does not know whether others wait.
                 lock.writers_wait |= stage == Waiting;
                 lock.writer = Some(w);
                 state.done(w, matches!(action, TryWrite(_)).into())
@@ -84,7 +85,7 @@ impl Model<'_> {
         }
     }
 
-    /// The second half of giving a lock back. If somebody has it by now, it is for that one to do.
+    /// The second half of a release. If another worker holds the lock already, waking is left to that worker.
     fn wake_waiting(&self, mut state: State, w: usize, l: u8, step: u8) -> Vec<State> {
         let writes = |w: usize| state.workers[w].stage == Waiting && self.action(&state, w) == Some(Write(l));
         let writer_waits = (0..state.workers.len()).any(writes);
@@ -93,7 +94,7 @@ impl Model<'_> {
             _ if !lock.is_free() => state.done(w, 0),
             (true, true) if step == 0 => {
                 lock.writers_wait = false;
-                // A writer that has said that it waits may not sleep yet, and so nobody is woken.
+                // A writer that has set its flag may not sleep yet; then no worker is woken.
                 let mut next = state.clone().at(w, Inside(1));
                 if writer_waits {
                     next.extend(state.done(w, 0));
@@ -146,8 +147,8 @@ impl Model<'_> {
         }
     }
 
-    /// sys/sync/condvar/futex.rs: nobody wakes up without a notification, but one that is for one may wake
-    /// several: those that have given the mutex back and not begun to wait for the futex, whose value it
+    /// sys/sync/condvar/futex.rs: no worker wakes up without a notification, but one notification may wake
+    /// several: those that have released the mutex and not begun to wait for the futex, whose value it
     /// changes.
     pub fn notify(&self, state: State, w: usize, c: u8, all: bool) -> Vec<State> {
         let waiters: Vec<usize> = state.objects.condvars.get(&c).into_iter().flatten().copied().collect();

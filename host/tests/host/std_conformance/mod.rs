@@ -1,23 +1,23 @@
-//! Rust's standard library against a naive model: of small programs, the model's and the execution's sets of
-//! all possible ends are equal.
+//! Rust's standard library against a naive model: for small programs, the sets of all possible ends of the
+//! model and of the execution are equal.
 //!
 //! A program is a list of calls for each worker. The guest `std_conformance`, an ordinary program, makes them
-//! with std as it comes precompiled for wasm32-wasip1-threads, on std's threads. The model knows
-//! nothing of std's sources. An end is what all calls returned that did return.
+//! with std as it is precompiled for wasm32-wasip1-threads, on std's threads. The model knows nothing of
+//! std's sources. An end consists of the results of all calls that returned.
 //!
 //! - [`action`]: calls, which the guest reads too; [`program`]: programs.
-//! - [`model`]: workers and time; [`objects`]: what they share; [`calls`], [`locks`], [`channels`]: what calls do.
-//! - [`comparison`]: of the sets.
+//! - [`model`]: workers and time; [`objects`]: shared objects; [`calls`], [`locks`], [`channels`]: what calls do.
+//! - [`comparison`]: compares the sets.
 //! - [`generate`], [`generated`]: random programs.
-//! - [`mutants`]: faults that must be noticed.
+//! - [`mutants`]: planted faults that must be noticed.
 //!
-//! Here: programs by hand, with the number of their ends. All states of those with two workers are explored.
-//! Those with three have too many; of them, random schedules must come to all ends of the model, and to no
-//! others.
+//! This file contains programs by hand, with the number of their ends. For programs with two workers, all
+//! states are explored. Those with three have too many; of them, random schedules must reach all ends of the
+//! model, and no others.
 //!
-//! `COYOTE_STD_ROUNDS=20` explores more, `COYOTE_STD_FIGURES=1` prints what each program took.
+//! `COYOTE_STD_ROUNDS=20` explores more, `COYOTE_STD_FIGURES=1` prints the effort for each program.
 
-/// The guest parses what is written here.
+/// The guest parses what this module writes.
 #[allow(dead_code)]
 #[path = "../../../../examples/rust/std_conformance/src/action.rs"]
 mod action;
@@ -37,8 +37,8 @@ use comparison::{Search, compare};
 use generated::rounds;
 use program::Program;
 
-/// Compares, and checks that there are so many different ends, so that a model which is as wrong as
-/// std or the host is noticed by whoever reads the number.
+/// Compares, and checks the number of different ends. If the model had the same mistake as std or the host, a
+/// reader of the number could notice it.
 fn explore(program: &Program, search: Search, ends: usize) {
     let found = compare(program, search);
     let listed: Vec<String> = found.iter().map(|end| format!("{end:?}")).collect();
@@ -49,13 +49,13 @@ fn check(first: &[Action], others: &[&[Action]], ends: usize) {
     explore(&Program::new(first, others), Search::States, ends);
 }
 
-/// As [`check`], by DPOR too.
+/// As [`check`], also by DPOR.
 fn check_reduced(first: &[Action], others: &[&[Action]], ends: usize) {
     check(first, others, ends);
     explore(&Program::new(first, others), Search::Reduced, ends);
 }
 
-/// Random schedules, and with more rounds all that two preemptions lead to.
+/// Random schedules, and with more rounds everything that two preemptions lead to.
 fn sample(program: &Program, ends: usize) {
     explore(program, Search::Sampled(1_500), ends);
     if rounds() > 1 {
@@ -81,7 +81,7 @@ fn atomics() {
 fn mutexes() {
     let counted = [Lock(0), Load(0), Store(0, 1), Unlock(0)];
     check_reduced(&counted, &[&counted], 2);
-    // A released lock is for who comes, also if somebody waits.
+    // Any worker may take a released lock, even if another one waits.
     check(&[Lock(0), Unlock(0), Lock(0), Store(0, 1), Unlock(0)], &[&[Lock(0), Load(0), Unlock(0)]], 2);
     check_reduced(&[Lock(0), Unlock(0), TryLock(0)], &[&[TryLock(0), Load(0), Unlock(0)]], 3);
     check_reduced(&[TryLock(0), Load(0)], &[&[TryLock(0), Store(0, 1)]], 4);
@@ -100,7 +100,7 @@ fn condvars() {
     check(&[NotifyOne(0), TryLock(0)], &[&waits], 5);
     check(&[Store(0, 1), NotifyAll(0)], &[&[Lock(0), WaitWhile(0, 0, 0), Unlock(0)]], 2);
     check(&[Lock(0), Store(0, 1), Unlock(0), NotifyOne(0)], &[&[Lock(0), WaitWhile(0, 0, 0), Unlock(0)]], 1);
-    // The one that notifies knows that both wait, and so may wake both.
+    // The worker that notifies knows that both wait, and so may wake both.
     let waits = |cell| [Lock(0), Store(cell, 1), Wait(0, 0), Unlock(0)];
     let saw = [Lock(0), Load(0), Load(1), NotifyOne(0), Unlock(0)];
     check_sampled(&saw, &[&waits(0), &waits(1)], 6);
@@ -127,7 +127,7 @@ fn rwlocks() {
     check(&[Read(0), TryWrite(0), ReadUnlock(0)], &[&[TryWrite(0), WriteUnlock(0)]], 2);
     check(&[Write(0), Store(0, 1), Downgrade(0), Load(1)], &[&[Read(0), Load(0), Store(1, 1)]], 3);
     check(&[Write(0), Downgrade(0)], &[&[TryRead(0), TryWrite(0)]], 3);
-    // The reader knows that the writer waits, and does not come in.
+    // The reader sees that the writer waits, and does not get the lock.
     check(&[Read(0), TryRead(0), Read(0)], &[&[Write(0)]], 4);
     check(&[Read(0), Write(0)], &[&[Read(0)]], 2);
     check_sampled(
@@ -135,7 +135,7 @@ fn rwlocks() {
         &[&[Read(0), Load(0), ReadUnlock(0)], &[Write(0), Add(0, 1), WriteUnlock(0)]],
         6,
     );
-    // Spinning makes some ends rare.
+    // Because of spinning, some ends are rare.
     let looks =
         Program::new(&[Read(0), ReadUnlock(0)], &[&[Write(0), WriteUnlock(0)], &[TryRead(0), TryRead(0)]]);
     explore(&looks, Search::Preemptions(2), 8);
@@ -172,7 +172,8 @@ fn parking() {
     check_sampled(&[Park, Load(0)], &[&[Unpark(0)], &[Store(0, 1), Unpark(0)]], 2);
 }
 
-/// Threads that end: a thread is finished when its function has returned, and joined when its variables are gone.
+/// Threads that end: a thread is finished when its function has returned, and joined when its variables are
+/// destroyed.
 #[test]
 fn threads() {
     let check = |first: &[Action], others: &[&[Action]], ends| {
@@ -184,7 +185,7 @@ fn threads() {
     check(&[Spawn(1), Join(1), Load(0), Load(1)], &[&[SetLocal(0), SetLocal(1)]], 1);
     check(&[Spawn(1), Join(1)], &[&[Lock(0), Lock(0)]], 1);
     check(&[Scope, Spawn(1), Load(0), EndScope, Load(0)], &[&[Add(0, 1)]], 2);
-    // At the end of a scope, variables of its threads may still be there, unless they are joined.
+    // At the end of a scope, variables of its threads may still exist, unless the threads are joined.
     check(&[Scope, Spawn(1), EndScope, Load(0)], &[&[SetLocal(0)]], 2);
     check(&[Scope, Spawn(1), Join(1), Load(0), EndScope], &[&[SetLocal(0)]], 1);
     check(&[Spawn(1), Scope, EndScope, Load(0)], &[&[Add(0, 1)]], 2);
@@ -192,8 +193,8 @@ fn threads() {
     explore(&Program::ending(&joins, &[&[Add(0, 1)], &[Add(0, 2)]]), Search::Preemptions(1), 3);
 }
 
-/// Channels of all kinds. Their states are infinitely many: loops that wait for somebody who is about to go on
-/// count how often they went round. So these are random schedules, and of some programs what two
+/// Channels of all kinds. They have infinitely many states: loops that wait for a worker which is about to
+/// continue count their rounds. So these are random schedules, and for some programs everything that two
 /// preemptions lead to.
 #[test]
 fn channels() {
@@ -217,6 +218,6 @@ fn channels() {
     check(Some(0), &[Recv(0), Load(0)], &[&[Store(0, 1), TrySend(0, 1)]], 2);
     check(Some(1), &[Recv(0)], &[&[TrySend(0, 1), TrySend(0, 2)]], 2);
     check(Some(1), &[TryRecv(0)], &[&[TrySend(0, 1)], &[TrySend(0, 2)]], 6);
-    // A rendezvous: who has sent knows that somebody receives.
+    // A rendezvous: a worker that has sent knows that another one receives.
     check(Some(0), &[Store(0, 1), Recv(0), Load(1)], &[&[Send(0, 1), Load(0), Store(1, 1)]], 2);
 }

@@ -1,39 +1,39 @@
-//! The model: workers that take atomic steps on objects, as std's documentation describes them, in every order.
-//! Written for being obviously right. Where std does less than it promises, or promises less than programs can
-//! see, a comment names the file of its sources (`library/std/src`) that decides.
+//! The model: workers that take atomic steps on objects, as std's documentation describes them, in every
+//! order. It is written to be obviously right. Where std does less than it promises, or promises less than
+//! programs can see, a comment names the file of its sources (`library/std/src`) that decides.
 
 use super::action::Action::{self, *};
 use super::objects::Objects;
 use super::program::Program;
 use std::collections::BTreeSet;
 
-/// What each worker's calls returned, for as far as it came.
+/// The results of each worker's calls, up to the last one that returned.
 pub type End = Vec<Vec<u8>>;
 
-/// What the model does wrong, so that tests can show that they would notice it.
+/// A mistake of the model, so that tests can show that they would notice it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// A wait for a condvar may be over without a notification.
+    /// A wait for a condvar may return without a notification.
     SpuriousWakeups,
-    /// `notify_one` wakes one and never more.
+    /// `notify_one` never wakes more than one.
     OneIsWoken,
-    /// To unpark who does not park has no effect.
+    /// Unparking a worker that does not park has no effect.
     NoToken,
-    /// Who holds a lock may take it again.
+    /// A worker that holds a lock may take it again.
     Reentrant,
-    /// A reader comes in beside a writer.
+    /// A reader gets the lock while a writer holds it.
     ReaderBesideWriter,
-    /// What was sent is lost with the last sender.
+    /// Sent values are lost when the last sender is dropped.
     SentIsLost,
-    /// A rendezvous needs nobody who receives.
+    /// A rendezvous does not need a receiver.
     SendsAlone,
     /// A thread that is finished has ended, its variables included.
     FinishedIsEnded,
-    /// Nobody waits for who initialises.
+    /// Workers do not wait for one that initialises.
     NobodyWaits,
     /// A barrier has no leader.
     NoLeader,
-    /// A timeout fires only if nobody else can go on.
+    /// A timeout fires only if no other worker can continue.
     PatientTimeouts,
     /// An addition is a load and a store.
     TornAdditions,
@@ -45,15 +45,15 @@ pub enum Stage {
     Absent,
     /// Before its next call.
     Ready,
-    /// Within a call that others end.
+    /// Within a call that another worker ends.
     Waiting,
-    /// Within a call that others ended, or a timeout: it returns this.
+    /// Within a call that another worker or a timeout ended: it returns this.
     Woken(u8),
-    /// Within a call that takes several steps: so far it is.
+    /// Within a call that takes several steps: the number of the present step.
     Inside(u8),
     /// Its function has returned.
     Finished,
-    /// Its variables are gone as well.
+    /// Its variables are destroyed too.
     Ended,
 }
 
@@ -71,7 +71,7 @@ pub struct Worker {
     pub scoped: bool,
 }
 
-/// What `try_recv` and `recv_timeout` return if there is nothing.
+/// The result of `try_recv` and `recv_timeout` if there is no value.
 pub const NOTHING: u8 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +100,7 @@ impl State {
         State { workers, objects: Objects::new(program), timers, now_ms: 0, in_scope: false }
     }
 
-    /// The call returns.
+    /// Ends the call with a result.
     pub fn done(mut self, w: usize, result: u8) -> Vec<State> {
         let worker = &mut self.workers[w];
         worker.stage = Ready;
@@ -157,7 +157,7 @@ impl Model<'_> {
         ends
     }
 
-    /// The earliest timeout.
+    /// Fires the earliest timeout.
     fn fire(&self, mut state: State) -> Option<State> {
         let (deadline, w) = state.timers.pop_first()?;
         state.now_ms = state.now_ms.max(deadline);
@@ -171,7 +171,8 @@ impl Model<'_> {
         Some(state)
     }
 
-    /// A worker without a next call: its function returns, then its variables are destroyed, then it ends.
+    /// Steps of a worker without a next call: its function returns, then its variables are destroyed, then it
+    /// ends.
     pub fn ending(&self, mut state: State, w: usize) -> Vec<State> {
         match state.workers[w].stage {
             Ready if self.is(Mistake::FinishedIsEnded) && state.workers[w].local.is_none() => {

@@ -1,18 +1,18 @@
-//! What the model's workers share.
+//! Objects that the model's workers share.
 
 use super::action::Action::{self, *};
 use super::program::Program;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// By number; those that nobody has used have no entry. Workers are known by their place in the program.
+/// By number; objects that were not used have no entry. Workers are identified by their place in the program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Objects {
-    /// Who has it.
+    /// The holder.
     pub mutexes: BTreeMap<u8, usize>,
     pub locks: BTreeMap<u8, Lock>,
-    /// Who waits.
+    /// The workers that wait.
     pub condvars: BTreeMap<u8, BTreeSet<usize>>,
-    /// Who has arrived.
+    /// The workers that have arrived.
     pub barriers: BTreeMap<u8, BTreeSet<usize>>,
     pub onces: BTreeMap<u8, Once>,
     pub once_locks: BTreeMap<u8, u8>,
@@ -25,7 +25,7 @@ pub struct Objects {
 pub struct Lock {
     pub writer: Option<usize>,
     pub readers: BTreeSet<usize>,
-    /// Whether somebody says that it waits to write, or to read.
+    /// The flags that some worker waits to write, or to read.
     pub writers_wait: bool,
     pub readers_wait: bool,
 }
@@ -51,7 +51,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The channel of which an action needs a sender.
+    /// The channel that an action needs a sender of.
     pub fn sends(action: Action) -> Option<u8> {
         match action {
             Send(c, _) | TrySend(c, _) | DropSender(c) => Some(c),
@@ -59,7 +59,7 @@ impl Channel {
         }
     }
 
-    /// The channel of which an action needs the receiver.
+    /// The channel that an action needs the receiver of.
     pub fn receives(action: Action) -> Option<u8> {
         match action {
             Recv(c) | TryRecv(c) | RecvFor(c, _) | DropReceiver(c) => Some(c),
@@ -67,7 +67,7 @@ impl Channel {
         }
     }
 
-    /// Whether nobody can send any more.
+    /// Whether all senders are dropped.
     pub fn is_disconnected(&self) -> bool {
         self.senders.is_empty()
     }

@@ -6,13 +6,13 @@ use super::action::Action::{self, *};
 pub struct Program {
     /// The bound of each channel; `None` if it has none.
     pub channels: Vec<Option<usize>>,
-    /// The first is the one that starts the others.
+    /// The first one starts the others.
     pub workers: Vec<Vec<Action>>,
 }
 
 impl Program {
-    /// A program whose first worker starts all others and then does something. No worker ends, so that how
-    /// threads end, which has programs of its own, does not multiply what there is to explore.
+    /// A program whose first worker starts all others and then makes its calls. No worker ends, because the
+    /// ways in which threads end would multiply the states; they have separate programs.
     pub fn new(first: &[Action], others: &[&[Action]]) -> Program {
         let mut main: Vec<Action> = (1..=others.len()).map(|w| Spawn(w as u8)).collect();
         main.extend(first);
@@ -29,7 +29,7 @@ impl Program {
         self
     }
 
-    /// A program whose workers end, but for the first.
+    /// A program whose workers end, except for the first.
     pub fn ending(first: &[Action], others: &[&[Action]]) -> Program {
         let mut main = first.to_vec();
         main.push(Stay);
@@ -37,7 +37,7 @@ impl Program {
         Program { channels: Vec::new(), workers }
     }
 
-    /// What the guest is called with.
+    /// The arguments of the guest.
     pub fn arguments(&self) -> Vec<String> {
         let channel = |bound: &Option<usize>| bound.map_or("u".into(), |bound| bound.to_string());
         let channels: Vec<String> = self.channels.iter().map(channel).collect();

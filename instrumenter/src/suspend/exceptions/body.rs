@@ -1,4 +1,4 @@
-//! One function without references to exceptions. Code that cannot be reached is left out.
+//! Rewrites one function without references to exceptions. Unreachable code is omitted.
 
 use super::value::{Payload, is_exception};
 use crate::Error;
@@ -16,7 +16,7 @@ pub(super) struct Context<'m, 'a> {
     pub module: &'m Module<'a>,
     /// By tag.
     pub payloads: &'m [Payload],
-    /// Types of blocks that the input has no type for, parameters and results.
+    /// Types of blocks that the input does not have, as parameters and results.
     pub types: Vec<(Vec<Encoded>, Vec<Encoded>)>,
     pub mutant: Option<Mutant>,
 }
@@ -25,16 +25,16 @@ pub(super) struct Context<'m, 'a> {
 #[derive(Clone, Copy)]
 struct Handler {
     tag: u32,
-    /// As a branch right before the `try_table` names it in the input.
+    /// The depth by which a branch right before the `try_table` would refer to it in the input.
     label: u32,
-    /// Whether the payload goes there too.
+    /// Whether the payload is passed too.
     payload: bool,
 }
 
 /// A construct of the input that is open.
 struct Open {
     label: Label,
-    /// Of a `try_table`, with a block around it for each.
+    /// The handlers of a `try_table`, which has a block around it for each.
     handlers: Vec<Handler>,
 }
 
@@ -44,11 +44,11 @@ struct Lowering<'c, 'm, 'a> {
     validator: FuncValidator<ValidatorResources>,
     code: Code,
     open: Vec<Open>,
-    /// Holds an exception for a moment.
+    /// Holds an exception between neighbouring instructions.
     local: u32,
 }
 
-/// Writes a body anew.
+/// Rewrites a body.
 pub(super) fn lower(
     cx: &mut Context,
     function: FuncToValidate<ValidatorResources>,
@@ -124,7 +124,7 @@ impl Lowering<'_, '_, '_> {
             let operator = operators.read()?;
             let end = operators.original_position();
             let unreachable = self.validator.get_control_frame(0).is_some_and(|frame| frame.unreachable);
-            // What is opened in dead code is live for the validator.
+            // The validator treats a construct opened in dead code as live.
             let skipped = (unreachable || dead_constructs > 0)
                 && match operator {
                     Operator::Block { .. }
@@ -150,7 +150,7 @@ impl Lowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Writes what an instruction becomes.
+    /// Writes the replacement of an instruction.
     fn instruction(&mut self, operator: &Operator, at: u32, end: u32) {
         let operand = |depth| self.validator.get_operand_type(depth).flatten();
         let on_exception = operand(0).is_some_and(is_exception);
@@ -245,7 +245,7 @@ impl Lowering<'_, '_, '_> {
 
     fn block_type(&mut self, ty: BlockType) -> wasm_encoder::BlockType {
         match ty {
-            // Types keep their indices.
+            // The indices of types do not change.
             BlockType::FuncType(index) => wasm_encoder::BlockType::FunctionType(index),
             BlockType::Empty => wasm_encoder::BlockType::Empty,
             BlockType::Type(ty) => wasm_encoder::BlockType::Result(self.cx.encode(ty)),
@@ -257,7 +257,7 @@ impl Lowering<'_, '_, '_> {
         self.open.push(Open { label, handlers });
     }
 
-    /// A branch depth of the input as it is in the output.
+    /// Converts a branch depth of the input to one of the output.
     fn depth(&self, depth: u32) -> u32 {
         self.code.depth(self.open[self.open.len() - 1 - depth as usize].label)
     }
@@ -307,14 +307,14 @@ impl Lowering<'_, '_, '_> {
             next += by_reference;
         }
         let ty = self.block_type(try_table.ty);
-        // The instruction itself, not the blocks around it, stands for that of the input.
+        // The instruction itself, not the blocks around it, is mapped to that of the input.
         self.code.map.pop();
         self.code.mark(at);
         self.code.put().try_table(ty, catches);
         self.opened(handlers);
     }
 
-    /// Of a construct; after a `try_table` come its handlers.
+    /// Ends a construct; the handlers of a `try_table` follow its end.
     fn end(&mut self) {
         self.code.close();
         let open = self.open.pop().expect("the function's end is the last");
@@ -361,7 +361,7 @@ impl Lowering<'_, '_, '_> {
         self.trap();
     }
 
-    /// The trap of a null reference.
+    /// Traps as the original does for a null reference.
     fn trap(&mut self) {
         let ty = wasm_encoder::AbstractHeapType::Exn;
         self.code.put().ref_null(wasm_encoder::HeapType::Abstract { shared: false, ty }).throw_ref();

@@ -1,10 +1,10 @@
-//! References to exceptions become numbers, before a module is made suspendable.
+//! Replaces references to exceptions by numbers, before a module is made suspendable.
 //!
-//! A reference cannot become bytes, and unwinding code holds one across everything that its destructors
-//! do. But core wasm shows nothing of an exception except its tag and its payload: `exnref` has no
-//! `ref.eq`, no import throws or is thrown through, so all exceptions have one of the module's own tags,
-//! and throwing an equal exception anew cannot be told from throwing the same one again. So an `exnref`
-//! becomes an i64: in the upper half the tag's number, from 1, in the lower half the payload; 0 is null.
+//! A reference cannot be saved as bytes, and unwinding code holds one while destructors run. But core wasm
+//! can observe nothing of an exception except its tag and its payload: `exnref` has no `ref.eq`, and no
+//! import throws or lets an exception pass, so all exceptions have one of the module's own tags, and throwing
+//! an equal exception again cannot be distinguished from rethrowing the same one. So an `exnref` becomes an
+//! i64: the upper half is the tag's number, from 1, the lower half the payload; 0 is null.
 //!
 //! ```wat
 //! ;; before                                    ;; after
@@ -42,15 +42,16 @@
 //!                                              end
 //!                                              (throw_ref (ref.null exn))   ;; the trap that it is
 //! ```
-//! A `catch_ref` is caught likewise and gets its payload back out of the number. Instructions on references
-//! that may be null become comparisons with 0. The rest of the pass, snapshots and traces then know no
-//! exceptions, only locals.
+//! A `catch_ref` is handled in the same way and takes its payload out of the number. Instructions on
+//! references that may be null become comparisons with 0. The rest of the pass, snapshots and traces then
+//! contain no exceptions, only locals.
 //!
-//! # What stays as it is
-//! All of a module is translated or nothing. Nothing is where a number would not do: a tag with a payload
-//! other than one i32 or f32, references to exceptions in the types of functions, tables, structures and
-//! casts. No compiler of C, C++ or Rust makes those. References that are then live across a suspension are
-//! refused as all others.
+//! # What is not changed
+//!
+//! Either all references of a module are replaced or none. None are if a number is not enough: a tag with a
+//! payload other than one i32 or f32, or references to exceptions in the types of functions, tables,
+//! structures and casts. No compiler of C, C++ or Rust makes those. References that are then live across a
+//! suspension are refused like all others.
 
 mod body;
 mod value;
@@ -76,14 +77,15 @@ pub(super) struct Lowered {
 }
 
 impl Lowered {
-    /// The offset in the input of an instruction, if it stands for one of the input.
+    /// The offset in the input of an instruction, if the instruction is mapped to one of the input.
     pub fn origin(&self, offset: u32) -> Option<u32> {
         let at = self.map.binary_search_by_key(&offset, |(at, _)| *at).ok()?;
         Some(self.map[at].1)
     }
 }
 
-/// Replaces references to exceptions, if there are any and all can be. Takes the module's bodies if so.
+/// Replaces references to exceptions, if there are any and all can be replaced. Takes the module's bodies in
+/// that case.
 pub(super) fn lower(module: &mut Module, mutant: Option<Mutant>) -> Result<Option<Lowered>, Error> {
     let Some(payloads) = payloads(module) else { return Ok(None) };
     let Some(changed) = changed_bodies(module)? else { return Ok(None) };
@@ -127,7 +129,7 @@ pub(super) fn lower(module: &mut Module, mutant: Option<Mutant>) -> Result<Optio
 
 const ENCODES: &str = "a validated section can be encoded";
 
-/// What exceptions carry, by tag. `None` if there are no tags, or if some payload does not fit.
+/// The payload of exceptions, by tag. `None` if there are no tags, or if some payload does not fit.
 fn payloads(module: &Module) -> Option<Vec<Payload>> {
     let types = module.types.as_ref();
     let payload = |tag| Payload::of(module.types[types.tag_at(tag)].unwrap_func().params());
@@ -135,7 +137,7 @@ fn payloads(module: &Module) -> Option<Vec<Payload>> {
     all.filter(|all| !all.is_empty())
 }
 
-/// Which bodies speak of references to exceptions. `None` if they are where none can be replaced.
+/// Which bodies contain references to exceptions. `None` if some are where they cannot be replaced.
 fn changed_bodies(module: &Module) -> Result<Option<Vec<bool>>, Error> {
     let types = module.types.as_ref();
     let mut in_type = vec![];
@@ -172,7 +174,7 @@ fn changed_bodies(module: &Module) -> Result<Option<Vec<bool>>, Error> {
     Ok(Some(changed))
 }
 
-/// Whether a body speaks of references to exceptions. `None` if one of them cannot be replaced.
+/// Whether a body contains references to exceptions. `None` if one of them cannot be replaced.
 fn changes(body: &FunctionBody, in_type: &[bool]) -> Result<Option<bool>, Error> {
     let mut found = false;
     for local in body.get_locals_reader()? {

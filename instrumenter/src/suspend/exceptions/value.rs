@@ -3,7 +3,7 @@
 use wasm_encoder::{InstructionSink, ValType as Encoded};
 use wasmparser::{AbstractHeapType, HeapType, ValType};
 
-/// What the exceptions of a tag carry.
+/// The payload of the exceptions of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payload {
     Nothing,
@@ -12,7 +12,7 @@ pub(super) enum Payload {
 }
 
 impl Payload {
-    /// `None` if a number has no room for it.
+    /// `None` if the payload does not fit into a number.
     pub fn of(types: &[ValType]) -> Option<Payload> {
         match types {
             [] => Some(Payload::Nothing),
@@ -50,7 +50,7 @@ impl Payload {
     }
 }
 
-/// Whether it is the type of references to exceptions, or of the one that is null.
+/// Whether it is the type of references to exceptions, or of the null exception reference.
 pub(super) fn is_exception(ty: ValType) -> bool {
     match ty {
         ValType::Ref(ty) => match ty.heap_type() {

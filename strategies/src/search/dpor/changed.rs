@@ -1,16 +1,17 @@
-//! Steps that touch less than when they were put to sleep.
+//! Steps that touch less than they did when they were put to sleep.
 //!
-//! A worker waits on a futex, which touches its word and its queue. Executed first, that step goes to sleep. Another
-//! worker stores another value, which wakes it: now it finds that value and touches the word alone. A third
-//! worker's notification was to come before the wait, and depends on it as it was, but not as it is now; so no
-//! race of the two is found here. Nor is one found where the wait slept, if what is in between was
-//! explored without it.
+//! Example: a worker waits on a futex, which touches its word and its queue. That step is executed first and
+//! put to sleep. Another worker stores another value, which wakes the step: now the wait reads that value and
+//! touches only the word. A third worker's notification should have been tried before the wait. It depends on
+//! the wait as it was, but not as it is now; so no race of the two is found here. Nor is one found where the
+//! wait slept, if the steps in between were explored without it.
 //!
-//! The theory excludes this: that two steps depend on each other must not change by a third one that is
-//! independent of the first (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017, definition 3.2, the last property). Footprints of
-//! executed steps do not always have that property. So a step that was woken and is executed remembers what it
-//! touched when it slept, and what woke it. A later event that depends on that, and on neither of the two,
-//! is tried before what woke it, followed by the step as it was.
+//! The theory excludes this: whether two steps depend on each other must not be changed by a third one that
+//! is independent of the first (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017, definition 3.2, the last
+//! property). Footprints of executed steps do not always have that property. So a step that was woken and is
+//! executed remembers what it touched when it slept, and the event that woke it. A later event that depends
+//! on the old footprint, and on neither the step nor the event that woke it, is tried before that event,
+//! followed by the step as it was.
 
 use super::Dpor;
 use crate::Pick;
@@ -22,16 +23,16 @@ use std::ops::Range;
 /// A step that touched more when it slept.
 #[derive(Debug)]
 pub struct Changed {
-    /// Its event, and that which woke it.
+    /// The event of the step, and the event that woke it.
     event: usize,
     waker: usize,
-    /// What it touched when it slept.
+    /// Its footprint when it slept.
     footprint: Range<usize>,
 }
 
 impl<S: System> Dpor<S> {
-    /// The last event was a step with `pick` from the state `depth`: looks for races with steps as they were when they
-    /// slept, and whether it is such a step itself.
+    /// Handles the last event, a step with `pick` from the state `depth`: looks for races with steps as they
+    /// were when they slept, and records whether it is such a step itself.
     pub(super) fn note_change(&mut self, pick: Pick, depth: usize) {
         let event = self.clocks.events().len() - 1;
         if !self.replaying {
@@ -48,14 +49,14 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// The last event is gone.
+    /// Removes the records of events that are no longer on the path.
     pub(super) fn forget_changes(&mut self) {
         let events = self.clocks.events().len();
         self.changed.truncate(self.changed.partition_point(|changed| changed.event < events));
     }
 
-    /// Has what an event depends on tried before the event that woke a step, if the event and the step as it slept are
-    /// in a race.
+    /// If an event and a step as it slept are in a race: adds a choice so that `event`, after the events that
+    /// it depends on, is tried before the event that woke the step.
     fn try_before_change(&mut self, changed: usize, event: usize) {
         let Changed { event: step, waker, footprint } = &self.changed[changed];
         let (step, waker) = (*step, *waker);
@@ -69,8 +70,8 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// Whether a pick that sleeps at a state cannot begin what is wanted there: as it slept, it depends on an event after
-    /// `section` that is to come before it.
+    /// Whether a sleeping pick cannot begin the wanted sequence: as it slept, it depends on an event after
+    /// `section` that must come before it.
     pub(super) fn follows(&self, section: Range<usize>, depth: usize, pick: Pick) -> bool {
         let asleep = self.nodes[depth].asleep.clone();
         let mut others = (section.end..self.clocks.events().len())

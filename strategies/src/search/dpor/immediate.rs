@@ -1,45 +1,45 @@
-//! Immediate races of a step: earlier events of other processes that depend on it and are not ordered before
-//! it through a third event.
+//! Finds the immediate races of a step: earlier events of other processes that depend on it and are not
+//! ordered before it through a third event.
 //!
-//! Events are looked at from the latest to the earliest, each process back to its first event that is ordered
-//! before the step: then all before that one are, too. So a step costs what is concurrent with it, however
-//! long the execution is.
+//! Events are examined from the latest to the earliest, each process back to its first event that is ordered
+//! before the step: all events before that one are ordered too. So the cost of a step depends on the number
+//! of events that are concurrent with it, not on the length of the execution.
 
 use crate::search::clocks::{Clock, Clocks};
 use crate::search::dependence::{Order, order, takes};
 use crate::system::Access;
 use std::collections::BinaryHeap;
 
-/// A step whose races are asked for: it comes after all events.
+/// A step whose races are to be found; it comes after all events.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     pub process: usize,
     pub footprint: &'a [Access],
     /// [`crate::search::dependence::signature`] of the footprint.
     pub signature: u64,
-    /// It ended the execution by itself, and so depends on everything.
+    /// Whether it ended the execution by itself, and so depends on everything.
     pub last: bool,
 }
 
-/// The races of one step; memory is used again for the next.
+/// The races of one step; the memory is reused for the next step.
 #[derive(Debug, Default)]
 pub struct Immediate {
-    /// What happens before the step.
+    /// The clock of the step: all events that happen before it.
     pub before: Clock,
-    /// Events that the step is in a race with, the latest first.
+    /// Events that are in a race with the step, the latest first.
     pub races: Vec<usize>,
-    /// `before` without what lies between an Acquire and the Release that the step waited for.
+    /// `before` without the events between an Acquire and the Release that the step waited for.
     held: Clock,
-    /// The latest event of each process that was not looked at.
+    /// The latest event of each process that was not examined.
     next: BinaryHeap<u32>,
 }
 
 impl Immediate {
-    /// Computes the clock of a next event and which earlier events it is in an immediate race with: of
-    /// another process, dependent, not ordered through a third event, and not what it had to wait for.
+    /// Computes the clock of a next event and its immediate races: earlier events of other processes that are
+    /// dependent, not ordered through a third event, and not what the event had to wait for.
     ///
-    /// An Acquire happens after the Release that it waited for, and so after everything before that; its
-    /// race is with the Acquire of the former owner. `touched` has the events' footprints.
+    /// An Acquire happens after the Release that it waited for, and so after everything before that; its race
+    /// is with the Acquire of the previous owner. `touched` contains the events' footprints.
     pub fn find(&mut self, clocks: &Clocks, touched: &[Access], step: Step) {
         let Immediate { before, races, held, next } = self;
         let events = clocks.events();
@@ -98,7 +98,8 @@ mod tests {
     use crate::search::dependence::signature;
     use crate::system::{Class, Effect};
 
-    /// The same by a look at every event: the clock, the races, and how many of those are with former owners.
+    /// A naive form that examines every event: the clock, the races, and how many of them are with previous
+    /// owners.
     fn scan(clocks: &Clocks, touched: &[Access], step: Step) -> (Clock, Vec<usize>, usize) {
         let (mut before, mut held) = (Clock::default(), Clock::default());
         let (mut races, mut owners) = (Vec::new(), 0);
@@ -150,7 +151,7 @@ mod tests {
         (0..rng.below(3)).map(|_| access(rng)).collect()
     }
 
-    /// Random steps, also after some were taken back.
+    /// Random steps, also after some were removed.
     #[test]
     fn chains_and_a_scan_of_all_events_find_the_same() {
         let (mut found, mut with_owners) = (0, 0);

@@ -1,8 +1,9 @@
 //! Work that is stored, given away, or taken over.
 //!
-//! A race found below a state can ask for more to be tried at it, but only in the search that has the
-//! state. Before work at a state is given away, everything that can be picked there is therefore asked
-//! for; below it the two searches are independent, as each knows from sleep sets what the other executes.
+//! A race that is found below a state can add a choice at the state, but only in the search that has the
+//! state. Before work at a state is given away, every possible pick there is therefore marked to be tried.
+//! Below the state the two searches are independent, because sleep sets tell each of them what the other one
+//! executes.
 
 use super::sleep::has;
 use super::{Dpor, State};
@@ -11,8 +12,8 @@ use crate::search::{Branch, Item, Tried};
 use crate::system::{Access, Decision, Status, System};
 
 impl<S: System> Dpor<S> {
-    /// Starts with an item: the path becomes its prefix, without anything being tried. Returns the status
-    /// of a program that has ended before its first step, or how the item does not fit the program.
+    /// Starts with an item: the path becomes its prefix, without anything being tried. Returns the status of
+    /// a program that has ended before its first step, or why the item does not fit the program.
     pub(super) fn begin(&mut self, system: &mut S, item: Item) -> Result<Option<Status>, String> {
         self.path.clear();
         self.clocks.clear();
@@ -62,7 +63,7 @@ impl<S: System> Dpor<S> {
         Ok(None)
     }
 
-    /// Takes over what is known of the last node.
+    /// Applies a branch of the item to the last node.
     fn overlay(&mut self, branch: &Branch, first: bool) {
         let node = self.nodes.last_mut().expect("a node of the prefix");
         if node.origin < branch.depth as usize {
@@ -89,7 +90,7 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// Nothing is to be tried at a node any more, but what the path goes on with.
+    /// Closes a node: nothing is tried there any more, except for the path's next decision.
     fn close(&mut self, depth: usize) {
         let node = &mut self.nodes[depth];
         node.closed = true;
@@ -99,7 +100,7 @@ impl<S: System> Dpor<S> {
         choices.iter_mut().filter(|c| c.state != State::Current).for_each(|c| c.state = State::Done);
     }
 
-    /// All that is left along the path.
+    /// All that is left along the path, as an item.
     pub(super) fn remaining(&self) -> Item {
         let mut branches = Vec::new();
         for (depth, node) in self.nodes.iter().enumerate() {
@@ -119,8 +120,8 @@ impl<S: System> Dpor<S> {
         Item { prefix: self.path[..self.nodes.len() - 1].into(), branches }
     }
 
-    /// Gives away all that is left at the shallowest state that has something left and goes on with a
-    /// step, values left in that step included.
+    /// Gives away all that is left at the shallowest state that has something left and continues with a step,
+    /// including the values left in that step.
     pub(super) fn give_away(&mut self) -> Option<Item> {
         let mut depth = 0;
         loop {
@@ -146,8 +147,8 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// What sleeps at a state for those who do not go on with the path's step from there to `next`.
-    /// `whole`: no other values are left in that step.
+    /// The sleep set at a state for a search that does not continue with the path's step from there to
+    /// `next`. `whole`: no other values are left in that step.
     fn tried_at(&self, depth: usize, next: usize, whole: bool) -> Vec<Tried> {
         let Decision::Pick(pick) = self.path[depth] else { unreachable!("a step begins with a pick") };
         let event = &self.clocks.events()[self.nodes[depth].events];
@@ -162,7 +163,7 @@ impl<S: System> Dpor<S> {
             spins: false,
             woken: None,
             followers: Vec::new(),
-            // Its followers are not all known yet.
+            // Some of its followers may not be known yet.
             frees: has(&self.touched[event.footprint.clone()], Access::FREES),
         });
         tried.iter_mut().filter(|t| t.pick == pick && t.woken.is_none()).for_each(|t| t.whole = whole);

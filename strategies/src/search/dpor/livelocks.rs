@@ -1,4 +1,4 @@
-//! States in which everybody who could go on spins: whether an end can still be reached.
+//! Finds out whether an end can be reached from a state in which every enabled worker spins.
 
 use super::Dpor;
 use crate::Pick;
@@ -6,18 +6,18 @@ use crate::search::Advance;
 use crate::system::{Decision, Status, System, decide};
 use std::collections::BTreeSet;
 
-/// How many states from which an end can be reached are remembered.
+/// Maximal number of remembered states from which an end can be reached.
 const ENDING_MAX: usize = 1 << 16;
 
-/// Steps that are made to find out whether an end can be reached.
+/// Maximal number of steps to find out whether an end can be reached.
 const STEPS_MAX: u64 = 20_000;
 
-/// What can be reached from a state.
+/// Whether an end can be reached from a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     AnEnd,
     NoEnd,
-    /// It was not found out.
+    /// It could not be determined.
     Unknown,
 }
 
@@ -25,14 +25,15 @@ enum Reach {
 struct Open<T> {
     snapshot: T,
     fingerprint: u128,
-    /// The next one last.
+    /// Decisions to be tried, the next one last.
     left: Vec<Decision>,
 }
 
 impl<S: System> Dpor<S> {
-    /// Everybody who could be picked in the present state spins. Some may spin no more, as others have
-    /// written what they read, or may change what others read: only a search of all states that can be reached from
-    /// here tells. A livelock is counted; what it was not possible to tell, as unfinished.
+    /// Handles a present state in which every worker that can be picked spins. Some may stop spinning,
+    /// because others have written what they read, or may write what others read: only a search of all states
+    /// that can be reached from here can decide. A livelock is counted; a state that cannot be decided is
+    /// counted as unfinished.
     pub(super) fn judge(&mut self, system: &mut S) -> Option<Advance> {
         let reach = self.reach(system);
         let node = self.nodes.last_mut().expect("the present state");
@@ -41,12 +42,12 @@ impl<S: System> Dpor<S> {
             Reach::NoEnd => self.counts.bugs += 1,
             Reach::Unknown => self.counts.unfinished += 1,
         }
-        // It is counted, and so not redundant.
+        // It has been counted, so it is not redundant.
         node.fresh = false;
         (reach == Reach::NoEnd).then_some(Advance::Livelock)
     }
 
-    /// Depth-first search of states. The system is left where it was.
+    /// Searches states depth-first. Afterwards the system is in its present state again.
     fn reach(&mut self, system: &mut S) -> Reach {
         if !system.can_snapshot() {
             return Reach::Unknown;
@@ -63,7 +64,7 @@ impl<S: System> Dpor<S> {
         reach
     }
 
-    /// What can be reached; in the case of an end, through which states.
+    /// What can be reached; if it is an end, also the states on the way.
     fn reach_from(&mut self, system: &mut S) -> (Reach, Vec<Open<S::Snapshot>>) {
         let (mut stack, mut seen) = (Vec::new(), BTreeSet::new());
         let (mut steps, mut cut) = (0, false);
@@ -95,7 +96,7 @@ impl<S: System> Dpor<S> {
     }
 }
 
-/// What can be decided in a state: in the end with whom it went on before.
+/// The possible decisions in a state; the last one continues with the worker of the last step.
 fn decisions<S: System>(system: &S) -> Vec<Decision> {
     if let Status::Choosing { bound } = system.status() {
         return (0..bound).rev().map(Decision::Value).collect();

@@ -1,33 +1,35 @@
 //! Dynamic partial-order reduction: one execution of every class of equivalent ones.
 //!
 //! Source sets with sleep sets (Abdulla, Aronis, Jonsson, Sagonas: Optimal Dynamic Partial Order Reduction,
-//! POPL 2014; Source Sets, JACM 2017). Two executions are equivalent if they differ in the order of
-//! independent steps only. Every class is executed to its end, exactly once unless it ends in a bug or steps touch
-//! less than when they slept (`changed`); some executions are given up as redundant before their end ([`Counts::redundant`]),
-//! which the wake-up trees of the optimal algorithm would avoid at the price of more memory.
+//! POPL 2014; Source Sets, JACM 2017). Two executions are equivalent if they differ only in the order of
+//! independent steps. Every class is executed to its end, exactly once unless it ends in a bug or steps touch
+//! less than when they slept (`changed`). Some executions are given up before their end as redundant
+//! ([`Counts::redundant`]); the wake-up trees of the optimal algorithm would avoid these at the price of more
+//! memory.
 //!
-//! Where this differs from the paper:
-//! - An event is a step with the values chosen in it. A pick in a backtrack set stands for all values of
-//!   its step; sleep sets hold events, as one value may wake when another does not. What wakes a value that
-//!   still sleeps is not found by a step with another one. So a state goes on with a pick of which no value
-//!   sleeps, and with all if there is none.
-//! - Dependence comes from executed footprints. A step that sleeps keeps the one that it had.
-//! - A step races with the Acquire of its lock's former owner, not with the Release that it waited for.
-//!   Workers blocked in the end, or until their time is up, have their races found as if they had gone on,
-//!   else deadlocks are lost.
-//! - A step that ends the execution for all depends on everything.
-//! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that
-//!   a step cancels or overtakes is tried before that step.
-//! - What a step touches may depend on what others did: see `changed`.
-//! - Which block an allocator hands out depends on what was freed before, so that a request depends on a free only if
-//!   it comes second. A free that sleeps wakes by such a request.
-//! - Steps of an atomic section are events of their own, but a race with one is reversed where the section begins,
-//!   and what sleeps there wakes by any step.
-//! - A worker that spins goes no further: see `spins`.
+//! Differences from the paper:
+//! - An event is a step with the values chosen in it. A pick in a backtrack set stands for all values of its step;
+//!   sleep sets contain events, because one value may wake when another does not. A step with another value does
+//!   not find out what wakes a value that still sleeps. So a state continues with a pick none of whose values
+//!   sleep, and with all picks if there is none.
+//! - Dependence is determined from executed footprints. A step that sleeps keeps the footprint that it had.
+//! - A step is in a race with the Acquire of its lock's previous owner, not with the Release that it waited for.
+//!   Races of workers that are blocked at the end, or until a timeout, are found as if they had continued;
+//!   otherwise deadlocks would be lost.
+//! - A step that ends the whole execution depends on everything.
+//! - The firings of a worker's timeouts are a process. At most one timeout can fire at a time, so one that a step
+//!   cancels or overtakes is tried before that step.
+//! - What a step touches may depend on earlier steps of others: see `changed`.
+//! - The block that an allocator returns depends on what was freed before, so a request depends on a free only if
+//!   the request comes second. Such a request wakes a free that sleeps.
+//! - Steps of an atomic section are separate events, but a race with one is reversed where the section begins,
+//!   and a step that sleeps there wakes by any step.
+//! - A worker that spins is not executed any further: see `spins`.
 //! - States are restored from snapshots.
 //!
-//! A number may mean another worker in an equivalent execution, where others created theirs first. Here numbers
-//! are compared with those at states of the present path only, and whoever exists at a state has one there.
+//! A number may mean another worker in an equivalent execution, if workers were created in another order.
+//! Numbers are compared only with those at states of the present path, and a worker that exists at a state
+//! has one number there.
 
 mod changed;
 mod immediate;
@@ -49,16 +51,16 @@ use spins::{Done, Mark};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What becomes of a pick at a state.
+/// The state of a pick at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing asks for it.
+    /// No race requires it.
     Idle,
-    /// It sleeps, with all its values, or its worker spins.
+    /// It sleeps with all its values, or its worker spins.
     Asleep,
     /// It has to be tried.
     Todo,
-    /// The path goes on with it.
+    /// The path continues with it.
     Current,
     Done,
 }
@@ -67,7 +69,7 @@ enum State {
 struct Choice {
     pick: Pick,
     state: State,
-    /// Some of its values sleep, maybe all.
+    /// Whether some of its values, possibly all, sleep.
     drowsy: bool,
 }
 
@@ -77,47 +79,48 @@ struct Node<T> {
     snapshot: Option<T>,
     /// The state in which the present step was picked: this one, unless it waits for a value.
     origin: usize,
-    /// Nothing is to be tried here by this search.
+    /// Whether this search must try nothing more here.
     closed: bool,
-    /// A worker in an atomic section keeps all others from being picked here.
+    /// Whether a worker in an atomic section prevents all others from being picked here.
     restricted: bool,
-    /// Nothing was tried yet.
+    /// Whether nothing was tried yet.
     fresh: bool,
-    /// Steps that depend on the present one of those of this state, and are tried before it: see [`Dpor::note_follower`].
+    /// Steps that depend on the present step of this node, and are tried before it: see
+    /// [`Dpor::note_follower`].
     followers: Vec<(u32, u32)>,
-    /// Whether there may be others, as the search was stored meanwhile.
+    /// Whether there may be more followers, because the search was stored meanwhile.
     other_followers: bool,
-    /// Events before it.
+    /// How many events are before it.
     events: usize,
-    /// How many of them, up to the last one, are of one process.
+    /// How many of these events, counted back from the last one, are of the same process.
     run: u32,
-    /// What the worker that was picked here was about to do.
+    /// The pending operation of the worker that was picked here.
     operation: Operation,
     /// [`System::worker_fingerprint`] of that worker.
     worker: u64,
-    /// Its footprints begin here.
+    /// Where its footprints begin in [`Dpor::touched`].
     touched: usize,
-    /// What can be picked. Empty if it waits for a value.
+    /// The possible picks. Empty if it waits for a value.
     choices: Range<usize>,
-    /// Its sleep set, and where it ended when the state was reached first.
+    /// Its sleep set, and the end of the sleep set when the state was first reached.
     asleep: Range<usize>,
     inherited: usize,
     /// Values to be tried. Empty if a pick has to be made.
     values: Range<u64>,
-    /// What the present step touched before it asked for a value.
+    /// The footprint of the present step before it asked for a value.
     partial: Range<usize>,
-    /// Whether an execution below it reached the bound on steps: what was tried is not all explored then, and does
-    /// not sleep.
+    /// Whether an execution below it reached the bound on steps: then what was tried is not completely
+    /// explored, and does not sleep.
     unfinished: bool,
-    /// Executions below alternatives that are done, and how many those are.
+    /// The number of executions below completed alternatives, and the number of these alternatives.
     found: u64,
     done: u64,
 }
 
-/// See the module's documentation.
+/// The search: see the module's documentation.
 ///
-/// The last node of the path is the only one without a decision. It always has something left to try,
-/// between two calls of [`Search::advance`], so that a search can be stored at any time.
+/// The last node of the path is the only one without a decision. Between two calls of [`Search::advance`] it
+/// always has something left to try, so a search can be stored at any time.
 pub struct Dpor<S: System> {
     items: Vec<Item>,
     path: Vec<Decision>,
@@ -126,7 +129,7 @@ pub struct Dpor<S: System> {
     done: Done,
     choices: Vec<Choice>,
     sleep: Sleep,
-    /// Footprints of the path's events and of what sleeps.
+    /// Footprints of the path's events and of sleeping steps.
     touched: Vec<Access>,
     /// Whether the system is in the state of the last node.
     here: bool,
@@ -135,20 +138,20 @@ pub struct Dpor<S: System> {
     /// Whether an item's prefix is being executed.
     replaying: bool,
     scratch: Scratch,
-    /// In the order of their events.
+    /// Records of changed steps, in the order of their events.
     changed: Vec<Changed>,
-    /// What later states are compared with, to see whether a worker spins.
+    /// The state that later ones are compared with, to detect that a worker spins.
     mark: Option<Mark>,
-    /// Fingerprints of states from which an end can be reached, of those that were asked about.
+    /// Fingerprints of those examined states from which an end can be reached.
     ending: BTreeSet<u128>,
     counts: Counts,
-    /// Items that are done.
+    /// Number of completed items.
     finished: u64,
     error: Option<String>,
 }
 
 impl<S: System> Dpor<S> {
-    /// A search through all of the program, or through what was saved or split off.
+    /// A search through the whole program, or through items that were saved or split off.
     pub fn new(items: Option<Vec<Item>>) -> Dpor<S> {
         Dpor {
             items: items.unwrap_or_else(|| vec![Item::default()]),
@@ -172,14 +175,14 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// Makes a decision in the state of the last node. Returns how the execution ended, if it did and counts.
+    /// Makes a decision in the state of the last node. If the execution ended and counts, returns how.
     fn execute(&mut self, system: &mut S, decision: Decision) -> Option<Advance> {
         self.path.truncate(self.nodes.len() - 1);
         if let Decision::Pick(Pick::Timeout(worker)) = decision
             && system.view().workers[worker.index()].state == WorkerState::Blocked
             && !self.replaying
         {
-            // It might have had its lock in time.
+            // Its worker could have got the lock in time.
             self.find_races_of(system, Pick::Step(worker), false);
         }
         self.path.push(decision);
@@ -213,8 +216,8 @@ impl<S: System> Dpor<S> {
         counted.then_some(Advance::Ended(status))
     }
 
-    /// An execution ended. Whether it is to be told: one in which a worker spun equals one in which none
-    /// did, so that only a bug is worth it.
+    /// Counts an execution that ended. Returns whether it is to be reported: an execution in which a worker
+    /// spun equals one in which none did, so only its bug is reported.
     fn count(&mut self, status: Status) -> bool {
         let spun = self.nodes.last().is_some_and(|node| {
             let origin = &self.nodes[node.origin];
@@ -237,7 +240,7 @@ impl<S: System> Dpor<S> {
         true
     }
 
-    /// Looks at the state that a step with `pick` led to: whether it is one to go on from.
+    /// Examines the state after a step with `pick`, and stops workers that spin.
     fn look(&mut self, system: &mut S, pick: Pick) -> Option<Advance> {
         self.stop_spinning(system, pick);
         let node = self.nodes.last().expect("the state's node");
@@ -252,8 +255,8 @@ impl<S: System> Dpor<S> {
         if all_spin { self.judge(system) } else { None }
     }
 
-    /// The last step's footprint, put where footprints are kept. A state restored in the midst of a step
-    /// may have forgotten the first part.
+    /// Appends the last step's footprint to [`Dpor::touched`]. If a state within the step was restored, the
+    /// system may not know the first part any more.
     fn gather(&mut self, system: &S) -> Range<usize> {
         let start = self.touched.len();
         if let Some(partial) = self.partial.clone() {
@@ -268,7 +271,7 @@ impl<S: System> Dpor<S> {
         start..self.touched.len()
     }
 
-    /// The state after a step with `pick`, or the first one.
+    /// Adds the state after a step with `pick`, or the first state.
     fn push_picks(&mut self, system: &mut S, pick: Option<Pick>) {
         let start = self.sleep.len();
         if let (Some(pick), Some(parent), Some(event)) =
@@ -302,7 +305,7 @@ impl<S: System> Dpor<S> {
         self.save_state(system, awake > 1);
     }
 
-    /// The state in a step that asks for a value.
+    /// Adds the state within a step that requests a value.
     fn push_values(&mut self, system: &mut S, bound: u64) {
         let partial = self.gather(system);
         let origin = self.nodes.last().expect("a step begins with a pick").origin;
@@ -340,15 +343,15 @@ impl<S: System> Dpor<S> {
         self.nodes.push(node);
     }
 
-    /// A state with one alternative is never returned to.
+    /// Saves the state, unless it has only one alternative: then it is never restored.
     fn save_state(&mut self, system: &mut S, several: bool) {
         if several && system.can_snapshot() {
             self.nodes.last_mut().expect("it was pushed").snapshot = Some(system.snapshot());
         }
     }
 
-    /// All that begins with the last node's decision is explored. `last`: its step ended the execution, or others of
-    /// its atomic section follow.
+    /// Counts the last node's decision as explored. `last`: its step ended the execution, or was followed by
+    /// others of its atomic section.
     fn retract(&mut self, last: bool) {
         let depth = self.nodes.len() - 1;
         let origin = self.nodes[depth].origin;
@@ -378,7 +381,7 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// The last node has nothing left: goes back to the one before.
+    /// Removes the last node, which has nothing left, and goes back to the one before.
     fn leave(&mut self) {
         let node = self.nodes.pop().expect("a node to leave");
         if node.origin == self.nodes.len() {
@@ -389,14 +392,14 @@ impl<S: System> Dpor<S> {
         if let Some(parent) = self.nodes.last_mut() {
             parent.found += node.found;
             parent.unfinished |= node.unfinished;
-            // The rest of a section touches more than its first step: what sleeps is all of it.
+            // The rest of a section touches more than its first step, and the whole section sleeps.
             self.retract(node.restricted);
         } else {
             self.finished += 1;
         }
     }
 
-    /// The alternative to go on with at the last node.
+    /// The next alternative of the last node.
     fn next(&self) -> Option<Decision> {
         let node = self.nodes.last()?;
         if let Some(value) = node.values.clone().find(|&value| !self.sleeps(value)) {
@@ -429,7 +432,7 @@ impl<S: System> Dpor<S> {
         estimate::Level { found: node.found, done: node.done, left }
     }
 
-    /// The path goes on with this alternative of the last node.
+    /// Marks this alternative of the last node as the path's next decision.
     fn mark(&mut self, decision: Decision) {
         let node = self.nodes.last_mut().expect("a node to go on from");
         match decision {
@@ -467,7 +470,8 @@ impl<S: System> Dpor<S> {
         self.here = true;
     }
 
-    /// Leaves nodes that have nothing left. One where no worker was awake from the first is redundant.
+    /// Removes nodes that have nothing left. A node without any worker that was awake from the start is
+    /// redundant.
     fn settle(&mut self) {
         while !self.nodes.is_empty() && self.next().is_none() {
             self.counts.redundant += u64::from(self.nodes.last().is_some_and(|node| node.fresh));
@@ -538,7 +542,7 @@ impl<S: System> Search<S> for Dpor<S> {
 
     fn split(&mut self) -> Option<Item> {
         if self.next().is_some_and(|decision| self.goes_on(decision)) {
-            // It may turn out to spin, and would then be taken back.
+            // It may turn out to spin; then its steps are undone.
             None
         } else if self.items.is_empty() {
             self.give_away()

@@ -1,4 +1,4 @@
-//! Races of a step with those before it, and what has to be tried because of them.
+//! Finds the races of a step with earlier ones, and adds the choices that they require.
 
 use super::immediate::{Immediate, Step};
 use super::sleep::{has, value};
@@ -10,20 +10,20 @@ use crate::view::WorkerState;
 use crate::{Pick, WorkerId};
 use std::ops::Range;
 
-/// What is computed anew for every step.
+/// Memory for values that are computed for every step.
 #[derive(Debug, Default)]
 pub struct Scratch {
     immediate: Immediate,
-    /// For each process the index of its first event among those that a race leaves alone.
+    /// For each process, the index of its first event among those that do not depend on the race's event.
     first: Vec<u32>,
     announced: Vec<Access>,
-    /// Whether the step whose races are looked for goes on with the section of the last event.
+    /// Whether the step whose races are looked for continues the section of the last event.
     goes_on: bool,
 }
 
 impl<S: System> Dpor<S> {
-    /// The step that the path ends with is complete: makes it an event, and has what races with it tried
-    /// the other way round. `last`: it ended the execution by itself.
+    /// Handles a complete step at the end of the path: makes it an event, and adds choices that reverse its
+    /// races. `last`: it ended the execution by itself.
     pub(super) fn complete(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
         let footprint = self.gather(system);
         let signature = signature(&self.touched[footprint.clone()]);
@@ -45,9 +45,10 @@ impl<S: System> Dpor<S> {
         self.note_change(pick, depth);
     }
 
-    /// No worker goes on, or only one that sleeps or spins. A worker that is still blocked has not executed what it
-    /// waits for, but could have in another order. `cut_off`: the same is true of all that could still be
-    /// picked, or that the last step made possible when it ended the execution.
+    /// Handles a state in which no worker is enabled, or only workers that sleep or spin. A worker that is
+    /// still blocked has not executed the operation that it waits for, but could have in another order.
+    /// `cut_off`: this is also true of all picks that are still possible, or that the last step made possible
+    /// when it ended the execution.
     pub(super) fn find_races_of_blocked(&mut self, system: &S, cut_off: bool) {
         let timeout = system.view().timeout.filter(|_| cut_off).map(Pick::Timeout);
         let workers = (0..system.view().workers.len() as u32).map(|worker| Pick::Step(WorkerId(worker)));
@@ -60,8 +61,9 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// The bound on steps was reached: who could still go on has not shown what comes after its next step, and so
-    /// is tried where it could have gone on first, if it is tried nowhere.
+    /// Handles the bound on steps: it is not known what an enabled worker does after its next step. So the
+    /// worker is marked to be tried at the first state since its last step where it could be picked, unless
+    /// it is tried somewhere.
     pub(super) fn try_starved(&mut self, system: &S) {
         for worker in system.view().enabled {
             let pick = Pick::Step(*worker);
@@ -79,14 +81,14 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// Finds the races of a pick that is not executed. `possible`: it could be now.
+    /// Finds the races of a pick that is not executed. `possible`: whether it could be executed now.
     pub(super) fn find_races_of(&mut self, system: &S, pick: Pick, possible: bool) {
         let mut announced = std::mem::take(&mut self.scratch.announced);
         announced.clear();
         system.announced(pick, &mut announced);
         if possible || !self.awaits_what_never_came(process(pick), &announced) {
-            // Who is blocked is in a race for what it waits for. What else it will touch, its timer among it, would order
-            // it behind who took that.
+            // A blocked worker is in a race for what it waits for. Its other accesses, such as that of its
+            // timer, would order it after the worker that took this.
             announced.retain(|access| possible || matches!(access.effect, Effect::Acquire | Effect::Share));
             let signature = signature(&announced);
             let step = Step { process: process(pick), footprint: &announced, signature, last: false };
@@ -99,11 +101,11 @@ impl<S: System> Dpor<S> {
         self.scratch.announced = announced;
     }
 
-    /// Whether a blocked process waits for something that no order of the same events gives it.
+    /// Whether a blocked process waits for something that no order of the same events provides.
     fn awaits_what_never_came(&self, process: usize, announced: &[Access]) -> bool {
         let last = self.clocks.last(process).map_or(0, |event| event + 1);
         announced.iter().filter(|access| access.effect == Effect::Await).any(|wanted| {
-            // Older wake-ups of the same worker are used up.
+            // Earlier wake-ups of the same worker are used up.
             let from = if wanted.class == Class::Wake { last } else { 0 };
             let given = Access { effect: Effect::Enable, ..*wanted };
             let mut events = self.clocks.events()[from..].iter();
@@ -111,8 +113,9 @@ impl<S: System> Dpor<S> {
         })
     }
 
-    /// A section that gives a lock up and takes it again is in a race with a step that wants the lock, and that cannot be
-    /// executed before the section: it is in a race with what took the lock before as well.
+    /// Adds races with events before sections. A step may want a lock that a section releases and takes
+    /// again. If it is in a race with the section and cannot be executed before it, it is also in a race with
+    /// the event that took the lock before.
     fn look_behind_sections(&self, races: &mut Vec<usize>, pick: Pick, footprint: &[Access]) {
         let mut looked_at = 0;
         while let Some(race) = races.get(looked_at) {
@@ -131,16 +134,18 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// Has `pick` tried before each event that it is in a race with: see [`Dpor::reverse`].
+    /// Adds a choice so that `pick` is tried before each event that it is in a race with: see
+    /// [`Dpor::reverse`].
     fn reverse_all(&mut self, pick: Pick, values: Range<usize>) {
         for race in 0..self.scratch.immediate.races.len() {
             self.reverse(self.scratch.immediate.races[race], pick, values.clone());
         }
     }
 
-    /// The step of `pick`, whose values stand at `values` of the path, shall also be tried before the event
-    /// `race`: in its pre-state, after those events since that do not depend on it. Any process that can
-    /// begin with that will do (an initial of that sequence; source sets). An atomic section is one event.
+    /// Adds a choice so that the step of `pick`, whose values are at `values` of the path, is also tried
+    /// before the event `race`: from the state before it, after those later events that do not depend on it.
+    /// Any process that can begin this sequence is sufficient (an initial of the sequence; source sets). An
+    /// atomic section is one event.
     fn reverse(&mut self, race: usize, pick: Pick, values: Range<usize>) {
         self.note_follower(race, pick);
         self.ask_before(race, |dpor, section, depth, first| {
@@ -148,8 +153,8 @@ impl<S: System> Dpor<S> {
         });
     }
 
-    /// Has a choice tried at the state before an event, and before the atomic section that it belongs to: the one that
-    /// `choose` finds, given the section, the state and memory to use again.
+    /// Adds a choice to the state before an event, or before the atomic section that the event belongs to:
+    /// the one that `choose` finds, given the section, the state and memory to reuse.
     fn ask_before(
         &mut self,
         event: usize,
@@ -168,9 +173,9 @@ impl<S: System> Dpor<S> {
         self.scratch.first = first;
     }
 
-    /// The next step of `pick` depends on the event `race`, which may free memory. Before it, it may get other
-    /// memory, and touch nothing that the free touches. It wakes the free all the same: what comes then was not
-    /// explored behind the free.
+    /// Records that the next step of `pick` depends on the event `race`, which may free memory. Executed
+    /// before the free, that step may get other memory, and touch nothing that the free touches. It must wake
+    /// the free all the same, because the steps after it were not explored after the free.
     fn note_follower(&mut self, race: usize, pick: Pick) {
         if !has(&self.touched[self.clocks.events()[race].footprint.clone()], Access::FREES) {
             return;
@@ -185,7 +190,7 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// The events of the atomic section that an event belongs to, up to it.
+    /// The events of the atomic section that an event belongs to, up to and including it.
     pub(super) fn section(&self, event: usize) -> Range<usize> {
         let begins = |event: &usize| {
             let depth = self.clocks.events()[*event].decisions.start;
@@ -194,15 +199,15 @@ impl<S: System> Dpor<S> {
         (0..=event).rev().find(begins).expect("a section has a beginning")..event + 1
     }
 
-    /// The events of the atomic section that begins with this one, as far as it was executed before others made steps.
+    /// The events of the atomic section that begins with this one, up to the first step of another worker.
     fn group(&self, first: usize) -> Range<usize> {
         let events = &self.clocks.events()[first + 1..];
         let rest = events.iter().take_while(|event| self.nodes[event.decisions.start].restricted).count();
         first..first + 1 + rest
     }
 
-    /// The events after `race` that do not depend on it, but for those of `without` and what depends on that, shall
-    /// also be tried before it.
+    /// Adds a choice so that the events after `race` that do not depend on it are also tried before it;
+    /// except for `without` and the events that depend on that.
     pub(super) fn reverse_without(&mut self, race: usize, without: usize) {
         self.ask_before(race, |dpor, section, depth, first| {
             match dpor.beginning(section, depth, Some(without), first) {
@@ -212,7 +217,7 @@ impl<S: System> Dpor<S> {
         });
     }
 
-    /// A choice at the state `depth` that begins with what [`Dpor::reverse`] wants; `None` if one is made
+    /// A choice at the state `depth` that begins the sequence of [`Dpor::reverse`]; `None` if one is tried
     /// anyway, or if there is none.
     fn initial(
         &self,
@@ -240,8 +245,9 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// What the events after `section` that do not depend on it begin with, if that is tried at the state `depth`.
-    /// Sections depend on it as a whole, since none can be left before its end. `first` gets the first event of each process.
+    /// How the events after `section` that do not depend on it can begin at the state `depth`. Sections
+    /// depend on it as a whole, since none can be left before its end. `first` receives the index of the
+    /// first event of each process.
     fn beginning(
         &self,
         section: Range<usize>,
@@ -251,7 +257,8 @@ impl<S: System> Dpor<S> {
     ) -> Begins {
         let events = self.clocks.events();
         let mut candidate = Begins::Nowhere;
-        // What depends on the section only in that its own section does, or on that.
+        // Events of sections some part of which depends on `section`: events that depend on these come after
+        // `section` too.
         let mut behind = Vec::new();
         let mut next = section.end;
         while next < events.len() {
@@ -286,7 +293,7 @@ impl<S: System> Dpor<S> {
         candidate
     }
 
-    /// Whether a step with these values, at these places of the path, is tried at a state.
+    /// Whether a step with these values, given by their places on the path, is tried at a state.
     fn look_up(&self, depth: usize, pick: Pick, values: Range<usize>) -> Cover {
         let node = &self.nodes[depth];
         let choices = &self.choices[node.choices.clone()];
@@ -299,11 +306,11 @@ impl<S: System> Dpor<S> {
         Cover::Possible(node.choices.start + i)
     }
 
-    /// Picks that were possible before the last one, and that it took away for good: all others if it
-    /// ended the execution, else timeouts that it cancelled or overtook, and what a worker would have done
-    /// had its time not been up. Who became blocked has its race found when it goes on, or its
-    /// time is up, or in the end. An atomic section keeps all others from being picked, so that they are tried where
-    /// it begins.
+    /// Marks picks that were possible before the last one and that it made impossible for good: all others if
+    /// it ended the execution, otherwise timeouts that it cancelled or overtook, and the step that a worker
+    /// would have made if its timeout had not fired. If it blocked a worker, that race is found when the
+    /// worker continues, when its timeout fires, or at the end. In an atomic section no other worker can be
+    /// picked, so the picks are tried where the section begins.
     fn try_displaced(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
         let view = system.view();
         let events = self.clocks.events();
@@ -328,9 +335,9 @@ impl<S: System> Dpor<S> {
     }
 }
 
-/// Whether nothing of a sequence, which is asked about in its order, happens before an event of this process and index, or
-/// before those that follow it in its section: their clocks are `rows`. `first` has the index of the first event of each
-/// process so far.
+/// Whether an event can begin a sequence whose events are passed in order: whether no earlier event of the
+/// sequence happens before the event with this process and index, or before those that follow it in its
+/// section; their clocks are `rows`. `first` contains the index of the first event of each process so far.
 fn begins<'a>(
     first: &mut Vec<u32>,
     process: usize,
@@ -346,12 +353,12 @@ fn begins<'a>(
     !seen && !clocks.any(|(r, (n, first))| r != process && n >= first)
 }
 
-/// How a sequence that is wanted at a state can begin there.
+/// How a wanted sequence can begin at a state.
 #[derive(Clone, Copy)]
 enum Begins {
-    /// In a way that is tried there, or elsewhere.
+    /// With a choice that is tried there, or elsewhere.
     Covered,
-    /// With this choice.
+    /// With this choice, which is not tried yet.
     With(usize),
     Nowhere,
 }

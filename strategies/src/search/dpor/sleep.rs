@@ -1,9 +1,10 @@
-//! Sleep sets: steps that need not be executed, since what follows them is explored elsewhere.
+//! Sleep sets: steps that need not be executed, because the executions that continue with them are explored
+//! elsewhere.
 //!
 //! A step that was woken is remembered until its worker makes a step: see [`super::changed`].
 //!
-//! The sets of a path's states lie behind each other on one stack. A step that was explored goes to sleep
-//! by leaving its footprint where it is.
+//! The sets of a path's states are stored one after another on one stack. When a step that was explored is
+//! put to sleep, its footprint stays where it is.
 
 use crate::Pick;
 use crate::search::Tried;
@@ -17,26 +18,27 @@ use std::ops::Range;
 struct Sleeper {
     pick: Pick,
     values: Range<usize>,
-    /// How many values are on the stack up to it.
+    /// The end of its values on the stack.
     values_end: usize,
     footprint: Range<usize>,
     signature: u64,
-    /// It ended the execution, or is not the last one of its atomic section: anything wakes it.
+    /// Whether it ended the execution, or is not the last one of its atomic section: then every step wakes
+    /// it.
     last: bool,
-    /// The steps with all other values of its pick sleep too.
+    /// Whether the steps with all other values of its pick sleep too.
     whole: bool,
-    /// Its worker spins: nothing wakes it.
+    /// Whether its worker spins: then nothing wakes it.
     spins: bool,
-    /// It does not sleep any more: this event woke it.
+    /// The event that woke it, if one did.
     woken: Option<u32>,
-    /// Steps by process and number that wake it, whatever they touch.
+    /// Steps, by process and number, that wake it whatever they touch.
     followers: Vec<(u32, u32)>,
-    /// Every step that hands memory out may be one of those.
+    /// Whether every step that allocates memory may be one of these.
     frees: bool,
 }
 
 impl Sleeper {
-    /// Whether what it touched depends on an event.
+    /// Whether its footprint depends on an event.
     fn meets(&self, event: &Event, touched: &[Access]) -> bool {
         self.signature & event.signature != 0
             && dependent(&touched[self.footprint.clone()], &touched[event.footprint.clone()])
@@ -83,7 +85,7 @@ impl Sleep {
         self.sleepers[set].iter().filter(move |s| s.pick == pick && s.woken.is_none())
     }
 
-    /// What steps of a pick touched that were woken, and the events that woke them.
+    /// Footprints of those steps of a pick that were woken, and the events that woke them.
     pub fn woken(&self, set: Range<usize>, pick: Pick) -> impl Iterator<Item = (Range<usize>, usize)> {
         let sleepers = self.sleepers[set].iter().filter(move |s| s.pick == pick);
         sleepers.filter_map(|s| Some((s.footprint.clone(), s.woken? as usize)))
@@ -95,12 +97,12 @@ impl Sleep {
         self.asleep(set, pick).any(same)
     }
 
-    /// Whether what a pick touched when it went to sleep depends on an event.
+    /// Whether the footprint that a pick had when it was put to sleep depends on an event.
     pub fn depends(&self, set: Range<usize>, pick: Pick, event: &Event, touched: &[Access]) -> bool {
         self.asleep(set, pick).any(|s| s.meets(event, touched))
     }
 
-    /// An explored step goes to sleep.
+    /// Puts an explored step to sleep.
     pub fn push(
         &mut self,
         pick: Pick,
@@ -129,7 +131,7 @@ impl Sleep {
         });
     }
 
-    /// A worker that spins makes no more steps in what follows.
+    /// Records that a worker spins: it makes no more steps.
     pub fn stop(&mut self, pick: Pick, touched: &mut Vec<Access>) {
         self.insert(
             &Tried {
@@ -157,13 +159,13 @@ impl Sleep {
         self.sleepers[set].iter().any(|s| s.spins)
     }
 
-    /// All values of the pick are explored.
+    /// Records that all values of the pick are explored.
     pub fn complete(&mut self, set: Range<usize>, pick: Pick) {
         let asleep = self.sleepers[set].iter_mut().filter(|s| s.pick == pick && s.woken.is_none());
         asleep.for_each(|s| s.whole = true);
     }
 
-    /// Appends the sleep set after a step, which is an event of this number: those of `set` of other picks.
+    /// Appends the sleep set after a step, the event with this number: the members of `set` with other picks.
     pub fn follow(
         &mut self,
         set: Range<usize>,
@@ -192,7 +194,7 @@ impl Sleep {
         }
     }
 
-    /// What sleeps, in a form that can be stored.
+    /// The steps of a sleep set, including woken ones, in a form that can be stored.
     pub fn tried<'a>(
         &'a self,
         set: Range<usize>,
@@ -211,7 +213,7 @@ impl Sleep {
         })
     }
 
-    /// Appends what was stored.
+    /// Appends a step that was stored.
     pub fn insert(&mut self, tried: &Tried, touched: &mut Vec<Access>) {
         let (start, from) = (self.values.len(), touched.len());
         self.values.extend(&tried.values);
@@ -232,12 +234,12 @@ impl Sleep {
     }
 }
 
-/// Whether a step does this to the heap: [`Access::FREES`] or [`Access::ALLOCATES`].
+/// Whether a footprint contains this access of the heap: [`Access::FREES`] or [`Access::ALLOCATES`].
 pub fn has(footprint: &[Access], what: u64) -> bool {
     footprint.iter().any(|access| access.class == Class::Heap && access.object == what)
 }
 
-/// The value that a decision in the midst of a step chooses.
+/// The value of a decision within a step.
 pub fn value(decision: &Decision) -> u64 {
     match decision {
         Decision::Value(value) => *value,

@@ -1,26 +1,26 @@
 //! Workers that spin.
 //!
-//! A worker *spins* once steps of its own have led from a state of the whole program back to that state:
-//! what it did there is a cycle, such as a turn of a loop that waits for another worker. Without the cycle
-//! the rest of an execution is the same. So every end that can be reached is the end of an execution
-//! without cycles, and only those are counted.
+//! A worker *spins* if its own steps have led from a state of the whole program back to that state: these
+//! steps are a cycle, such as a round of a loop that waits for another worker. Without the cycle the rest of
+//! an execution is the same. So every end that can be reached is the end of an execution without cycles, and
+//! only those are counted.
 //!
-//! A cycle is executed once, so that its reads are in races with what others write later, in the midst of
-//! the cycle too. Its worker goes no further in what follows, as if it had assumed that it leaves the loop
-//! (Kokologiannakis, Ren, Vafeiadis: Dynamic Partial Order Reductions for Spinloops, FMCAD 2021, where a compiler
-//! finds loops without effects; here states are compared, so the cycle may be of any kind).
-//! The execution goes on to its end without it: that makes it redundant, but its races count.
+//! A cycle is executed once, so that its reads are in races with later writes of other workers, also within
+//! the cycle. After that the worker makes no more steps, as if it had assumed that it leaves the loop
+//! (Kokologiannakis, Ren, Vafeiadis: Dynamic Partial Order Reductions for Spinloops, FMCAD 2021, where a
+//! compiler finds loops without effects; here states are compared, so the cycle may be of any kind). The
+//! execution continues to its end without the worker: it is redundant, but its races count.
 //!
-//! Whether a worker spins must not depend on the order of independent steps, or the executions of one class would
-//! not be cut alike. So a cycle also counts if others made steps in the midst of it that could be
+//! Whether a worker spins must not depend on the order of independent steps, otherwise the executions of one
+//! class would be cut differently. So a cycle also counts if other workers made steps within it that could be
 //! executed before or after it.
 //!
-//! **Detection.** States are compared once a worker has made some steps in succession and is where it was
-//! (Brent 1980), so programs without such loops pay next to nothing. What was executed beyond the first
-//! cycle is taken back: as the search prefers the worker that made the last step, one that spins goes on
-//! until it is found out. That is not so if others made steps in the midst of the cycle, or if values were
-//! chosen in it: then the cycle is executed again by itself as soon as its worker is about to do what it did before, in
-//! the same state of its own.
+//! **Detection.** States are compared once a worker has made several steps in succession and has returned to
+//! the same operation (Brent 1980), so programs without such loops cost almost nothing. The steps after the
+//! first cycle are undone: the search prefers the worker that made the last step, so a worker that spins
+//! continues until this is detected. This does not work if others made steps within the cycle, or if values
+//! were chosen in it: then the cycle is executed again separately, as soon as its worker is about to execute
+//! an earlier operation in the same state of its own.
 
 use super::{Dpor, State};
 use crate::search::clocks::{Clocks, process};
@@ -28,23 +28,24 @@ use crate::system::{Decision, Status, System, decide};
 use crate::{Operation, Pick, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 
-/// Steps in succession that are made before states are compared.
+/// Steps in succession before states are compared.
 const RUN_MIN: u32 = 4;
 
 /// A state of the present run of steps of one worker.
 #[derive(Debug)]
 pub struct Mark {
-    /// Events before it.
+    /// How many events are before it.
     events: usize,
-    /// What the worker was about to do.
+    /// The pending operation of the worker.
     operation: Operation,
     fingerprint: u128,
 }
 
-/// What each process did where on the path, so that a cycle's first step is found without a walk along the path.
+/// The operations of each process on the path, so that a cycle's first step is found without a search along
+/// the path.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// The events, ascending.
+    /// Events by process and operation, ascending.
     by_operation: BTreeMap<(usize, Operation), Vec<u32>>,
     events: Vec<DoneEvent>,
 }
@@ -55,8 +56,8 @@ struct DoneEvent {
     operation: Operation,
     /// [`System::worker_fingerprint`] before it.
     before: u64,
-    /// The latest event of its process, itself or before, in which values were chosen or after which others
-    /// made steps.
+    /// The latest event of its process, up to and including this one, in which values were chosen or after
+    /// which other workers made steps.
     mixed: Option<u32>,
 }
 
@@ -66,7 +67,8 @@ impl Done {
         self.events.clear();
     }
 
-    /// The last event was added, in which its process did this, from this state of its worker.
+    /// Adds the last event, in which its process executed `operation`; `before` is the state of its worker
+    /// before that.
     pub fn push(&mut self, clocks: &Clocks, operation: Operation, before: u64) {
         let number = self.events.len() as u32;
         let event = clocks.events().last().expect("it was added");
@@ -79,7 +81,7 @@ impl Done {
         self.events.push(DoneEvent { process: event.process, operation, before, mixed });
     }
 
-    /// Takes the last event back.
+    /// Removes the last event.
     pub fn pop(&mut self) {
         if let Some(DoneEvent { process, operation, .. }) = self.events.pop()
             && let Some(events) = self.by_operation.get_mut(&(process, operation))
@@ -88,8 +90,8 @@ impl Done {
         }
     }
 
-    /// Events in which the process of the last one did this, such that since then others made steps in its midst
-    /// or values were chosen.
+    /// Events in which the process of the last one executed this operation, and since which, up to the last
+    /// one, others made steps or values were chosen.
     fn starts(&self, operation: Operation) -> &[u32] {
         let Some(DoneEvent { process, mixed: Some(mixed), .. }) = self.events.last() else { return &[] };
         let events = self.by_operation.get(&(*process, operation)).map_or(&[][..], Vec::as_slice);
@@ -98,7 +100,7 @@ impl Done {
 }
 
 impl<S: System> Dpor<S> {
-    /// How many events at the end of the path are of one process.
+    /// How many events at the end of the path are of the same process.
     pub(super) fn run(&self) -> u32 {
         match self.clocks.events() {
             [.., before, last] if before.process == last.process => {
@@ -109,13 +111,14 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// Whether the decision goes on with the worker that made the last step. It may be found to spin.
+    /// Whether the decision continues with the worker that made the last step, which may turn out to spin.
     pub(super) fn goes_on(&self, decision: Decision) -> bool {
         let same = |pick| self.clocks.events().last().is_some_and(|event| event.process == process(pick));
         matches!(decision, Decision::Pick(pick) if same(pick))
     }
 
-    /// If the worker of the last step spins: goes back to the end of its first cycle, and stops it there.
+    /// If the worker of the last step spins: goes back to the end of its first cycle, and stops the worker
+    /// there.
     pub(super) fn stop_spinning(&mut self, system: &mut S, pick: Pick) {
         let Pick::Step(worker) = pick else { return };
         let pending = system.view().workers[worker.index()];
@@ -137,7 +140,7 @@ impl<S: System> Dpor<S> {
         self.partial = None;
     }
 
-    /// Whether the state is one that the worker's present run has passed. May be late to see it.
+    /// Whether the state occurred before in the worker's present run. May detect this late.
     fn is_where_it_was(&mut self, system: &mut S, operation: Operation) -> bool {
         let run = self.nodes.last().expect("the present state").run;
         if run < RUN_MIN {
@@ -159,8 +162,9 @@ impl<S: System> Dpor<S> {
         false
     }
 
-    /// The present run has come to a state again: goes back to where that was so for the first time. If
-    /// the same steps do not lead to the same states, which no system should do, to no earlier place.
+    /// Handles a state that occurred before in the present run: executes the run again, and cuts the path
+    /// after the first step that leads to a state which the run has passed. Cuts nothing if no step does:
+    /// then the same steps do not lead to the same states, which no system should do.
     fn cut_to_first_cycle(&mut self, system: &mut S) {
         let events = self.clocks.events().len();
         let first = events - self.nodes.last().expect("the present state").run as usize;
@@ -187,7 +191,8 @@ impl<S: System> Dpor<S> {
         let starts = self.done.starts(operation).iter().map(|start| *start as usize);
         let starts: Vec<usize> = starts.filter(|start| self.done.events[*start].before == now).collect();
         for start in starts.into_iter().rev() {
-            // What comes between its steps for a later start also does so for an earlier one.
+            // Steps between the worker's own that are in the way of a later start are also in the way of an
+            // earlier one.
             let Some(others) = self.others_before(start) else { return false };
             if self.leads_back(system, start, others) {
                 return true;
@@ -196,8 +201,8 @@ impl<S: System> Dpor<S> {
         false
     }
 
-    /// Steps of others since the event `start` that can be executed before it, if none has to come after
-    /// it and before the last event.
+    /// Steps of others since the event `start` that can be executed before it; `None` if some step has to
+    /// come after it and before the last event.
     fn others_before(&self, start: usize) -> Option<Vec<usize>> {
         let events = self.clocks.events();
         let last = events.len() - 1;
@@ -213,7 +218,7 @@ impl<S: System> Dpor<S> {
     }
 
     /// Whether the worker's own steps from the event `start` to the last one lead back to the state before
-    /// them, if `others` are executed before. The system is left where it was.
+    /// them, if `others` are executed before. Afterwards the system is in its present state again.
     fn leads_back(&mut self, system: &mut S, start: usize, others: Vec<usize>) -> bool {
         let events = self.clocks.events();
         let (process, depth) = (events[start].process, events[start].decisions.start);
@@ -264,7 +269,7 @@ impl<S: System> Dpor<S> {
         self.counts.steps += 1;
     }
 
-    /// Takes back what the path has after its first `events` events.
+    /// Removes all but the first `events` events from the path.
     fn cut(&mut self, events: usize) {
         let depth = self.clocks.events()[events - 1].decisions.end;
         while self.clocks.events().len() > events {
@@ -289,7 +294,7 @@ mod tests {
     use crate::search::clocks::Clock;
     use crate::{Iteration, OpKind};
 
-    /// The same by a walk along the process's steps, back from the last one.
+    /// A naive form that walks back along the process's steps from the last one.
     fn walk(clocks: &Clocks, done: &[Operation], operation: Operation) -> Vec<u32> {
         let events = clocks.events();
         let (mut starts, mut mixed) = (Vec::new(), false);
@@ -306,7 +311,7 @@ mod tests {
         starts
     }
 
-    /// Random steps, also after some were taken back.
+    /// Random steps, also after some were removed.
     #[test]
     fn starts_of_cycles_are_those_that_a_walk_finds() {
         let operation = |site| Operation { kind: OpKind::Load, site, object: 8, size: 4 };

@@ -1,14 +1,14 @@
-//! Run to completion among workers of equal rank, where the program gives the ranks: an example of an
-//! explorer for a protocol, modelled on the one that Desai et al. wrote for chain replication.
+//! Run to completion among workers of equal rank; the program gives the ranks. An example of an explorer for
+//! a protocol, modelled on the one that Desai et al. wrote for chain replication.
 //!
-//! Their case: servers, a master that watches them, and a process that makes servers fail. Bugs of the
-//! start-up are found by anything; the interesting failures come when the system is stable, and
-//! interleaving failures with the start-up wastes the search. So the servers go first during the
-//! start-up, and master and failures go first after it.
+//! Their case: servers, a master that watches them, and a process that makes servers fail. Every explorer
+//! finds bugs of the start-up; the interesting failures happen when the system is stable, and interleaving
+//! failures with the start-up wastes the search. So the servers go first during the start-up, and master and
+//! failures go first after it.
 //!
 //! Here every worker begins with rank 0 and takes rank *r* by the hint `r` (`coyote::hint(r)`), which may be
-//! negative; lower ranks go first. In that protocol master and failing process come after the servers
-//! until the system is stable, and before them from then on:
+//! negative; lower ranks go first. In that protocol, master and failing process come after the servers until
+//! the system is stable, and before them after that:
 //!
 //! ```text
 //! fn failures(servers) {             fn master(servers) {
@@ -18,8 +18,8 @@
 //!     send(servers[..], fail);           send(failures, start);
 //! ```
 //!
-//! Without hints it is run to completion. A hint changes the order, never what is possible, so the
-//! explorer stays sound whatever the program says.
+//! Without hints it is run to completion. A hint changes only the order, not what is possible, so the
+//! explorer is sound for every program.
 
 use super::{Explorer, turns::Turns};
 use crate::{Event, Pick, View, WorkerId};
@@ -33,8 +33,8 @@ pub struct ByRank {
 }
 
 impl ByRank {
-    /// Puts the worker before all others of its rank. One that was delayed has lost its place; no worker
-    /// looks for its own behind it.
+    /// Puts the worker before all others of its rank. A worker that was delayed has lost its place: others
+    /// need not be inserted after it.
     fn insert(&mut self, worker: WorkerId) {
         let rank = self.ranks[worker.index()];
         let ahead = |other: &WorkerId| *other != worker && self.ranks[other.index()] < rank;

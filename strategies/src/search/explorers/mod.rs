@@ -1,16 +1,17 @@
-//! Delaying explorers (Desai, Qadeer, Seshia, FSE 2015): what happens next by default, and how to leave it.
+//! Delaying explorers (Desai, Qadeer, Seshia, FSE 2015): the default next step, and delays that deviate from
+//! it.
 //!
-//! An explorer is plain state beside the program: it offers one pick, hears what was executed, and can be
-//! *delayed*, after which it offers another. The executions that need the same number of delays are a
-//! stratum; bugs are cheap to find where they need few. Which explorer makes them few depends on the
-//! program, so writing one is meant to be easy: [`ByRank`] is an example.
+//! An explorer is plain state beside the program: it offers one pick, is told what was executed, and can be
+//! *delayed*, after which it offers another pick. The executions that need the same number of delays are a
+//! stratum; bugs that need few delays are cheap to find. Which explorer needs few depends on the program, so
+//! writing one is meant to be easy: [`ByRank`] is an example.
 //!
 //! An explorer is *sound* for a program if in every state repeated delays offer every possible pick.
 //! [`offers`] checks exactly that, and the searches call it in every state with more than one pick.
 //!
-//! What the explorer does not decide: all values of a data choice follow the same pick, the smallest first.
+//! An explorer does not decide values: all values of a data choice follow the same pick, the smallest first.
 //!
-//! - [`turns`]: an order of workers, of which explorers are made.
+//! - [`turns`]: an order of workers, a building block of explorers.
 //! - [`round_robin`], [`run_to_completion`], [`by_rank`]: explorers.
 //! - [`walk`]: an execution of a program together with an explorer.
 
@@ -27,7 +28,7 @@ pub use run_to_completion::RunToCompletion;
 use crate::{Decision, Event, Pick, View};
 use std::fmt;
 
-/// See the module's documentation.
+/// A delaying explorer: see the module's documentation.
 ///
 /// Deviation from the paper: an explorer sees the [`View`] and so offers only what is possible, where the
 /// paper's keeps track of blocked processes itself.
@@ -35,16 +36,17 @@ pub trait Explorer: Clone + Send {
     /// The name under which a user selects it.
     fn name(&self) -> String;
 
-    /// An execution begins.
+    /// Begins an execution.
     fn begin(&mut self, view: &View);
 
-    /// What it would do now; `None` if it knows nothing that is possible, which is a mistake in it.
+    /// The pick that it offers now; `None` if it offers none that is possible, which is a mistake of the
+    /// explorer.
     fn next(&self, view: &View) -> Option<Pick>;
 
-    /// The pick was executed with these events and led to this view.
+    /// Records that the pick was executed with these events and led to this view.
     fn step(&mut self, pick: Pick, events: &[Event], view: &View);
 
-    /// Gives up what it would do now for something else.
+    /// Delays the pick that it offers now, and offers another one.
     fn delay(&mut self, view: &View);
 }
 
@@ -55,14 +57,14 @@ pub struct Unsound {
     pub explorer: String,
     /// The decisions that lead to the state.
     pub path: Vec<Decision>,
-    /// What it did wrong there.
+    /// The explorer's mistake in that state.
     pub mistake: Mistake,
 }
 
-/// What is wrong with an explorer in a state with `choices` picks.
+/// A mistake of an explorer in a state with `choices` picks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// As many offers as there are picks did not contain this one.
+    /// This pick was not offered, after as many offers as there are picks.
     Missing {
         /// The possible pick that was not offered.
         pick: Pick,
@@ -71,7 +73,7 @@ pub enum Mistake {
     },
     /// It offered a pick that is not possible.
     Impossible {
-        /// What was offered.
+        /// The pick that was offered.
         pick: Pick,
         /// How many picks are possible.
         choices: usize,
@@ -130,11 +132,11 @@ impl fmt::Display for Short<'_> {
     }
 }
 
-/// What the explorer offers with 0, 1, 2, ... delays, as many offers as there are possible picks. It is
-/// sound in this state if these are the possible picks, each once.
+/// The offers of the explorer with 0, 1, 2, ... delays, as many as there are possible picks. It is sound in
+/// this state if these are the possible picks, each once.
 ///
 /// # Errors
-/// The first mistake, if the explorer is not.
+/// The first mistake, if the explorer is not sound in this state.
 pub fn offers<E: Explorer>(explorer: &E, view: &View, into: &mut Vec<Pick>) -> Result<(), Mistake> {
     into.clear();
     let choices = view.choices();

@@ -4,12 +4,12 @@ use super::{Explorer, turns::Turns};
 use crate::rng::ChoiceRng;
 use crate::{Event, Iteration, Pick, View, WorkerId};
 
-/// Cycles through the workers in the order of their creation: a worker goes on until it blocks, ends or is
+/// Cycles through the workers in the order of their creation: a worker continues until it blocks, ends or is
 /// delayed. Good for bugs that need few preemptions.
 ///
-/// Probabilistic: a new worker is inserted at a random place instead of last. The creation order, which
-/// is the same in all strata, is thereby nothing special. The generator is part of the state, so that
-/// an execution depends on its seed and its delays alone.
+/// In the probabilistic form, a new worker is inserted at a random place instead of last, so that the
+/// creation order, which is the same in all strata, is not preferred. The generator is part of the state, so
+/// that an execution depends only on its seed and its delays.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     turns: Turns,

@@ -3,9 +3,9 @@
 use super::{Explorer, turns::Turns};
 use crate::{Event, Pick, View, WorkerId};
 
-/// The receiver of the last event goes first: who was woken last, or created last. When it blocks or ends,
-/// whoever was before it goes on; a delay puts it last. Reaches deep states with few delays
-/// in programs that pass messages.
+/// The receiver of the last event goes first: the worker that was woken or created last. When it blocks or
+/// ends, the worker before it continues; a delay puts it last. Reaches deep states with few delays in
+/// programs that pass messages.
 ///
 /// A message to a worker that is not blocked wakes no worker and does not move it.
 #[derive(Clone, Debug, Default)]

@@ -1,14 +1,14 @@
-//! An order of turns: the first one that is possible is next.
+//! An order of turns: the first possible turn is next.
 
 use super::is_possible;
 use crate::{Pick, View, WorkerId, WorkerState};
 
-/// Whose turn it can be.
+/// A turn of a worker or of the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// A step of this worker.
     Worker(WorkerId),
-    /// The earliest timeout, whosever it is. There is one such turn, as one timeout is possible at a time.
+    /// The earliest timeout of any worker. There is one such turn, because one timeout is possible at a time.
     Timeout,
 }
 
@@ -22,32 +22,32 @@ impl Turn {
     }
 }
 
-/// Every worker that has not ended, and the timeout, each once: so whatever is possible has its turn, and
-/// putting the next turn last again and again offers everything.
+/// Every worker that has not ended, and the timeout, each once: so every possible pick has a turn, and
+/// repeatedly putting the next turn last offers all of them.
 ///
-/// The timeout comes last after every step: a timeout is meant to be the exception. Preferring it costs
-/// as many delays as there are workers that could go on.
+/// The timeout is put last after every step: timeouts are meant to be exceptions. Preferring it costs as many
+/// delays as there are enabled workers.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     order: Vec<Turn>,
-    /// Workers that were ever put into the order.
+    /// How many workers were ever put into the order.
     known: u32,
 }
 
 impl Turns {
-    /// An execution begins: the timeout's turn alone.
+    /// Begins an execution, with only the timeout's turn.
     pub fn begin(&mut self) {
         self.order.clear();
         self.order.push(Turn::Timeout);
         self.known = 0;
     }
 
-    /// How many turns there are, the timeout's included.
+    /// How many turns there are, including the timeout's.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether no execution has begun: from then on there is always the timeout's turn.
+    /// Whether no execution has begun; afterwards there is always the timeout's turn.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
@@ -65,7 +65,7 @@ impl Turns {
         }
     }
 
-    /// Workers that came before this one and were passed over go to the end: the round goes on from here.
+    /// Moves the turns before this worker's to the end, so that the round continues with this worker.
     pub fn turn_to(&mut self, worker: WorkerId) {
         if let Some(at) = self.position(worker) {
             self.order.rotate_left(at);
@@ -85,13 +85,14 @@ impl Turns {
         })
     }
 
-    /// Inserts the worker, or moves it, before the turn that is at this place when it is left out.
+    /// Inserts the worker, or moves it, before the turn that is at this place among the others.
     pub fn insert(&mut self, worker: WorkerId, at: usize) {
         self.order.retain(|turn| *turn != Turn::Worker(worker));
         self.order.insert(at.min(self.order.len()), Turn::Worker(worker));
     }
 
-    /// After a step: drops who has ended and puts the timeout last. Returns the workers that are new.
+    /// Updates the order after a step: removes ended workers and puts the timeout last. Returns the new
+    /// workers.
     pub fn settle(&mut self, view: &View) -> std::ops::Range<u32> {
         self.order.retain(|turn| match turn {
             Turn::Worker(worker) => view.workers[worker.index()].state != WorkerState::Ended,

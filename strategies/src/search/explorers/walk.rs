@@ -5,17 +5,17 @@ use crate::search::stored::check_decision;
 use crate::system::{Decision, System, decide};
 use crate::{Event, Pick};
 
-/// What the explorer has not heard of yet.
+/// An event that the explorer has not been told yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum News {
     None,
-    /// The execution began.
+    /// An execution began.
     Begun,
-    /// This was picked. It may wait for a value.
+    /// This pick was made. Its step may wait for a value.
     Picked(Pick),
 }
 
-/// The state of program and explorer. The program's own is in the [`System`] that every method is given.
+/// The state of program and explorer. The program's state is in the [`System`] that every method is given.
 pub struct Walk<E> {
     /// The explorer as it begins.
     fresh: E,
@@ -23,20 +23,20 @@ pub struct Walk<E> {
     pub explorer: E,
     /// The decisions made since the start of the program.
     pub path: Vec<Decision>,
-    /// Steps executed so far, again or not.
+    /// Steps executed so far, including repeated ones.
     pub steps: u64,
     news: News,
     events: Vec<Event>,
     offers: Vec<Pick>,
 }
 
-/// A state along the path of a walk, to which it can return.
+/// A state along the path of a walk that can be restored.
 pub struct Place<T, E> {
-    /// Decisions before it.
+    /// How many decisions are before it.
     pub depth: usize,
-    /// The explorer as it was there.
+    /// The state of the explorer there.
     pub explorer: E,
-    /// Without one, the decisions are made again.
+    /// The snapshot; without one, the decisions are executed again.
     pub snapshot: Option<T>,
     news: News,
     events: Vec<Event>,
@@ -55,7 +55,7 @@ impl<E: Explorer> Walk<E> {
         self.fresh.name()
     }
 
-    /// Goes to the start of the program.
+    /// Restores the start of the program.
     pub fn restart<S: System>(&mut self, system: &mut S) {
         system.restart();
         self.path.clear();
@@ -64,7 +64,7 @@ impl<E: Explorer> Walk<E> {
         self.events.clear();
     }
 
-    /// Makes a decision.
+    /// Executes a decision.
     pub fn decide<S: System>(&mut self, system: &mut S, decision: Decision) {
         self.path.push(decision);
         if let Decision::Pick(pick) = decision {
@@ -75,7 +75,7 @@ impl<E: Explorer> Walk<E> {
         system.take_events(&mut self.events);
     }
 
-    /// Tells the explorer what happened, in a state that is ready for a pick.
+    /// Tells the explorer what happened, in a state in which a pick is possible.
     pub fn settle<S: System>(&mut self, system: &mut S) {
         match std::mem::replace(&mut self.news, News::None) {
             News::None => return,
@@ -85,10 +85,10 @@ impl<E: Explorer> Walk<E> {
         self.events.clear();
     }
 
-    /// All picks that are possible, in the explorer's order: one more delay each.
+    /// All possible picks, in the explorer's order: each needs one more delay.
     ///
     /// # Errors
-    /// The explorer is not sound in this state; with the path that leads to it.
+    /// The explorer is not sound in this state; contains the path to the state.
     pub fn offers<S: System>(&mut self, system: &S) -> Result<&[Pick], Unsound> {
         match offers(&self.explorer, &system.view(), &mut self.offers) {
             Ok(()) => Ok(&self.offers),
@@ -100,7 +100,7 @@ impl<E: Explorer> Walk<E> {
         Unsound { explorer: self.name(), path: self.path.clone(), mistake }
     }
 
-    /// Remembers the present state; by a snapshot, if wanted and possible.
+    /// Remembers the present state; by a snapshot, if this is wanted and possible.
     pub fn mark<S: System>(&self, system: &mut S, snapshot: bool) -> Place<S::Snapshot, E> {
         Place {
             depth: self.path.len(),
@@ -111,7 +111,7 @@ impl<E: Explorer> Walk<E> {
         }
     }
 
-    /// Goes back to a state along the path.
+    /// Restores a state along the path.
     pub fn return_to<S: System>(&mut self, system: &mut S, place: &Place<S::Snapshot, E>) {
         self.path.truncate(place.depth);
         self.explorer.clone_from(&place.explorer);
@@ -130,12 +130,12 @@ impl<E: Explorer> Walk<E> {
         self.events.clone_from(&place.events);
     }
 
-    /// Makes the decisions from the start, and has the explorer come to the same state as when they were
-    /// made first: it is delayed until it offers what was picked.
+    /// Makes the decisions from the start, and brings the explorer to the same state as when they were first
+    /// made: it is delayed until it offers each pick.
     ///
     /// # Errors
-    /// A sentence: a decision is not possible where it should be made, or the explorer does not offer it. The walk is then
-    /// where that happened.
+    /// A sentence: a decision is not possible at its place, or the explorer does not offer it. The walk is
+    /// then left at that place.
     pub fn follow<S: System>(&mut self, system: &mut S, decisions: &[Decision]) -> Result<(), String> {
         self.restart(system);
         for &decision in decisions {
