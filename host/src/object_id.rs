@@ -1,4 +1,4 @@
-//! What a sync object is called, in the runtime, in evidence and in reports.
+//! The name of a sync object in the runtime, in evidence and in reports.
 
 use coyote_strategies::Class;
 use serde::{Deserialize, Serialize};
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 pub struct ObjectId {
     /// What kind of object it is.
     pub class: Class,
-    /// Where it lies in guest memory.
+    /// Its address in guest memory.
     pub address: u32,
 }
 
 impl ObjectId {
-    /// As reports name it.
+    /// The object's name in reports.
     pub fn title(self) -> String {
         format!("{} at {:#x}", self.noun(), self.address)
     }
 
-    /// What it is.
+    /// The noun for objects of its class.
     pub fn noun(self) -> &'static str {
         self.class.noun()
     }
