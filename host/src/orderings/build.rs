@@ -1,4 +1,4 @@
-//! How a module was built, as far as it matters to its atomics.
+//! Properties of a module's build that are relevant to its atomics.
 
 use coyote_abi::guest;
 use wasmparser::{Parser, Payload, TypeRef};
@@ -6,19 +6,19 @@ use wasmparser::{Parser, Payload, TypeRef};
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Build {
-    /// A compiler made it, and not a person from text, as far as that was left.
+    /// Whether a compiler made it, and it was not written as text, as far as traces of the compiler were left.
     pub compiled: bool,
-    /// It was built for threads: linkers refuse shared memory to objects without atomic instructions.
+    /// Whether it was built for threads: linkers then refuse objects without atomic instructions.
     pub shared_memory: bool,
-    /// coyote-cc linked it, which does not refuse them: the system's libraries are such objects.
+    /// Whether coyote-cc linked it, which does not refuse such objects: the system's libraries are of this kind.
     pub unchecked: bool,
-    /// Some of its objects were compiled with the feature `atomics`. Others, as those of Rust's standard library for
-    /// wasm32-unknown-unknown, may be without.
+    /// Whether some of its objects were compiled with the feature `atomics`. Others may be without, such as those of
+    /// Rust's standard library for wasm32-unknown-unknown.
     pub atomics: bool,
 }
 
 impl Build {
-    /// Reads the sections of a module. Stops without complaint where they are damaged.
+    /// Reads the sections of a module. Stops without an error where they are damaged.
     pub fn of(wasm: &[u8]) -> Build {
         let mut build = Build::default();
         for payload in Parser::new(0).parse_all(wasm).map_while(Result::ok) {
@@ -56,18 +56,18 @@ impl Build {
         build
     }
 
-    /// Whether it is certain how it was built: of a module without atomics and without a trace of who made it, be it
-    /// stripped or written by hand, it is not known whether its plain accesses were atomic in a source.
+    /// Whether it is certain how the module was built. For a module without atomics and without traces of its compiler,
+    /// which may be stripped or handwritten, it is not known whether its plain accesses were atomic in a source.
     pub fn is_known(&self) -> bool {
         self.compiled || self.shared_memory
     }
 
-    /// Whether all that is atomic in the source is an atomic instruction.
+    /// Whether everything that is atomic in the source is an atomic instruction.
     pub fn tells_atomics_apart(&self) -> bool {
         self.shared_memory && !self.unchecked || !self.compiled
     }
 
-    /// Whether nothing is: atomics are plain accesses, and fences are gone.
+    /// Whether no atomic of the source is an atomic instruction: atomics are plain accesses, and fences are gone.
     pub fn lowers_all(&self) -> bool {
         !self.tells_atomics_apart() && !self.atomics
     }
@@ -81,7 +81,7 @@ mod tests {
         Build::of(&wat::parse_str(text).unwrap())
     }
 
-    /// A module that says nothing of its compiler may have been stripped, unless its memory is for threads.
+    /// A module without traces of its compiler may have been stripped, unless its memory is for threads.
     #[test]
     fn how_a_module_was_built_is_not_always_known() {
         let by_hand = of("(module (memory (export \"memory\") 1) (func (export \"coyote.test.t\")))");
