@@ -137,7 +137,7 @@ pub enum Misuse {
     },
     /// A sync object was used in a state that does not allow it.
     Object {
-        /// What was done.
+        /// The operation.
         act: Act,
         /// The object.
         place: ObjectId,
@@ -153,14 +153,14 @@ pub enum Misuse {
     },
     /// A text that the guest passed does not lie in memory.
     TextOutside {
-        /// Where it begins.
+        /// Its address.
         address: u32,
         /// Its length.
         bytes: u32,
     },
 }
 
-/// What is done with a sync object.
+/// An operation on a sync object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
     /// Unlocking it.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A sync object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectId {
-    /// What kind of object it is.
+    /// The kind of object.
     pub class: Class,
     /// Its address in guest memory.
     pub address: u32,

@@ -35,10 +35,10 @@ impl Outcome {
     }
 }
 
-/// What is wrong with an execution.
+/// A bug of an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bug {
-    /// What kind of bug it is.
+    /// The kind of bug.
     pub kind: BugKind,
     /// The evidence of the bug.
     pub evidence: Evidence,

@@ -1,4 +1,4 @@
-//! What is reported of bugs, and where: options of all subcommands that report a run.
+//! Options for the content and the destination of reports, of all subcommands that report a run.
 
 use super::bug_files::BesideTraces;
 use super::bundle;

@@ -1,4 +1,4 @@
-//! What a built module lacks.
+//! Findings about a built module.
 
 use super::{Finding, Severity};
 use crate::cli::load;
