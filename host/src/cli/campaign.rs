@@ -290,7 +290,7 @@ fn work(args: &Work) -> Result<Exit> {
         let mut open = place.open_units();
         open.retain(|unit| args.unit.is_none_or(|only| *unit == only));
         let Some(first) = open.first() else { break };
-        // Workers that begin at the same time start with different units.
+        // Workers that begin at the same time do not all start with the first unit.
         let from = first + u64::from(process::id()) % open.len() as u64;
         let mut waits = true;
         for unit in open.range(from..).chain(open.range(..from)) {

@@ -80,7 +80,7 @@ impl HarnessArgs {
         self.filters.is_empty() && self.skip.is_empty() && !self.ignored
     }
 
-    /// Whether a test that is not one of the harness is selected.
+    /// Whether a test that does not belong to the harness is selected.
     pub fn selects(&self, name: &str) -> bool {
         let found =
             |filter: &String| if self.exact { name == filter } else { name.contains(filter.as_str()) };

@@ -230,7 +230,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         artifact: artifact.clone(),
         options,
         own,
-        // Regressions have nothing to do with runs of single iterations or units.
+        // Regressions have nothing to do with runs of single iterations, resumed searches or units.
         regressions: match args.iteration.is_some() || resume_given || args.units.are_given() {
             true => None,
             false => Regressions::of(args.regressions.as_deref())?,

@@ -55,7 +55,7 @@ impl TraceOf {
     }
 }
 
-/// Preloads the files that the trace names. Changed files are an error, since they make another program.
+/// Preloads the files that the trace names. Changed files make another program, which is an error unless `lenient`.
 fn open_world(settings: &mut Settings, trace: &Path, lenient: bool) -> Result<()> {
     let world = Arc::make_mut(&mut settings.world);
     let recorded = world.preload_hash.clone();

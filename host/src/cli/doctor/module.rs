@@ -184,7 +184,7 @@ impl Sections {
     }
 }
 
-/// The atomics in which data races cannot be found.
+/// A note on accesses whose ordering or atomicity is not known, so that data races may be missed.
 fn of_orderings(subject: &str, counts: Counts) -> Option<Finding> {
     let Counts { atomic, without_ordering, plain, unknown } = counts;
     let blind = plain == 0 && unknown > 0;
