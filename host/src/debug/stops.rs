@@ -6,7 +6,7 @@
 //! - in functions that the line calls, of a library or of the program: at the first operation after the worker came to
 //!   the line, that is, if it was not on that line, in the same call, at its step before.
 //!
-//! A line with a loop whose only operations are in a function that the line calls therefore stops its worker once.
+//! A line in a loop whose only operations are in a function that the line calls therefore stops its worker once.
 //!
 //! A watchpoint compares memory before and after each step, so it sees every change, also one without an operation of
 //! its own. It also sees an operation that writes the same value again, since updates can be lost in this way.
@@ -110,7 +110,7 @@ impl Debugger {
         Ok(self.add(at, positions))
     }
 
-    /// Sets a breakpoint at the entry of a function, given by its whole path or the end of it.
+    /// Sets a breakpoint where workers enter a function, given by its whole path or the end of it.
     ///
     /// # Errors
     /// No worker is in such a function at any step of this execution.
