@@ -134,7 +134,7 @@ struct Use {
     workers: BTreeSet<WorkerId>,
     /// The workers that wrote it, and the last step in which each did.
     writers: BTreeMap<WorkerId, u64>,
-    /// Whether a worker wrote it after another one had accessed it, or accessed it after another one wrote it, while
+    /// Whether a worker wrote it after another one had accessed it, or accessed it after another one wrote it while
     /// both existed.
     contended: bool,
 }
