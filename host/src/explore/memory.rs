@@ -1,8 +1,8 @@
 //! The memory limit of a search.
 //!
-//! The remaining work of a search grows with the search, for a bounding search without limit. A search that notices its
-//! memory limit in time ends with a result and a frontier; without a limit, the system kills the process, without any
-//! result.
+//! The remaining work of a search grows with the search; that of a bounding search grows without limit. A search that
+//! notices its memory limit in time ends with a result and a frontier; without a limit, the system kills the process,
+//! without any result.
 
 use std::path::Path;
 

@@ -183,7 +183,7 @@ impl Watch for Unwatched {
     fn progress(&self, _: u64, _: u64) {}
 }
 
-/// What is known of an iteration that was cut off since the time was up.
+/// What is known of an iteration that was cut off, since the time was up or the user interrupted.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Cut {
