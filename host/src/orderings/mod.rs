@@ -25,9 +25,9 @@
 //! and are sequentially consistent in their source.
 //!
 //! What is not known must be treated as sequentially consistent. This adds happens-before edges that the program may
-//! not have, so races may be missed, but no false race is reported. An instruction whose line the optimiser merged from
-//! two arms has no known ordering (3 of 925 in four release builds). Accesses of its own frame that unoptimised code
-//! makes on an arm's line count as atomic; only their worker makes them.
+//! not have, so races may be missed, but no false race is reported. An instruction that the optimiser merged from two
+//! arms has no line, so its ordering is not known (3 of 925 in four release builds). Accesses of its own frame that
+//! unoptimised code makes on an arm's line count as atomic; only their worker makes them.
 //!
 //! An answer would be wrong in these cases:
 //!
