@@ -80,7 +80,7 @@ pub struct RendererEntry {
     pub alias: Option<&'static str>,
     /// A description, for the help text and the documentation.
     pub doc: &'static str,
-    /// Whether it is read by programs, so that nothing else must be printed.
+    /// Whether it is read by programs, which want nothing else on the terminal.
     pub for_programs: bool,
     pub make: fn(&RenderOptions) -> Box<dyn Renderer>,
 }

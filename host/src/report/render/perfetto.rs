@@ -1,5 +1,6 @@
-//! A bug as a trace of Perfetto (ui.perfetto.dev): a track for each worker with a slice for each step, and below it
-//! slices for each lock that it holds and each wait; arrows between steps; the likelihood of the bug as a counter.
+//! A bug as a trace of Perfetto (ui.perfetto.dev): a track for each worker with a slice for each step, and below it a
+//! track for each lock that it holds and one for its waits; arrows between steps; the likelihood of the bug as a
+//! counter.
 //!
 //! The messages are those of `protos/perfetto/trace/track_event`, restricted to what is needed. A step takes one
 //! microsecond: there is no other time in a schedule. Arrows are drawn only where one step happens before the other;
