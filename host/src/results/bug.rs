@@ -95,7 +95,7 @@ impl FoundBug {
     }
 
     /// The order of simplicity: smaller is simpler. The decisions themselves make the order of traces total; among
-    /// equal traces the first is smaller.
+    /// equal traces that of the first iteration is smaller.
     pub(crate) fn order(&self) -> impl Ord + '_ {
         let trace = &self.trace;
         let simplicity = (trace.switches(), trace.decisions.len(), &trace.decisions);

@@ -148,9 +148,9 @@ pub struct IterationNotes {
     pub never_joined: Vec<String>,
     /// Opportunities for faults, and faults, by class and name.
     pub faults: FaultCounts,
-    /// Data races that are no bugs, of all iterations so far that the same job executed.
+    /// Data races that are no bugs, met in this or an earlier iteration by the same job.
     pub races: Vec<RaceRemark>,
-    /// Inversions of locks, of all iterations so far that the same job executed.
+    /// Inversions of locks, met in this or an earlier iteration by the same job.
     #[serde(default)]
     pub inversions: Vec<Inversion>,
     /// Only for the first iteration of an exploration.

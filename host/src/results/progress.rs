@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 
 /// All iterations with numbers below this are compared.
 const ALL_BELOW: u64 = 8;
-/// The minimum number of iterations that are compared for each doubling of the numbers.
+/// A later iteration is compared with a probability of about this number divided by its own number: about 3 for each
+/// doubling of the numbers.
 const PER_DOUBLING: u64 = 4;
-/// For large numbers, one iteration out of this number is compared.
+/// Among iterations with large numbers, one in this many is compared.
 const ONE_IN_MOST: u64 = 256;
 /// The maximum number of classes that are kept. If there are more, only those are kept whose hash ends in a zero bit,
 /// then in two, and so on.
@@ -275,7 +276,7 @@ mod tests {
         assert!((18..=40).contains(&count(0..1_000)), "{}", count(0..1_000));
         let later = count(1_024..401_024);
         assert!((1_440..1_690).contains(&later), "{later}");
-        // Also among iterations that are executed in turns.
+        // Also among the iterations of each of four strategies that take turns.
         for turn in 0..4 {
             let of_turn = (1_024..401_024).filter(|index| index % 4 == turn && is_compared(*index)).count();
             assert!((320..470).contains(&of_turn), "{turn}: {of_turn}");
