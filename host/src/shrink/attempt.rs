@@ -21,7 +21,7 @@ pub struct Attempt {
     pub preference: Arc<Preference>,
 }
 
-/// Executes attempts, within a limit of steps and time.
+/// Executes attempts, until their steps are used up or `stop` is raised.
 pub struct Attempts<'a> {
     pub execution: &'a mut Execution,
     lines: &'a Mutex<SourceLines>,
@@ -68,12 +68,12 @@ impl<'a> Attempts<'a> {
         self.execution.cancel_by(None);
     }
 
-    /// Whether the limit was reached before everything was tried.
+    /// Whether a limit was reached before everything was tried.
     pub fn stopped(&self) -> bool {
         self.cancelled || self.steps_left == 0
     }
 
-    /// Whether the limit allows more attempts.
+    /// Whether the limits allow more attempts.
     pub fn may_go_on(&mut self) -> bool {
         self.cancelled |= self.stop.load(Ordering::Relaxed);
         !self.stopped()
@@ -94,8 +94,8 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// Executes a schedule; `number` selects one of its random ends. `None`: it does not end with the bug, or the limit
-    /// is reached.
+    /// Executes a schedule; `number` selects one of its random ends. `None`: it does not end with the bug, or a limit is
+    /// reached.
     pub fn run(&mut self, guided: Guided, number: u64) -> Result<Option<Attempt>, MachineError> {
         if !self.may_go_on() {
             return Ok(None);

@@ -10,8 +10,8 @@ pub fn without(preference: &Preference, from: usize, count: usize) -> Preference
     edited
 }
 
-/// Lets the worker of a segment continue to the end of one of its later segments, or as far as it can; the segments in
-/// between are removed. The nearest end is first, at most `max` ends.
+/// Lets the worker of a segment continue to the end of one of its later segments, or as far as it can; its segments up
+/// to there are removed. The nearest end is first, at most `max` ends.
 pub fn going_on(preference: &Preference, at: usize, max: usize) -> Vec<Preference> {
     let Segment::Run { worker, until } = &preference.segments[at] else { return Vec::new() };
     let end = |segment: &Segment| match segment {
@@ -99,10 +99,10 @@ pub fn with_value(preference: &Preference, worker: &WorkerPath, nth: usize, valu
     edited
 }
 
-/// Below values up to this one, all smaller values are tried; below larger values only some.
+/// Instead of values up to this one, all smaller ones are tried; instead of larger ones only some.
 pub const ALL_BELOW: u64 = 64;
 
-/// The values that are tried instead of a value.
+/// The values that are tried instead of a value, the smallest first.
 pub fn smaller(value: u64) -> Vec<u64> {
     match value {
         0..=ALL_BELOW => (0..value).collect(),

@@ -10,7 +10,7 @@
 //! - `edits`: the edits.
 //! - `descend`: tries edits until none helps; [`Shrinking::after`] is then a local minimum.
 //! - `cheapest`: searches executions in the order of their costs, within limits. If one of them has the bug, it
-//!   replaces the local minimum, and all cheaper executions are known not to have the bug.
+//!   replaces the local minimum, and those that were tried before it are known not to have the bug.
 //! - `contended`: objects that several workers use, so that `cheapest` first tries operations that are likely to
 //!   matter.
 //!
