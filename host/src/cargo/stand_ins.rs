@@ -125,7 +125,7 @@ fn say(what: &str, packages: &[&Package]) {
 }
 
 impl Metadata {
-    /// Packages that only dev-dependencies of the workspace bring, and that no source names that tests are built from.
+    /// Packages that only dev-dependencies of the workspace bring, and that no source names from which tests are built.
     fn unused(&self) -> Vec<&Package> {
         let mut needed: BTreeSet<&str> = self.workspace_members.iter().map(String::as_str).collect();
         for node in &self.resolve.nodes {
