@@ -1,8 +1,8 @@
 //! A bundle: everything that another machine needs to replay the bugs of a run, in one file.
 //!
 //! A tar archive, compressed by zstd with its checksum: `manifest.json` first, then `module.wasm`, `report.json` (the
-//! output of `--format json`) and `traces/NAME.trace`. The manifest contains the blake3 hash of each other file,
-//! the module's name and identity, the seed and the versions. Files given with `--preload` or `--dir` are not part of a
+//! output of `--format json`) and `traces/NAME.trace`. The manifest contains the blake3 hash of each other file, the
+//! module's name and identity, the seed and the versions. Files given with `--preload` or `--dir` are not part of a
 //! bundle.
 //!
 //! A reader accepts a bundle as a whole or not at all.

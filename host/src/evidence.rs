@@ -103,9 +103,10 @@ pub enum Trap {
     FunctionType,
     /// An integer division or remainder by 0.
     DivisionByZero,
-    /// An integer division whose result does not fit: the smallest number by -1.
+    /// An integer division whose result does not fit (the smallest number by -1), or a conversion of a float whose
+    /// integer does not fit.
     IntegerOverflow,
-    /// A conversion to an integer of NaN, or of a number too large for it.
+    /// A conversion of NaN to an integer.
     Conversion,
     /// A wait at an address that is no multiple of its size.
     MisalignedWait {

@@ -1,5 +1,6 @@
 //! Lassos: a schedule that leads to a round of steps after which the state is the same as before, byte for byte. An
-//! execution that repeats the round for ever therefore exists, and it is as fair as the round is:
+//! execution that repeats the round for ever therefore exists, and what is fair about the round is fair about that
+//! execution:
 //!
 //! - *together*: every worker that is enabled somewhere in the round also steps in it. The execution is fair and never
 //!   ends. If a monitor of the guest is hot somewhere in the round and cold nowhere, what it demands never happens.
