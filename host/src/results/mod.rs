@@ -148,9 +148,9 @@ pub struct IterationNotes {
     pub never_joined: Vec<String>,
     /// Opportunities for faults, and faults, by class and name.
     pub faults: FaultCounts,
-    /// Data races that are no bugs, met in this or an earlier iteration by the same job.
+    /// Data races that are no bugs, which detectors of the same job met in this or an earlier iteration.
     pub races: Vec<RaceRemark>,
-    /// Inversions of locks, met in this or an earlier iteration by the same job.
+    /// Inversions of locks, which detectors of the same job met in this or an earlier iteration.
     #[serde(default)]
     pub inversions: Vec<Inversion>,
     /// Only for the first iteration of an exploration.
