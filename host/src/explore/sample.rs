@@ -160,7 +160,7 @@ fn explore_until(
         }
         profile = Some(profiling_run.profile);
         settings.limits = profiling_run.limits;
-        // If only one other iteration is requested, the profiling run's bug is not counted.
+        // The profiling run is not counted if only later iterations are requested.
         if plan.budget.first == 0 && collected.count(profiling_run.result) {
             dispatch.stop.store(true, Ordering::Relaxed);
         }
