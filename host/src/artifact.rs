@@ -19,23 +19,23 @@ pub const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (4 << 20);
 /// See the module's documentation.
 pub struct Artifact {
     module: Module,
-    /// What the host must know of the instrumented module: sites, frames, globals.
+    /// The instrumenter's description of the module: sites, frames, globals.
     pub table: Arc<SiteTable>,
-    /// The options it was instrumented with.
+    /// The options that the module was instrumented with.
     pub options: Options,
-    /// The original bytes: reports speak of these.
+    /// The original bytes, which reports refer to.
     pub original: Arc<[u8]>,
     /// Identifies the original code: a hash that leaves custom sections out.
     pub identity: String,
     /// Where active data segments lie in guest memory: start and end of each.
     data: Vec<(u32, u32)>,
-    /// See [`Artifact::function_names`].
+    /// Cache of [`Artifact::function_names`].
     names: OnceLock<Vec<String>>,
-    /// Which of its sites are atomic, and how.
+    /// The atomic sites and their memory orderings.
     pub orderings: Arc<orderings::OnDemand>,
 }
 
-/// Which build of the tool this is: another one may instrument a module otherwise.
+/// The version and build of the tool. Another build may instrument a module differently.
 pub(crate) fn build() -> String {
     format!("{} {}", env!("CARGO_PKG_VERSION"), coyote_instrumenter::BUILD)
 }
@@ -43,7 +43,7 @@ pub(crate) fn build() -> String {
 /// A wasmtime engine for instrumented modules, caching native code if a cache is given.
 ///
 /// # Errors
-/// Wasmtime does not work on this machine, with its words.
+/// Wasmtime does not work on this machine; the message is Wasmtime's.
 pub fn engine(cache: Option<wasmtime::Cache>) -> Result<Engine> {
     let mut config = Config::new();
     config
@@ -59,7 +59,7 @@ pub fn engine(cache: Option<wasmtime::Cache>) -> Result<Engine> {
         .wasm_exceptions(true)
         .wasm_extended_const(true)
         .max_wasm_stack(WASM_STACK_BYTES)
-        // Not used, but checked against the other.
+        // Not used, but Wasmtime checks it against `max_wasm_stack`.
         .async_stack_size(WASM_STACK_BYTES)
         .cache(cache);
     Engine::new(&config).map_err(|e| anyhow!("the wasm engine cannot be set up: {e:#}"))
@@ -95,12 +95,12 @@ impl Artifact {
         })
     }
 
-    /// Whether it throws exceptions: then a panic of a Rust program can be caught.
+    /// Whether the module throws exceptions: a panic of a Rust program can then be caught.
     pub fn unwinds(&self) -> bool {
         self.module.imports().any(|import| import.module() == rt::MODULE && import.name() == rt::THROWN)
     }
 
-    /// The engine that it was compiled for.
+    /// The engine that the module was compiled for.
     pub fn engine(&self) -> &Engine {
         self.module.engine()
     }
@@ -110,12 +110,12 @@ impl Artifact {
         &self.module
     }
 
-    /// Names of the original functions by index, as programmers write them; empty where there is none.
+    /// Names of the original functions by index, as in the source; empty for a function without a name.
     pub(crate) fn function_names(&self) -> &[String] {
         self.names.get_or_init(|| symbols::function_names(&self.original))
     }
 
-    /// Which of its sites are atomic, and how; looked up when first asked for.
+    /// The atomic sites and their memory orderings, computed at the first call.
     pub fn orderings(&self) -> &Orderings {
         self.orderings.get()
     }
@@ -131,8 +131,8 @@ impl Artifact {
         self.table.entries.iter().position(is).map(|i| i as u32)
     }
 
-    /// Whether tables or globals that the guest can change hold references that are not to functions: fingerprints
-    /// do not tell those from each other.
+    /// Whether tables or globals that the guest can change hold references to anything but functions. Fingerprints do
+    /// not distinguish such references.
     pub(crate) fn has_other_references(&self) -> bool {
         let exports = self.module.exports().filter(|export| export.name().starts_with(rt::REFERENCES_PREFIX));
         exports.map(|export| export.ty()).any(|ty| match ty {
@@ -142,8 +142,8 @@ impl Artifact {
         })
     }
 
-    /// Whether the guest can know the time: from a clock, from how long it waits until a point in time, or from
-    /// when a file was changed.
+    /// Whether the guest can observe the time: from a clock, from how long it waits until a point in time, or from the
+    /// modification time of a file.
     pub(crate) fn tells_time(&self) -> bool {
         const TELLING: &[&str] =
             &["now", "clock_time_get", rt::WASI_POLL_ONEOFF, "fd_filestat_get", "path_filestat_get"];

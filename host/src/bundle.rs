@@ -1,10 +1,11 @@
-//! A bundle: all that another machine needs to replay the bugs of a run, in one file.
+//! A bundle: everything that another machine needs to replay the bugs of a run, in one file.
 //!
-//! A tar archive, compressed by zstd with its checksum: `manifest.json` first, then `module.wasm`, `report.json` (what
-//! `--format json` prints) and `traces/NAME.trace`. The manifest names each of them with its blake3, the module, the seed
-//! and the versions. Files that `--preload` or `--dir` name are not in it.
+//! A tar archive, compressed by zstd with its checksum: `manifest.json` first, then `module.wasm`, `report.json` (the
+//! output of `--format json`) and `traces/NAME.trace`. The manifest contains the blake3 hash of each other file, the
+//! module's name and identity, the seed and the versions. Files given with `--preload` or `--dir` are not part of a
+//! bundle.
 //!
-//! A reader takes a bundle whole or not at all.
+//! A reader accepts a bundle as a whole or not at all.
 
 use crate::trace::replace_file;
 use serde::{Deserialize, Serialize};
@@ -12,13 +13,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The first bytes of what zstd has compressed.
+/// The first bytes of zstd's compressed format.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// What a manifest calls its format.
+/// The name of the format in a manifest.
 const FORMAT: &str = "coyote-wasm bundle";
-/// Of the format.
+/// The version of the format.
 const VERSION: u32 = 1;
-/// A bundle that unpacks to more is none of ours.
+/// Limit of the unpacked size; a larger file is not a bundle.
 const BYTES_MAX: u64 = 1 << 30;
 const MANIFEST: &str = "manifest.json";
 /// The module's name in a bundle.
@@ -30,34 +31,34 @@ const LEVEL: i32 = 9;
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// What it says of itself.
+    /// The bundle's description of itself.
     pub manifest: Manifest,
     /// The other files, by their names.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-/// What a bundle says of itself.
+/// A bundle's description of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Says that it is a bundle; written by [`Bundle::write`].
+    /// The name of the format; set by [`Bundle::write`].
     pub format: String,
-    /// Of the format; written there.
+    /// The version of the format; set by [`Bundle::write`].
     pub version: u32,
-    /// The version of coyote-wasm that wrote it.
+    /// The version of coyote-wasm that wrote the bundle.
     pub tool: String,
-    /// Where that ran: operating system and processor.
+    /// The operating system and processor on which the bundle was written.
     pub platform: String,
     /// The module's file name.
     pub module: String,
-    /// The module's identity, as traces have it.
+    /// The module's identity, as in traces.
     pub identity: String,
-    /// Of the run.
+    /// The seed of the run.
     pub seed: u64,
-    /// Of the run.
+    /// The strategy of the run.
     pub strategy: String,
     /// The bugs, in the order of the report.
     pub bugs: Vec<BundledBug>,
-    /// The blake3 of each other file; written there.
+    /// The blake3 hash of each other file; set by [`Bundle::write`].
     pub files: BTreeMap<String, String>,
 }
 
@@ -66,27 +67,27 @@ pub struct Manifest {
 pub struct BundledBug {
     /// The name of its trace in the bundle.
     pub trace: String,
-    /// The test that has it.
+    /// The test in which the bug was found.
     pub test: String,
     /// The kind of bug.
     pub kind: String,
-    /// What it is, in a sentence.
+    /// The bug in one sentence.
     pub message: String,
 }
 
 /// Why a bundle could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// The system's, with the path.
+    /// The system's error, with the path.
     #[error("cannot read {}: {}", .0.display(), .1)]
     Read(PathBuf, io::Error),
-    /// The system's, with the path.
+    /// The system's error, with the path.
     #[error("cannot write {}: {}", .0.display(), .1)]
     Write(PathBuf, io::Error),
-    /// It is damaged, or was never a bundle: how that shows.
+    /// The file is damaged or is not a bundle, with the reason.
     #[error("{} is damaged, or is no bundle: {}", .0.display(), .1)]
     Damaged(PathBuf, String),
-    /// It was written by a later version.
+    /// The bundle was written by a later version.
     #[error("{} is a bundle of version {}, and this tool reads version {VERSION}: use the one that wrote it, {}", .0.display(), .1, .2)]
     Version(PathBuf, u32, String),
 }
@@ -98,7 +99,7 @@ impl Bundle {
         std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == MAGIC
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes the bundle, as a whole or not at all.
     ///
     /// # Errors
     /// [`BundleError::Write`].
@@ -120,14 +121,14 @@ impl Bundle {
             let mut header = tar::Header::new_gnu();
             header.set_size(bytes.len() as u64);
             header.set_mode(0o644);
-            // The same bundle at any time.
+            // A constant time, so that the same content always gives the same file.
             header.set_mtime(0);
             archive.append_data(&mut header, name, bytes.as_slice())?;
         }
         archive.into_inner()?.finish()
     }
 
-    /// Reads one.
+    /// Reads a bundle.
     ///
     /// # Errors
     /// [`BundleError`].
@@ -158,7 +159,7 @@ impl Bundle {
     }
 }
 
-/// What manifests of all versions have.
+/// The fields that manifests of all versions have.
 #[derive(Deserialize)]
 struct Head {
     format: String,
@@ -196,7 +197,7 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// Of this trace.
+    /// Unpacks the module and this trace.
     ///
     /// # Errors
     /// [`BundleError::Write`].
@@ -212,12 +213,12 @@ impl Unpacked {
         Ok(unpacked)
     }
 
-    /// Where the module is.
+    /// The path of the module.
     pub fn module(&self) -> PathBuf {
         self.directory.path().join(MODULE)
     }
 
-    /// Where the trace is.
+    /// The path of the trace.
     pub fn trace(&self) -> PathBuf {
         self.directory.path().join("bundled.trace")
     }
@@ -247,13 +248,13 @@ mod tests {
         written.write(&path).unwrap();
         assert!(Bundle::is_one(&path));
         assert_eq!(Bundle::read(&path).unwrap(), written);
-        // The same again is the same file.
+        // The same content gives the same file.
         let first = std::fs::read(&path).unwrap();
         bundle().write(&path).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), first);
     }
 
-    /// Each bit is part of what is checked, each byte is needed, and nothing may follow.
+    /// Flipped bits, truncation and appended bytes all give an error.
     #[test]
     fn damage_is_one_error() {
         let directory = tempfile::tempdir().unwrap();
@@ -269,7 +270,7 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             match read(&bytes) {
-                // A bit that means nothing to zstd.
+                // zstd ignores this bit.
                 Ok(same) => assert_eq!(same, written, "bit {bit}"),
                 Err(error) => assert!(matches!(error, BundleError::Damaged(..)), "bit {bit}: {error}"),
             }

@@ -1,7 +1,7 @@
-//! Where a module's data lies when it begins: what no stack may reach.
+//! The addresses of a module's initial data, which no stack may overlap.
 //!
-//! Linkers write it as active segments. In a module with a shared memory they are passive, and the start
-//! function copies them to constant addresses and clears what follows:
+//! Linkers write initial data as active segments. In a module with a shared memory, the segments are passive, and the
+//! start function copies them to constant addresses and clears the memory behind them:
 //!
 //! ```wat
 //! i32.const 1048752 i32.const 0 i32.const 12792 memory.init 1
@@ -10,7 +10,7 @@
 
 use wasmparser::{DataKind, FunctionBody, Operator, Parser, Payload, TypeRef};
 
-/// Ranges of addresses, in no order. What cannot be read is left out.
+/// Ranges of addresses of initial data, in no particular order. Parts of the module that cannot be read are skipped.
 pub fn ranges(wasm: &[u8]) -> Vec<(u32, u32)> {
     let (mut ranges, mut start, mut function) = (Vec::new(), None, 0);
     for payload in Parser::new(0).parse_all(wasm).map_while(Result::ok) {
@@ -42,7 +42,7 @@ pub fn ranges(wasm: &[u8]) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// What a function copies or clears at constant addresses.
+/// The ranges that a function copies or clears at constant addresses.
 fn written(body: &FunctionBody) -> Vec<(u32, u32)> {
     let mut ranges = Vec::new();
     let mut constants = Vec::new();

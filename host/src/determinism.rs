@@ -1,13 +1,13 @@
 //! `--check-determinism`: an iteration, executed again and compared after every step.
 //!
-//! Replays, searches and fingerprints rest on one claim: the same choices lead through the same states.
-//! An iteration that was executed inline is executed twice more, step by step, from the choices that it
-//! made. All three must make the same choices, end alike and leave the same memory, byte for byte; the
-//! two that stop at every step must agree there in all that a fingerprint is made of.
+//! Replays, searches and fingerprints rely on one claim: the same choices lead through the same states. An iteration
+//! that was executed inline is executed twice more, step by step, from the choices that it made. All three executions
+//! must make the same choices, end alike and leave the same memory, byte for byte. The two that stop at every step must
+//! also agree there in everything that a fingerprint consists of.
 //!
-//! What it cannot see: state that a fingerprint leaves out (a worker's stack far below its stack pointer)
-//! is compared at the end only, as a part of memory. An iteration that a bound of ours on call depth cut
-//! off is not compared: suspended frames take more room than running ones.
+//! Limits: state that a fingerprint leaves out (a worker's stack far below its stack pointer) is compared only at the
+//! end, as a part of memory. An iteration that was cut off by one of this tool's bounds on call depth is not compared,
+//! since suspended frames take more room than running ones.
 
 use crate::execution::Execution;
 use crate::machine::scheduler::Choice;
@@ -16,18 +16,18 @@ use crate::outcome::{Bound, BugKind, Outcome};
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{Decision, Iteration, Strategy};
 
-/// What an execution of one iteration went through.
+/// The choices and states of one execution of an iteration.
 pub struct Course {
     pub outcome: Outcome,
     pub choices: Vec<Choice>,
-    /// After every step, if it was executed step by step: what the state's fingerprint is made of.
+    /// The parts of the state's fingerprint after every step, if the iteration was executed step by step.
     pub states: Vec<Vec<(Part, u128)>>,
     /// Guest memory at the end.
     pub memory: Vec<u8>,
 }
 
 impl Course {
-    /// Of the iteration that has just been executed inline.
+    /// The course of the iteration that has just been executed inline.
     pub fn inline(execution: &Execution, outcome: &Outcome) -> Course {
         Course::of(execution, outcome.clone(), Vec::new())
     }
@@ -35,7 +35,7 @@ impl Course {
     /// Executes an iteration step by step.
     ///
     /// # Errors
-    /// The machine's: of ours or of the environment.
+    /// The machine's: internal errors, or errors of the environment.
     pub fn stepwise(
         execution: &mut Execution,
         strategy: &mut dyn Strategy,
@@ -54,8 +54,8 @@ impl Course {
         Course { outcome, choices: execution.choices().to_vec(), states, memory }
     }
 
-    /// The first thing in which another course of the same iteration differs, as a sentence. States
-    /// are compared if both have them.
+    /// The first difference from another course of the same iteration, as a sentence. States are compared if both
+    /// courses have them.
     pub fn difference(&self, other: &Course) -> Option<String> {
         if self.cut_off() || other.cut_off() {
             return None;
@@ -64,7 +64,7 @@ impl Course {
         let stated = first_difference(&self.states, &other.states);
         let state = stated.filter(|_| !self.states.is_empty() && !other.states.is_empty());
         match (chosen, state) {
-            // A choice leads to the state of the same number.
+            // A choice leads to the state with the same index.
             (chosen, Some(at)) if chosen.is_none_or(|chosen| at < chosen) => {
                 let state = |course: &Course| course.states.get(at).cloned().unwrap_or_default();
                 Some(format!("after choice {at}, {}", parts(&state(self), &state(other))))
@@ -83,23 +83,24 @@ impl Course {
         }
     }
 
-    /// Whether a bound on call depth ended it.
+    /// Whether a bound on call depth ended the execution.
     fn cut_off(&self) -> bool {
         matches!(self.outcome, Outcome::Bound(Bound::Frames | Bound::NativeStack))
     }
 }
 
-/// Executes the iteration that has just ended inline twice more. Returns how many states were compared.
+/// Executes the iteration that has just ended inline twice more. Returns the number of states that were compared.
 ///
 /// # Errors
-/// [`MachineError::Internal`] if anything differs: a bug of ours.
+/// [`MachineError::Internal`] if anything differs, which is a bug of this tool.
 pub fn check(
     execution: &mut Execution,
     outcome: &Outcome,
     fair: bool,
     iteration: Iteration,
 ) -> Result<u64, MachineError> {
-    // Driven step by step, it is not looked for livelocks and lassos, nor knows that it is fair: the choices just end.
+    // A stepwise execution does not look for livelocks and lassos and does not know that it is fair: its choices just
+    // end.
     let outcome = match outcome {
         Outcome::Bug(bug) if bug.kind == BugKind::Livelock || bug.evidence.is_of_many_steps() => {
             &Outcome::Abandoned
@@ -107,11 +108,11 @@ pub fn check(
         outcome => outcome,
     };
     let inline = Course::inline(execution, outcome);
-    // It gives up where a choice is not possible, and the course ends there.
+    // The strategy gives up where a choice is not possible, and the course ends there.
     let mut follow = Follow::new(inline.choices.iter().map(|choice| Decision::from(*choice)).collect(), fair);
     let mut again = || Course::stepwise(execution, &mut follow, iteration);
     let (first, second) = (again()?, again()?);
-    // What became shared on the way, the iteration has reported already.
+    // The iteration has already reported what became shared during it.
     execution.take_grown();
     let compared = first.states.len() as u64;
     match inline.difference(&first).or_else(|| first.difference(&second)) {
@@ -126,7 +127,7 @@ pub fn check(
 }
 
 fn first_difference<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
-    // Mostly they are equal, and memory is large.
+    // In most cases they are equal, and memory is large.
     if a == b {
         return None;
     }
@@ -134,7 +135,7 @@ fn first_difference<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
     at.or((a.len() != b.len()).then(|| a.len().min(b.len())))
 }
 
-/// Which parts of two states are not equal, as a clause.
+/// The parts in which two states differ, as a clause.
 fn parts(a: &[(Part, u128)], b: &[(Part, u128)]) -> String {
     let only = |a: &[(Part, u128)], b: &[(Part, u128)]| -> Vec<Part> {
         a.iter().filter(|part| !b.contains(part)).map(|part| part.0).collect()

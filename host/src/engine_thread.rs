@@ -2,7 +2,7 @@
 
 use crate::artifact::THREAD_STACK_BYTES;
 
-/// Runs something on a thread with enough native stack for a guest.
+/// Runs a function on a thread with enough native stack for a guest.
 pub fn on_engine_thread<R: Send>(function: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         std::thread::Builder::new()

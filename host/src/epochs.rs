@@ -1,19 +1,19 @@
-//! Which memory is known to be shared when an iteration begins.
+//! Epochs of iterations: how later iterations learn from earlier ones which memory is shared.
 //!
-//! What one iteration finds out about sharing, later ones know: in epochs with fixed numbers of
-//! iterations, so that iteration *i* stays a function of (artifact, test, strategy, seed, *i*), whoever
-//! executes it. Epoch 0 is iteration 0, and epoch *e* holds the iterations from 2^(*e*-1) up to 2^*e*.
-//! It begins when all iterations of the one before have ended, with all that any of them found.
-//! Doubling makes the first iterations, which find nearly everything, count at once, and there are
-//! hardly a dozen waits for each other.
+//! What an iteration discovers about sharing is known to later ones, in epochs with fixed numbers of iterations.
+//! Iteration *i* therefore remains a function of (artifact, test, strategy, seed, *i*), whichever job executes it.
+//! Epoch 0 is iteration 0, and epoch *e* holds the iterations from 2^(*e*-1) up to 2^*e*. An epoch begins when all
+//! iterations of the previous epoch have ended, with everything that any of them discovered. Since epochs double in
+//! size, the discoveries of the first iterations, which are nearly all, take effect at once, and jobs wait for each
+//! other only about a dozen times.
 //!
-//! An iteration that finds more sharing is repeated at once, from its beginning, under the same strategy
-//! with the same seed and number, and with what it found; until it finds nothing more, or a bug. So the
-//! first race that is ever seen is explored with its points. What the strategy chose before it repeats
-//! only as long as it is asked the same: with more points it makes another schedule.
+//! An iteration that discovers more sharing is repeated at once, from its beginning, under the same strategy with the
+//! same seed and number, and with what it discovered; this goes on until it discovers nothing more, or finds a bug. The
+//! first race that is met is therefore explored with its points. The strategy makes the same choices as before only as
+//! long as it is asked the same questions: with more points the schedule becomes another one.
 //!
-//! Repeats are bounded: within an iteration by [`REPEATS_MAX`], and in an epoch by half of its
-//! iterations. Beyond, all accesses are points: of the last repeat, or from the next epoch on.
+//! Repeats are bounded: within an iteration by [`REPEATS_MAX`], and in an epoch by half of its iterations. Beyond these
+//! bounds, all accesses are points: of the last repeat, or of all iterations from the next epoch on.
 
 use crate::execution::Execution;
 use crate::granules::{Granules, Sharing};
@@ -24,10 +24,10 @@ use coyote_strategies::{Iteration, Strategy};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// How often an iteration is repeated before all accesses are points.
+/// The number of repeats of an iteration after which all accesses are points.
 pub const REPEATS_MAX: u32 = 16;
 
-/// Epochs of fewer iterations may repeat all of them: there is so much to find out.
+/// Epochs with fewer iterations may repeat all of them, since early iterations discover the most.
 const SMALL: u64 = 64;
 
 /// The epoch of an iteration.
@@ -47,17 +47,17 @@ fn needed_before(from: u64, end: u64) -> u64 {
     if alone { self::first(epoch) } else { from }
 }
 
-/// An iteration with its repeats.
+/// The result of an iteration and its repeats.
 pub struct Ran {
     pub outcome: Outcome,
     pub strategy: Box<dyn Strategy>,
-    /// What turned out to be shared.
+    /// The granules that turned out to be shared.
     pub grown: Granules,
     pub repeats: u32,
 }
 
-/// Executes an iteration, again and again as long as it finds more sharing. The execution is left as
-/// the last one ended.
+/// Executes an iteration, and repeats it as long as it discovers more sharing. The execution is left in the state in
+/// which the last repeat ended.
 pub fn run(
     execution: &mut Execution,
     mut strategy: Box<dyn Strategy>,
@@ -89,7 +89,7 @@ fn with(known: &Sharing, grown: &Granules) -> Sharing {
     }
 }
 
-/// What the jobs of an exploration share about sharing.
+/// Knowledge about sharing that all jobs of an exploration have in common.
 pub struct Epochs {
     present: Mutex<Present>,
     next: Condvar,
@@ -97,17 +97,17 @@ pub struct Epochs {
 
 struct Present {
     epoch: u32,
-    /// How the iterations of this epoch begin.
+    /// What iterations of this epoch know when they begin.
     known: Sharing,
-    /// How many of its iterations have not ended.
+    /// The number of iterations of this epoch that have not ended.
     left: u64,
-    /// Found in this epoch.
+    /// Granules that this epoch's iterations found to be shared.
     grown: Granules,
     repeats: u64,
 }
 
 impl Epochs {
-    /// Before the first iteration.
+    /// The state before the first iteration.
     pub fn new(options: &Options) -> Epochs {
         let known = match options.follows_owners() {
             true => Sharing::Only(Arc::default()),
@@ -117,29 +117,30 @@ impl Epochs {
         Epochs { present: Mutex::new(present), next: Condvar::new() }
     }
 
-    /// How many iterations must be executed before iteration `from`, so that what is known in those up
-    /// to `end` is known: with `--iteration`, where none were.
+    /// The number of iterations, counted from iteration 0, that must be executed before iteration `from`, so that
+    /// iterations `from` up to `end` begin with what they would know in a whole run. With `--iteration`, for example,
+    /// none of them have been executed.
     pub fn needed_before(&self, from: u64, end: u64) -> u64 {
         if self.known() == Sharing::All { 0 } else { needed_before(from, end) }
     }
 
-    /// What is known at present.
+    /// What is known at present about sharing.
     pub fn known(&self) -> Sharing {
         self.present.lock().expect("no job panics here").known.clone()
     }
 
-    /// Adds what was found out before the first iteration.
+    /// Adds granules that were found to be shared before the first iteration.
     pub fn add(&self, grown: &Granules) {
         let mut present = self.present.lock().expect("no job panics here");
         present.known = with(&present.known, grown);
     }
 
-    /// What is known when an iteration begins. Waits for the ones that it depends on; `None` if it is
-    /// not needed any more.
+    /// What is known about sharing when an iteration begins. Waits for the iterations that it depends on; `None` if the
+    /// iteration is not needed any more.
     pub fn enter(&self, iteration: u64, needed: impl Fn() -> bool) -> Option<Sharing> {
         const LOOK: Duration = Duration::from_millis(5);
         let mut present = self.present.lock().expect("no job panics here");
-        // Once all accesses are points, there is nothing more to find out.
+        // Once all accesses are points, there is nothing more to discover.
         while present.known != Sharing::All && present.epoch < epoch(iteration) {
             if !needed() {
                 return None;
@@ -149,7 +150,7 @@ impl Epochs {
         Some(present.known.clone())
     }
 
-    /// An iteration has ended.
+    /// Records that an iteration has ended.
     pub fn leave(&self, ran: &Ran) {
         let mut present = self.present.lock().expect("no job panics here");
         if present.known == Sharing::All {
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!(epoch(u64::MAX), 64);
     }
 
-    /// More than half of an epoch's iterations were repeated: not worth it.
+    /// If more than half of an epoch's iterations were repeated, following sharing is not worth it.
     #[test]
     fn too_many_repeats_make_all_accesses_points() {
         let options = Options { heap_points: HeapPoints::Shared, ..Options::default() };

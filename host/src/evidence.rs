@@ -1,6 +1,6 @@
-//! What a bug consists of, as data. The wording is made from it ([`Evidence::message`]) and never compared:
-//! what makes two bugs the same is their [`identity`](crate::identity). `kind`: its kind in one word.
-//! `liveness`: of what does not come about.
+//! The evidence of a bug, as data. The wording is derived from it ([`Evidence::message`]) and never compared: whether
+//! two bugs are the same is decided by their [`identity`](crate::identity). `kind`: the kind of a bug in one word.
+//! `liveness`: evidence of what should happen and does not.
 
 mod kind;
 mod liveness;
@@ -17,21 +17,21 @@ use std::borrow::Cow;
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
-    /// In the guest's own words: an assertion's text, a panic's message.
+    /// The guest's own words: an assertion's text, or a panic's message.
     Said(String),
-    /// No worker can go on.
+    /// No worker can continue.
     Deadlock {
         /// How many workers are blocked.
         blocked: usize,
     },
-    /// Some workers wait for each other, while others could go on.
+    /// Some workers wait for each other, while others could continue.
     Circle {
         /// How many workers wait for each other.
         waiting: usize,
     },
-    /// No end can be reached.
+    /// No end of the test can be reached.
     Livelock {
-        /// How many workers go on for ever.
+        /// How many workers step for ever.
         spinning: usize,
         /// How many workers are blocked for ever.
         waiting: usize,
@@ -46,35 +46,35 @@ pub enum Evidence {
     ExitCode(u32),
     /// A test harness's function returned a failure.
     TestFailed,
-    /// An exception that nothing catches; what a panic said, if it is one.
+    /// An exception that is not caught; the panic's message, if it is a panic.
     Uncaught(Option<String>),
     /// The bound on steps was reached.
     StepsMax(u64),
     /// An access of freed memory, or of memory behind a block of the heap.
     HeapAccess(HeapAccess),
-    /// An address was given back to the allocator, and must not be.
+    /// An address was passed to the allocator's free, and must not be.
     Free {
-        /// What was given back.
+        /// The address.
         address: u32,
         /// The block that the address belongs to.
         block: Block,
     },
     /// Nothing orders two accesses of the same memory.
     Race {
-        /// The one that was executed first.
+        /// The access that was executed first.
         first: RacingAccess,
-        /// That of the bug's worker.
+        /// The access of the bug's worker.
         second: RacingAccess,
     },
     /// A monitor is hot, and should have become cold.
     Hot(HotMonitor),
-    /// Workers can go round for ever.
+    /// Workers can repeat a round of steps for ever.
     Round(RoundEvidence),
-    /// Blocks were not freed, and nothing points to them.
+    /// Blocks were not freed, and no pointer to them is left.
     Leak {
-        /// How many.
+        /// The number of blocks.
         blocks: usize,
-        /// Their sizes together.
+        /// The sum of their sizes.
         bytes: u64,
         /// The size of the first one.
         first_bytes: u32,
@@ -103,9 +103,10 @@ pub enum Trap {
     FunctionType,
     /// An integer division or remainder by 0.
     DivisionByZero,
-    /// An integer division whose result does not fit: the smallest number by -1.
+    /// An integer division whose result does not fit (the smallest number by -1), or a conversion of a float whose
+    /// integer does not fit.
     IntegerOverflow,
-    /// A number without an integer, or one too large for it, converted to an integer.
+    /// A conversion of NaN to an integer.
     Conversion,
     /// A wait at an address that is no multiple of its size.
     MisalignedWait {
@@ -117,84 +118,84 @@ pub enum Trap {
         /// The address.
         address: u32,
     },
-    /// This import was called, which is stubbed without an answer.
+    /// A call of this import, which is stubbed without an answer.
     Stub(String),
     /// This function of WASI was given an address outside of memory.
     WasiOutside(String),
     /// This function of WASI was given a misaligned address.
     WasiMisaligned(String),
-    /// In the engine's words.
+    /// Another trap, in the engine's words.
     Other(String),
 }
 
-/// What POSIX leaves undefined.
+/// A use of a function that POSIX leaves undefined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Misuse {
-    /// A join of a handle that no worker has.
+    /// A join with a handle that belongs to no worker.
     JoinOfNobody {
-        /// What the guest gave as the worker.
+        /// The handle that the guest gave.
         handle: u32,
     },
     /// A sync object was used in a state that does not allow it.
     Object {
-        /// What was done.
+        /// The operation.
         act: Act,
         /// The object.
         place: ObjectId,
-        /// Why it must not be done.
+        /// Why the object's state does not allow it.
         state: ObjectState,
     },
     /// A choice among no values.
     NoValues,
-    /// A monitor was given a state that there is not.
+    /// A monitor was given a state that does not exist.
     Heat {
         /// The number that the guest gave.
         heat: u32,
     },
     /// A text that the guest passed does not lie in memory.
     TextOutside {
-        /// Where it begins.
+        /// Its address.
         address: u32,
         /// Its length.
         bytes: u32,
     },
 }
 
-/// What is done with a sync object.
+/// An operation on a sync object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
-    /// Unlock it.
+    /// Unlocking it.
     Unlock,
-    /// Give it its initial state.
+    /// Initialising it.
     Init,
-    /// Destroy it.
+    /// Destroying it.
     Destroy,
-    /// Wait for a condvar with this mutex.
+    /// Waiting for a condvar with this mutex.
     WaitWith,
-    /// Wait at this barrier.
+    /// Waiting at this barrier.
     WaitAt,
 }
 
-/// Why something must not be done with a sync object. Workers by the names that reports show.
+/// Why an operation on a sync object is not allowed. Workers are given by the names that reports show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ObjectState {
-    /// No worker holds it.
+    /// No worker holds the object.
     Unlocked,
-    /// Others hold it.
+    /// Other workers hold it.
     Held {
-        /// Who.
+        /// These workers.
         by: Vec<String>,
     },
-    /// The worker holds it already.
+    /// The worker already holds it.
     HeldByItself,
-    /// This worker waits for it.
+    /// A worker waits for it.
     Awaited {
-        /// Who.
+        /// That worker.
         by: String,
     },
-    /// This worker waits for the same condvar with another mutex.
+    /// A worker waits for the same condvar with another mutex.
     OtherMutex {
-        /// Who.
+        /// That worker.
         of: String,
     },
     /// It was never initialised.
@@ -204,32 +205,32 @@ pub enum ObjectState {
 /// A block of the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// What is wrong with its use: a memory error.
+    /// The kind of memory error that a use of this block is.
     pub kind: BugKind,
-    /// Where it begins.
+    /// The address of its first byte.
     pub address: u32,
-    /// As many as the guest asked for.
+    /// The size that the guest asked for.
     pub bytes: u32,
-    /// Whether the guest has given it back.
+    /// Whether the guest has freed it.
     pub freed: bool,
 }
 
-/// An access that is in a data race.
+/// An access that takes part in a data race.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RacingAccess {
-    /// As in `atomic write`.
+    /// Its kind, such as `atomic write`.
     pub how: Cow<'static, str>,
     /// The first byte accessed.
     pub address: u32,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u32,
-    /// Who accessed them.
+    /// The worker that made the access.
     pub worker: WorkerId,
-    /// The worker by the name that reports show.
+    /// That worker, by the name that reports show.
     pub title: String,
     /// The number of its step, from 1.
     pub step: u64,
-    /// `None` for what is done on the worker's behalf.
+    /// The place in the code; `None` for an access that the host made on the worker's behalf.
     pub location: Option<Location>,
 }
 
@@ -238,14 +239,14 @@ pub struct RacingAccess {
 pub struct RaceRemark {
     /// The access that was executed first.
     pub first: RacingAccess,
-    /// The one that nothing orders with it.
+    /// The access that nothing orders with the first one.
     pub second: RacingAccess,
-    /// The suppression that it is known by; `None` if races are notes.
+    /// The suppression that matches this race; `None` if races are only noted.
     pub suppressed_by: Option<String>,
 }
 
 impl RaceRemark {
-    /// What makes two races the same: the places of both accesses, in any order.
+    /// The key that two equal races share: the places of both accesses, in any order.
     pub fn key(accesses: [&RacingAccess; 2]) -> [Option<Location>; 2] {
         let mut places = accesses.map(|access| access.location);
         places.sort();
@@ -253,10 +254,11 @@ impl RaceRemark {
     }
 }
 
-/// Locks that workers take in opposite orders, so that these may wait for each other: no bug by itself.
+/// Locks that workers take in opposite orders, so that the workers may wait for each other. An inversion is not a bug
+/// by itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Inversion {
-    /// Each worker wants what the next one holds, the last one what the first one does.
+    /// Each worker wants the lock that the next one holds; the last worker wants the lock of the first.
     pub sides: Vec<Side>,
 }
 
@@ -265,20 +267,20 @@ pub struct Inversion {
 pub struct Side {
     /// The worker by the name that reports show.
     pub title: String,
-    /// The lock that the worker has.
+    /// The lock that the worker holds.
     pub held: ObjectId,
-    /// Where it took it; `None` if that is not known.
+    /// Where the worker took it; `None` if that is not known.
     pub taken: Option<Location>,
-    /// The lock that it takes besides.
+    /// The second lock that the worker takes.
     pub wanted: ObjectId,
-    /// Where it takes that one; `None` if that is not known.
+    /// Where the worker takes the second lock; `None` if that is not known.
     pub wanted_at: Option<Location>,
-    /// The number of that place.
+    /// The site index of that place.
     pub site: u32,
 }
 
 impl Inversion {
-    /// What makes two inversions the same: where the locks are taken, whoever does it.
+    /// The key that two equal inversions share: where the locks are taken, by whichever workers.
     pub fn key(&self) -> Vec<[Option<Location>; 2]> {
         let mut key: Vec<_> = self.sides.iter().map(|side| [side.taken, side.wanted_at]).collect();
         key.sort();
@@ -293,7 +295,7 @@ pub struct HeapAccess {
     pub what: Cow<'static, str>,
     /// The first byte accessed.
     pub address: u64,
-    /// 0 for the use of a sync object.
+    /// The number of bytes; 0 for the use of a sync object.
     pub bytes: u32,
     /// The block that was freed, or that ends before the access.
     pub block: Block,
@@ -361,19 +363,19 @@ impl Evidence {
         }
     }
 
-    /// Whether it takes a fair execution for it to be a bug.
+    /// Whether this is a bug only if the execution is fair.
     pub fn is_overheating(&self) -> bool {
         matches!(self, Evidence::Hot(HotMonitor { when: HotWhen::TooLong { .. }, .. }))
     }
 
-    /// Whether it is found by who looks at the execution, and not by what the last step does.
+    /// Whether the bug is found by examining the execution, and not from the effect of the last step.
     pub fn is_of_many_steps(&self) -> bool {
         let lasso = matches!(self, Evidence::Hot(HotMonitor { when: HotWhen::ForEver { .. }, .. }));
         lasso || self.is_overheating() || matches!(self, Evidence::Round(_))
     }
 
-    /// What tells the bug from others of its kind at the same places: one word, which no rewording changes,
-    /// or nothing. Part of the trace format.
+    /// What distinguishes the bug from others of its kind at the same places: one word, which no rewording changes, or
+    /// nothing. Part of the trace format.
     pub fn detail(&self) -> String {
         match self {
             Evidence::Trap(trap) => trap.word().into(),
@@ -485,7 +487,7 @@ impl Misuse {
 }
 
 impl Block {
-    /// What is wrong with giving this address back.
+    /// Describes what is wrong with freeing this address.
     fn freed_wrongly(&self, address: u32) -> String {
         let block = amount(self.bytes);
         if self.kind == BugKind::DoubleFree {

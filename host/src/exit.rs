@@ -12,18 +12,18 @@ pub enum Exit {
     InternalError = 3,
     ReplayDiverged = 4,
     NothingTested = 5,
-    /// No bug, but executions that never came to an end, or that nobody has told of: no verdict.
+    /// No bug, but some executions did not end, or results are missing: no verdict.
     Inconclusive = 6,
-    /// No bug, but the program needs what this tool does not have: no verdict.
+    /// No bug, but the program needs something that this tool does not support: no verdict.
     Limit = 7,
-    /// A part of a run was not executed, and is to be asked for again: as `sysexits.h` has it.
+    /// A part of a run was not executed and can be requested again (`EX_TEMPFAIL` of `sysexits.h`).
     Again = 75,
-    /// By Ctrl-C, before a bug was found: what shells say of it.
+    /// Interrupted by Ctrl-C before a bug was found: 128 + SIGINT, as in shells.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// Every code with its meaning, as the tables of the documentation have it.
+    /// Every code with its meaning, as in the tables of the documentation.
     pub const ALL: [(Exit, &str); 10] = [
         (Exit::NoBug, "no bug found"),
         (Exit::BadInput, "bad input or environment"),
@@ -37,8 +37,8 @@ impl Exit {
         (Exit::Interrupted, "interrupted before a bug was found"),
     ];
 
-    /// How a run ends whose tests have these verdicts. That single tests met no choice is of no interest
-    /// if others did.
+    /// The exit code of a run whose tests have these verdicts. Single tests that met no choice do not matter if other
+    /// tests did meet one.
     pub fn of_run<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>, interrupted: bool) -> Exit {
         let verdicts: Vec<&Verdict> = verdicts.into_iter().collect();
         let any = |is: fn(&Verdict) -> bool| verdicts.iter().any(|verdict| is(verdict));
@@ -53,7 +53,7 @@ impl Exit {
     }
 }
 
-/// For the help text.
+/// The exit codes as the help text shows them.
 pub const HELP: &str = "Exit codes: 0 no bug found, 1 bad input or environment, 2 bug found, \
 3 internal error, 4 replay diverged, 5 nothing was tested, 6 inconclusive (executions did not end, or results are missing), \
 7 limit of this tool, 75 a part of a run is not done: again later, 130 interrupted.";
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// The tables that users read say what the program does.
+    /// The tables in the documentation agree with the program.
     #[test]
     fn documents_name_every_code() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a repository");

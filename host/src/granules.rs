@@ -1,4 +1,4 @@
-//! A set of granules of guest memory, and its text in a trace.
+//! A set of granules of guest memory, and its representation in a trace.
 
 use coyote_abi::rt::GRANULE;
 use serde::{Deserialize, Serialize};
@@ -11,17 +11,17 @@ use std::str::FromStr;
 #[serde(into = "String", try_from = "String")]
 pub struct Granules(pub BTreeSet<u32>);
 
-/// Which memory accesses of a guest are scheduling points that asks for each access.
+/// The memory accesses of a guest that are scheduling points, for modules that ask at each access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// All.
+    /// All accesses.
     #[default]
     All,
-    /// Those of these granules, and of those that turn out to be shared in the same iteration.
+    /// Accesses of these granules, and of granules that turn out to be shared in the same iteration.
     Only(std::sync::Arc<Granules>),
 }
 
-/// Why a text is no set of granules.
+/// Error: a text does not represent a set of granules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no ascending ranges of granules, such as 10-1f 40")]
 pub struct NotGranules;
@@ -69,7 +69,7 @@ impl FromStr for Granules {
         for range in text.split(' ') {
             let (start, end) = range.split_once('-').unwrap_or((range, range));
             let (start, end) = (number(start)?, number(end)?);
-            // One set, one spelling.
+            // Each set has exactly one representation.
             if start < least || end < start || end > LAST || (range.contains('-') && start == end) {
                 return Err(NotGranules);
             }

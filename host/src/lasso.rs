@@ -1,15 +1,17 @@
-//! Lassos: a schedule that leads to a round of steps, after which the state is the same as before, byte for byte. So an
-//! execution that goes round for ever exists, and what is fair about the round is fair about that execution:
+//! Lassos: a schedule that leads to a round of steps after which the state is the same as before, byte for byte. An
+//! execution that repeats the round for ever therefore exists, and what is fair about the round is fair about that
+//! execution:
 //!
-//! - *together*: every worker that is enabled somewhere on the way round steps in it. The execution is fair and never
-//!   ends. If a monitor of the guest is hot somewhere on the way and cold nowhere, it does not come about what should.
-//! - *without one*: the same, but for one worker that is enabled somewhere on the way, blocked elsewhere on it, and
-//!   never steps: it is overtaken for ever, which is fair as long as fairness only counts workers that stay enabled.
-//! - *alone*: one worker goes round without blocking and without giving way (`yield`, `sleep`), while another one is enabled
-//!   on the way. It runs until its time slice ends, for nothing: a violation of CHESS' good-Samaritan property (Musuvathi and
-//!   Qadeer, PLDI 2008; OSDI 2008, section 5.4.2).
+//! - *together*: every worker that is enabled somewhere in the round also steps in it. The execution is fair and never
+//!   ends. If a monitor of the guest is hot somewhere in the round and cold nowhere, what it demands never happens.
+//! - *without one*: the same, except for one worker that is enabled somewhere in the round, blocked elsewhere in it,
+//!   and never steps: it is overtaken for ever, which is fair as long as fairness only counts workers that stay
+//!   enabled.
+//! - *alone*: one worker repeats the round without blocking and without giving way (`yield`, `sleep`), while another
+//!   worker is enabled in it. The worker uses up its time slice for nothing: a violation of CHESS' good-Samaritan
+//!   property (Musuvathi and Qadeer, PLDI 2008; OSDI 2008, section 5.4.2).
 //!
-//! This is what is proved of one; `execution::prove_lasso` proves it.
+//! This module holds the data of a proved lasso; `execution::prove_lasso` proves it.
 
 use crate::evidence::{Evidence, HotMonitor, RoundEvidence, RoundKind};
 use crate::outcome::{Bug, BugKind};
@@ -17,15 +19,15 @@ use coyote_instrumenter::Location;
 use coyote_strategies::{Decision, WorkerId};
 use serde::{Deserialize, Serialize};
 
-/// A round of steps, and what leads to it.
+/// A round of steps, and the steps that lead to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lasso {
     pub(crate) kind: RoundKind,
     /// The steps of one round.
     pub round: Vec<RoundStep>,
-    /// Who steps in it, in the order of their creation.
+    /// The workers that step in the round, in the order of their creation.
     pub workers: Vec<WorkerId>,
-    /// By the names that reports show.
+    /// Their titles in reports.
     pub(crate) titles: Vec<String>,
     pub(crate) victim: Option<(WorkerId, String)>,
     pub(crate) hot: Option<HotMonitor>,
@@ -35,16 +37,16 @@ pub struct Lasso {
 /// A step of a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStep {
-    /// Who, by the name that reports show.
+    /// The worker, by the name that reports show.
     pub title: String,
-    /// The operation and what it is about.
+    /// The operation and its object.
     pub what: String,
-    /// Where it stands in the guest's code.
+    /// The operation's place in the guest's code.
     pub location: Option<Location>,
 }
 
 impl Lasso {
-    /// The bug that it is.
+    /// The bug that the lasso represents.
     pub fn bug(&self) -> Bug {
         let kind = match (self.kind, &self.hot) {
             (RoundKind::Together, Some(hot)) => {
@@ -64,7 +66,7 @@ impl Lasso {
         Bug { kind, evidence, worker: None }
     }
 
-    /// Who makes it the bug that it is: those who go round, and whom they overtake.
+    /// The workers that cause the bug: those that step in the round, and the one that they overtake.
     pub fn parties(&self) -> Vec<WorkerId> {
         self.workers.iter().copied().chain(self.victim.as_ref().map(|(id, _)| *id)).collect()
     }

@@ -1,40 +1,41 @@
 //! coyote-wasm: finds a schedule that breaks a concurrent test and replays that schedule deterministically.
 //!
-//! [`tester`] is the front door: it loads a module and explores its tests. What it is given and what it gives back:
+//! [`tester`] is the entry point: it loads a module and explores its tests. Its inputs and outputs:
 //! - [`artifact`]: a module, instrumented and compiled.
-//! - [`execution`]: a test, and how it is executed. With [`world`]: what it is told of the world outside: arguments,
-//!   environment, files. [`libtest`]: test binaries of cargo, whose tests their own harness lists.
-//! - [`explore`]: how many iterations, on how many cores.
-//! - [`observe`]: who is told what is executed; [`detect`]: who may call it a bug. With [`orderings`]: which accesses
-//!   are atomic, and their memory orderings.
-//! - [`outcome`], [`evidence`], [`identity`]: how an iteration ended, what a bug consists of, and what makes two the
+//! - [`execution`]: a test, and how it is executed. With [`world`]: the test's arguments, environment and files.
+//!   [`libtest`]: test binaries of cargo, whose tests their own harness lists.
+//! - [`explore`]: the exploration of a test, within a budget, on several cores.
+//! - [`observe`]: observers, which receive the events of an execution; [`detect`]: detectors, which may report bugs.
+//!   With [`orderings`]: which accesses are atomic, and their memory orderings.
+//! - [`outcome`], [`evidence`], [`identity`]: how an iteration ended, the evidence of a bug, and when two bugs are the
 //!   same.
-//! - [`results`], [`statistics`], [`granules`]: what an exploration found, as plain data. [`verdict`]: what that says
-//!   of the test.
-//! - [`trace`]: schedules on disk. With [`options`]: what changes the meaning of a decision, and so is named in traces.
-//!   [`replay`]: a stored schedule, executed again.
-//! - [`symbols`]: places as functions and source lines.
+//! - [`results`], [`statistics`], [`granules`]: what an exploration found, as plain data. [`verdict`]: what follows
+//!   from it for the test.
+//! - [`trace`]: schedules on disk. With [`options`]: options that change the meaning of a decision and are therefore
+//!   named in traces. [`replay`]: executes a stored schedule again.
+//! - [`symbols`]: translates places to functions and source lines.
 //!
-//! What is behind it is `pub` for the command line and the tests of this package alone, and hidden here:
-//! - `machine`: the guest under control: workers suspended as bytes, snapshots. `engine_thread`: where that runs.
-//!   `data_segments`: where a module's data lies.
+//! The modules below are `pub` only for the command line and the tests of this package, and hidden from this
+//! documentation:
+//! - `machine`: the guest under control: workers suspended as bytes, snapshots. `engine_thread`: threads that run it.
+//!   `data_segments`: the addresses of a module's initial data.
 //! - `runtime`: what operations mean: blocking, waking, time.
-//! - `epochs`: from which iteration on memory is known to be shared.
-//! - `determinism`: an iteration executed again, compared after every step.
+//! - `epochs`: how later iterations learn which memory is shared.
+//! - `determinism`: executes an iteration again and compares the states after every step.
 //! - `lasso`: rounds of steps that can be repeated for ever; `livelock`: states from which no end can be reached.
-//! - `settings`: how tests are executed. `preview1`: the functions of WASI. `object_id`: what a sync object is called.
-//! - `record`: an iteration as a trace, a trace as a schedule.
-//! - `shrink`: a found bug's trace made as short to read as can be.
-//! - `debug`: a replayed execution, looked into step by step; `dap`: for editors.
-//! - `explain`: why a bug happens, found out by experiment.
-//! - `diagnose`: a found bug, looked into while its execution is at hand.
-//! - `report`: what the user is told, with `plural` for its words.
-//! - `execution_counts`: how often instructions of the guest were executed; `coverage`: which lines that makes.
-//! - `source_tests`: tests that a crate's sources have and its test binary has not.
-//! - `units`: parts of an exploration, executed apart, and what they come to together.
-//! - `bundle`: all that a replay needs, in one file.
+//! - `settings`: how tests are executed. `preview1`: the functions of WASI. `object_id`: the names of sync objects.
+//! - `record`: conversion of an iteration to a trace, and of a trace to a schedule.
+//! - `shrink`: makes the trace of a found bug as short to read as possible.
+//! - `debug`: a replayed execution, examined step by step; `dap`: the same for editors.
+//! - `explain`: why a bug happens, determined by experiment.
+//! - `diagnose`: details of a found bug, collected while its execution still exists.
+//! - `report`: what the user is shown, with `plural` for its words.
+//! - `execution_counts`: how often instructions of the guest were executed; `coverage`: the lines that follow from it.
+//! - `source_tests`: tests that a crate's sources contain and its test binary does not.
+//! - `units`: parts of an exploration that are executed separately, and their merged results.
+//! - `bundle`: everything that a replay needs, in one file.
 //! - `cache`: instrumented modules on disk.
-//! - `exit`: how a command ends. `cli`: the command line; `cargo`: `cargo coyote`.
+//! - `exit`: exit codes. `cli`: the command line; `cargo`: `cargo coyote`.
 
 pub mod artifact;
 pub mod detect;

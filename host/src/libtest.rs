@@ -1,8 +1,8 @@
-//! Rust's test harness as a guest: it lists its tests itself, and each of them is explored on its own.
+//! Rust's test harness as a guest: it lists its tests itself, and each test is explored separately.
 //!
-//! The harness is asked as a user would ask it, by its arguments, so what its filters mean is its own
-//! business. It runs once for each question, alone and without scheduling points; for a test it is
-//! followed to the test function, where iterations start: see `Execution::entered_test`.
+//! The tool asks the harness by command line arguments, as a user would, so the meaning of filters is left to the
+//! harness. It runs once for each question, as the only worker and without scheduling points. For a test, the harness
+//! is executed up to the test function, where iterations start: see `Execution::entered_test`.
 
 use crate::artifact::Artifact;
 use crate::engine_thread::on_engine_thread;
@@ -16,23 +16,23 @@ use std::sync::Arc;
 /// A test that the harness knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The name by which the harness knows it, with its modules.
+    /// The harness's name of the test, with its modules.
     pub name: String,
-    /// Why the harness would not run it: empty if the test does not say.
+    /// Why the harness would not run the test; an empty text if the test gives no reason.
     pub ignored: Option<String>,
 }
 
-/// The test of this name, to be explored. Whether it is to be ignored has been decided by now.
+/// The test of this name, to be explored. The caller has decided already whether an ignored test is run.
 pub fn test(name: &str) -> Test {
     let options = ["--exact", "--include-ignored", "--nocapture", "--test-threads=1"];
     let arguments = [name].iter().chain(&options).map(|a| a.to_string()).collect();
     Test::harness(name, arguments)
 }
 
-/// What the harness prints if it is run with these arguments, which must not make it run a test.
+/// The output of the harness for these arguments, which must not make it run a test.
 ///
 /// # Errors
-/// It refuses the arguments, or does not come to its end.
+/// The harness refuses the arguments, or does not end.
 pub(crate) fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[String]) -> Result<String> {
     let test = Test::harness("harness", arguments.to_vec());
     let (outcome, said) = on_engine_thread(|| -> Result<_, MachineError> {
@@ -55,7 +55,7 @@ pub(crate) fn ask(artifact: &Arc<Artifact>, settings: &Settings, arguments: &[St
 /// The tests that these filters select, in the harness's order.
 ///
 /// # Errors
-/// The harness refuses the arguments, or does not come to its end.
+/// The harness refuses the arguments, or does not end.
 pub fn list(artifact: &Arc<Artifact>, settings: &Settings, filters: &[String]) -> Result<Vec<Listed>> {
     let names = |more: &[&str]| -> Result<Vec<String>> {
         let mut arguments = filters.to_vec();
@@ -89,7 +89,7 @@ fn listed(text: &str) -> Vec<String> {
     entries.filter(|(_, what)| matches!(*what, "test" | "benchmark")).map(|(name, _)| name.into()).collect()
 }
 
-/// Why the harness ignored a test, as it reported that.
+/// The reason for which the harness ignored a test, from its report.
 fn reason(report: &str, name: &str) -> Option<String> {
     report.lines().find_map(|line| {
         let rest = line.strip_prefix("test ")?.strip_prefix(name)?;
@@ -99,7 +99,7 @@ fn reason(report: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Why the harness does not call a test that it was told to run, if that is so.
+/// Why the harness does not call a test that it was told to run, if it does not.
 ///
 /// # Errors
 /// The guest cannot be set up.
@@ -111,7 +111,7 @@ pub(crate) fn refused(artifact: &Arc<Artifact>, settings: &Settings, test: &Test
     })?;
     let Some(reason) = said.and_then(|said| reason(&said, &test.name)) else { return Ok(None) };
     Ok(Some(match reason.is_empty() {
-        // Told to run ignored tests too, it leaves out only these.
+        // The harness was told to run ignored tests too, so it leaves out only these.
         true if artifact.unwinds() => {
             "Rust's harness ignores #[should_panic] on wasm: see docs/unwinding.md".into()
         }

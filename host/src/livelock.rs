@@ -1,5 +1,5 @@
-//! Livelocks: states from which no end can be reached, whatever is chosen. This is what is proved of one;
-//! `execution::prove_livelock` proves it.
+//! Livelocks: states from which no end can be reached, whatever is chosen. This module holds the data of a proved
+//! livelock; `execution::prove_livelock` proves it.
 
 use crate::evidence::Evidence;
 use crate::outcome::{Bug, BugKind};
@@ -7,7 +7,7 @@ use crate::plural::counted;
 use coyote_strategies::{Decision, WorkerId};
 use serde::{Deserialize, Serialize};
 
-/// States that may follow, unless more are known of.
+/// The default limit on the number of states that may follow a livelock; larger after a search that found more states.
 pub const STATES_MAX: usize = 10_000;
 
 /// A proved livelock.
@@ -19,7 +19,7 @@ pub struct Livelock {
     pub spinning: Vec<Spin>,
     /// How many workers wait for ever.
     pub waiting: usize,
-    /// What leads to where they spin, if all take turns.
+    /// The steps that lead to where the workers spin, if all take turns.
     pub(crate) tail: Vec<Decision>,
 }
 
@@ -27,11 +27,11 @@ pub struct Livelock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spin {
     pub worker: WorkerId,
-    /// As reports name it.
+    /// The worker by the name that reports show.
     pub title: String,
-    /// Steps of one round.
+    /// The number of steps of one round.
     pub steps: usize,
-    /// What it accesses on the way: the first few.
+    /// The first few memory accesses of a round.
     pub looks: Vec<Look>,
 }
 
@@ -40,7 +40,7 @@ pub struct Spin {
 pub struct Look {
     pub address: u64,
     pub bytes: u32,
-    /// As a little-endian number.
+    /// The bytes as a little-endian number.
     pub value: u64,
     /// Whether it still changes in any state that can follow.
     pub changes: bool,
@@ -60,7 +60,7 @@ impl Livelock {
 }
 
 impl Spin {
-    /// What it does, as reports say it.
+    /// The worker's behaviour, in the words of reports.
     pub fn doing(&self) -> String {
         let round = counted(self.steps as u64, "step");
         if self.looks.is_empty() {

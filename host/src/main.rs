@@ -10,7 +10,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What a full disk does to standard output.
+/// The error of a lost output, for example on a full disk.
 const LOST: &str = "cannot write to standard output";
 
 fn main() -> ExitCode {
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => cli::generate::completions(args),
         Command::Man(args) => cli::generate::man(args),
     };
-    // The first thing that went wrong is what counts.
+    // The first error decides.
     let written = output::finish().context(LOST);
     match result.and_then(|exit| written.map(|()| exit)) {
         Ok(exit) => exit.into(),

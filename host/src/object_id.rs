@@ -1,4 +1,4 @@
-//! What a sync object is called, in the runtime, in evidence and in reports.
+//! The name of a sync object in the runtime, in evidence and in reports.
 
 use coyote_strategies::Class;
 use serde::{Deserialize, Serialize};
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 /// A sync object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectId {
-    /// What kind of object it is.
+    /// The kind of object.
     pub class: Class,
-    /// Where it lies in guest memory.
+    /// Its address in guest memory.
     pub address: u32,
 }
 
 impl ObjectId {
-    /// As reports name it.
+    /// The object's name in reports.
     pub fn title(self) -> String {
         format!("{} at {:#x}", self.noun(), self.address)
     }
 
-    /// What it is.
+    /// The noun for objects of its class.
     pub fn noun(self) -> &'static str {
         self.class.noun()
     }

@@ -5,7 +5,7 @@ use crate::evidence::Evidence;
 use coyote_strategies::WorkerId;
 use serde::{Deserialize, Serialize};
 
-/// The verdict on one iteration.
+/// The outcome of one iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The test ran to its end.
@@ -19,12 +19,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the guest is wrong, which [`BugKind::Limit`] does not say.
+    /// Whether the outcome is a bug of the guest; [`BugKind::Limit`] is not.
     pub fn is_bug(&self) -> bool {
         matches!(self, Outcome::Bug(bug) if bug.kind != BugKind::Limit)
     }
 
-    /// As a trace names it: its kind in one word, and a sentence where there is more to say.
+    /// The outcome as a trace stores it: its kind in one word, and a sentence where there are details.
     pub fn describe(&self) -> (String, String) {
         match self {
             Outcome::Passed => ("passed".into(), String::new()),
@@ -35,14 +35,14 @@ impl Outcome {
     }
 }
 
-/// What is wrong with an execution.
+/// A bug of an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bug {
-    /// What kind of bug it is.
+    /// The kind of bug.
     pub kind: BugKind,
-    /// What it consists of.
+    /// The evidence of the bug.
     pub evidence: Evidence,
-    /// Who did it; `None` where it takes several.
+    /// The worker that caused it; `None` if several did.
     pub worker: Option<WorkerId>,
 }
 
@@ -56,16 +56,16 @@ impl Bug {
 /// A bound of this tool, not a bug of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// `--max-steps`.
+    /// `--max-steps`, which was this number.
     Steps(u64),
-    /// The native stack: very deep recursion that uses little of the guest's own stack.
+    /// The native stack, exceeded by a very deep recursion that uses little of the guest's own stack.
     NativeStack,
     /// The memory for saved frames.
     Frames,
 }
 
 impl Bound {
-    /// One sentence with what to do.
+    /// One sentence that says what the user can do.
     pub fn advice(&self) -> String {
         match self {
             Bound::Steps(steps) => format!(

@@ -1,14 +1,15 @@
-//! The functions of WASI preview 1, by name: what a guest may import of it. [`crate::machine::wasi`] says what they do.
+//! The functions of WASI preview 1, by name: those that a guest may import. [`crate::machine::wasi`] defines their
+//! meaning.
 
 use coyote_abi::file;
 
 /// The module name of the imports.
 pub const MODULE: &str = "wasi_snapshot_preview1";
 
-/// Those on sockets.
+/// The functions on sockets.
 pub const SOCKETS: &[&str] = &["sock_accept", "sock_recv", "sock_send", "sock_shutdown"];
 
-/// Those that are neither on descriptors or paths nor sockets.
+/// The functions that concern neither descriptors, paths nor sockets.
 const OTHERS: &[&str] = &[
     "args_get",
     "args_sizes_get",

@@ -1,4 +1,4 @@
-//! From an executed iteration to a trace, and from a trace to a schedule that can be replayed.
+//! Conversion of an executed iteration to a trace, and of a trace to a schedule that can be replayed.
 
 use crate::artifact::Artifact;
 use crate::evidence::{Evidence, RacingAccess};
@@ -14,7 +14,7 @@ use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::{OpKind, Operation, Recorded};
 use std::collections::BTreeMap;
 
-/// What a trace says about where it comes from, beyond the schedule itself.
+/// What a trace says about its origin, in addition to the schedule itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub strategy: String,
@@ -68,7 +68,7 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
     }
 }
 
-/// The names of the functions in which operations of these decisions are, as far as the module has names.
+/// The names of the functions that contain the operations of these decisions, as far as the module has names.
 fn functions(artifact: &Artifact, decisions: &[Decision]) -> BTreeMap<u32, String> {
     let names = artifact.function_names();
     let mut functions = BTreeMap::new();
@@ -83,11 +83,11 @@ fn functions(artifact: &Artifact, decisions: &[Decision]) -> BTreeMap<u32, Strin
     functions
 }
 
-/// What makes the bug the same with which the execution has just ended.
+/// The identity of the bug with which the execution has just ended.
 pub fn identity(execution: &Execution, bug: &Bug) -> Identity {
     let runtime = execution.runtime();
     if let Evidence::Race { first, second } = &bug.evidence {
-        // Whichever of them came first.
+        // In either order of the two accesses.
         let party = |access: &RacingAccess| Party {
             worker: runtime.worker(access.worker).path.clone(),
             stack: access.location.into_iter().collect(),
@@ -106,28 +106,29 @@ pub fn identity(execution: &Execution, bug: &Bug) -> Identity {
     Identity::new(bug.evidence.detail(), parties.into_iter().map(party).collect())
 }
 
-/// A trace's option for the bound on steps that held, if it is not the one that holds under replay.
+/// A trace's option: the bound on steps that applied, if it is not the bound that applies under replay.
 pub const BOUND: &str = "bound";
-/// A trace's option for how many states may follow a livelock, if that is not the usual.
+/// A trace's option: the limit on the number of states that may follow a livelock, if it is not the default.
 pub const LIVELOCK_STATES: &str = "livelock-states";
 
-/// A trace's option for the step from which on it counts for how long monitors are hot, if that is the bug.
+/// A trace's option: the step at which counting how long monitors are hot begins, if that is the bug.
 pub const FAIR_FROM: &str = "fair-from";
 
-/// A trace's option, 1, for that it ends where a round of steps begins that can be repeated for ever.
+/// A trace's option with the value 1: the trace ends where a round of steps begins that can be repeated for ever.
 pub const ROUND: &str = "round";
 
-/// A minimised trace's option for how many switches it had before.
+/// An option of a minimised trace: the number of switches that it had before.
 pub const SWITCHES_BEFORE: &str = "switches-before";
 
-/// A found bug's options for how many iterations had the bug, of how many: how often it is met.
+/// Options of a found bug's trace: how many of how many iterations had the bug, as a measure of its frequency.
 pub const FAILING: &str = "failing";
 pub const SAMPLED: &str = "sampled";
 
-/// Options with a number that are of the trace and not of the run: a replay reads them where it needs them.
+/// Numeric options that belong to the trace and not to the run: a replay reads them where it needs them.
 pub const OF_TRACE: [&str; 7] = [BOUND, LIVELOCK_STATES, FAIR_FROM, ROUND, SWITCHES_BEFORE, FAILING, SAMPLED];
 
-/// Options that a trace has to name of the iteration that the execution has just ended, beside those of the run.
+/// The options that a trace must name for the iteration that the execution has just ended, in addition to those of the
+/// run.
 pub fn bounds(execution: &Execution) -> Vec<(String, String)> {
     let scheduler = execution.machine().scheduler();
     let (bound, states) = (scheduler.steps_max(), execution.livelock_states_max);
@@ -149,20 +150,19 @@ pub fn bounds(execution: &Execution) -> Vec<(String, String)> {
     options
 }
 
-/// The number that an option of the trace has.
+/// The numeric value of an option of the trace.
 pub fn number(trace: &Trace, name: &str) -> Option<u64> {
     let option = trace.header.options.iter().find(|(n, _)| n == name);
     option.and_then(|(_, value)| value.parse().ok())
 }
 
-/// The kind under which an operation's site stands in the table: both halves of a wait are announced
-/// by one call.
+/// The kind under which the site table lists an operation's site: one call announces both halves of a wait.
 fn announced(kind: OpKind) -> OpKind {
     if kind == OpKind::Relock { OpKind::Wait } else { kind }
 }
 
-/// The decisions of a trace as a schedule for this module. A place that the module does not have
-/// becomes a site that matches nothing.
+/// The decisions of a trace as a schedule for this module. A place that does not exist in the module becomes a site
+/// that matches no operation.
 pub fn schedule(trace: &Trace, table: &SiteTable) -> Vec<Recorded> {
     const NOWHERE: u32 = u32::MAX - 1;
     let firsts = table.sites.iter().enumerate().filter(|(_, site)| site.alternative == 0);
@@ -183,16 +183,17 @@ pub fn schedule(trace: &Trace, table: &SiteTable) -> Vec<Recorded> {
     recorded.collect()
 }
 
-/// The decisions of a trace as a schedule for a module that may be another one, whose operations are alike if
-/// they have the same number: the schedule has it as the site, and the list for each site of the module.
-/// In the module that the trace is of that is the site itself, else each function of the same name has one.
+/// The decisions of a trace as a schedule for a module that may be a different one. Operations are considered alike if
+/// they have the same group number. The schedule has group numbers instead of sites, and the list gives the group
+/// number of each site of the module. In the module that the trace belongs to, the group number is the site itself;
+/// otherwise there is one group for each function name.
 pub fn alike(trace: &Trace, artifact: &Artifact) -> (Vec<Recorded>, Vec<u32>) {
     let table = &artifact.table;
     let mut schedule = schedule(trace, table);
     if artifact.identity == trace.header.module {
         return (schedule, (0..table.sites.len() as u32).collect());
     }
-    // A trace without names says nothing but the kinds of operations: then all places are alike.
+    // A trace without names only contains the kinds of operations: all places are then alike.
     let functions = &trace.header.functions;
     let names: &[String] = if functions.is_empty() { &[] } else { artifact.function_names() };
     let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();

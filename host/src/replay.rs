@@ -16,7 +16,7 @@ use coyote_strategies::{
 };
 use std::sync::{Arc, Mutex};
 
-/// How often a lenient replay follows a schedule, each time with what it learned about the program.
+/// The number of times that a lenient replay follows a schedule, each time with what it learned about the program.
 const ATTEMPTS: u32 = 16;
 
 /// How a replay went.
@@ -24,11 +24,11 @@ const ATTEMPTS: u32 = 16;
 pub struct Replayed {
     /// How the execution ended.
     pub outcome: Outcome,
-    /// Of the bug with which it ended, if it did.
+    /// The identity of the bug with which the execution ended, if it ended with one.
     pub identity: Option<Identity>,
-    /// Where the execution first left the trace; `None` if it followed it to its end.
+    /// Where the execution first left the trace; `None` if it followed the trace to its end.
     pub divergence: Option<Divergence>,
-    /// Of a lenient replay: choices that the trace lacks, and those that the execution left out.
+    /// In a lenient replay: choices that the trace lacks, and choices of the trace that the execution left out.
     pub added: u64,
     /// See [`Replayed::added`].
     pub left_out: u64,
@@ -39,29 +39,29 @@ pub struct Replayed {
 pub struct Divergence {
     /// Index of the choice in the trace.
     pub at: usize,
-    /// Where the worker was that the trace speaks of, innermost first. Empty if it was nowhere, or if the
-    /// execution ended with a bug.
+    /// The stack of the worker that the trace names, innermost frame first. Empty if the worker was at no place, or if
+    /// the execution ended with a bug.
     pub stack: Vec<Location>,
-    /// What the trace says and what is there instead, as half a sentence.
+    /// What the trace says and what happened instead, as a clause.
     pub reason: String,
 }
 
 impl Replayed {
-    /// Whether it ended as the trace says, without leaving it: with the same bug, however that is worded.
+    /// Whether the execution ended as the trace says, without leaving it: with the same bug, whatever its wording.
     pub fn reproduces(&self, trace: &Trace) -> bool {
-        // Traces of older versions do not say more than the kind.
+        // Traces of older versions contain only the kind of the bug.
         let same = trace.header.identity.is_none() || self.identity == trace.header.identity;
         self.divergence.is_none() && self.ends_alike(trace) && same
     }
 
-    /// Whether it ended with a bug of the same kind, or with none as the trace did.
+    /// Whether the execution ended with a bug of the trace's kind, or without a bug if the trace has none.
     pub fn ends_alike(&self, trace: &Trace) -> bool {
         self.outcome.describe().0 == trace.header.outcome
     }
 }
 
-/// Executes the schedule of a trace. `lenient` is for a program that was edited since: it runs over what the
-/// trace lacks and leaves out what the program does not do any more.
+/// Executes the schedule of a trace. `lenient` is for a program that was edited since: the replay executes operations
+/// that the trace lacks, and leaves out decisions that the program does not offer any more.
 ///
 /// # Errors
 /// As [`Execution::run`]. A schedule that the program does not follow is no error: see [`Replayed::divergence`].
@@ -98,8 +98,7 @@ fn follow_leniently(execution: &mut Execution, trace: &Trace) -> Result<Replayed
     }
 }
 
-/// Executes an iteration under a strategy that is asked for more afterwards, which the execution owns while
-/// it runs.
+/// Executes an iteration under a strategy that the execution owns meanwhile and that the caller reads afterwards.
 fn run<S: Strategy + 'static>(
     execution: &mut Execution,
     trace: &Trace,
@@ -109,7 +108,7 @@ fn run<S: Strategy + 'static>(
     if execution.machine().directories().any() {
         execution.machine_mut().directories_mut().replay(trace.answers.clone());
     }
-    // A livelock is asked for where it was proved, and not elsewhere: a trace may end with another outcome there.
+    // A livelock is looked for where it was proved, and not elsewhere: a trace may end with another outcome there.
     let looks = match BugKind::Livelock.name() == trace.header.outcome {
         _ if lenient => Looks::WhenSuspicious,
         true => Looks::After(trace.decisions.len()),
@@ -131,7 +130,7 @@ fn run<S: Strategy + 'static>(
     Ok(result?.0)
 }
 
-/// What the execution that has just ended says. `position`: how far it came in the trace.
+/// The result of the execution that has just ended. `position`: how far it got in the trace.
 fn replayed(
     execution: &mut Execution,
     trace: &Trace,
@@ -159,18 +158,18 @@ fn replayed(
     Ok(Replayed { outcome, identity, divergence, added: 0, left_out: 0 })
 }
 
-/// Where the worker was when the execution that has just ended left its record: executes it once more up to
-/// there.
+/// The stack of the worker at the point where the execution that has just ended left its record. Executes the iteration
+/// once more up to there.
 fn stack_at(execution: &mut Execution, left: &strategies::Divergence) -> Result<Vec<Location>, MachineError> {
     let Some(worker) = left.worker else { return Ok(Vec::new()) };
     let choices = execution.choices().iter().take(left.made);
     let path: Vec<Decision> = choices.map(|choice| Decision::from(*choice)).collect();
-    // It gives up where the path ends.
+    // The strategy gives up where the path ends.
     execution.run(Box::new(Follow::new(path, true)), Iteration { seed: 0, index: 0 })?;
     Ok(execution.machine().stack(worker))
 }
 
-/// A strategy that two own.
+/// A strategy with two owners.
 struct Shared<S>(Arc<Mutex<S>>);
 
 impl<S> Shared<S> {

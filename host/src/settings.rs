@@ -1,4 +1,4 @@
-//! How tests are executed. `weak_memory`: what weak memory cannot be had together with.
+//! How tests are executed. `weak_memory`: options that cannot be combined with weak memory.
 
 mod searches;
 mod weak_memory;
@@ -13,41 +13,41 @@ use crate::trace::Trace;
 use crate::world::World;
 use std::sync::Arc;
 
-/// The bound on steps for unfair strategies; that for fair ones is [`FAIR_FACTOR`] times as high.
+/// The bound on steps for unfair strategies; the bound for fair ones is [`FAIR_FACTOR`] times as high.
 pub const STEPS_MAX: u64 = 10_000;
 /// See [`STEPS_MAX`].
 pub const FAIR_FACTOR: u64 = 10;
-/// Memory that a guest may have.
+/// The default limit of a guest's memory, in MiB.
 pub const MEMORY_MIB_MAX: u64 = 512;
 
-/// How tests are executed, whatever explores them.
+/// How tests are executed, under any strategy or search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Bounds on the steps of an iteration.
     pub limits: Limits,
-    /// What becomes of other workers when the first one ends.
+    /// What happens to the other workers when the first one ends.
     pub at_exit: AtExit,
-    /// What may fail on purpose, and how often in an iteration.
+    /// Injected faults, and how often each may happen in an iteration.
     pub faults: Faults,
-    /// What may survive a crash, of what was not synced.
+    /// Which unsynced data may survive a crash.
     pub crash_model: CrashModel,
     /// When timeouts may fire.
     pub timers: Timers,
-    /// Whether it is no bug that a normal mutex is unlocked by who does not hold it.
+    /// Whether a worker that does not hold a normal mutex may unlock it without a bug.
     pub foreign_unlocks: bool,
-    /// What may call an execution a bug.
+    /// The detectors, which may report bugs.
     pub detectors: Detectors,
-    /// Whether searches that rest on footprints also try orders of allocations that only lead to other addresses.
+    /// Whether searches that rely on footprints also try orders of allocations that differ only in addresses.
     pub exact_addresses: bool,
-    /// What the bytes that the guest gets from `random_get` follow from: the same in every iteration.
+    /// The seed of the bytes that the guest gets from `random_get`: the same in every iteration.
     pub random: u64,
-    /// Memory that the guest may have.
+    /// The limit of the guest's memory.
     pub memory_bytes_max: usize,
     /// Arguments, environment and files of the test.
     pub world: Arc<World>,
 }
 
-/// What `coyote-wasm test` uses if it is told nothing.
+/// The defaults of `coyote-wasm test`.
 impl Default for Settings {
     fn default() -> Settings {
         let world = World { arguments: vec!["guest".into()], ..World::default() };
@@ -72,13 +72,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The detector that watches some iterations of samplers alone, if there is one and it can see anything in this module.
-    /// Under weak memory the detector of data races cannot.
+    /// The detector that watches only some iterations of samplers, if there is one and it can find anything in this
+    /// module. Under weak memory the detector of data races finds nothing.
     pub(crate) fn sampled_detector(&self, artifact: &Artifact) -> Option<Box<dyn Detector>> {
         self.detectors.sampled(artifact).filter(|_| !self.weak_memory())
     }
 
-    /// These settings for an execution whose trace says that such a detector watched it, and which races it passed over.
+    /// These settings for an execution of a trace that names such a detector and the races that it suppressed.
     pub fn watched_as(&self, trace: &Trace) -> Settings {
         let said = |name: &'static str| {
             let options = trace.header.options.iter().filter(move |(option, _)| option == name);

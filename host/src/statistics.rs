@@ -1,8 +1,8 @@
-//! What the iterations of a run were like, added up and printed at its end.
+//! Statistics of the iterations of a run, printed at its end.
 //!
-//! [`Statistics::line`] is what everybody is told; with `--stats` all is laid out as Coyote's test report is, so that
-//! its users find what they know. All numbers follow from the records alone: two runs with the same seed print the
-//! same text, whatever the number of jobs. Times stand on one line of their own, [`Statistics::elapsed`], or behind
+//! [`Statistics::line`] is always printed; `--stats` prints everything in the layout of Coyote's test report, so that
+//! Coyote's users find what they know. All numbers follow from the records alone: two runs with the same seed print the
+//! same text, whatever the number of jobs. Times are printed on a line of their own, [`Statistics::elapsed`], or behind
 //! the number of schedules, [`in_time`], and are not part of that text.
 
 use crate::plural::counted;
@@ -27,31 +27,31 @@ pub struct IterationRecord {
     pub hit_max_steps: bool,
     /// Whether it ended with a bug.
     pub buggy: bool,
-    /// Ended by a livelock, wherever that was noticed: its length says nothing.
+    /// Whether it ended with a livelock, wherever that was noticed: its length is then meaningless.
     pub livelock: bool,
-    /// Given up without a verdict for another reason than max-steps, such as a failed assumption.
+    /// Whether it was given up without a verdict for another reason than max-steps, such as a failed assumption.
     pub abandoned: bool,
 }
 
 /// Bounds on the steps of one iteration, as the user gave them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepsMax {
-    /// For iterations under a strategy that is not fair.
+    /// The bound under a strategy that is not fair.
     pub unfair: u64,
-    /// For iterations under a fair strategy.
+    /// The bound under a fair strategy.
     pub fair: u64,
 }
 
-/// Smallest, mean and largest of some numbers. Exact: the mean is not stored but divided at the end.
+/// Minimum, mean and maximum of some numbers. Exact: the mean is not stored, but computed at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     /// The smallest number.
     pub min: u64,
     /// The largest number.
     pub max: u64,
-    /// The sum.
+    /// The sum of the numbers.
     pub total: u64,
-    /// At least 1.
+    /// How many numbers there are, at least 1.
     pub count: u64,
 }
 
@@ -64,9 +64,9 @@ pub struct Schedules {
     pub hit_max_steps: u64,
     /// How many were given up for another reason, without a verdict.
     pub abandoned: u64,
-    /// Of terminating schedules; `None` if there were none.
+    /// Steps of terminating schedules; `None` if there were none.
     pub steps: Option<Spread>,
-    /// Of terminating schedules.
+    /// Decisions of terminating schedules.
     pub decisions: Option<Spread>,
 }
 
@@ -77,15 +77,16 @@ pub struct Statistics {
     pub steps_max: StepsMax,
     /// Iterations with a bug.
     pub buggy: u64,
-    /// How many different bugs these are, as the results that compare them say. `None`: counted as different.
+    /// The number of different bugs, if the results that compare them have set it. `None`: every bug counts as
+    /// different.
     pub distinct_bugs: Option<u64>,
     /// Iterations under fair strategies.
     pub fair: Schedules,
     /// Iterations under strategies that are not fair.
     pub unfair: Schedules,
-    /// Workers of an iteration.
+    /// Workers per iteration.
     pub workers: Option<Spread>,
-    /// Most enabled workers of an iteration.
+    /// The largest number of enabled workers per iteration.
     pub concurrency: Option<Spread>,
 }
 
@@ -118,7 +119,8 @@ impl Statistics {
         Spread::add(&mut self.concurrency, record.concurrency.into());
     }
 
-    /// Adds the statistics of other iterations. `distinct_bugs` stays: only a comparison of the bugs of both can tell it.
+    /// Adds the statistics of other iterations. `distinct_bugs` is not changed: only a comparison of the bugs of both
+    /// can determine it.
     pub fn merge(&mut self, other: &Statistics) {
         self.buggy += other.buggy;
         self.fair.merge(&other.fair);
@@ -127,7 +129,7 @@ impl Statistics {
         Spread::merge(&mut self.concurrency, other.concurrency);
     }
 
-    /// How many were added.
+    /// The number of iterations that were added.
     pub fn iterations(&self) -> u64 {
         self.fair.explored + self.unfair.explored
     }
@@ -141,7 +143,7 @@ impl Statistics {
         }
     }
 
-    /// What matters most, in one line without a line feed.
+    /// The most important numbers, in one line without a line feed.
     pub fn line(&self, elapsed: Duration) -> String {
         let explored = self.iterations();
         let mut ends = vec![format!("{} buggy", self.buggy)];
@@ -176,8 +178,8 @@ impl Statistics {
         self.raised(fair, schedules.hit_max_steps, schedules.explored - schedules.hit_max_steps)
     }
 
-    /// The option that raises a bound: to twice as many steps, or to ten times as many where most executions
-    /// did not end, and so doubling would take many runs.
+    /// The option that raises a bound: to twice as many steps, or to ten times as many where most executions did not
+    /// end and doubling would take many runs.
     pub fn raised(&self, fair: bool, unfinished: u64, ended: u64) -> String {
         let factor = if unfinished > ended { 10 } else { 2 };
         let bounds = match fair {
@@ -218,7 +220,7 @@ impl Statistics {
     }
 }
 
-/// Lines that end in a line feed each; no times.
+/// Writes lines that each end in a line feed, without times.
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let explored = self.iterations();
@@ -275,7 +277,7 @@ impl Spread {
         };
     }
 
-    /// Rounded to the nearest.
+    /// The mean, rounded to the nearest integer.
     pub fn avg(&self) -> u64 {
         (self.total + self.count / 2) / self.count
     }
@@ -287,12 +289,12 @@ impl fmt::Display for Spread {
     }
 }
 
-/// `3 unfinished`, if there is any.
+/// `3 unfinished`; `None` for 0.
 pub fn some(number: u64, what: &str) -> Option<String> {
     (number > 0).then(|| format!("{number} {what}"))
 }
 
-/// ` in 0.120 s (83/s)`, to stand behind the number of schedules.
+/// ` in 0.120 s (83/s)`, a text to append to the number of schedules.
 pub fn in_time(schedules: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     match schedules as f64 / seconds {
@@ -301,7 +303,7 @@ pub fn in_time(schedules: u64, elapsed: Duration) -> String {
     }
 }
 
-/// With two digits. Never rounds some to none or some to all: one bug in a million schedules is not
+/// A percentage with two digits. Never rounds to 0 or 100 % unless that is exact: one bug in a million schedules is not
 /// 0.00%, and it is the one that matters.
 fn percent(part: u64, whole: u64) -> String {
     let percent = part as f64 * 100.0 / whole as f64;
@@ -373,9 +375,9 @@ mod tests {
             DEFAULT,
             &[
                 FAIR,
-                // Rounds up: 503 steps in 2 schedules.
+                // The average is rounded up: 503 steps in 2 schedules.
                 IterationRecord { steps: 403, decisions: 62, concurrency: 4, workers: 6, ..FAIR },
-                // Neither of these two ended by itself: their steps say nothing.
+                // Neither of these two ended by itself, so their steps do not count.
                 IterationRecord { steps: 100_000, hit_max_steps: true, ..FAIR },
                 IterationRecord { steps: 3, abandoned: true, concurrency: 1, workers: 1, ..FAIR },
                 unfair,
@@ -414,7 +416,7 @@ mod tests {
             line(&[FAIR], Duration::from_millis(500)),
             "... Explored 1 schedule in 0.500 s (2/s): 0 buggy; 4 workers, 100 steps and 40 decisions on average."
         );
-        // Of schedules that did not end, steps say nothing.
+        // Steps of schedules that did not end do not count.
         assert_eq!(
             line(
                 &[

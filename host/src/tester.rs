@@ -1,4 +1,4 @@
-//! The library's front door: load a module, explore its tests, get outcomes.
+//! The entry point of the library: load a module, explore its tests, get outcomes.
 //!
 //! ```no_run
 //! use coyote_wasm::tester::Tester;
@@ -14,10 +14,10 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 //!
-//! A trace names the options with which it was found, so that `coyote-wasm replay` reproduces it as well; only
-//! passes and detectors of one's own it cannot name.
+//! A trace names the options with which it was found, so that `coyote-wasm replay` reproduces it as well. It cannot
+//! name passes and detectors that the user of the library added.
 //!
-//! `host/examples/custom_strategy.rs` brings a strategy of its own, `host/examples/custom_detector.rs` a detector,
+//! Examples: `host/examples/custom_strategy.rs` adds a strategy, `host/examples/custom_detector.rs` a detector, and
 //! `host/examples/custom_pass.rs` a pass of the instrumenter.
 
 use crate::artifact::{Artifact, engine};
@@ -41,13 +41,14 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone)]
 pub struct Tester {
     artifact: Arc<Artifact>,
-    /// What instrumented it, if that is known: then it can be done again with other options.
+    /// The pipeline that instrumented the module, if it is known: the module can then be instrumented again with other
+    /// options.
     pipeline: Option<Arc<Pipeline>>,
-    /// How tests are executed. As the command line's defaults.
+    /// How tests are executed. The defaults are those of the command line.
     pub settings: Settings,
-    /// All choices follow from it. 0 unless set.
+    /// The seed of all choices. 0 unless set.
     pub seed: u64,
-    /// How long each test is explored. As the command line's defaults: 10,000 iterations or 10 s.
+    /// How long each test is explored. The defaults are those of the command line: 10,000 iterations or 10 s.
     pub budget: Budget,
     /// Where traces are written; it must exist. The system's temporary directory unless set.
     pub traces: PathBuf,
@@ -57,22 +58,22 @@ impl Tester {
     /// Instruments and compiles a module with default options.
     ///
     /// # Errors
-    /// The module is no wasm module, or needs something that does not exist here: no verdict on it.
+    /// The input is no wasm module, or needs something that is not supported: no verdict on it.
     pub fn new(wasm: &[u8]) -> Result<Tester> {
         Tester::with(wasm, &Options::default(), Pipeline::new())
     }
 
-    /// As [`Tester::new`], with options and passes of the user's.
+    /// As [`Tester::new`], with the user's options and passes.
     ///
     /// # Errors
-    /// As [`Tester::new`], and what a pass refuses.
+    /// As [`Tester::new`], and errors of passes.
     pub fn with(wasm: &[u8], options: &Options, pipeline: Pipeline) -> Result<Tester> {
         let instrumented = instrument_with(wasm, options, &pipeline, &mut |_| {})?;
         let artifact = Artifact::compile(&engine(None)?, wasm.into(), instrumented, options.clone())?;
         Ok(Tester { pipeline: Some(Arc::new(pipeline)), ..Tester::of(Arc::new(artifact)) })
     }
 
-    /// For a module that is compiled already.
+    /// A tester of a module that is compiled already.
     pub fn of(artifact: Arc<Artifact>) -> Tester {
         Tester {
             artifact,
@@ -84,15 +85,15 @@ impl Tester {
         }
     }
 
-    /// The module's tests in the order of their exports. A test binary of cargo is one program; with
-    /// [`libtest::list`] it lists its tests, which the other functions know by name.
+    /// The module's tests in the order of their exports. A test binary of cargo counts as one program;
+    /// [`libtest::list`] lists its tests, whose names the other functions accept.
     pub fn tests(&self) -> Vec<Test> {
         Test::all(&self.artifact.table)
     }
 
     fn test(&self, name: &str) -> Result<Test> {
         let found = self.tests().into_iter().find(|t| t.name == name);
-        // Its own harness knows what tests a test binary of cargo has.
+        // The tests of a cargo test binary are known to its own harness only.
         let of_harness = || self.artifact.table.libtest.then(|| libtest::test(name));
         found.or_else(of_harness).with_context(|| {
             let names: Vec<String> = self.tests().into_iter().map(|t| t.name).collect();
@@ -100,12 +101,12 @@ impl Tester {
         })
     }
 
-    /// Explores a test by a strategy or search that has a name on the command line. For a search that rests on
-    /// what steps touch, such as `dpor`, the module is instrumented once more, so that it tells.
+    /// Explores a test by a strategy or search that has a name on the command line. A search that relies on what steps
+    /// touch, such as `dpor`, needs a module that reports it; the module is then instrumented once more.
     ///
     /// # Errors
-    /// There is no such test or strategy, the search needs [`Options::footprints`] of a module that was made
-    /// without ([`Tester::of`]), or the environment fails. A bug of the guest is no error: it stands in
+    /// There is no such test or strategy, the search needs [`Options::footprints`] of a module that was made without
+    /// ([`Tester::of`]), or the environment fails. A bug of the guest is no error: it is listed in
     /// [`TestResult::bugs`], and its trace is on disk.
     pub fn explore(&self, test: &str, strategy: &str) -> Result<TestResult> {
         if coyote_strategies::search::is_search(strategy) {
@@ -124,7 +125,7 @@ impl Tester {
         self.explore_with(test, &|context| by_name(strategy, context).expect("checked before"))
     }
 
-    /// Explores a test by a strategy of the user's; each job makes one.
+    /// Explores a test by the user's own strategy, of which each job creates an instance.
     ///
     /// # Errors
     /// There is no such test, or the environment fails. A bug of the guest is no error: see [`Tester::explore`].
@@ -134,7 +135,7 @@ impl Tester {
         Ok(sample::explore(&self.plan(&test), strategy, &interrupted, &Unwatched)?)
     }
 
-    /// The same for a module that tells what its steps touch.
+    /// A tester of the same module, instrumented so that it reports what its steps touch.
     fn telling(&self, pipeline: &Pipeline) -> Result<Tester> {
         let wasm = &self.artifact.original;
         let options = Options { footprints: true, ..self.artifact.options.clone() };

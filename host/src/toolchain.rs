@@ -1,5 +1,5 @@
-//! The Rust toolchain that guests are built with, as `cargo coyote` and `doctor` meet it: its programs, the target, and what
-//! cargo's settings for that are called.
+//! The Rust toolchain that guests are built with, as `cargo coyote` and `doctor` find it: its programs, the target, and
+//! the names of cargo's settings for the target.
 
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// The variable that tells cargo something of a target, such as its `RUNNER`.
+/// The environment variable for a target's setting in cargo, such as its `RUNNER`.
 pub fn variable(target: &str, what: &str) -> String {
     format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"))
 }
 
-/// What the compiler that is used in a directory prints of itself: a path. `None` if it refuses.
+/// The path that `rustc --print` prints in a directory. `None` if rustc refuses.
 ///
 /// # Errors
-/// It cannot be started.
+/// rustc cannot be started.
 pub fn printed(directory: &Path, what: &[&str]) -> Result<Option<PathBuf>> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("--print").args(what).current_dir(directory).output();

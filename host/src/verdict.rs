@@ -1,16 +1,16 @@
-//! What an exploration says of its test: computed here alone, for all that report it.
+//! The verdict of an exploration on its test: computed only here, for every report.
 //!
-//! | verdict | said of a test if |
+//! | verdict | condition |
 //! |---|---|
 //! | bug | a bug was found |
-//! | limit | it needs what this tool does not have, in some execution |
-//! | inconclusive | iterations that belong to it have no result; a fair schedule, or an execution of a search, was cut off by the bound on steps; or none came to an end, be it that the time was over before |
-//! | nothing tested | no execution met a choice; a sweep of faults met no place for one |
+//! | limit | in some execution, the test needs something that this tool does not support |
+//! | inconclusive | iterations of the exploration have no result; a fair schedule, or an execution of a search, was cut off by the bound on steps; or no execution came to an end, for example because the time was up before |
+//! | nothing tested | no execution met a choice; a sweep of faults met no opportunity for one |
 //! | proved | a search visited everything |
-//! | not found | else: it speaks of what was tried |
+//! | not found | otherwise: the verdict concerns only what was tried |
 //!
-//! The first that applies is the verdict. An unfair schedule that is cut off says nothing: it may just starve
-//! whom the others wait for. (A livelock that is proved is a bug, see [`crate::livelock`].)
+//! The first row that applies is the verdict. An unfair schedule that is cut off says nothing: it may just starve a
+//! worker that the others wait for. (A livelock that is proved is a bug, see [`crate::livelock`].)
 
 use crate::plural::counted;
 use crate::results::{Stop, TestResult};
@@ -19,22 +19,22 @@ use serde::Serialize;
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They stand in [`TestResult::bugs`].
+    /// There are bugs, listed in [`TestResult::bugs`].
     Bug,
-    /// No verdict on the test. What it needs, a sentence each.
+    /// No verdict on the test: what it needs and this tool does not support, one sentence each.
     Limit(Vec<String>),
-    /// No verdict: what did not end, and what to do. Fragments that can stand in parentheses.
+    /// No verdict: what did not end, and what the user can do, as fragments that can be put in parentheses.
     Inconclusive {
         /// What did not end.
         what: String,
         /// An option to try, if one may help.
         advice: Option<String>,
     },
-    /// There was nothing to choose.
+    /// No execution met a choice.
     NothingTested,
-    /// There is no bug, under these assumptions.
+    /// The test has no bug, under these assumptions.
     Proved {
-        /// What the proof takes for granted, a sentence each.
+        /// The assumptions of the proof, one sentence each.
         assumptions: Vec<String>,
     },
     /// No bug in what was tried.
@@ -45,7 +45,7 @@ impl Verdict {
     /// Every name, in the order of precedence.
     pub const NAMES: [&str; 6] = ["bug", "limit", "inconclusive", "nothing tested", "proved", "not found"];
 
-    /// As JSON has it.
+    /// The name of the verdict in JSON.
     pub fn name(&self) -> &'static str {
         Verdict::NAMES[match self {
             Verdict::Bug => 0,
@@ -57,7 +57,7 @@ impl Verdict {
         }]
     }
 
-    /// Whether nothing speaks against the test.
+    /// Whether no bug was found and the exploration came to a verdict (no limit, not inconclusive).
     pub fn is_good(&self) -> bool {
         matches!(self, Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound)
     }
@@ -91,12 +91,12 @@ impl Verdict {
 }
 
 impl TestResult {
-    /// What it says of its test.
+    /// The verdict on the test.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self)
     }
 
-    /// How many of its executions the bound on steps cut off. A search's schedules are not fair.
+    /// The number of executions that the bound on steps cut off. Schedules of a search are not fair.
     pub fn unfinished(&self) -> Unfinished {
         match &self.search {
             Some(searched) => Unfinished { fair: 0, unfair: searched.counts.unfinished },
@@ -107,7 +107,7 @@ impl TestResult {
         }
     }
 
-    /// How far it looked, as a fragment.
+    /// The extent of the exploration, as a fragment.
     pub fn extent(&self) -> String {
         if let Some(sweep) = &self.sweep {
             return sweep.extent();
@@ -138,7 +138,7 @@ pub struct Unfinished {
     pub unfair: u64,
 }
 
-/// What did not end though a verdict needs its end.
+/// Executions whose end a verdict needs and that did not end, as a fragment.
 fn unfinished(result: &TestResult) -> Option<String> {
     let statistics = &result.statistics;
     if let Some(searched) = &result.search {
@@ -177,7 +177,7 @@ fn cut_off(count: u64, all: u64, noun: &str, bound: u64) -> String {
     format!("{count} of {} did not end within {bound} steps", counted(all, noun))
 }
 
-/// What may help, as a clause that begins with a verb.
+/// Advice to the user, as a clause that begins with a verb.
 fn advice(result: &TestResult) -> Option<String> {
     let statistics = &result.statistics;
     let raised = match &result.search {

@@ -1,7 +1,7 @@
-//! What a test is told about the world outside: arguments, environment, files.
+//! The world outside of a test: its arguments, environment and files.
 //!
-//! Fixtures are copied into the guest's file system before anything runs ([`World::open`]), so they belong
-//! to the state in which every iteration starts. They are named in traces with a hash of what they were.
+//! Fixtures are copied into the guest's file system before anything is executed ([`World::open`]), so they are part of
+//! the state in which every iteration starts. Traces name them with a hash of their content.
 
 use crate::runtime::files::{Errno, FIRST_DESCRIPTOR, Files, Fixture};
 use std::fmt;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct World {
     /// Arguments, the program's name first.
     pub arguments: Vec<String>,
-    /// Arguments with which a program starts again after a crash; the same if there are none.
+    /// Arguments with which a program starts again after a crash. If there are none, it gets the same arguments.
     pub restart_arguments: Vec<String>,
     /// Environment variables as `NAME=VALUE`.
     pub environment: Vec<String>,
@@ -22,23 +22,23 @@ pub struct World {
     pub preloads: Vec<Mapping>,
     /// Directories of the host that the guest works in.
     pub directories: Vec<Mapping>,
-    /// The files with which tests begin, once [`World::open`] has run.
+    /// The files that exist when tests begin, once [`World::open`] has run.
     pub files: Files,
-    /// A hash of what was preloaded, in hex, if anything was.
+    /// A hash of the preloaded files in hexadecimal, if there are any.
     pub preload_hash: Option<String>,
 }
 
-/// A directory of the host, and where the guest finds it.
+/// A directory of the host, and its path in the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// The directory of the host.
     pub host: PathBuf,
-    /// The guest's path of it.
+    /// The directory's path in the guest.
     pub guest: String,
 }
 
 impl Mapping {
-    /// `HOST` or `HOST::GUEST`. Without a name of its own the guest knows it by the host's.
+    /// Parses `HOST` or `HOST::GUEST`. Without a path of its own, the guest sees the directory under the host's path.
     pub fn parse(text: &str) -> Mapping {
         let (host, guest) = text.split_once("::").unwrap_or((text, text));
         Mapping { host: host.into(), guest: guest.into() }
@@ -51,40 +51,40 @@ impl fmt::Display for Mapping {
     }
 }
 
-/// Why a directory cannot be given to the guest. No verdict on the guest.
+/// Why a directory cannot be given to the guest. This is no verdict on the guest.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     /// The host cannot read a file or directory.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
-        /// The host's words.
+        /// The host's error.
         source: io::Error,
     },
     /// There is no directory of this path.
     #[error("{} is no directory: give one that holds the files", .0.display())]
     NoDirectory(PathBuf),
-    /// The guest's name of a directory has too many `..`.
+    /// The guest's path of a directory leads above its root by too many `..`.
     #[error("the guest's path {0:?} leads above its root: give --preload HOST::GUEST")]
     Above(String),
     /// Something that cannot be copied, such as a socket.
     #[error("{} is {what}: remove it, or preload a copy without it", path.display())]
     Unsupported {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
-        /// What it is, as `a socket`.
+        /// What it is, such as `a socket`.
         what: &'static str,
     },
     /// The copies take more memory than the guest may have.
     #[error("{} does not fit into the {mib} MiB of --max-memory", path.display())]
     Space {
-        /// The file that was too much.
+        /// The first file that does not fit.
         path: PathBuf,
         /// The limit in MiB.
         mib: u64,
     },
-    /// Two directories put different files into one place; with the second.
+    /// Two directories put different files into the same place; the path is that of the second file.
     #[error("{} lies in the guest where another preloaded file is: preload them to different places", .0.display())]
     Twice(PathBuf),
     /// More directories than the guest can have file descriptors.
@@ -93,11 +93,11 @@ pub enum WorldError {
 }
 
 impl World {
-    /// Reads what is to be preloaded and makes the files with which tests begin. They and what tests
-    /// write may take `space` bytes in all. Directories of the host are not looked at.
+    /// Reads the preloaded directories and creates the files with which tests begin. These files and those that tests
+    /// write may take `space` bytes together. Does not look at directories of the host.
     ///
     /// # Errors
-    /// A directory cannot be copied, whole, or its place in the guest is taken.
+    /// A directory cannot be copied completely, or its place in the guest is taken.
     pub fn open(&mut self, space: usize) -> Result<(), WorldError> {
         self.files = Files::new(space as u64);
         let mut reader =
@@ -115,10 +115,10 @@ impl World {
         Ok(())
     }
 
-    /// Whether the directories of the host are there.
+    /// Checks that the directories of the host exist.
     ///
     /// # Errors
-    /// A path is none of a directory.
+    /// A path is not that of a directory.
     pub fn check_directories(&self) -> Result<(), WorldError> {
         self.directories.iter().try_for_each(|mapping| check_directory(&mapping.host))
     }
@@ -135,7 +135,7 @@ fn read(path: &Path, source: io::Error) -> WorldError {
     WorldError::Read { path: path.to_path_buf(), source }
 }
 
-/// A path of the guest from its root, without `.` and `..`.
+/// The guest's path from its root, without `.` and `..`.
 fn inside(guest: &str) -> Result<String, WorldError> {
     let mut names = Vec::new();
     for name in guest.split('/').filter(|n| !matches!(*n, "" | ".")) {
@@ -204,7 +204,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the target of a link, in a directory so far below the preloaded one, lies outside of that.
+/// Whether the target of a link that lies `depth` directories below the preloaded one is outside of it.
 fn leads_out(target: &str, mut depth: usize) -> bool {
     for name in target.split('/').filter(|n| !matches!(*n, "" | ".")) {
         if name != ".." {

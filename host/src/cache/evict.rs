@@ -1,12 +1,12 @@
-//! What is removed from the cache when there is too much: what was not used for longest.
+//! Eviction from the cache when it is too large: the least recently used entries are removed.
 
 use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
 
-/// Bytes that the cache may have. A module takes about 10 times its size.
+/// Limit of the cache's size in bytes. A module takes about 10 times its size.
 pub const BYTES_MAX: u64 = 1 << 30;
 
-/// Notes that something is used now. That this may not work costs no more than time later.
+/// Records that an entry is used now. An error is ignored, since it only costs time later.
 pub fn touch(path: &Path) {
     #[expect(clippy::disallowed_types, reason = "the age of files, of which no guest learns")]
     let now = std::time::SystemTime::now();
@@ -14,7 +14,7 @@ pub fn touch(path: &Path) {
 }
 
 /// Removes entries of these directories, files or directories themselves, until all together have at most `bytes_max`
-/// bytes. The last one stays, whatever its size.
+/// bytes. The most recently used entry stays, whatever its size.
 pub fn evict(directories: &[&Path], bytes_max: u64) {
     let entries = directories.iter().flat_map(|directory| fs::read_dir(directory).into_iter().flatten());
     let mut known: Vec<_> = entries
@@ -36,7 +36,7 @@ pub fn evict(directories: &[&Path], bytes_max: u64) {
     }
 }
 
-/// Bytes of a file, or of all files below a directory.
+/// The size of a file, or of all files below a directory.
 fn bytes(path: &PathBuf) -> u64 {
     match fs::read_dir(path) {
         Ok(entries) => entries.flatten().map(|entry| bytes(&entry.path())).sum(),
@@ -44,7 +44,7 @@ fn bytes(path: &PathBuf) -> u64 {
     }
 }
 
-/// Another process may have been faster.
+/// Removes an entry. Errors are ignored: another process may have removed it before.
 fn remove(path: &Path) {
     let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }

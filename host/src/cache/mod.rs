@@ -2,10 +2,10 @@
 //!
 //! - `modules`: instrumented modules, each a file that carries its site table.
 //! - `native`: wasmtime's own caches, one for each module.
-//! - `evict`: what is removed when there is too much.
+//! - `evict`: eviction when the cache is too large.
 //!
-//! Every entry is checked by a hash before it is used. Anything wrong with an entry is a miss, and the entry is made
-//! anew; anything that keeps us from writing one is ignored, since the cache is only there for speed.
+//! A hash verifies every entry before it is used. A damaged entry counts as a miss and is written anew. Errors of
+//! writing an entry are ignored, since the cache only serves speed.
 
 mod evict;
 mod modules;
@@ -14,7 +14,7 @@ mod native;
 use coyote_instrumenter::{Instrumented, Options};
 use std::path::PathBuf;
 
-/// Names another directory than the platform's for caches.
+/// The environment variable that names another directory than the platform's directory for caches.
 pub const VARIABLE: &str = "COYOTE_CACHE_DIR";
 
 /// The cache of a user.
@@ -24,7 +24,7 @@ pub struct Cache {
     native: PathBuf,
 }
 
-/// What is cached of one module under one set of options.
+/// The cached data of one module under one set of options.
 pub struct Entry {
     cache: Cache,
     /// A hash of the instrumenter's build, the options and the original module, in hexadecimal.
@@ -48,7 +48,7 @@ impl Cache {
         Cache { modules: root.join("modules"), native: root.join("native") }
     }
 
-    /// What is cached of this module.
+    /// The entry of this module.
     pub fn entry(&self, original: &[u8], options: &Options) -> Entry {
         let mut hasher = blake3::Hasher::new();
         hasher.update(coyote_instrumenter::BUILD.as_bytes());
@@ -60,7 +60,7 @@ impl Cache {
 }
 
 impl Entry {
-    /// The instrumented module, if it is there and whole.
+    /// The instrumented module, if it is cached and complete.
     pub fn get(&self) -> Option<Instrumented> {
         modules::get(&self.cache.modules, &self.key)
     }
@@ -70,8 +70,8 @@ impl Entry {
         evict::evict(&[&self.cache.modules, &self.cache.native], evict::BYTES_MAX);
     }
 
-    /// wasmtime's cache for the native code of this module: empty if what is there is not what was there when
-    /// it was sealed.
+    /// wasmtime's cache for the native code of this module. It is emptied if its files differ from those that were
+    /// sealed.
     ///
     /// # Errors
     /// The directory cannot be used.

@@ -1,4 +1,4 @@
-//! Instrumented modules: a file for each, which is a hash of its key and all that follows, and the module.
+//! Instrumented modules: one file for each, with a hash of the key and the module, followed by the module.
 
 use coyote_instrumenter::{Instrumented, SiteTable};
 use std::io::Write;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 const HASH_BYTES: usize = 32;
 
-/// Other than the names of versions without a hash, which end in `.wasm`.
+/// The extension differs from `.wasm`, which versions without a hash used.
 fn path(directory: &Path, key: &str) -> PathBuf {
     directory.join(format!("{key}.checked"))
 }
 
-/// Of the key as well: a file under a wrong name is no entry.
+/// The hash includes the key, so a file under a wrong name is not a valid entry.
 fn hash(key: &str, wasm: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(key.as_bytes()).update(wasm).finalize()
 }
 
-/// The instrumented module, if it is there and whole.
+/// The instrumented module, if the file exists and is complete.
 pub fn get(directory: &Path, key: &str) -> Option<Instrumented> {
     let path = path(directory, key);
     let mut file = std::fs::read(&path).ok()?;

@@ -1,8 +1,8 @@
-//! Native code, in caches of wasmtime's.
+//! Native code, in wasmtime's caches.
 //!
-//! wasmtime trusts what lies in its cache: it is decompressed, without a checksum, and executed. So each module has
-//! a cache of its own, in a directory that is *sealed* by a hash of its files after wasmtime has used it, and emptied
-//! before it is used if it does not have that hash.
+//! wasmtime trusts the content of its cache: it decompresses and executes it without a checksum. Therefore each module
+//! has its own cache, in a directory that is *sealed* with a hash of its files after wasmtime has used it. A directory
+//! that does not match its seal is emptied before it is used.
 
 use super::evict;
 use anyhow::{Result, anyhow};
@@ -15,7 +15,8 @@ pub struct Native {
     pub cache: wasmtime::Cache,
 }
 
-/// In the module's directory: the seal, and wasmtime's directory. In the latter it removes what is not its own.
+/// Names in the module's directory: the seal, and wasmtime's directory. In the latter, wasmtime removes files that are
+/// not its own.
 const SEAL: &str = "seal";
 const CODE: &str = "code";
 
@@ -25,8 +26,8 @@ impl Native {
             let _ = std::fs::remove_dir_all(&directory);
         }
         let mut config = wasmtime::CacheConfig::new();
-        // Nothing but this process changes files: what is used often is not compressed again, nothing is
-        // cleaned up.
+        // Only this process changes the files: frequently used ones are not compressed again, and nothing is cleaned
+        // up.
         config
             .with_directory(directory.join(CODE))
             .with_optimized_compression_usage_counter_threshold(u64::MAX)
@@ -42,7 +43,7 @@ impl Native {
         Ok(Native { directory, cache })
     }
 
-    /// The module was compiled, or loaded: what is there now is right.
+    /// Seals the present files: call this after the module was compiled or loaded.
     pub fn seal(&self) {
         let seal = seal_of(&self.directory);
         if std::fs::read_to_string(self.directory.join(SEAL)).ok() == seal {
@@ -58,9 +59,9 @@ impl Native {
     }
 }
 
-/// A hash of the names and contents of wasmtime's files with native code, in hexadecimal; `None` if there are none
-/// or they cannot be read. Its statistics, which it writes when it likes, are left out: it believes nothing they say
-/// about code.
+/// A hash of the names and contents of wasmtime's files with native code, in hexadecimal; `None` if there are none or
+/// they cannot be read. wasmtime's statistics, which it writes at any time, are left out: they do not affect the code
+/// that it loads.
 fn seal_of(directory: &Path) -> Option<String> {
     let mut files = Vec::new();
     collect(&directory.join(CODE), &mut files)?;
@@ -75,7 +76,7 @@ fn seal_of(directory: &Path) -> Option<String> {
     (!files.is_empty()).then(|| hasher.finalize().to_hex().to_string())
 }
 
-/// The files below a directory whose names have no extension, as those with native code.
+/// The files below a directory whose names have no extension, which are those with native code.
 fn collect(directory: &Path, into: &mut Vec<PathBuf>) -> Option<()> {
     for entry in std::fs::read_dir(directory).ok()? {
         let entry = entry.ok()?;

@@ -1,6 +1,6 @@
-//! Cargo, called so that it builds for the guest's target and has us run what it built.
+//! Calls cargo so that it builds for the guest's target and uses coyote-wasm as the runner of what it built.
 //!
-//! Nothing is written into the crate: the runner is given by cargo's variable for it, which wins over files.
+//! Nothing is written into the crate: cargo's environment variable gives the runner, and has priority over files.
 
 use super::workspace::Metadata;
 use super::{flags, miri, ours, parking, profile, stand_ins, status, unwind};
@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What follows the options in the help of `cargo coyote test`.
+/// The text behind the options in the help of `cargo coyote test`.
 pub const TEST_HELP: &str = "\
 Arguments before `--` are those of `cargo test`, those behind it are filters and options of `coyote-wasm test`:
 
@@ -19,13 +19,13 @@ Arguments before `--` are those of `cargo test`, those behind it are filters and
 Documentation tests are left out unless --doc asks for them: the harness that runs them is rustdoc's own.
 In the guest the variable COYOTE is 1, so that a test can make fewer rounds where each is explored.";
 
-/// The guest's variable that tells a program that it is explored.
+/// The guest's environment variable that tells a program that it is being explored.
 const VARIABLE: &str = "COYOTE=1";
 
-/// The option that has std built with unwinding.
+/// The option to build std with unwinding.
 pub const UNWIND: &str = "--unwind";
 
-/// The option that has the crate built as for Miri.
+/// The option to build the crate as for Miri.
 pub const LIKE_MIRI: &str = "--like-miri";
 
 /// Arguments that are passed on.
@@ -46,13 +46,13 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Adds the first `--` and what stood behind it.
+    /// Adds the first `--` and the arguments behind it.
     pub fn add(&mut self, rest: Vec<OsString>) {
         self.arguments.extend(rest);
     }
 }
 
-/// Options of cargo that say what is tested.
+/// Options of cargo that select what is tested.
 const SELECT: &[&str] = &[
     "--lib",
     "--bin",
@@ -74,7 +74,7 @@ pub fn test(arguments: &Arguments) -> Result<ExitCode> {
     with("test", more, arguments)
 }
 
-/// Any subcommand of cargo that runs what it builds.
+/// Any subcommand of cargo that runs the programs that it builds.
 pub fn call(subcommand: &str, arguments: &Arguments) -> Result<ExitCode> {
     with(subcommand, &[], arguments)
 }
@@ -86,7 +86,7 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
         bail!("the toolchain has no standard library for {target}: run `rustup target add {target}`");
     }
     let mut cargo = toolchain::cargo();
-    // Nextest has subcommands of its own, behind which its options stand.
+    // Nextest has subcommands, and its options follow them.
     let (first, rest) = arguments.split_at(usize::from(subcommand == "nextest" && !arguments.is_empty()));
     cargo.arg(subcommand).args(first).args(more);
     if own(arguments).iter().all(|argument| name(argument) != "--target") {
@@ -104,18 +104,18 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
         profile::prepare(&mut cargo, &texts, &metadata);
         flags::add_for_tokio(&mut cargo, &metadata, target);
         parking::prepare(&mut cargo, &metadata, target)?;
-        // What a program or nextest needs besides is for cargo to say.
+        // Dev-dependencies that a program or nextest needs are not known here, so cargo builds all of them.
         let all = subcommand != "test" || given.all_dev_dependencies;
         _lock = Some(stand_ins::prepare(&mut cargo, &texts, &metadata, all)?);
     }
-    // Last, since it may end with what stands behind `--`.
+    // Last, since the arguments may end with those behind `--`.
     cargo.args(rest);
     let runner = format!("{RUNNER} --env {VARIABLE}");
     cargo.env("PATH", path()?).env(variable(target, "RUNNER"), runner);
     status(&mut cargo)
 }
 
-/// The arguments that are cargo's own.
+/// The arguments for cargo itself.
 fn own(arguments: &[OsString]) -> &[OsString] {
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     &arguments[..end]
@@ -126,7 +126,7 @@ fn name(argument: &OsStr) -> &str {
     argument.to_str().and_then(|text| text.split('=').next()).unwrap_or_default()
 }
 
-/// The target: one that we can run, if the user names one.
+/// The target: the one that the user names, which this tool must be able to run, or the default.
 fn target(arguments: &[OsString]) -> Result<&str> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -146,8 +146,8 @@ fn target(arguments: &[OsString]) -> Result<&str> {
     Ok(TARGET)
 }
 
-/// The directories in which programs are looked for, ours first: cargo splits a runner at spaces, which a path may
-/// have and our name has not.
+/// The directories in which programs are searched, this tool's own first. The runner is given by its name, since cargo
+/// splits a runner at spaces, which a path may contain.
 fn path() -> Result<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let ours = ours().parent().map(Path::to_path_buf).filter(|folder| !folder.as_os_str().is_empty());
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(target(&words("--target=wasm32-wasip1")).unwrap(), "wasm32-wasip1");
         assert!(target(&words("--target x86_64-unknown-linux-gnu")).is_err());
         assert!(target(&words("--target")).is_err());
-        // What stands behind -- is not cargo's.
+        // Arguments behind `--` are not cargo's.
         assert_eq!(target(own(&words("-p a -- --target b"))).unwrap(), TARGET);
     }
 }

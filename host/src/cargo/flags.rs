@@ -1,14 +1,14 @@
-//! Flags for the compiler, beside those that are given anyway.
+//! Additional flags for the compiler.
 
 use super::workspace::Metadata;
 use crate::toolchain;
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
-/// What tokio wants to be told before it builds with more than a few of its features for the target.
+/// The flag that tokio requires to build with more than a few of its features for the target.
 const TOKIO: [&str; 2] = ["--cfg", "tokio_unstable"];
 
-/// Has cargo give the compiler these flags too, for what it builds for the target.
+/// Makes cargo pass these flags to the compiler as well, for everything that it builds for the target.
 pub fn add(cargo: &mut Command, target: &str, more: &[&str]) {
     let (name, separator) = variable(target);
     let mut flags = set_for(cargo, &name).unwrap_or_default();
@@ -21,7 +21,7 @@ pub fn add(cargo: &mut Command, target: &str, more: &[&str]) {
     cargo.env(name, flags);
 }
 
-/// Has cargo build tokio as it has to be built for the target, if it is among the packages.
+/// Makes cargo build tokio with the flag that the target requires, if tokio is among the packages.
 pub fn add_for_tokio(cargo: &mut Command, metadata: &Metadata, target: &str) {
     let used = metadata.packages.iter().any(|package| package.name == "tokio");
     let (name, _) = variable(target);
@@ -31,8 +31,8 @@ pub fn add_for_tokio(cargo: &mut Command, metadata: &Metadata, target: &str) {
     }
 }
 
-/// The variable of cargo from which the flags for the target come, and what separates them there. One that is set hides
-/// those behind it.
+/// The environment variable from which cargo takes the flags for the target, and the separator of its flags. A variable
+/// that is set hides those that come later in this order.
 fn variable(target: &str) -> (String, &'static str) {
     let set = |name: &str| std::env::var_os(name).is_some();
     match () {
@@ -42,7 +42,7 @@ fn variable(target: &str) -> (String, &'static str) {
     }
 }
 
-/// What a variable is for a command that is to be started.
+/// The value of an environment variable for a command that is to be started.
 fn set_for(command: &Command, name: &str) -> Option<OsString> {
     let own = command.get_envs().find(|(key, _)| *key == OsStr::new(name));
     own.map_or_else(|| std::env::var_os(name), |(_, value)| value.map(OsString::from))

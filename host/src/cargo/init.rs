@@ -1,4 +1,5 @@
-//! `cargo coyote init`: what a crate needs so that plain `cargo test` explores its tests. What is there is kept.
+//! `cargo coyote init`: writes what a crate needs so that plain `cargo test` explores its tests. Existing settings are
+//! kept.
 
 use crate::cli::config;
 use crate::toolchain::{self, RUNNER, TARGET};
@@ -8,10 +9,10 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-/// Where traces go.
+/// The directory of traces.
 const OUTPUT: &str = "coyote-output";
 
-/// A first `coyote.toml`: every line a comment, so that it changes nothing.
+/// A first `coyote.toml`: every line is a comment, so it changes nothing.
 const FIRST_CONFIG: &str = "\
 # Options of `coyote-wasm test`, by the names that `coyote-wasm test --help` shows. The command line wins.
 
@@ -36,7 +37,7 @@ pub struct Arguments {
     install: bool,
 }
 
-/// Prepares a crate, and says what was done.
+/// Prepares a crate, and prints what was done.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let root: &Path =
         &arguments.path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
@@ -71,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes us the target's runner.
+/// Makes coyote-wasm the target's runner.
 fn set_runner(file: &Path) -> Result<&'static str> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
@@ -86,14 +87,14 @@ fn set_runner(file: &Path) -> Result<&'static str> {
     Ok("names the runner")
 }
 
-/// A configuration with us as the target's runner; nothing if it is so already.
+/// A configuration with coyote-wasm as the target's runner; `None` if it already is.
 fn with_runner(text: &str) -> Result<Option<String>> {
     let mut document: DocumentMut = text.parse().context("it is no TOML")?;
     let mut at: &mut Item = document.as_item_mut();
     for key in ["target", TARGET] {
         let inner =
             at.as_table_like_mut().with_context(|| format!("`{key}` is in something else than a table"))?;
-        // A table that only holds others has no heading of its own.
+        // A table that only contains other tables has no heading.
         let new = || {
             Item::Table({
                 let mut table = Table::new();
@@ -122,7 +123,7 @@ fn create(file: &Path, text: &str) -> Result<&'static str> {
     Ok("created, with comments alone")
 }
 
-/// Has git ignore what we write.
+/// Makes git ignore this tool's output.
 fn ignore(file: &Path) -> Result<&'static str> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     if text.lines().any(|line| line.trim_matches('/') == OUTPUT) {

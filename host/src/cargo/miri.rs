@@ -1,17 +1,17 @@
-//! `--like-miri`: the crate as its authors have it for Miri, the interpreter of Rust.
+//! `--like-miri`: builds the crate as its authors intend it for Miri, the interpreter of Rust.
 //!
-//! Suites that are made to run under Miri make fewer rounds with `cfg(miri)`, and leave out what takes too long: just what
-//! helps where every test is executed many times. Only the packages that are tested are compiled with it, by the wrapper of
-//! rustc: std and the other crates stay what they are.
+//! Test suites that are made to run under Miri execute fewer rounds with `cfg(miri)` and leave out tests that take too
+//! long, which also helps where every test is executed many times. Only the packages under test are compiled with it,
+//! by the wrapper of rustc; std and other crates are not changed.
 
 use super::{flags, wrapper};
 use anyhow::Result;
 use std::process::Command;
 
-/// Distinguishes what is built so from what is not: cargo does not ask what a wrapper does.
+/// A flag that distinguishes these builds from others, since cargo does not take a wrapper's effect into account.
 const BUILT_SO: [&str; 2] = ["--cfg", "coyote_like_miri"];
 
-/// Has cargo build the tested packages with `cfg(miri)`.
+/// Makes cargo build the tested packages with `cfg(miri)`.
 ///
 /// # Errors
 /// As [`wrapper::add`].

@@ -1,16 +1,16 @@
-//! `cargo coyote`: a crate's tests and programs under our control, without a line of configuration.
+//! `cargo coyote`: explores a crate's tests and programs without any configuration.
 //!
-//! - `build`: cargo called so that it builds for the guest's target and has us run what it built.
-//! - `flags`: what the compiler is told besides.
-//! - `unwind`: the same with a std whose panics unwind.
-//! - `profile`: how much the compiler optimises.
-//! - `miri`: the crate as its authors have it for Miri.
-//! - `workspace`: what cargo says of the packages.
-//! - `stand_ins`: packages that others take the places of: dev-dependencies that no test uses, and what means something else
+//! - `build`: calls cargo so that it builds for the guest's target and runs the programs by coyote-wasm.
+//! - `flags`: additional flags for the compiler.
+//! - `unwind`: builds with a std whose panics unwind.
+//! - `profile`: the level of optimisation.
+//! - `miri`: builds the crate as for Miri.
+//! - `workspace`: cargo's metadata of the packages.
+//! - `stand_ins`: packages that replace others: dev-dependencies that no test uses, and packages with another meaning
 //!   on wasm.
 //! - `parking`: parking_lot with a way to wait.
 //! - `wrapper`: this command as rustc's wrapper.
-//! - `init`: the same written into the crate's configuration, for plain `cargo test`.
+//! - `init`: writes the same settings into the crate's configuration, for plain `cargo test`.
 
 mod build;
 mod flags;
@@ -66,13 +66,13 @@ pub enum Command {
 /// Reads the arguments of the process.
 ///
 /// # Errors
-/// clap's, also where help was asked for.
+/// Errors of clap, and requests for help.
 pub fn parse() -> Result<Cli, clap::Error> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    // What stands behind `--`, which clap would swallow, is passed on.
+    // Arguments behind `--` are passed on; clap would remove the `--`.
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let rest = arguments.split_off(end);
-    // Our own options may stand among cargo's.
+    // Options of this command may be among those of cargo.
     for own in [build::UNWIND, build::LIKE_MIRI, stand_ins::ALL] {
         if let Some(at) = arguments.iter().position(|argument| argument == own) {
             let option = arguments.remove(at);
@@ -91,7 +91,7 @@ pub fn parse() -> Result<Cli, clap::Error> {
 /// Runs a subcommand. The exit code is cargo's own where cargo was called.
 ///
 /// # Errors
-/// A program that is needed is not there, or what was given makes no sense.
+/// A required program is missing, or the arguments are invalid.
 pub fn run(Cli::Coyote { command }: Cli) -> Result<ExitCode> {
     match command {
         Command::Test(arguments) => build::test(&arguments),
@@ -103,17 +103,18 @@ pub fn run(Cli::Coyote { command }: Cli) -> Result<ExitCode> {
     }
 }
 
-/// The command `coyote-wasm`: beside this one, where an installation puts both, or wherever the shell finds it.
+/// The command `coyote-wasm`: in the directory of this one, where an installation puts both, or wherever the shell
+/// finds it.
 fn ours() -> PathBuf {
     let name = format!("coyote-wasm{}", std::env::consts::EXE_SUFFIX);
     let beside = std::env::current_exe().ok().map(|this| this.with_file_name(&name));
     beside.filter(|path| path.is_file()).unwrap_or_else(|| name.into())
 }
 
-/// Runs a program to its end; its exit code.
+/// Runs a program to its end. Returns its exit code.
 fn status(program: &mut Process) -> Result<ExitCode> {
     let name = program.get_program().to_string_lossy().into_owned();
     let status = program.status().with_context(|| format!("{name} cannot be started"))?;
-    // Without a code it was killed by a signal, which has been seen already.
+    // A program without an exit code was killed by a signal, which the user has already seen.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into())
 }

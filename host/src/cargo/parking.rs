@@ -1,18 +1,18 @@
-//! parking_lot, whose threads can wait on wasm only with its feature `nightly`.
+//! parking_lot: its threads can wait on wasm only with its feature `nightly`.
 //!
-//! Features of a dependency's dependency cannot be chosen on cargo's command line. But this one is nothing but a condition
-//! in the sources of one crate, and an unstable instruction that is the same on every toolchain: the wrapper of rustc turns
-//! it on for that crate alone.
+//! Cargo's command line cannot enable features of a dependency's dependency. But this feature is only a condition in
+//! the sources of one crate, and an unstable instruction that is the same on every toolchain. The wrapper of rustc
+//! enables it for that crate alone.
 
 use super::workspace::Metadata;
 use super::{flags, wrapper};
 use anyhow::Result;
 use std::process::Command;
 
-/// Distinguishes what is built with it from what was built without: cargo does not ask what a wrapper does.
+/// A flag that distinguishes these builds from others, since cargo does not take a wrapper's effect into account.
 const BUILT_SO: [&str; 2] = ["--cfg", "coyote_parking"];
 
-/// Has cargo build parking_lot with a way to wait, if it is among the packages and has none.
+/// Makes cargo build parking_lot with a way to wait, if it is among the packages without the feature.
 ///
 /// # Errors
 /// As [`wrapper::add`].

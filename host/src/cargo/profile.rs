@@ -1,8 +1,8 @@
-//! How much the compiler optimises what is explored.
+//! The level of optimisation of explored code.
 //!
-//! Code that is not optimised at all keeps every variable in memory and calls every accessor: an execution takes about ten
-//! times as long, for steps that hardly ever concern another thread. So development builds are optimised a little, with
-//! their assertions, overflow checks and debug information, unless somebody chose otherwise.
+//! Code that is not optimised at all keeps every variable in memory and calls every accessor: an execution takes about
+//! ten times as long, for steps that hardly ever concern another thread. Development builds are therefore optimised a
+//! little, with their assertions, overflow checks and debug information, unless the user or the workspace sets a level.
 
 use super::workspace::Metadata;
 use std::path::Path;
@@ -14,11 +14,11 @@ const VARIABLE: &str = "CARGO_PROFILE_DEV_OPT_LEVEL";
 /// Options of cargo and nextest that choose a profile.
 const CHOSEN: &[&str] = &["--release", "-r", "--profile", "--cargo-profile"];
 
-/// Has cargo optimise development builds a little, where the workspace and its user do not say how much.
+/// Makes cargo optimise development builds a little, if neither the workspace nor its user sets a level.
 pub fn prepare(cargo: &mut Command, arguments: &[&str], metadata: &Metadata) {
     let name = |argument: &str| argument.split('=').next().map(String::from).unwrap_or_default();
     let chosen = arguments.iter().any(|argument| CHOSEN.contains(&name(argument).as_str()));
-    // A profile that stands on the command line counts less than the variable would.
+    // The variable would override a profile that is given on the command line.
     let configured = arguments.iter().any(|argument| argument.contains("opt-level"));
     if chosen || configured || std::env::var_os(VARIABLE).is_some() || is_said(&metadata.workspace_root) {
         return;
@@ -26,7 +26,8 @@ pub fn prepare(cargo: &mut Command, arguments: &[&str], metadata: &Metadata) {
     cargo.env(VARIABLE, "1");
 }
 
-/// Whether the workspace's manifest, or cargo's configuration beside it, says how much development builds are optimised.
+/// Whether the workspace's manifest, or cargo's configuration beside it, sets the optimisation level of development
+/// builds.
 fn is_said(root: &Path) -> bool {
     let files = ["Cargo.toml", ".cargo/config.toml"].map(|name| root.join(name));
     files.iter().any(|file| std::fs::read_to_string(file).is_ok_and(|text| says(&text)))

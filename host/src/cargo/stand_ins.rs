@@ -1,14 +1,14 @@
-//! Packages that others take the places of.
+//! Packages that replace other packages.
 //!
-//! - Dev-dependencies that no test uses. Cargo builds all dev-dependencies of a package for its tests, also those that only
-//!   benchmarks and examples name, such as criterion: they take long, and some do not build for the target. A package with
-//!   nothing in it takes the place of one if the workspace's dev-dependencies are all that brings it, and no source of
-//!   what is built names it.
-//! - Packages that mean something else on wasm than a test here wants ([`REPLACED`]): their names stay, and what they do
-//!   is what there is of it on WASI.
+//! - Dev-dependencies that no test uses. Cargo builds all dev-dependencies of a package for its tests, also those that
+//!   only benchmarks and examples name, such as criterion: they take long, and some do not build for the target. An
+//!   empty package replaces a package if only the workspace's dev-dependencies bring it, and no source of a built
+//!   target names it.
+//! - Packages that do something else on wasm than a test here needs ([`REPLACED`]): the replacement has the same names,
+//!   and does what is possible on WASI.
 //!
-//! They are patched for one call of cargo (`--config patch.crates-io..`). That is none of the crate's affairs: Cargo.lock is
-//! as it was afterwards.
+//! They are patched for one call of cargo (`--config patch.crates-io..`), without an effect on the crate: Cargo.lock is
+//! restored afterwards.
 
 use super::workspace::{Metadata, Package};
 use crate::cli::doctor::origins::mentions;
@@ -18,16 +18,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The option that has all dev-dependencies built.
+/// The option to build all dev-dependencies.
 pub const ALL: &str = "--all-dev-dependencies";
 
 /// The only registry that cargo can patch under this name.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Tests of browsers, which [`REPLACED`] makes ordinary ones.
+/// Tests for browsers, which [`REPLACED`] turns into ordinary tests.
 const BROWSER_TESTS: &str = "wasm-bindgen-test";
 
-/// A package that another one takes the place of.
+/// A package that is replaced by another one.
 struct Replaced {
     name: &'static str,
     source: &'static str,
@@ -48,12 +48,12 @@ const REPLACED: &[Replaced] = &[
     Replaced { name: "rusty-fork", source: include_str!("replacements/rusty_fork.rs"), makes_macros: false },
 ];
 
-/// What takes the place of a package that builds for the target only so, or means something else there.
+/// The replacement of a package that does not build for the target, or has another meaning there.
 fn replacement(name: &str) -> Option<&'static Replaced> {
     REPLACED.iter().find(|replaced| replaced.name == name)
 }
 
-/// What has to be put back when cargo has ended: Cargo.lock, with what it held.
+/// Restores Cargo.lock with its old content when cargo has ended.
 #[must_use]
 pub struct Lock(Option<(PathBuf, Vec<u8>)>);
 
@@ -68,16 +68,16 @@ impl Drop for Lock {
     }
 }
 
-/// Arguments of cargo that ask for what may need every dev-dependency.
+/// Arguments of cargo that select targets which may need every dev-dependency.
 const NEED_ALL: &[&str] = &["--all-targets", "--bench", "--benches", "--doc", "--example", "--examples"];
 
-/// Arguments of cargo that forbid what a patch does to Cargo.lock.
+/// Arguments of cargo that forbid the change of Cargo.lock by a patch.
 const LOCKED: &[&str] = &["--frozen", "--locked"];
 
-/// Has cargo build others in the places of some packages, and says of which. `arguments` are cargo's own.
+/// Makes cargo build replacements of some packages, and prints which. `arguments` are cargo's own.
 ///
 /// # Errors
-/// What takes their places cannot be written.
+/// A replacement cannot be written.
 pub fn prepare(cargo: &mut Command, arguments: &[&str], metadata: &Metadata, all: bool) -> Result<Lock> {
     let given =
         |options: &[&str]| arguments.iter().any(|t| options.contains(&t.split('=').next().unwrap_or(t)));
@@ -100,7 +100,7 @@ pub fn prepare(cargo: &mut Command, arguments: &[&str], metadata: &Metadata, all
         })?;
         let text = |text: &str| toml::Value::String(text.into());
         let (name, path) = (text(&package.name), text(&path.to_string_lossy()));
-        // Of several versions each needs a key of its own.
+        // Each version of a package needs its own key.
         for (key, value) in [("package", name), ("path", path)] {
             cargo.args(["--config", &format!("patch.crates-io.coyote-{number}.{key}={value}")]);
         }
@@ -110,7 +110,7 @@ pub fn prepare(cargo: &mut Command, arguments: &[&str], metadata: &Metadata, all
     }
     say(&format!("left out, since no test names them ({ALL} builds them)"), &unused);
     say("made to work on the target (docs/cargo.md)", &replaced);
-    // Cargo is interrupted too, and ends; what it changed is put back then.
+    // Cargo is interrupted as well and ends; its changes are undone then.
     let _ = ctrlc::set_handler(|| {});
     let lock = metadata.workspace_root.join("Cargo.lock");
     Ok(Lock(std::fs::read(&lock).ok().map(|text| (lock, text))))
@@ -125,7 +125,7 @@ fn say(what: &str, packages: &[&Package]) {
 }
 
 impl Metadata {
-    /// Packages that only dev-dependencies of the workspace bring, and that no source of what tests are built from names.
+    /// Packages that only dev-dependencies of the workspace bring, and that no source names from which tests are built.
     fn unused(&self) -> Vec<&Package> {
         let mut needed: BTreeSet<&str> = self.workspace_members.iter().map(String::as_str).collect();
         for node in &self.resolve.nodes {
@@ -144,32 +144,33 @@ impl Metadata {
 }
 
 impl Package {
-    /// Whether cargo can be told of another one in its place.
+    /// Whether cargo can replace the package by a patch.
     fn is_patched(&self) -> bool {
         self.source.as_deref() == Some(REGISTRY)
     }
 
-    /// Whether anything that tests are built from names a crate: the folders of all targets but benchmarks and examples.
+    /// Whether any source that tests are built from names a crate: the folders of all targets except benchmarks and
+    /// examples.
     fn tests_name(&self, name: &str) -> bool {
         const APART: [&str; 3] = ["bench", "example", "custom-build"];
         let root = self.manifest_path.parent();
         let built =
             self.targets.iter().filter(|target| !target.kind.iter().any(|k| APART.contains(&k.as_str())));
         built.filter_map(|target| target.src_path.parent()).any(|folder| {
-            // Beside the manifest, everything is below it.
+            // A target beside the manifest: everything lies below its folder.
             Some(folder) == root || mentions(folder, name)
         })
     }
 }
 
-/// Writes the package that takes another one's place; its folder.
+/// Writes the package that replaces another one. Returns its folder.
 fn write(folder: &Path, package: &Package) -> std::io::Result<PathBuf> {
     #[derive(serde::Serialize)]
     struct Manifest<'a> {
         package: BTreeMap<&'a str, &'a str>,
         lib: BTreeMap<&'a str, bool>,
         features: BTreeMap<&'a str, [&'a str; 0]>,
-        /// It belongs to no workspace around it.
+        /// Empty: the package belongs to no workspace around it.
         workspace: BTreeMap<&'a str, &'a str>,
     }
     let path = folder.join(format!("{}-{}", package.name, package.version));
@@ -187,7 +188,7 @@ fn write(folder: &Path, package: &Package) -> std::io::Result<PathBuf> {
     let manifest = toml::to_string(&manifest).map_err(std::io::Error::other)?;
     std::fs::create_dir_all(path.join("src"))?;
     let source = replaced.map_or("", |replaced| replaced.source);
-    // Left as they are if nothing changed: cargo looks at their times.
+    // Unchanged files are not written again: cargo compares their times.
     for (file, text) in [(path.join("Cargo.toml"), manifest.as_str()), (path.join("src/lib.rs"), source)] {
         if std::fs::read_to_string(&file).ok().as_deref() != Some(text) {
             std::fs::write(file, text)?;
@@ -251,13 +252,14 @@ mod tests {
             ("me", "rand", "dev"),
             ("me", "plain", ""),
             ("me", "git-thing", "dev"),
-            // What another package needs as well is built, and what only something left out needs is no target's.
+            // A package that another package needs as well is built; a package that only a left-out one needs belongs
+            // to no target.
             ("plain", "rand", ""),
             ("criterion", "plotters", ""),
         ];
         let paths = ["src/lib.rs", "benches/all.rs"];
         assert_eq!(unused(&metadata(directory.path(), &edges, &paths)), ["criterion"]);
-        // A target beside the manifest: what belongs to it is not known.
+        // A target beside the manifest: its sources are not known.
         assert!(unused(&metadata(directory.path(), &edges, &["lib.rs"])).is_empty());
     }
 

@@ -1,7 +1,8 @@
-//! `--unwind`: std built so that panics unwind, which it does not come with for the target.
+//! `--unwind`: builds std with panics that unwind. The target's precompiled std does not unwind.
 //!
-//! Cargo builds std from the toolchain's component `rust-src`, by unstable options that `RUSTC_BOOTSTRAP=1` allows on every
-//! toolchain, with today's exception instructions. Its harness is told by [`wrapper`] that panics unwind.
+//! Cargo builds std from the toolchain's component `rust-src`, by unstable options that `RUSTC_BOOTSTRAP=1` allows on
+//! every toolchain, with the standard exception instructions. [`wrapper`] compiles the test harness such that it relies
+//! on unwinding.
 
 use super::{flags, wrapper};
 use crate::toolchain;
@@ -9,7 +10,7 @@ use anyhow::{Result, ensure};
 use std::path::Path;
 use std::process::Command;
 
-/// What the compiler is told of all crates.
+/// Compiler flags for all crates.
 const FLAGS: [&str; 6] = [
     "-C",
     "panic=unwind",
@@ -19,7 +20,7 @@ const FLAGS: [&str; 6] = [
     "target-feature=+exception-handling",
 ];
 
-/// Has cargo build with unwinding.
+/// Makes cargo build with unwinding.
 ///
 /// # Errors
 /// The toolchain lacks std's source.

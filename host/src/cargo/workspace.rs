@@ -1,11 +1,11 @@
-//! What cargo says of the packages that it is about to build.
+//! Cargo's metadata of the packages that it is about to build.
 
 use crate::toolchain;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Cargo's description of a workspace, as far as it matters here.
+/// Cargo's description of a workspace; only the fields that are used here.
 #[derive(Deserialize)]
 pub struct Metadata {
     pub packages: Vec<Package>,
@@ -46,7 +46,7 @@ pub struct Node {
 
 #[derive(Deserialize)]
 pub struct Edge {
-    /// As the sources call it.
+    /// The dependency's name in the sources.
     pub name: String,
     pub pkg: String,
     pub dep_kinds: Vec<Kind>,
@@ -58,8 +58,8 @@ pub struct Kind {
 }
 
 impl Metadata {
-    /// What cargo says of the workspace for which these are its arguments. `None` where it fails: then it fails again when
-    /// it builds, and says why.
+    /// Cargo's metadata of the workspace, with these arguments. `None` if cargo fails: its build then fails as well,
+    /// with the reason.
     pub fn of(arguments: &[&str], target: &str) -> Option<Metadata> {
         let mut cargo = toolchain::cargo();
         cargo.args(["metadata", "--format-version", "1", "--filter-platform", target]);

@@ -1,29 +1,29 @@
-//! This command as rustc's wrapper: single crates are compiled with more than their packages ask for.
+//! This command as rustc's wrapper: compiles single crates with flags beyond those that cargo passes.
 
 use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, ExitCode};
 
-/// Set where this command is called as rustc's wrapper; its value is the wrapper that is called in turn, or empty.
+/// Set in processes of cargo that call this command as rustc's wrapper. Its value is the wrapper to be called in turn,
+/// or empty.
 const WRAPPED: &str = "COYOTE_RUSTC_WRAPPER";
 
-/// What the compiler is told of the test harness, which leaves out `#[should_panic]` on wasm, except on Emscripten, where
-/// panics unwind.
+/// Flags for the test harness, which leaves out `#[should_panic]` on wasm, except on Emscripten, where panics unwind.
 const HARNESS: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "target_os=\"emscripten\""];
 
-/// What the compiler is told of parking_lot's core: its feature `nightly`, without which it has no way to wait on wasm.
+/// Flags for parking_lot's core: its feature `nightly`, without which it cannot wait on wasm.
 const PARKING: [&str; 2] = ["--cfg", "feature=\"nightly\""];
 
-/// Set where packages that are tested are to be compiled as for Miri.
+/// Set if the tested packages are to be compiled as for Miri.
 pub const LIKE_MIRI: &str = "COYOTE_LIKE_MIRI";
 
-/// What the compiler is told of such a package.
+/// Flags for such a package.
 const MIRI: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "miri"];
 
-/// Has cargo call this command instead of rustc.
+/// Makes cargo call this command instead of rustc.
 ///
 /// # Errors
-/// Where this command is cannot be told.
+/// The path of this command cannot be determined.
 pub fn add(cargo: &mut Command) -> Result<()> {
     let this = std::env::current_exe().context("cannot tell where cargo-coyote is")?;
     cargo.env(WRAPPED, std::env::var_os("RUSTC_WRAPPER").unwrap_or_default()).env("RUSTC_WRAPPER", this);
@@ -37,7 +37,7 @@ pub fn add(cargo: &mut Command) -> Result<()> {
 pub fn wrap() -> Option<Result<ExitCode>> {
     let other = std::env::var_os(WRAPPED)?;
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    // A program that cargo builds may call cargo, and that this command in turn.
+    // A program that cargo builds may call cargo, which then calls this command.
     let rustc = arguments.first().filter(|first| *first != "coyote")?;
     let mut compile = match other.is_empty() {
         true => Command::new(rustc),
@@ -48,7 +48,7 @@ pub fn wrap() -> Option<Result<ExitCode>> {
         compile.args(HARNESS);
     }
     if is_parking(&arguments) {
-        // It is one crate's, so that no other one takes the compiler for a nightly one.
+        // Set only for this crate, so that no other crate takes the compiler for a nightly one.
         compile.args(PARKING).env("RUSTC_BOOTSTRAP", "1");
     }
     let is_set = |name: &str| std::env::var_os(name).is_some();

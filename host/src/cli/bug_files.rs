@@ -1,11 +1,11 @@
-//! Files in which single bugs are shown: which ones are wanted, and where they are.
+//! Files that each show one bug: which ones are wanted, and where they are written.
 
 use crate::report::model::BugReport;
 use crate::report::render::{BUG_FILES, BugFileEntry};
 use anyhow::{Context as _, Result};
 use std::path::Path;
 
-/// The name of a test as a part of a file's name.
+/// A test's name, made suitable as a part of a file name.
 pub fn file_name(test: &str) -> String {
     test.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
@@ -22,7 +22,7 @@ pub struct BesideTraces {
 }
 
 impl BesideTraces {
-    /// Whether all steps of a bug must be known.
+    /// Whether all steps of a bug must be recorded.
     pub fn any(self) -> bool {
         self.wanted().next().is_some()
     }
@@ -35,7 +35,7 @@ impl BesideTraces {
         })
     }
 
-    /// Writes them beside a trace.
+    /// Writes the wanted files beside a trace.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -50,7 +50,7 @@ impl BesideTraces {
     }
 }
 
-/// Writes a bug into a file, and says whether there was anything to write.
+/// Writes a bug into a file. Returns whether there was anything to write.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -1,4 +1,5 @@
-//! Bundles on the command line: what `test --bundle` writes, and what `replay` takes instead of a module and a trace.
+//! Bundles on the command line: the output of `test --bundle`, and an input of `replay` instead of a module and a
+//! trace.
 
 use crate::bundle::{Bundle, BundledBug, MODULE, Manifest, REPORT, Unpacked};
 use crate::report::model::RunReport;
@@ -9,17 +10,17 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The bundle of a run that is not over.
+/// The bundle of a run that has not ended yet.
 pub struct Draft {
     path: PathBuf,
     bugs: RefCell<Vec<(BundledBug, Vec<u8>)>>,
 }
 
 impl Draft {
-    /// To be written to a file.
+    /// A bundle that will be written to this file.
     ///
     /// # Errors
-    /// Its directory is not there: that is said before hours of exploration.
+    /// Its directory does not exist. This is checked early, before hours of exploration.
     pub fn new(path: &Path) -> Result<Draft> {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
@@ -28,7 +29,7 @@ impl Draft {
         Ok(Draft { path: path.to_owned(), bugs: RefCell::default() })
     }
 
-    /// Takes a bug in.
+    /// Adds a bug.
     pub fn add(&self, test: &str, found: &FoundBug) {
         let name = found.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let bug = BundledBug {
@@ -40,10 +41,10 @@ impl Draft {
         self.bugs.borrow_mut().push((bug, found.trace.to_text().into_bytes()));
     }
 
-    /// Writes it, if there is a bug. `wasm`: the module.
+    /// Writes the bundle if there is a bug. `wasm`: the content of the module.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, module: &Path, wasm: &[u8], identity: &str, run: &RunReport) -> Result<()> {
         let bugs = self.bugs.borrow();
         if bugs.is_empty() {
@@ -73,21 +74,21 @@ impl Draft {
 
 /// A module and a trace, which may come from a bundle.
 pub struct Replayable {
-    /// Where they are.
+    /// The files to read.
     pub module: PathBuf,
     pub trace: PathBuf,
-    /// As the user named them: with these a replay can be asked for again.
+    /// The same files as the user named them, for messages that show how to replay again.
     pub shown_module: PathBuf,
     pub shown_trace: PathBuf,
     _unpacked: Option<Unpacked>,
 }
 
 impl Replayable {
-    /// Of what the command line names: a module and a trace, or a bundle and, if it has several, the name of one of its
-    /// traces.
+    /// Opens the files that the command line names: a module and a trace, or a bundle and, if it has several traces,
+    /// the name of one.
     ///
     /// # Errors
-    /// The bundle cannot be read, or has no such trace; there is no trace.
+    /// The bundle cannot be read, it has no such trace, or no trace is given.
     pub fn open(module: &Path, trace: Option<&Path>) -> Result<Replayable> {
         if !Bundle::is_one(module) {
             let trace = trace.ok_or_else(|| match module.is_file() {

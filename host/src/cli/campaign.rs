@@ -1,16 +1,16 @@
-//! `coyote-wasm campaign`: a run in parts, worked off by any number of processes that share a directory.
+//! `coyote-wasm campaign`: a run in parts, executed by any number of processes that share a directory.
 //!
 //! | in the directory | |
 //! |---|---|
 //! | `campaign.json` | what to execute: the module, the arguments of `test`, the number of units |
-//! | the module | as it was |
-//! | `results/K.result` | what unit K found out, whole or not there |
+//! | the module | a copy |
+//! | `results/K.result` | the result of unit K, complete or absent |
 //! | `units/K` | locked by the process that executes unit K |
 //! | `failed/K` | a line for each process that failed at unit K |
 //!
-//! Nothing else is known of a campaign, and nobody is in charge: a unit without a result that nobody holds is open. A lock
-//! ends with its process, however that ends, so that whoever comes by next executes the unit. Unit K of N is
-//! `test --shard K/N`, in a process of its own: one that fails takes nobody along.
+//! A campaign has no other state, and no process coordinates it: a unit without a result that no process has locked is
+//! open. A lock ends with its process, however that ends, so another process can then execute the unit. Unit K of N is
+//! `test --shard K/N` in a process of its own: its failure does not affect other units.
 
 use super::merge;
 use super::report_args::interruptible;
@@ -33,11 +33,11 @@ use std::time::Duration;
 
 const FILE: &str = "campaign.json";
 const VERSION: u32 = 1;
-/// Processes that may fail at a unit before it is left alone.
+/// The number of processes that may fail at a unit before it is given up.
 const FAILURES_MAX: usize = 3;
-/// How often a worker looks after the process of its unit.
+/// How often a worker checks the process of its unit.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often it looks after units that others hold.
+/// How often it checks units that other processes hold.
 const WAIT: Duration = Duration::from_millis(200);
 
 #[derive(clap::Args)]
@@ -100,14 +100,14 @@ struct Report {
     options: Vec<OsString>,
 }
 
-/// What to execute.
+/// What the campaign executes.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Campaign {
     version: u32,
     /// The module's name in the directory.
     module: String,
-    /// Arguments of `test` behind it.
+    /// The arguments of `test` behind the module.
     arguments: Vec<String>,
     units: u64,
 }
@@ -115,7 +115,7 @@ struct Campaign {
 /// Runs the subcommand.
 ///
 /// # Errors
-/// Bad input, or the environment's.
+/// Bad input, or errors of the environment.
 pub fn run(args: &Args) -> Result<Exit> {
     match &args.what {
         What::New(args) => new(args),
@@ -130,7 +130,7 @@ fn new(args: &New) -> Result<Exit> {
     let name = Path::new(module).file_name().filter(|_| !module.starts_with('-'));
     let name = name.context("give the module first, and then options of `coyote-wasm test`")?;
     let name = name.to_str().context("the module's name is no UTF-8")?.to_string();
-    // What `test` refuses is said now.
+    // Refuses now what `test` would refuse.
     let shard = format!("1/{}", args.units);
     let ours =
         ["test", "--no-config", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x", module];
@@ -154,7 +154,7 @@ fn new(args: &New) -> Result<Exit> {
     }
     let wasm = fs::read(module).with_context(|| format!("cannot read {module}"))?;
     replace_file(&directory.join(&campaign.module), &wasm).with_context(cannot)?;
-    // The last file: with it there is a campaign.
+    // This file is written last: its existence means that the campaign exists.
     replace_file(&directory.join(FILE), &serde_json::to_vec_pretty(&campaign)?).with_context(cannot)?;
     println!(
         ". {}: {}; any number of `coyote-wasm campaign work {}` execute them",
@@ -175,14 +175,14 @@ struct Place {
     campaign: Campaign,
 }
 
-/// How a process ended that executed a unit.
+/// How the process of a unit ended.
 enum Ended {
     /// There is a result.
     Done,
     /// Another process holds the unit.
     Busy,
     Interrupted,
-    /// What it said of a mistake of the user's.
+    /// The process refused the user's input, with its message.
     Refused(String),
     Failed(String),
 }
@@ -215,7 +215,7 @@ impl Place {
         self.result(unit).is_file()
     }
 
-    /// What processes said that failed at a unit.
+    /// The messages of the processes that failed at a unit.
     fn failures(&self, unit: u64) -> Vec<String> {
         let text = fs::read_to_string(self.of(FAILED, unit)).unwrap_or_default();
         text.lines().map(String::from).collect()
@@ -241,12 +241,12 @@ impl Place {
         let mut said = tempfile::tempfile()?;
         let Campaign { module, arguments, units, .. } = &self.campaign;
         let mut command = process::Command::new(std::env::current_exe()?);
-        // A unit is a function of what stands in the campaign.
+        // The campaign alone determines a unit.
         command.args(["test", "--no-config", "--shard", &format!("{unit}/{units}")]);
         command.arg("--result").arg(self.result(unit)).arg("--claim").arg(self.of(UNITS, unit));
         command.arg("--outdir").arg(outdir.path());
         command.args(jobs.iter().flat_map(|jobs| ["--jobs".to_string(), jobs.to_string()]));
-        // What follows may belong to the program.
+        // Arguments behind the module may belong to the program.
         command.arg(self.directory.join(module)).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
         let mut child = command.spawn().context("a process for a unit cannot be started")?;
@@ -255,7 +255,7 @@ impl Place {
                 break status;
             }
             if interrupted.load(Ordering::Relaxed) {
-                // Its result is written whole or not at all.
+                // The result is written completely or not at all.
                 child.kill()?;
                 child.wait()?;
                 return Ok(Ended::Interrupted);
@@ -292,7 +292,7 @@ fn work(args: &Work) -> Result<Exit> {
         let mut open = place.open_units();
         open.retain(|unit| args.unit.is_none_or(|only| *unit == only));
         let Some(first) = open.first() else { break };
-        // Workers that begin together do not all ask for the first one.
+        // Workers that begin at the same time do not all start with the first unit.
         let from = first + u64::from(process::id()) % open.len() as u64;
         let mut waits = true;
         for unit in open.range(from..).chain(open.range(..from)) {
@@ -324,7 +324,7 @@ fn work(args: &Work) -> Result<Exit> {
                 }
             }
         }
-        // The others are at work on the rest, and may die.
+        // Other processes execute the remaining units, and may die.
         if waits {
             std::thread::sleep(WAIT);
         }

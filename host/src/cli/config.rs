@@ -1,8 +1,8 @@
 //! `coyote.toml`: options of `coyote-wasm test` that a project keeps, for all tests or for some.
 //!
-//! Keys are the names of the command line's options, so there is one table of options, clap's. What the command line
-//! gives wins; then the first `[[tests]]` whose names match, then the rest of the file. Options that can be repeated
-//! add up. An option of the file that contradicts one of the command line is left out.
+//! Keys are the names of the command line's options, so clap's table of options is the only one. An option of the
+//! command line has priority over the first `[[tests]]` whose names match, and this over the rest of the file. Options
+//! that can be repeated add up. An option of the file that contradicts one of the command line is ignored.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::builder::ValueParser;
@@ -13,10 +13,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// What the file is called.
+/// The file's name.
 pub const NAME: &str = "coyote.toml";
 
-/// Options that speak of one run.
+/// Options that concern one run only.
 const ONE_RUN: &[&str] = &[
     "bench",
     "claim",
@@ -37,7 +37,7 @@ const ONE_RUN: &[&str] = &[
     "test",
 ];
 
-/// Options that a test can have for itself, besides those of the headings [`PER_TEST_HEADINGS`].
+/// Options that can be set for single tests, in addition to those of the headings [`PER_TEST_HEADINGS`].
 const PER_TEST: &[&str] = &[
     "check-determinism",
     "explore",
@@ -52,10 +52,10 @@ const PER_TEST: &[&str] = &[
     "timeout",
 ];
 const PER_TEST_HEADINGS: &[&str] = &["Execution"];
-/// What is under these headings, and yet holds for all tests of a run.
+/// Options under these headings that nevertheless apply to all tests of a run.
 const NOT_PER_TEST: &[&str] = &["dir", "no-cache"];
 
-/// Options whose value begins with a path, besides those whose whole value is one.
+/// Options whose value begins with a path, in addition to those whose whole value is a path.
 const BEGIN_WITH_PATH: &[&str] = &["dir", "preload"];
 
 /// A file of options.
@@ -78,12 +78,12 @@ struct Section {
 struct Entry {
     /// Its identifier in clap.
     id: String,
-    /// What stands for it on the command line.
+    /// The option as arguments of the command line.
     arguments: Vec<OsString>,
 }
 
 impl Config {
-    /// The file of the nearest directory that has one, from here upwards, up to the root of a repository.
+    /// Finds the file in the nearest directory that has one, from the current one upwards to the root of a repository.
     pub fn find() -> Option<PathBuf> {
         let here = std::env::current_dir().ok()?;
         for folder in here.ancestors() {
@@ -98,10 +98,11 @@ impl Config {
         None
     }
 
-    /// Reads a file. `command`: that whose options it may give.
+    /// Reads a file. `command`: the command whose options the file may set.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, names an option that there is not, or gives one what it does not take.
+    /// The file cannot be read, is no TOML, names an unknown option, or gives an option a value that it does not
+    /// accept.
     pub fn read(path: &Path, command: &Command) -> Result<Config> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -109,9 +110,10 @@ impl Config {
         parse(&text, folder, path, command).with_context(|| path.display().to_string())
     }
 
-    /// The file's part of the command line, in the order in which later arguments are added to earlier ones.
+    /// The file's part of the command line, ordered such that later arguments are added to earlier ones.
     ///
-    /// `given`: what the command line says; `test`: the test for which it is, or none for what holds for all.
+    /// `given`: the command line's own arguments; `test`: the test that the options are for, or `None` for the options
+    /// of all tests.
     pub fn arguments(&self, command: &Command, given: &ArgMatches, test: Option<&str>) -> Vec<OsString> {
         let own = |name| self.tests.iter().filter(move |section| section.names.is_match(name));
         let sections = test.into_iter().flat_map(own).map(|section| &section.entries);
@@ -141,7 +143,7 @@ impl Config {
         self.tests.iter().any(|section| section.names.is_match(test))
     }
 
-    /// For each part of the file about some tests, its options alone.
+    /// The options of each part of the file that is about some tests, without the options of all tests.
     pub fn parts(&self) -> impl Iterator<Item = Vec<OsString>> {
         self.tests.iter().map(|section| arguments_of(&section.entries))
     }
@@ -167,14 +169,14 @@ fn parse(text: &str, folder: &Path, path: &Path, command: &Command) -> Result<Co
     Ok(config)
 }
 
-/// What a TOML parser says, with its line, in one line.
+/// A TOML parser's message with its line number, in one line.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
     format!("{place}{}", error.message().replace('\n', ", "))
 }
 
-/// Whether the command would take these options.
+/// Checks that the command accepts these options.
 fn check(command: &Command, arguments: Vec<OsString>) -> Result<()> {
     let line = [command.get_name().into(), OsString::from("module.wasm")].into_iter().chain(arguments);
     let parsed = command.clone().try_get_matches_from(line);
@@ -190,7 +192,7 @@ fn arguments_of(entries: &[Entry]) -> Vec<OsString> {
 }
 
 struct Reader<'a> {
-    /// What relative paths begin at.
+    /// The directory that relative paths start at.
     folder: &'a Path,
     command: &'a Command,
 }
@@ -267,7 +269,7 @@ impl Reader<'_> {
             Value::Float(number) => number.to_string(),
             other => bail!("takes a string or a number, not {other}"),
         };
-        // No path, though all other values of the option are.
+        // Not a path, although all other values of the option are.
         let is_word = (name, text.as_str()) == ("regressions", "off");
         let is_path = !is_word && option.get_value_parser().type_id() == ValueParser::path_buf().type_id();
         let mut argument = OsString::from(format!("--{name}="));
@@ -289,13 +291,13 @@ fn option_of<'c>(command: &'c Command, id: &str) -> &'c Arg {
     command.get_arguments().find(|arg| arg.get_id() == id).expect("the entry was made of it")
 }
 
-/// Whether several of this option are one list.
+/// Whether several occurrences of this option form one list.
 fn adds_up(option: &Arg) -> bool {
     matches!(option.get_action(), ArgAction::Append)
         && option.get_num_args().is_none_or(|values| values.max_values() == 1)
 }
 
-/// Whether the option excludes one of those, or the other way round.
+/// Whether the option excludes one of the others, or one of them excludes it.
 fn contradicts(command: &Command, option: &Arg, others: &BTreeSet<&str>) -> bool {
     let excludes = |one: &Arg, other: &str| {
         command.get_arg_conflicts_with(one).iter().any(|excluded| excluded.get_id() == other)
@@ -322,7 +324,7 @@ mod tests {
         parsed.map_err(|error| format!("{error:#}"))
     }
 
-    /// What stands on the command line in the end.
+    /// The resulting command line.
     fn line(text: &str, given: &[&str], test: Option<&str>) -> String {
         let command = command();
         let config = read(text).unwrap();
@@ -373,7 +375,7 @@ mod tests {
         assert!(of(&[], "other").contains("--strategy=pct:3"));
         assert!(!of(&["-s", "random"], "queue_slow").contains("--strategy"));
         assert!(!of(&["--ms", "7"], "queue_slow").contains("--max-steps"));
-        // What can be repeated adds up.
+        // Options that can be repeated add up.
         assert!(of(&["--env", "C=3"], "stack").contains("--env=B=2"));
     }
 

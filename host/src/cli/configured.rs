@@ -1,4 +1,4 @@
-//! The options of a subcommand: what the command line says, and what `coyote.toml` adds.
+//! The options of a subcommand: those of the command line, and those that `coyote.toml` adds.
 
 use super::config::Config;
 use anyhow::{Context, Result};
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// The arguments of a subcommand whose options are `A`, and the file that adds to them.
+/// The arguments of a subcommand whose options are `A`, and the file that adds options.
 pub struct Configured<A> {
     command: Command,
     /// The subcommand's name and its arguments, as they were typed.
@@ -33,12 +33,12 @@ impl<A: Args> Configured<A> {
     /// The options of all tests.
     ///
     /// # Errors
-    /// The options of the file and of the command line do not go together.
+    /// The options of the file and of the command line contradict each other.
     pub fn all(&self) -> Result<A> {
         self.with(self.added(None))
     }
 
-    /// The options of this test, if it has any of its own.
+    /// The options of this test, if the file has options for it.
     ///
     /// # Errors
     /// As [`Configured::all`].
@@ -47,7 +47,7 @@ impl<A: Args> Configured<A> {
         has.then(|| self.with(self.added(Some(name)))).transpose()
     }
 
-    /// The options that the file gives to some tests, part by part, whichever tests there are.
+    /// The options that each part of the file sets for some tests, whichever tests exist.
     ///
     /// # Errors
     /// As [`Configured::all`].
@@ -57,7 +57,7 @@ impl<A: Args> Configured<A> {
         parts.map(|part| self.parsed(line().chain(part).collect())).collect()
     }
 
-    /// What the file adds, as one would type it; none if it adds nothing.
+    /// The options that the file adds, as they would be typed; `None` if it adds nothing.
     pub fn said(&self, test: Option<&str>) -> Option<String> {
         let added = self.added(test);
         let file = self.file.as_ref().filter(|_| !added.is_empty())?;

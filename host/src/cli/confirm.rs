@@ -1,8 +1,9 @@
 //! `coyote-wasm test MODULE --confirm TRACE`: whether a fixed program still has the bug of a trace.
 //!
-//! First its schedule, followed leniently: that can show the bug, and never that it is gone. Then as many iterations
-//! as make it unlikely (5 %) that all of them miss a bug that is met as often as this one was, by the strategy that met
-//! it. How often that was stands in the trace. A fix that only makes the bug rarer needs more: `--iterations`.
+//! First, the trace's schedule is followed leniently: this can show the bug, but never that it is gone. Then the
+//! strategy that found the bug executes enough iterations that all of them would miss a bug of the same frequency only
+//! with a probability of 5 %. The trace contains the frequency. A fix that only makes the bug rarer needs more
+//! iterations: `--iterations`.
 
 use super::bug_files::BesideTraces;
 use super::output::{self, Stdout};
@@ -32,9 +33,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What the command line says beside the module and the trace.
+/// The command line's options, without the module and the trace.
 pub struct Given<'a> {
-    /// How many iterations are enough.
+    /// The number of iterations that are enough, if the user gives it.
     pub iterations: Option<u64>,
     pub how: How,
     pub files: BesideTraces,
@@ -46,20 +47,20 @@ pub struct Given<'a> {
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// How it ended.
+/// The conclusion about the bug.
 enum Conclusion {
-    /// After this number of iterations.
+    /// The bug was not found in this number of iterations.
     Gone(u64),
-    /// Whether the bug is of the trace's kind, and how it was met.
+    /// A bug was found: whether it has the kind of the trace's bug, and how it was found.
     StillThere(bool, String),
-    /// Why nothing can be said.
+    /// Why there is no conclusion.
     NotEnough(String, Exit),
 }
 
 /// Replays the trace and explores its test.
 ///
 /// # Errors
-/// The environment's, and what the trace names is not there.
+/// Errors of the environment, or something that the trace names is missing.
 pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
     let loaded = TraceOf::load(module, trace, true, true)?;
     let header = &loaded.trace.header;
@@ -115,7 +116,7 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
     Ok(exit)
 }
 
-/// How many iterations without the bug are enough.
+/// The number of iterations without the bug that are enough.
 fn iterations(trace: &Trace, given: Option<u64>) -> Option<u64> {
     let measured = || {
         let bugs = record::number(trace, record::FAILING)?;
@@ -180,7 +181,7 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
     Ok(conclude(&loaded.trace, &result, iterations))
 }
 
-/// What the exploration says of the bug.
+/// The conclusion that follows from the exploration.
 fn conclude(trace: &Trace, result: &TestResult, iterations: u64) -> Conclusion {
     let done = result.iterations();
     let so_far = format!("only {done} of {} were executed", counted(iterations, "iteration"));
@@ -194,7 +195,7 @@ fn conclude(trace: &Trace, result: &TestResult, iterations: u64) -> Conclusion {
         _ if result.stop == Stop::Interrupted => Conclusion::NotEnough(so_far, Exit::Interrupted),
         Verdict::Limit(what) => Conclusion::NotEnough(what.join("; "), Exit::Limit),
         Verdict::Inconclusive { what, .. } => Conclusion::NotEnough(what, Exit::Inconclusive),
-        // Also where there was no time for any.
+        // Also if there was no time for any iteration.
         _ if result.stop == Stop::Timeout && done < iterations => {
             Conclusion::NotEnough(so_far, Exit::Inconclusive)
         }

@@ -1,4 +1,4 @@
-//! `--coverage`: which lines were executed, as a tracefile of lcov.
+//! `--coverage`: the executed lines, as a tracefile of lcov.
 
 use crate::artifact::Artifact;
 use crate::coverage::lcov::lcov;
@@ -11,14 +11,14 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The file that is to be written, and what was executed up to now.
+/// The file to be written, and the counts so far.
 pub struct CoverageFile {
     path: PathBuf,
     file: File,
     executed: RefCell<ExecutionCounts>,
 }
 
-/// The instructions of a module that have to be counted.
+/// The instructions of a module that must be counted.
 pub fn counted(module: &Path, original: &[u8]) -> Result<Vec<u32>> {
     let symbols = Symbols::new(original);
     let counted = instructions(original, &symbols);
@@ -36,20 +36,20 @@ pub fn counted(module: &Path, original: &[u8]) -> Result<Vec<u32>> {
 }
 
 impl CoverageFile {
-    /// What cannot be written is said before hours of exploration.
+    /// Creates the file. An error is reported now, not after hours of exploration.
     pub fn create(path: &Path) -> Result<CoverageFile> {
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(CoverageFile { path: path.into(), file, executed: RefCell::default() })
     }
 
-    /// Adds what the exploration of a test executed.
+    /// Adds the counts of the exploration of a test.
     pub fn add(&self, result: &TestResult) {
         if let Some(executed) = &result.executed {
             self.executed.borrow_mut().merge(executed);
         }
     }
 
-    /// Writes the file, and says how much was executed.
+    /// Writes the file, and returns a line that says how much was executed.
     pub fn write(&self, module: &Path, artifact: &Artifact, symbols: &Symbols) -> Result<String> {
         let covered = Covered::of(&artifact.table, symbols, &self.executed.borrow());
         let name = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());

@@ -1,4 +1,4 @@
-//! `coyote-wasm dap`: editors debug a replay.
+//! `coyote-wasm dap`: debugging of a replay in an editor.
 
 use super::bundle::Replayable;
 use super::trace_of::TraceOf;
@@ -15,13 +15,13 @@ pub struct Args {
     no_cache: bool,
 }
 
-/// Runs the subcommand: until the client disconnects.
+/// Runs the subcommand until the client disconnects.
 pub fn run(args: &Args) -> Result<Exit> {
     let open = |launch: &Launch| open(launch, !args.no_cache).map_err(|error| format!("{error:#}"));
-    // Nothing else writes to standard output.
+    // No other code writes to standard output.
     match on_engine_thread(|| serve(std::io::stdin(), std::io::stdout(), &open)) {
         Ok(()) => Ok(Exit::NoBug),
-        // By its kind it is ours or the environment's.
+        // The kind of the error says whether it is internal or one of the environment.
         Err(ServeError::Machine(error)) => Err(error.into()),
         Err(error) => Err(error.into()),
     }

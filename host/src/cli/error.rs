@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::explore::ExploreError;
 use crate::machine::MachineError;
 
-/// This tool is wrong, not the user.
+/// An error that is a bug of this tool, not a mistake of the user.
 #[derive(Debug, thiserror::Error)]
 #[error("this is a bug in coyote-wasm: {0}")]
 pub struct InternalError(pub String);

@@ -1,4 +1,4 @@
-//! `coyote-wasm completions` and `coyote-wasm man`: what shells and man know of the command line.
+//! `coyote-wasm completions` and `coyote-wasm man`: files generated from the command line's definition.
 
 use super::Cli;
 use super::output::Stdout;

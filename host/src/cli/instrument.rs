@@ -1,4 +1,4 @@
-//! `coyote-wasm instrument`: what instrumentation does to a module.
+//! `coyote-wasm instrument`: shows how instrumentation changes a module.
 
 use super::load::{self, InstrumentArgs};
 use crate::exit::Exit;
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::NoBug)
 }
 
-/// How long each stage of instrumenting a module takes.
+/// The duration of each stage of instrumenting a module.
 fn timings(original: &[u8], options: &Options) -> Result<Vec<(String, Duration)>, Error> {
     let mut spans = Vec::new();
     let mut start = Instant::now();

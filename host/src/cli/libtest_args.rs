@@ -1,5 +1,5 @@
-//! The options of Rust's test harness, which cargo and cargo-nextest pass. They stand beside ours: no name
-//! means two things.
+//! The options of Rust's test harness, which cargo and cargo-nextest pass. They share a namespace with the options of
+//! this tool; no name has two meanings.
 
 /// Options of Rust's test harness, which select tests.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -61,7 +61,7 @@ struct WithoutEffect {
 }
 
 impl HarnessArgs {
-    /// What selects tests, in the harness's own words.
+    /// The options that select tests, in the harness's syntax.
     pub fn selection(&self) -> Vec<String> {
         let mut arguments = Vec::new();
         let flags = [
@@ -80,7 +80,7 @@ impl HarnessArgs {
         self.filters.is_empty() && self.skip.is_empty() && !self.ignored
     }
 
-    /// Whether a test that is not the harness's is selected.
+    /// Whether a test that does not belong to the harness is selected.
     pub fn selects(&self, name: &str) -> bool {
         let found =
             |filter: &String| if self.exact { name == filter } else { name.contains(filter.as_str()) };

@@ -1,4 +1,4 @@
-//! From a file name to something that runs: options that several subcommands share.
+//! Options that several subcommands share, and the way from a module's file to an artifact.
 
 use super::progress::Stages;
 use super::uses::Random;
@@ -190,7 +190,7 @@ pub struct ExecuteArgs {
 }
 
 impl ExecuteArgs {
-    /// What strategies have to know of these options.
+    /// What strategies need to know of these options.
     pub fn strategy_context(&self) -> Context {
         Context { unfair_steps_max: self.unfair_steps_max() }
     }
@@ -199,7 +199,7 @@ impl ExecuteArgs {
         self.max_steps.first().copied().unwrap_or(STEPS_MAX)
     }
 
-    /// How often which fault may happen in an execution. `usual`: what may if the user says nothing of it.
+    /// How often each fault may happen in an execution. `usual`: the budgets of faults that the user does not mention.
     pub fn budgets(&self, usual: Faults) -> Result<Faults> {
         let mut faults = usual
             .with(FaultClass::Spurious, self.spurious_wakeups)
@@ -211,8 +211,8 @@ impl ExecuteArgs {
         Ok(faults)
     }
 
-    /// `under_cargo`: the test ends as a process does, and may put threads in order by sleeping, unless the user
-    /// says otherwise. Faults are still to be allowed: see [`ExecuteArgs::budgets`].
+    /// `under_cargo`: unless the user says otherwise, the test ends as a process does, and its threads may rely on
+    /// sleeping for their order. Faults are not yet set: see [`ExecuteArgs::budgets`].
     pub fn settings(&self, arguments: Vec<String>, under_cargo: bool) -> Result<Settings> {
         let (at_exit, timers) = match under_cargo {
             true => (AtExit::Kill, Timers::Ordered),
@@ -266,7 +266,7 @@ impl ExecuteArgs {
     }
 }
 
-/// Reads, instruments and compiles a module, and says so if that may take long.
+/// Reads, instruments and compiles a module, and shows progress if that may take long.
 pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artifact>> {
     let original: Arc<[u8]> = read(path)?.into();
     let cache = if cache { Cache::of_user() } else { None };
@@ -295,7 +295,7 @@ pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artif
     Ok(Arc::new(artifact))
 }
 
-/// Reads a file; a text module is translated.
+/// Reads a module; a text module is translated to binary.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     if path.extension().is_some_and(|e| e == "wat") {
@@ -305,8 +305,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a module's tests are selected by the options of Rust's test harness: if it runs one, or if the
-/// arguments are those with which cargo-nextest asks any test binary for its tests, and for one of them.
+/// Whether the options of Rust's test harness select a module's tests: if the module runs the harness, or if the
+/// arguments are those with which cargo-nextest requests the list of tests of any test binary, or one test.
 pub fn understands_harness_options(path: &Path, arguments: &[OsString]) -> bool {
     let list = ["--list", "--format", "terse"].map(OsString::from);
     let one = ["--exact", "--nocapture"].map(OsString::from);
@@ -315,7 +315,7 @@ pub fn understands_harness_options(path: &Path, arguments: &[OsString]) -> bool 
         || read(path).is_ok_and(|wasm| coyote_instrumenter::runs_libtest(&wasm))
 }
 
-/// Instruments a module; an output that does not validate is kept for a bug report.
+/// Instruments a module. An output that does not validate is kept in a file for a bug report.
 pub fn instrument(path: &Path, original: &[u8], options: &Options) -> Result<Instrumented> {
     let result = coyote_instrumenter::instrument(original, options);
     if let Err(coyote_instrumenter::Error::Output { wasm, .. }) = &result {

@@ -1,7 +1,7 @@
-//! `coyote-wasm merge`: the results of the parts of a run, put together and reported as one run.
+//! `coyote-wasm merge`: merges the results of the parts of a run and reports them as one run.
 //!
-//! What `test` does with a result that it has explored itself is done here with one that others have explored: the loop over
-//! the tests, the shrinking and the replays of bugs, and the renderers are the same (`cli::run`).
+//! Merged results are processed like those of an exploration by `test`: the loop over the tests, the shrinking and the
+//! replays of bugs, and the renderers are the same (`cli::run`).
 
 use super::load;
 use super::report_args::{ReportArgs, interruptible};
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What files are called that are taken from a directory.
+/// The extension of the files that are read from a directory.
 const EXTENSION: &str = "result";
 
 #[derive(clap::Args)]
@@ -48,7 +48,7 @@ pub struct Args {
 /// Runs the subcommand.
 ///
 /// # Errors
-/// Results cannot be read or do not go together, and as those of `test`.
+/// Results cannot be read or do not belong together, and the errors of `test`.
 pub fn run(args: &Args) -> Result<Exit> {
     args.result.as_deref().map_or(Ok(()), check_directory)?;
     let results = united(&files(&args.results)?)?;
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     })
 }
 
-/// The files themselves, and those of directories, in the order of their names.
+/// The given files, and those of given directories in the order of their names.
 fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in given {
@@ -122,7 +122,7 @@ fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// All results as one set.
+/// Merges all results.
 fn united(files: &[PathBuf]) -> Result<Results> {
     let (first, others) = files.split_first().context("give results that `test --result` wrote")?;
     let mut results = Results::read(first)?;
@@ -134,7 +134,7 @@ fn united(files: &[PathBuf]) -> Result<Results> {
     Ok(results)
 }
 
-/// The module of the results, instrumented as it was.
+/// The module of the results, instrumented with the same options.
 fn artifact(results: &Results, module: &Path, cached: bool) -> Result<Arc<Artifact>> {
     let campaign = &results.campaign;
     let build = crate::artifact::build();
@@ -151,7 +151,7 @@ fn artifact(results: &Results, module: &Path, cached: bool) -> Result<Arc<Artifa
     load::artifact(module, &campaign.options, cached)
 }
 
-/// The tests, as they were selected.
+/// The tests in the order in which they were selected.
 fn selected(results: &Results, artifact: &Artifact) -> Result<Selected> {
     let all = Test::all(&artifact.table);
     let to_run = |test: &CampaignTest| {
@@ -166,7 +166,7 @@ fn selected(results: &Results, artifact: &Artifact) -> Result<Selected> {
     Ok(Selected { tests, filtered_out: results.campaign.filtered_out })
 }
 
-/// How a test was explored, as its results say it.
+/// How a test was explored, according to its results.
 fn test_options(test: &CampaignTest, total: &TestResult, how: How, steer: bool) -> Result<TestOptions> {
     let (_, mut settings) = options::read(&total.subject.options)?;
     open_world(&mut settings)?;
@@ -182,7 +182,7 @@ fn test_options(test: &CampaignTest, total: &TestResult, how: How, steer: bool) 
     Ok(TestOptions { strategy, searching: false, settings, budget, all, how, sweep: None })
 }
 
-/// Preloads the files with which the test was explored.
+/// Loads the files with which the test was explored.
 fn open_world(settings: &mut Settings) -> Result<()> {
     let world = Arc::make_mut(&mut settings.world);
     let recorded = world.preload_hash.take();

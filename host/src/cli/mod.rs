@@ -1,6 +1,6 @@
-//! The command line: one file a subcommand.
+//! The command line: one file for each subcommand.
 
-// Its macros are for all that follow.
+// First, because the following modules use its macros.
 #[macro_use]
 pub mod output;
 
@@ -74,8 +74,8 @@ pub enum Command {
 
 /// Reads the command line.
 ///
-/// With `--runner`, what follows the module (the first argument with the name of one) belongs to the
-/// program. If the program runs Rust's test harness, that is what the harness understands, which we do too.
+/// With `--runner`, arguments behind the module (the first argument with the name of a module) belong to the program.
+/// If the program runs Rust's test harness, these are options that both the harness and this tool understand.
 pub fn parse() -> Result<Cli, clap::Error> {
     let mut arguments = arguments();
     let is_module = |a: &OsString| matches!(Path::new(a).extension(), Some(e) if e == "wasm" || e == "wat");

@@ -1,9 +1,9 @@
-//! Standard output and standard error of the command line: what cannot be written is no reason to panic.
+//! Standard output and standard error of the command line, without panics when writing fails.
 //!
-//! `println!` of Rust's std panics when the reader is gone (`| head -1`) or the disk is full. The macros of the
-//! same names here, which every file below [`super`] uses without knowing, write through [`put`] instead:
-//! after an error nothing more is written, the command goes on to its end (a bug's trace is on disk, and the
-//! exit code is that of the verdict), and [`finish`] says what happened.
+//! `println!` of Rust's std panics when the reader is gone (`| head -1`) or the disk is full. The macros with the same
+//! names in this module, which shadow std's in every file below [`super`], write through [`put`] instead. After an
+//! error nothing more is written, the command continues to its end (a bug's trace is on disk, and the exit code is that
+//! of the verdict), and [`finish`] reports the error.
 
 use crate::report::render::style::Styles;
 use std::fmt::Arguments;
@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The first error of standard output.
+/// The first error of writing to standard output.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Writes to standard output, unless that has failed before.
@@ -39,7 +39,7 @@ impl Write for Stdout {
     }
 }
 
-/// Does something with standard output, unless that has failed before.
+/// Performs an action on standard output, unless that has failed before.
 fn write(act: impl FnOnce(&mut io::Stdout) -> io::Result<()>) {
     let mut failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
     if failed.is_none() {
@@ -47,18 +47,18 @@ fn write(act: impl FnOnce(&mut io::Stdout) -> io::Result<()>) {
     }
 }
 
-/// Writes to standard error; if the reader is gone, nothing can be told.
+/// Writes to standard error. Errors are ignored, since they could not be reported.
 pub fn put_error(text: Arguments) {
     let _ = io::stderr().write_fmt(text);
 }
 
-/// Columns of the terminal that standard output is; `None` if it is none.
+/// The number of columns if standard output is a terminal, else `None`.
 pub fn width() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(terminal_size::Width(columns), _)| columns.into())
 }
 
-/// What standard output shows beside text: colours as `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM` have it, or as
-/// cargo is told by `CARGO_TERM_COLOR`; links where the terminal is known to have them.
+/// The styles of standard output: colours according to `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM`, or to
+/// cargo's `CARGO_TERM_COLOR`; links where the terminal is known to support them.
 pub fn styles() -> Styles {
     let cargo = std::env::var("CARGO_TERM_COLOR").unwrap_or_default();
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -71,8 +71,8 @@ pub fn styles() -> Styles {
     Styles { colours, links: links && colours }
 }
 
-/// A file that is to be written beside the report. `{module}` in its name is the module's, so that test binaries of cargo,
-/// which all get the same options, have a file each.
+/// The path of a file that is written beside the report. `{module}` in it is replaced by the module's name, so that
+/// test binaries of cargo, which all get the same options, have different files.
 pub fn file_of(path: &Path, module: &Path) -> PathBuf {
     let stem = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
     match path.to_str() {
@@ -81,10 +81,10 @@ pub fn file_of(path: &Path, module: &Path) -> PathBuf {
     }
 }
 
-/// The end of the output.
+/// Finishes the output.
 ///
 /// # Errors
-/// Some of it is lost, and it was wanted: not if the reader went away.
+/// Some of the output is lost. It is no error if the reader went away.
 pub fn finish() -> io::Result<()> {
     let failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner).take();
     match failed.map_or_else(|| io::stdout().flush(), Err) {

@@ -11,11 +11,11 @@ use std::time::Duration;
 /// Shows what is done to a module before its tests can run.
 pub struct Stages {
     bar: Option<ProgressBar>,
-    /// What to call the module, if lines are printed.
+    /// The module's name in printed lines, if lines are printed.
     lines: Option<String>,
 }
 
-/// Modules from this size on take long enough to say something where there is no terminal.
+/// The size from which on a module takes long enough that lines are printed where there is no terminal.
 const LARGE_BYTES: usize = 4 << 20;
 
 impl Stages {
@@ -34,7 +34,7 @@ impl Stages {
         Stages { bar: Some(bar), lines: None }
     }
 
-    /// The next stage begins.
+    /// Shows that the next stage begins.
     pub fn enter(&self, stage: &'static str) {
         if let Some(bar) = &self.bar {
             bar.set_message(stage);
@@ -56,15 +56,15 @@ impl Drop for Stages {
 /// Shows progress on standard error.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    /// When the test's time is up, counted from its start.
+    /// The test's time limit, counted from its start.
     timeout: Option<Duration>,
-    /// The next number of iterations that is worth a line.
+    /// The next number of iterations at which a line is printed.
     milestone: Mutex<u64>,
     quiet: bool,
 }
 
 impl Progress {
-    /// For a test that runs at most `iterations_max` iterations, and for at most `timeout`.
+    /// Progress of a test that runs at most `iterations_max` iterations, and for at most `timeout`.
     pub fn new(test: &str, iterations_max: u64, timeout: Option<Duration>, quiet: bool) -> Progress {
         let terminal = std::io::stderr().is_terminal() && !quiet;
         let bar = terminal.then(|| {
@@ -110,7 +110,7 @@ impl Watch for Progress {
     }
 }
 
-/// How long it may still take: by the time that is given, or by iterations at the present speed.
+/// The remaining time: according to the time limit, or to the number of iterations at the present speed.
 fn left(bar: &ProgressBar, timeout: Option<Duration>) -> Option<HumanDuration> {
     let by_time = timeout.map(|timeout| timeout.saturating_sub(bar.elapsed()));
     let by_count = bar.length().map(|_| bar.eta());

@@ -1,11 +1,11 @@
-//! `coyote-regressions/`: traces of found bugs, tried first on every later run of their tests.
+//! `coyote-regressions/`: traces of found bugs, which every later run of their tests tries first.
 //!
-//! They are kept where the user wants them: in the directory that `--regressions` names, which is made, or in
-//! `coyote-regressions` if that is there. A tool that is run in many places, as cargo's runner is, must not leave files
-//! in a source tree without having been asked for; `mkdir coyote-regressions` asks for them, once for a project.
+//! Traces are kept in the directory that `--regressions` names, which is created, or in `coyote-regressions` if that
+//! exists. A tool that is run in many places, such as cargo's runner, must not leave files in a source tree without a
+//! request; `mkdir coyote-regressions` is such a request, once for a project.
 //!
-//! Files are called `MODULE-TEST-IDENTITY.trace`, by the module without cargo's hash and the bug's identity, so that a bug
-//! has one file. They are never deleted; one whose bug was found again, in a module that was changed, is written anew.
+//! Files are named `MODULE-TEST-IDENTITY.trace`, by the module without cargo's hash and the bug's identity, so that
+//! each bug has one file. They are never deleted. A file is overwritten if its bug was found again in a changed module.
 
 use crate::execution::Test;
 use crate::explore::regressions::{Regression, Tried, without_hash};
@@ -15,7 +15,7 @@ use crate::trace::Trace;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// The usual directory.
+/// The default directory.
 const NAME: &str = "coyote-regressions";
 
 /// Where traces are kept.
@@ -23,7 +23,8 @@ const NAME: &str = "coyote-regressions";
 pub struct Regressions(PathBuf);
 
 impl Regressions {
-    /// What `--regressions` says: a directory, which is made, or `off`; without it the usual one, if that is there.
+    /// The directory that `--regressions` gives, which is created, or none for `off`; without the option the default
+    /// directory, if it exists.
     ///
     /// # Errors
     /// The directory cannot be made.
@@ -40,7 +41,7 @@ impl Regressions {
         }
     }
 
-    /// The traces of a test, by their names. What cannot be read is said.
+    /// The traces of a test, in the order of their names. Prints a note for each file that cannot be read.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -59,7 +60,7 @@ impl Regressions {
         let mut regressions = Vec::new();
         for path in paths {
             match Trace::read(&path) {
-                // The name of another test may begin in the same way.
+                // The name of another test may have the same prefix.
                 Ok(trace) if trace.header.test != test.name => {}
                 Ok(trace) => regressions.push(Regression { path, trace }),
                 Err(error) => {
@@ -73,7 +74,7 @@ impl Regressions {
     /// Keeps the trace of a bug.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The trace cannot be written.
     pub fn keep(&self, module: &Path, test: &Test, found: &FoundBug) -> Result<()> {
         let name = format!("{}{}.trace", prefix(module, test), found.identity.short());
         let path = self.0.join(name);
@@ -87,7 +88,7 @@ impl Regressions {
     }
 }
 
-/// Says what came of all that do not fail: one line for each that is of no use any more, and one for the rest.
+/// Prints the results: one line for each trace that fails, is obsolete or was not tried, and one for the rest.
 pub fn say(regressions: &[Regression], tried: &[Tried]) {
     let mut passed = 0;
     for (regression, tried) in regressions.iter().zip(tried) {

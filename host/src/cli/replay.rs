@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         let replayed = replay(&mut execution, &trace, args.lenient)?;
         let mut found = found(&mut execution, &replayed, &trace, &given.shown_trace)?;
         if let Some(found) = &mut found {
-            // Only files show it.
+            // Only files show the explanation.
             if args.wants_files() {
                 explained(&mut execution, found)?;
             }
@@ -117,7 +117,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 }
 
 impl Args {
-    /// Where the commands of a session come from, if there is to be one.
+    /// The source of a session's commands, if a session is requested.
     fn input(&self) -> Option<debug::Input<'_>> {
         match &self.commands {
             Some(file) => Some(debug::Input::File(file)),
@@ -151,7 +151,7 @@ impl Args {
     }
 }
 
-/// Adds what experiments say of the replayed bug.
+/// Adds the results of experiments on the replayed bug.
 fn explained(execution: &mut Execution, found: &mut FoundBug) -> Result<(), MachineError> {
     let lines = Mutex::new(SourceLines::new(execution.machine().artifact()));
     let FoundBug { trace, identity, explanation, .. } = found;
@@ -159,7 +159,7 @@ fn explained(execution: &mut Execution, found: &mut FoundBug) -> Result<(), Mach
     explain::experiments(execution, trace, identity, &lines, limits, explanation)
 }
 
-/// The replayed bug in the form in which reports show bugs.
+/// The replayed bug in the form that reports use.
 fn found(
     execution: &mut Execution,
     replayed: &Replayed,
@@ -229,7 +229,7 @@ fn conclude(replayed: &Replayed, trace: &Trace, lenient: bool, symbols: &Symbols
     }
 }
 
-/// An outcome as the test command would say it.
+/// The outcome, in the words of the test command.
 fn outcome_line(test: &str, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Passed => format!("test {test} passes"),

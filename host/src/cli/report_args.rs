@@ -1,4 +1,4 @@
-//! What is told of bugs, and where: options of all subcommands that report a run.
+//! Options for the content and the destination of reports, of all subcommands that report a run.
 
 use super::bug_files::BesideTraces;
 use super::bundle;
@@ -53,7 +53,7 @@ pub struct ReportArgs {
     stats: bool,
 }
 
-/// The formats of the table, as `--format` takes them.
+/// The formats of the renderers' table, as a parser for `--format`.
 fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
     let value = |entry: &RendererEntry| PossibleValue::new(entry.name).help(entry.doc).aliases(entry.alias);
     PossibleValuesParser::new(RENDERERS.iter().map(value))
@@ -61,10 +61,10 @@ fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
 }
 
 impl ReportArgs {
-    /// What is done with a found bug.
+    /// How a found bug is processed.
     ///
     /// # Errors
-    /// The time is none.
+    /// The given time is invalid.
     pub fn how(&self) -> Result<How> {
         let time = seconds("--shrink-time", self.shrink_time)?;
         Ok(How {
@@ -73,8 +73,9 @@ impl ReportArgs {
         })
     }
 
-    /// Where traces and logs are written, as the caller can use it. A caller that names the module by an absolute path may
-    /// be elsewhere: cargo runs its runner in the package's directory, wherever the user is.
+    /// The directory for traces and logs, as a path that is valid for the caller. A caller that names the module by an
+    /// absolute path may be in another directory: cargo executes its runner in the package's directory, wherever the
+    /// user is.
     pub fn outdir(&self, module: &Path) -> PathBuf {
         match module.is_absolute() {
             true => std::path::absolute(&self.outdir).unwrap_or_else(|_| self.outdir.clone()),
@@ -82,7 +83,7 @@ impl ReportArgs {
         }
     }
 
-    /// The bundle that is to be written, if one is.
+    /// The bundle to be written, if one is requested.
     ///
     /// # Errors
     /// As [`bundle::Draft::new`].
@@ -90,11 +91,11 @@ impl ReportArgs {
         self.bundle.as_deref().map(|path| bundle::Draft::new(&output::file_of(path, module))).transpose()
     }
 
-    /// What is printed and written, and how. `given`: what the command line says for a test harness; `harness`: whether
-    /// the module has one.
+    /// The outputs and their formats. `given`: the command line's options of a test harness; `harness`: whether the
+    /// module has one.
     ///
     /// # Errors
-    /// A file cannot be written: that is said before hours of exploration.
+    /// A file cannot be written. This is checked early, before hours of exploration.
     pub fn outputs(&self, given: Option<&HarnessArgs>, harness: bool, module: &Path) -> Result<Outputs> {
         let named = |name| render::by_name(name).expect("it is in the table");
         let format = if given.is_some_and(|given| given.quiet) { named("terse") } else { self.format };
@@ -113,7 +114,7 @@ impl ReportArgs {
             let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
             outputs.0.push(((named(name).make)(&options), Box::new(BufWriter::new(file))));
         }
-        // The summary of a step of GitHub Actions, which several commands may write.
+        // The step summary of GitHub Actions, to which several commands may append.
         let summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| format.name == "github");
         if let Some(path) = summary.filter(|path| !path.is_empty()).map(PathBuf::from) {
             let file = File::options().create(true).append(true).open(&path);
@@ -124,10 +125,10 @@ impl ReportArgs {
     }
 }
 
-/// A time that an option gives.
+/// The duration that an option gives.
 ///
 /// # Errors
-/// It is none.
+/// The number is not a positive duration.
 pub fn seconds(option: &str, given: f64) -> Result<Duration> {
     if given > 0.0 && given < 1e9 {
         return Ok(Duration::from_secs_f64(given));
@@ -135,11 +136,11 @@ pub fn seconds(option: &str, given: f64) -> Result<Duration> {
     bail!("{option} {given}: give a positive number of seconds")
 }
 
-/// A flag that Ctrl-C raises, and SIGTERM or SIGHUP, by which engines end processes. A second signal ends the process,
-/// unless it comes at once: some senders signal a process and then its group.
+/// A flag that Ctrl-C raises, as do SIGTERM and SIGHUP, with which engines end processes. A second signal ends the
+/// process, unless it follows immediately: some senders signal a process and then its group.
 ///
 /// # Errors
-/// The system lets nobody listen.
+/// The system does not allow a handler.
 pub fn interruptible() -> Result<Arc<AtomicBool>> {
     const AT_ONCE: Duration = Duration::from_millis(500);
     let flag = Arc::new(AtomicBool::new(false));

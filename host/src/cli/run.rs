@@ -1,5 +1,5 @@
-//! The loop over the tests of a run: each is explored, or its results put together, its bugs are confirmed, and renderers
-//! are told.
+//! The loop over the tests of a run: each test is explored, or its results are merged, its bugs are confirmed, and the
+//! renderers are called.
 
 use super::error::InternalError;
 use super::select::{Selected, ToRun};
@@ -15,18 +15,18 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What else a run is told.
+/// Further rules of a run.
 pub struct Rules {
     /// Start no further test after the first failure.
     pub fail_fast: bool,
-    /// Whether a run in which nothing was to be explored is as good as any other.
+    /// Whether a run with nothing to explore counts as a success.
     pub needs_no_choice: bool,
 }
 
-/// Reports one test after the other. `explore` says what came of its exploration.
+/// Reports the tests in order. `explore` returns the result of a test's exploration.
 ///
 /// # Errors
-/// The environment's, bad input, and [`InternalError`] where a bug does not replay.
+/// Errors of the environment, bad input, and [`InternalError`] where a bug does not replay.
 pub fn run(
     session: &Session,
     selected: &Selected,
@@ -85,7 +85,7 @@ pub fn run(
     let options = std::iter::once(&session.options).chain(session.own.values());
     let suppressions = options.flat_map(|options| &options.settings.detectors.races.suppressions);
     for rule in suppressions.map(ToString::to_string).collect::<BTreeSet<_>>() {
-        // An iteration that was not executed could have met it.
+        // An iteration that was not executed could have met such a data race.
         if !used.contains(&rule) && run.not_run.is_none() {
             eprintln!("note: no data race was met that {rule} suppresses");
         }
@@ -109,10 +109,10 @@ pub fn run(
 
 const LOST: &str = "cannot write the report";
 
-/// Why a test is not to be run, if so.
+/// Why a test is not run, if it is not.
 ///
 /// # Errors
-/// Of executing a test harness, which knows.
+/// Errors of executing the test harness, which decides this.
 pub fn refused(session: &Session, to_run: &ToRun) -> Result<Option<String>> {
     match &to_run.ignored {
         None if session.artifact.table.libtest => {
@@ -123,7 +123,7 @@ pub fn refused(session: &Session, to_run: &ToRun) -> Result<Option<String>> {
     }
 }
 
-/// The report of a test, with the logs of its bugs, and what else is wanted, on disk.
+/// The report of a test. Writes the logs of its bugs, and other requested files, to disk.
 pub fn report(session: &Session, test: &Test, result: &TestResult) -> Result<TestReport> {
     let settings = &session.options_of(test).settings;
     let name = &test.name;

@@ -1,4 +1,4 @@
-//! Which tests are run or listed.
+//! Selection of the tests to run or to list.
 
 use super::libtest_args::HarnessArgs;
 use super::load;
@@ -9,19 +9,19 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A test, and why it is not to be run, if so.
+/// A selected test, and why it is not run, if it is not.
 pub struct ToRun {
     pub test: Test,
     pub ignored: Option<String>,
 }
 
-/// What is to be run.
+/// The selected tests.
 pub struct Selected {
     pub tests: Vec<ToRun>,
     pub filtered_out: usize,
 }
 
-/// What selects tests: `--test` as everywhere, and what Rust's test harness understands.
+/// The options that select tests: `--test`, and those of Rust's test harness.
 pub struct Selection<'a> {
     pub artifact: &'a Arc<Artifact>,
     pub module: &'a Path,
@@ -29,7 +29,7 @@ pub struct Selection<'a> {
     /// Names or globs; all tests if there are none.
     pub patterns: &'a [String],
     pub harness: &'a HarnessArgs,
-    /// Whether it is no mistake to select none.
+    /// Whether an empty selection is allowed.
     pub may_be_empty: bool,
 }
 
@@ -37,7 +37,7 @@ impl Selection<'_> {
     /// The tests that are selected.
     ///
     /// # Errors
-    /// There is none, or none of a name that was given.
+    /// No test is selected, or a given name matches none.
     pub fn tests(&self) -> Result<Selected> {
         if self.artifact.table.libtest {
             return self.of_harness();
@@ -55,7 +55,7 @@ impl Selection<'_> {
         Ok(Selected { filtered_out: count - tests.len(), tests })
     }
 
-    /// The harness lists its tests itself.
+    /// The tests that the harness lists.
     fn of_harness(&self) -> Result<Selected> {
         let Selection { artifact, settings, patterns, harness, .. } = self;
         if harness.bench {
@@ -83,7 +83,8 @@ impl Selection<'_> {
         Ok(Selected { tests: listed.into_iter().map(to_run).collect(), filtered_out })
     }
 
-    /// The answer to `--list`, in one of two formats; under Rust's test harness in its own words, unless `plain`.
+    /// The answer to `--list`, in one of two formats. Under Rust's test harness it is the harness's own answer, unless
+    /// `plain`.
     ///
     /// # Errors
     /// As [`Selection::tests`].

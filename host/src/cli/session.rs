@@ -1,4 +1,4 @@
-//! One run of `coyote-wasm test`: how a test is explored, and its bugs are confirmed.
+//! A run of `coyote-wasm test`: explores a test and confirms its bugs.
 
 use super::bug_files::{BesideTraces, file_name};
 use super::bundle::Draft;
@@ -30,35 +30,35 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What all tests of a run have in common.
+/// The settings and state that all tests of a run share.
 pub struct Session<'a> {
     pub module: &'a Path,
     pub outdir: &'a Path,
-    /// Whether progress is shown on a terminal alone.
+    /// Whether progress is shown only on a terminal.
     pub quiet: bool,
     pub artifact: Arc<Artifact>,
     pub symbols: Symbols,
     pub seed: u64,
-    /// Whether a search goes on with a frontier, and that one, until the search has it.
+    /// Whether a search continues from a frontier; and the frontier, until the search has taken it.
     pub resuming: bool,
     pub resume: RefCell<Option<Frontier>>,
-    /// For all tests together.
+    /// The time for all tests together.
     pub total_timeout: Option<Duration>,
-    /// What is written beside a bug's trace.
+    /// The files that are written beside a bug's trace.
     pub files: BesideTraces,
     pub interrupted: Arc<AtomicBool>,
     pub options: TestOptions,
     /// Tests with options of their own, by name.
     pub own: BTreeMap<String, TestOptions>,
-    /// Tests of the sources that the module has not, because of its target.
+    /// Tests of the sources that the module does not contain because of its target.
     pub not_on_target: Option<SourceTests>,
-    /// Where traces of found bugs are kept, to be tried first, if they are.
+    /// The directory of kept traces, which are tried first, if there is one.
     pub regressions: Option<Regressions>,
-    /// The bundle that is to be written, if one is.
+    /// The bundle to be written, if one is requested.
     pub bundle: Option<Draft>,
-    /// Where it is written which lines were executed, if it is.
+    /// The coverage file, if one is requested.
     pub coverage: Option<CoverageFile>,
-    /// Tells the stories of all bugs. It is made for the first one: it reads the module's debug information.
+    /// Creates the stories of all bugs. It is made for the first bug, since it reads the module's debug information.
     pub teller: RefCell<Option<Teller>>,
 }
 
@@ -69,11 +69,11 @@ pub struct TestOptions {
     pub searching: bool,
     pub settings: Settings,
     pub budget: Budget,
-    /// How many iterations there are in all, if the budget is that of a part and it is known.
+    /// The number of iterations of the whole run, if the budget is that of a part and the number is known.
     pub all: Option<u64>,
-    /// What is done with a found bug.
+    /// How a found bug is processed.
     pub how: How,
-    /// Of a sweep of faults: schedules of the strategy after each fault.
+    /// In a sweep of faults: the number of schedules of the strategy after each fault.
     pub sweep: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ impl Session<'_> {
         self.own.get(&test.name).unwrap_or(&self.options)
     }
 
-    /// What is known before the first test.
+    /// The header of the run, which is known before the first test.
     pub fn header(&self, selected: &Selected) -> RunHeader {
         RunHeader {
             version: env!("CARGO_PKG_VERSION"),
@@ -100,14 +100,14 @@ impl Session<'_> {
         }
     }
 
-    /// What the names of a test's traces begin with.
+    /// The prefix of the names of a test's traces.
     pub fn trace_stem(&self, test: &Test) -> PathBuf {
         let safe = file_name(&test.name);
         let stem = self.module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
         self.outdir.join(format!("{stem}-{safe}"))
     }
 
-    /// What there is to explore of a test, with the directory for its traces.
+    /// The plan for exploring a test. Creates the directory for its traces.
     fn plan<'a>(&'a self, test: &'a Test, budget: &Budget) -> Result<Plan<'a>> {
         std::fs::create_dir_all(self.outdir)
             .with_context(|| format!("cannot create the directory {}", self.outdir.display()))?;
@@ -121,8 +121,8 @@ impl Session<'_> {
         })
     }
 
-    /// Makes of what others have explored what [`Session::explore`] would have: with the traces of its bugs on disk, and, if
-    /// it is complete, with what follows from all of it.
+    /// Completes a result that other processes have explored as [`Session::explore`] would: writes the traces of its
+    /// bugs to disk and, if the result is complete, adds what follows from all of it.
     pub fn adopt(&self, test: &Test, mut result: TestResult) -> Result<TestResult> {
         let options = self.options_of(test);
         let plan = self.plan(test, &options.budget)?;
@@ -171,14 +171,14 @@ impl Session<'_> {
         let mut result = result?;
         for found in regressed {
             let other = result.add_bug(found);
-            // Another trace stands for the same bug.
+            // Removes the other trace if no bug refers to it any more.
             let unused = other.filter(|other| result.bugs.iter().all(|bug| bug.path != other.path));
             unused.map(|other| std::fs::remove_file(other.path));
         }
         Ok(result)
     }
 
-    /// The bugs that kept traces still lead to; with one word about each other trace that is of no use.
+    /// The bugs that kept traces still reproduce. Prints a note for each trace that is of no use.
     fn try_regressions(&self, plan: &Plan) -> Result<Vec<FoundBug>> {
         let Some(directory) = &self.regressions else { return Ok(Vec::new()) };
         let kept = directory.read(self.module, plan.test)?;
@@ -200,7 +200,7 @@ impl Session<'_> {
         result.bugs.iter().try_for_each(|found| directory.keep(self.module, test, found))
     }
 
-    /// How it was executed: exploration may have raised the bounds on steps.
+    /// The settings with which the test was executed: the exploration may have raised the bounds on steps.
     fn settings_of(&self, test: &Test, result: &TestResult) -> Settings {
         let mut settings = self.options_of(test).settings.clone();
         if result.search.is_none() {
@@ -225,7 +225,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Replays every bug that was found, and tells its story. What does not replay is our bug, not the guest's.
+    /// Replays every bug that was found, and creates its story. A bug that does not replay is a bug of this tool, not
+    /// of the guest.
     pub fn confirm(&self, test: &Test, result: &mut TestResult) -> Result<Option<String>> {
         let settings = &self.settings_of(test, result);
         let mut teller = self.teller.borrow_mut();

@@ -1,9 +1,9 @@
 //! `--total-timeout`: time that several tests share.
 //!
-//! Every test that meets a choice gets an equal share of the time that is left when it begins, so what one
-//! does not need goes to those after it. Which tests these are is found out first, by one execution of
-//! each: the others are done after one execution anyway, for which they always have the time. So has a test whose share was
-//! used up before it came, for a few executions: the run may take that much longer.
+//! Every test that meets a choice gets an equal share of the time that is left when it begins, so time that one test
+//! does not need goes to later ones. One execution of each test determines first which tests meet a choice. The other
+//! tests are done after one execution, for which there is always time. A test whose share was used up before it began
+//! also gets time for a few executions, so the run may take that much longer.
 
 use super::session::Session;
 use crate::engine_thread::on_engine_thread;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub struct Shares {
     /// The end of the run.
     end: Option<Instant>,
-    /// Tests yet to come that meet a choice.
+    /// Remaining tests that meet a choice.
     left: BTreeSet<String>,
 }
 
@@ -28,14 +28,14 @@ impl Shares {
         let Some(total) = session.total_timeout else {
             return Ok(Shares { end: None, left: BTreeSet::new() });
         };
-        // An execution that is not over by then can be taken for one that meets a choice.
+        // An execution that has not ended by then counts as one that meets a choice.
         let mut left = BTreeSet::new();
         for test in tests {
             if meets_choice(session, test)? {
                 left.insert(test.name.clone());
             }
         }
-        // An execution that does not end costs the others nothing.
+        // The time begins here, so an execution that does not end costs the other tests nothing.
         Ok(Shares { end: Some(Instant::now() + total), left })
     }
 
@@ -43,7 +43,7 @@ impl Shares {
     pub fn explore(&mut self, session: &Session, test: &Test) -> Result<TestResult> {
         let mut budget = session.options_of(test).budget.clone();
         if let Some(end) = self.end {
-            // One that an execution did not show to meet a choice counts when it comes.
+            // A test that was not known to meet a choice is counted when it begins.
             let is_known = self.left.remove(&test.name);
             let sharing = self.left.len() + 1;
             let least = if is_known { LEAST } else { PROBE };
@@ -58,13 +58,13 @@ fn share(left: Duration, sharing: usize) -> Duration {
     left / u32::try_from(sharing.max(1)).unwrap_or(u32::MAX)
 }
 
-/// What a test gets in any case that meets a choice.
+/// The minimum time of a test that meets a choice.
 const LEAST: Duration = Duration::from_millis(50);
 
-/// How long an execution may take that is only to show whether a test meets a choice.
+/// The time limit of the execution that determines whether a test meets a choice.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// Whether an execution of the test meets a choice, as far as there is time to see it.
+/// Whether an execution of the test meets a choice within the time limit.
 fn meets_choice(session: &Session, test: &Test) -> Result<bool> {
     let walk = Box::new(RandomWalk::default());
     let iteration = Iteration { seed: session.seed, index: 0 };
@@ -88,7 +88,7 @@ mod tests {
     fn what_is_not_needed_goes_to_those_that_follow() {
         let seconds = Duration::from_secs;
         assert_eq!(share(seconds(12), 3), seconds(4));
-        // The first took 1 of its 4 seconds.
+        // The first test took 1 of its 4 seconds.
         assert_eq!(share(seconds(11), 2), Duration::from_millis(5_500));
         assert_eq!(share(seconds(0), 1), seconds(0));
         assert_eq!(share(seconds(3), 0), seconds(3));

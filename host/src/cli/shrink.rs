@@ -1,4 +1,4 @@
-//! `coyote-wasm shrink`: the same bug from a schedule that is easier to read, and the report of it.
+//! `coyote-wasm shrink`: reproduces a bug by a schedule that is easier to read, and reports it.
 
 use super::output;
 use super::trace_of::TraceOf;

@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What is used if the user says nothing.
+/// Default of `--strategy`.
 pub const DEFAULT_STRATEGY: &str = "portfolio";
 
 #[derive(clap::Args)]
@@ -163,7 +163,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         };
         return confirm::run(module, trace, &given);
     }
-    // Until the end of the run.
+    // Held until the end of the run.
     let _claim = match args.units.claim()? {
         Claim::Taken => return Ok(Exit::Again),
         held => held,
@@ -231,7 +231,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         artifact: artifact.clone(),
         options,
         own,
-        // What speaks of single iterations has nothing to do with others.
+        // Regressions have nothing to do with runs of single iterations, resumed searches or units.
         regressions: match args.iteration.is_some() || resume_given || args.units.are_given() {
             true => None,
             false => Regressions::of(args.regressions.as_deref())?,
@@ -245,7 +245,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             .transpose()?,
         teller: None.into(),
     };
-    // That tests, or all, have nothing to explore is as good as any other success where cargo asks.
+    // Under cargo, tests with nothing to explore count as a success, even if these are all tests.
     let rules = Rules { fail_fast: args.harness.fail_fast, needs_no_choice: args.runner || harness };
     let unit = args.units.draft(&session, &selected, &rules)?;
     let mut shares = None;
@@ -278,7 +278,7 @@ pub fn check_unit(matches: &ArgMatches) -> Result<()> {
     test_options(&args, module, false, uses).map(|_| ())
 }
 
-/// How the tests are explored for which these are the options.
+/// How the tests are explored that have these options.
 fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result<TestOptions> {
     let mut arguments = vec![file_stem(module)];
     arguments.extend(args.arguments.iter().cloned());
@@ -301,7 +301,7 @@ fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result
     })
 }
 
-/// Tests of the package that cargo tests which this test binary of it has not.
+/// Tests of the package under test that this test binary does not contain.
 fn not_on_target(module: &Path) -> Option<SourceTests> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR")?;
     source_tests::of_binary(module, Path::new(&package)).filter(|found| found.missing() > 0)
@@ -311,7 +311,7 @@ fn sweeping(args: &Args) -> bool {
     !args.fault_sweep.is_empty()
 }
 
-/// How often which fault may happen in an execution.
+/// How often each fault may happen in an execution.
 fn budgets(args: &Args, uses: Uses) -> Result<Faults> {
     let random = args.execute.random;
     let usual = match strategies::search::is_search(&args.strategy) || sweeping(args) {
@@ -330,7 +330,7 @@ fn budgets(args: &Args, uses: Uses) -> Result<Faults> {
     Ok(faults)
 }
 
-/// Says what `coyote.toml` adds: a verdict speaks of options, and these are not on the command line.
+/// Prints the options that `coyote.toml` adds: a verdict refers to options, and these are not on the command line.
 fn say<'a>(configured: &Configured<Args>, tests: impl Iterator<Item = &'a String>) {
     if let Some(said) = configured.said(None) {
         eprintln!("note: options of {said}");
@@ -350,7 +350,7 @@ fn listing() -> String {
     FAULTS.iter().map(line).collect()
 }
 
-/// Directories of the host cannot be put back, nor shared.
+/// Checks the restrictions of `--dir`: directories of the host can be neither restored nor shared.
 fn check_directories(args: &Args, options: &TestOptions) -> Result<()> {
     if options.settings.world.directories.is_empty() {
         return Ok(());
@@ -372,11 +372,11 @@ fn check_directories(args: &Args, options: &TestOptions) -> Result<()> {
     Ok(())
 }
 
-/// The seed: given, that of what is resumed, fixed under CI, else random.
+/// The seed: the given one, that of the resumed search, a fixed one under CI, else a random one.
 fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
     match args.seed.or(resume.map(Frontier::seed)) {
         Some(seed) => seed,
-        // Units of one campaign have one seed.
+        // All units of a campaign have the same seed.
         None if args.units.are_given() => 0,
         None if std::env::var_os("CI").is_some_and(|v| v == "true") => 0,
         None => u64::from(rand::rngs::SysRng.try_next_u32().unwrap_or(0)),
@@ -417,10 +417,10 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
     let total = args.total_timeout;
     let units = args.units.range(args.iterations)?;
     let timeout = match (args.timeout, args.iterations.or(args.iteration)) {
-        // Not that of the machine's speed.
+        // The speed of the machine must not decide what a unit executes.
         _ if units.is_some() => None,
         (Some(given), _) => Some(seconds("--timeout", given)?),
-        // A sweep has an end.
+        // A sweep ends by itself.
         (None, None) if total.is_none() && !sweeping(args) => Some(explore::TIMEOUT),
         (None, _) => None,
     };
@@ -442,7 +442,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
         explore: args.explore || args.max_bugs.is_some() || sweeping(args),
         bugs_max: args.max_bugs.unwrap_or(u64::MAX),
         check_determinism: args.check_determinism,
-        // Jobs would meet each other's files.
+        // Jobs would see each other's files.
         jobs: match args.execute.dir.is_empty() {
             true => args.jobs.or(args.harness.test_threads).map_or(cores, |j| j as usize),
             false => 1,
@@ -451,12 +451,12 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
     })
 }
 
-/// What is done with a found bug.
+/// How a found bug is processed.
 fn how(args: &Args) -> Result<How> {
     let how = args.report.how()?;
-    // Of a unit, whoever merges does it.
+    // The bugs of a unit are shrunk by `merge`.
     let shrink = how.shrink.filter(|_| !args.units.is_part());
-    // A continuation at random would draw many of the faults that a sweep allows.
+    // A random continuation would draw many of the faults that a sweep allows.
     let experiments = how.experiments.filter(|_| !sweeping(args) && !args.units.is_part());
     Ok(How { shrink, experiments })
 }

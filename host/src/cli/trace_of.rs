@@ -1,4 +1,4 @@
-//! A trace, and the module, test and settings that it names.
+//! A trace, with the module, test and settings that it names.
 
 use super::load;
 use crate::artifact::Artifact;
@@ -19,7 +19,7 @@ pub struct TraceOf {
 }
 
 impl TraceOf {
-    /// `lenient`: the module, and the files that are preloaded, may have been edited since.
+    /// `lenient`: the module and the preloaded files may have been edited since the trace was written.
     ///
     /// # Errors
     /// Something cannot be read, or is not what the trace names.
@@ -55,7 +55,7 @@ impl TraceOf {
     }
 }
 
-/// Preloads what the trace names. Other files are another program.
+/// Preloads the files that the trace names. Changed files make another program, which is an error unless `lenient`.
 fn open_world(settings: &mut Settings, trace: &Path, lenient: bool) -> Result<()> {
     let world = Arc::make_mut(&mut settings.world);
     let recorded = world.preload_hash.clone();

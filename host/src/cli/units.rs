@@ -1,4 +1,4 @@
-//! Units on the command line: which part of the iterations `test` executes, and the result that it writes.
+//! Units on the command line: the part of the iterations that `test` executes, and the result that it writes.
 
 use super::error::InternalError;
 use super::run::{self, Rules};
@@ -17,7 +17,7 @@ use std::fs::{File, TryLockError};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What has nothing to do with a part of some iterations.
+/// Options that cannot be combined with a part of the iterations.
 const OTHERS: [&str; 7] =
     ["iteration", "resume", "confirm", "timeout", "total_timeout", "max_bugs", "fault_sweep"];
 
@@ -40,14 +40,14 @@ pub struct UnitArgs {
 
 /// Whether this process may execute a unit.
 pub enum Claim {
-    /// For as long as this value lives.
+    /// It may, as long as this value lives.
     Held(#[expect(dead_code, reason = "it is kept for its lock")] Option<File>),
-    /// Another process does, or has.
+    /// Another process executes the unit, or has executed it.
     Taken,
 }
 
 impl UnitArgs {
-    /// Claims the unit, if that is asked for. A lock ends with its process, however that ends.
+    /// Claims the unit, if that is requested. A lock ends with its process, however that ends.
     ///
     /// # Errors
     /// The file system has no locks.
@@ -69,15 +69,15 @@ impl UnitArgs {
         self.iterations_from.is_some() || self.shard.is_some() || self.is_part()
     }
 
-    /// Whether somebody else puts it together with others, and reports it.
+    /// Whether the result is written for `merge`, which combines it with others and reports it.
     pub fn is_part(&self) -> bool {
         self.result.is_some()
     }
 
-    /// The iterations of a unit, if it is one. `iterations`: what `--iterations` says.
+    /// The iterations of a unit, if this is one. `iterations`: the value of `--iterations`.
     ///
     /// # Errors
-    /// It has none.
+    /// The unit has no iterations.
     pub fn range(&self, iterations: Option<u64>) -> Result<Option<Range<u64>>> {
         if !self.are_given() {
             return Ok(None);
@@ -99,15 +99,15 @@ impl UnitArgs {
         }
     }
 
-    /// How many iterations there are in all units, if that is known: not where one begins somewhere.
+    /// The number of iterations of all units, if it is known: not if `--iterations-from` is given.
     pub fn all(&self, iterations: Option<u64>) -> Option<u64> {
         self.iterations_from.is_none().then(|| iterations.unwrap_or(explore::ITERATIONS))
     }
 
-    /// Whether a test that is explored in this way can be cut by iterations.
+    /// Checks that a test that is explored in this way can be divided by iterations.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// Why it cannot be divided.
     pub fn check(&self, strategy: &str, context: &Context, settings: &Settings) -> Result<()> {
         if !self.are_given() {
             return Ok(());
@@ -133,10 +133,10 @@ impl UnitArgs {
         Ok(())
     }
 
-    /// The result that is to be written, if one is.
+    /// The result to be written, if one is requested.
     ///
     /// # Errors
-    /// Its directory is not there: that is said before hours of exploration.
+    /// The file's directory does not exist. This is checked early, before hours of exploration.
     pub fn draft(&self, session: &Session, selected: &Selected, rules: &Rules) -> Result<Option<Draft>> {
         let Some(path) = &self.result else { return Ok(None) };
         check_directory(path)?;
@@ -146,10 +146,10 @@ impl UnitArgs {
     }
 }
 
-/// Refuses a file whose directory is not there.
+/// Refuses a file whose directory does not exist.
 ///
 /// # Errors
-/// It is not.
+/// The directory does not exist.
 pub fn check_directory(result: &Path) -> Result<()> {
     let directory = result.parent().filter(|parent| !parent.as_os_str().is_empty());
     if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
@@ -158,7 +158,7 @@ pub fn check_directory(result: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the units of a run have in common.
+/// The data that all units of a run share.
 fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Result<Campaign> {
     let tests = selected.tests.iter().map(|to_run| -> Result<CampaignTest> {
         let TestOptions { strategy, budget, settings, all, .. } = session.options_of(&to_run.test);
@@ -185,7 +185,7 @@ fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Result<Cam
     })
 }
 
-/// The result of a unit whose run is not over.
+/// The result of a unit whose run has not ended yet.
 pub struct Draft {
     path: PathBuf,
     results: RefCell<Results>,
@@ -193,10 +193,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Takes over what was found out about a test.
+    /// Adds the result of a test.
     ///
     /// # Errors
-    /// Of ours.
+    /// Internal errors.
     pub fn add(&self, test: &Test, budget: &Budget, result: &TestResult) -> Result<()> {
         if result.stop == Stop::Interrupted {
             self.interrupted.set(true);
@@ -207,7 +207,7 @@ impl Draft {
         results.add(&test.name, budget.first, end, result.clone()).map_err(error_of)
     }
 
-    /// Writes it. A unit that was interrupted has no result: it is to be executed again.
+    /// Writes the result. A unit that was interrupted has no result, and must be executed again.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -220,7 +220,7 @@ impl Draft {
     }
 }
 
-/// The error of results that cannot be put together: a bug of this tool, or the user's mistake.
+/// Converts an error of merging results: to a bug of this tool, or a mistake of the user.
 pub fn error_of(error: UniteError) -> Error {
     match error {
         UniteError::Different { .. } => InternalError(error.to_string()).into(),

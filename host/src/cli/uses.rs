@@ -1,30 +1,31 @@
-//! What a module uses that some options have other defaults for: known libraries by their functions' names, and imports.
+//! Properties of a module that determine the defaults of some options: known libraries, by the names of their
+//! functions, and imports.
 
 use crate::runtime::{FaultClass, Faults};
 use std::str::FromStr;
 use wasmparser::{KnownCustom, Parser, Payload};
 
-/// What a module uses.
+/// Properties of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// It can ask for random bytes.
+    /// The module can request random bytes.
     pub random: bool,
-    /// It has the runtime of tokio.
+    /// The module contains the runtime of tokio.
     pub tokio: bool,
-    /// It has the thread pool of rayon.
+    /// The module contains the thread pool of rayon.
     pub rayon: bool,
 }
 
-/// Libraries that ask how many processors there are, which the target does not say, and would have one thread: a part of
-/// their functions' mangled names, and the variable that says how many threads there are to be.
+/// Libraries that ask for the number of processors, which the target does not provide, and would therefore use one
+/// thread: a part of their functions' mangled names, and the variable that sets the number of threads.
 const POOLS: [(&str, &str); 2] =
     [("5tokio7runtime", "TOKIO_WORKER_THREADS"), ("10rayon_core", "RAYON_NUM_THREADS")];
 
-/// Enough for them to meet each other.
+/// Enough threads for concurrency.
 const THREADS: u32 = 2;
 
 impl Uses {
-    /// What a module uses; of one that cannot be read, nothing.
+    /// The properties of a module; none if it cannot be read.
     pub fn of(wasm: &[u8]) -> Uses {
         let mut uses = Uses::default();
         for payload in Parser::new(0).parse_all(wasm).map_while(Result::ok) {
@@ -49,7 +50,7 @@ impl Uses {
         uses
     }
 
-    /// Variables of the guest's environment that the user has not set.
+    /// Environment variables for the guest, except those that the user has set.
     pub fn environment(self, given: &[String]) -> Vec<String> {
         let used = POOLS.iter().zip([self.tokio, self.rayon]).filter(|(_, used)| *used);
         let variables = used.map(|((_, variable), _)| format!("{variable}="));
@@ -58,7 +59,7 @@ impl Uses {
         missing.map(|variable| format!("{variable}{THREADS}")).collect()
     }
 
-    /// Budgets for what is left open to platforms and runtimes, where a sampler explores.
+    /// Fault budgets for behaviour that platforms and runtimes leave open, for exploration by a sampler.
     pub fn budgets(self, random: Option<Random>) -> Faults {
         let usual = |class: FaultClass, used| if used { class.row().usual } else { 0 };
         Faults::default()
@@ -70,12 +71,12 @@ impl Uses {
     }
 }
 
-/// Which random bytes the guest gets.
+/// The random bytes of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Random {
-    /// Others in each iteration, by choice.
+    /// They vary between iterations, by choice.
     Vary,
-    /// Those of this number, in every iteration.
+    /// The bytes of this stream, in every iteration.
     Stream(u64),
 }
 

@@ -4,7 +4,7 @@ use super::{Covered, FileCoverage};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The file's text. `name` is what the run is called; paths are made absolute from `base`.
+/// The text of the tracefile. `name`: the name of the run; paths are made absolute from `base`.
 pub fn lcov(covered: &Covered, name: &str, base: &Path) -> String {
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let mut text = String::new();
@@ -23,7 +23,7 @@ pub fn lcov(covered: &Covered, name: &str, base: &Path) -> String {
 fn functions(text: &mut String, coverage: &FileCoverage) {
     let named = |line: u32, name: &str| {
         let same = coverage.functions.keys().filter(|(_, other)| other == name).count();
-        // A name stands for one function in a file.
+        // In one file, a name identifies one function.
         if same > 1 { format!("{name}:{line}") } else { name.to_string() }
     };
     for (line, name) in coverage.functions.keys() {

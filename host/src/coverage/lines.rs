@@ -6,14 +6,14 @@ use crate::symbols::{Symbols, without_generics};
 use coyote_instrumenter::{Location, SiteTable};
 use std::collections::BTreeMap;
 
-/// What was executed of a module's own sources, by their paths.
+/// Coverage of a module's own sources, by their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Covered {
-    /// Files with code, be it executed or not.
+    /// Files with code, whether it was executed or not.
     pub files: BTreeMap<String, FileCoverage>,
 }
 
-/// What was executed of a file.
+/// Coverage of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileCoverage {
     /// How often each line with code was executed.
@@ -31,17 +31,17 @@ struct Executed {
     lines: BTreeMap<(String, u32), LineCount>,
 }
 
-/// A line in a copy.
+/// The counts of a line in a copy.
 #[derive(Default)]
 struct LineCount {
-    /// Most executions of a piece of code of its own.
+    /// The highest count of a piece of the line's own code.
     own: Option<u64>,
-    /// Executions of the first code that is inlined there.
+    /// The count of the first code that is inlined in the line.
     inlined: Option<u64>,
 }
 
 impl Executed {
-    /// Counts executions of a place: those of a copy in the order in which they stand in the module.
+    /// Adds executions of a place. Places of a copy must be counted in the order of the module.
     fn count(&mut self, place: Place, times: u64) {
         let Place { copy: _, file, line, own } = place;
         match &mut self.begins {
@@ -65,7 +65,7 @@ impl LineCount {
 }
 
 impl Covered {
-    /// `table`: of the module with counters; `executed`: what they counted.
+    /// Computes coverage. `table`: that of the module with counters; `executed`: the counts.
     pub fn of(table: &SiteTable, symbols: &Symbols, executed: &ExecutionCounts) -> Covered {
         let mut counters = table.counters.clone();
         counters.sort_unstable();
@@ -91,8 +91,8 @@ impl Covered {
         }
         let functions = &mut self.files.entry(file).or_default().functions;
         let name = without_generics(function);
-        // Copies of a function may begin with different lines, where they are optimised; closures of a function may have
-        // the same name.
+        // Copies of a function may begin with different lines if they are optimised. Different closures of a function
+        // may have the same name.
         let same = functions.keys().find(|(_, known)| *known == name && !name.contains("closure"));
         let key = match same.cloned() {
             Some(known) if known.0 <= first => known,
@@ -107,12 +107,12 @@ impl Covered {
         *known = known.saturating_add(executed.entered);
     }
 
-    /// How many lines there are, and how many of them were executed.
+    /// The number of lines, and how many of them were executed.
     pub fn lines(&self) -> (usize, usize) {
         sum(self.files.values().map(FileCoverage::line_numbers))
     }
 
-    /// How many functions there are, and how many of them were executed.
+    /// The number of functions, and how many of them were executed.
     pub fn functions(&self) -> (usize, usize) {
         sum(self.files.values().map(FileCoverage::function_numbers))
     }

@@ -1,18 +1,19 @@
 //! Which lines and functions of a guest's own source were executed, and how often.
 //!
-//! A *counted* instruction is one with which a line begins in straight code: the first of a basic block, or the first of
-//! another line. So a line is executed when its code is begun, and a line behind a call that does not come back is not.
+//! A *counted* instruction is one at which a line begins in straight code: the first of a basic block, or the first of
+//! another line. A line thus counts as executed when its code begins, and a line behind a call that does not return
+//! does not.
 //!
-//! - [`instructions`]: what the instrumenter is to count.
+//! - [`instructions`]: the instructions that the instrumenter must count.
 //! - `lines`: from counts of instructions to counts of lines and functions.
-//! - [`lcov`]: these as a file.
+//! - [`lcov`]: lines and functions as a file.
 //!
-//! A line is executed as often as the most often executed piece of its code: `for (..)` once more than its body. Of a
-//! function that was compiled several times, as a generic one or where it is inlined, all count together. Where a line has
-//! no code of its own, since all that it calls is inlined there, what is inlined counts when it is begun.
+//! A line's count is that of the most often executed piece of its code: `for (..)` is executed once more than its body.
+//! For a function that was compiled several times, because it is generic or inlined, all copies are added. If a line
+//! has no code of its own because everything that it calls is inlined in it, the beginning of the inlined code counts.
 //!
-//! In optimised code this says as much as the line table: a line whose code the compiler has merged with another's may be
-//! missing.
+//! In optimised code, coverage is as precise as the line table: a line may be missing whose code the compiler has
+//! merged with another line's.
 
 pub mod lcov;
 mod lines;
@@ -25,31 +26,31 @@ use crate::symbols::{SourceFrame, Symbols, is_library};
 use coyote_instrumenter::Location;
 use wasmparser::{FunctionBody, Operator, Parser, Payload, TypeRef};
 
-/// Where a counted instruction stands.
+/// The place of a counted instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     /// One copy of a function's code.
     copy: CodeCopy,
     file: String,
     line: u32,
-    /// Whether it is the function's own code, and not inlined there from another.
+    /// Whether it is the function's own code, and not code inlined from another function.
     own: bool,
 }
 
-/// A function's code in a function of the module, be it inlined there.
+/// A source function's code within a function of the module, possibly inlined there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct CodeCopy {
-    /// Of the module.
+    /// The function of the module.
     function: u32,
-    /// Of the source.
+    /// The name of the source function.
     name: String,
-    /// Lines and columns of the calls into which it is inlined, innermost first.
+    /// Lines and columns of the calls at which it is inlined, innermost first.
     calls: Vec<(String, Option<u32>, Option<u32>)>,
 }
 
 impl Place {
-    /// The lines of the guest's own source that an instruction is executed for, innermost first: of inlined code also those
-    /// of the calls. None for code that belongs to no line.
+    /// The lines of the guest's own source that an instruction belongs to, innermost first; for inlined code also the
+    /// lines of the calls. Empty for code that belongs to no line.
     fn all(symbols: &Symbols, location: Location) -> Vec<Place> {
         let frames = symbols.frames(location);
         let call = |frame: &SourceFrame| (frame.function.clone(), frame.line, frame.column);
@@ -63,12 +64,12 @@ impl Place {
     }
 }
 
-/// Whether cargo has fetched a file, as the source of another package.
+/// Whether a file is the source of another package that cargo has fetched.
 fn is_dependency(file: &str) -> bool {
     ["/registry/src/", "/git/checkouts/"].iter().any(|folder| file.contains(folder))
 }
 
-/// The instructions to count, as offsets in the original module, ascending. None where there are no line tables.
+/// The instructions to count, as offsets in the original module, ascending. Empty if there are no line tables.
 pub fn instructions(original_wasm: &[u8], symbols: &Symbols) -> Vec<u32> {
     let mut found = Vec::new();
     let mut function = 0;
@@ -80,7 +81,7 @@ pub fn instructions(original_wasm: &[u8], symbols: &Symbols) -> Vec<u32> {
                 function += imports.filter(|import| is_function(&import.ty)).count() as u32;
             }
             Payload::CodeSectionEntry(body) => {
-                // What cannot be read is not instrumented either.
+                // A function that cannot be read is not instrumented either.
                 let _ = of_function(&body, function, symbols, &mut found);
                 function += 1;
             }
@@ -102,9 +103,9 @@ fn of_function(
         return Ok(());
     }
     let mut rows = rows.into_iter().peekable();
-    // A basic block begins; a row has begun since the last instruction that was looked at.
+    // Whether a basic block begins here, and whether a row has begun since the last instruction.
     let (mut block_begins, mut row_begins) = (true, true);
-    // Nested blocks in code that cannot be reached.
+    // The depth of nested blocks in unreachable code.
     let mut unreachable = 0u32;
     let mut last: Vec<Place> = Vec::new();
     let mut operators = body.get_operators_reader()?;

@@ -1,11 +1,12 @@
 //! The Debug Adapter Protocol: editors debug the replay of a trace. Workers are its threads.
 //!
-//! The protocol is that of <https://microsoft.github.io/debug-adapter-protocol/specification>, as far as a replay has a
-//! meaning for it. Nothing runs between two requests: each motion is executed to its end before it is answered, so that
-//! `pause` has nothing to stop and is answered at once. A replay has one order of steps: continuing or stepping one
-//! worker moves all of them along the schedule.
+//! This module implements the part of the protocol of
+//! <https://microsoft.github.io/debug-adapter-protocol/specification> that has a meaning for a replay. Nothing is
+//! executed between two requests: each motion ends before its request is answered, so `pause` has nothing to stop and
+//! is answered at once. A replay has one order of steps: continuing or stepping one worker moves all of them along the
+//! schedule.
 //!
-//! - [`protocol`]: messages on a stream. `session`: what requests do. `values`: what variables are shown.
+//! - [`protocol`]: messages on a stream. `session`: the requests. `values`: the display of variables.
 
 pub mod protocol;
 mod session;
@@ -18,21 +19,21 @@ use protocol::{Message, Reader, Writer};
 use session::Session;
 use std::io::{self, Read, Write};
 
-/// Why a server has ended before its client wanted that.
+/// Why a server ended before its client requested it.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The client said what is no message, or is gone.
+    /// The client sent something that is no message, or disconnected.
     #[error("the debugger's client")]
     Client(#[from] io::Error),
-    /// The execution cannot go on.
+    /// The execution cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
 
-/// Serves one client until it disconnects. `open`: makes the execution that a client asks for.
+/// Serves one client until it disconnects. `open` creates the execution that a client requests.
 ///
 /// # Errors
-/// See [`ServeError`]. What a client asks wrongly is answered, and no error.
+/// See [`ServeError`]. An invalid request of a client gets an answer and is no error.
 pub fn serve(
     from: impl Read,
     to: impl Write,

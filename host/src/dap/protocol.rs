@@ -4,28 +4,28 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 
-/// What a client may send at once.
+/// The maximum size of a message.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
 const HEADER_BYTES_MAX: u64 = 4096;
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
-    /// Its number.
+    /// The request's number.
     pub seq: u64,
-    /// What is to be done.
+    /// The command.
     pub command: String,
-    /// With what.
+    /// The command's arguments.
     #[serde(default)]
     pub arguments: Value,
 }
 
-/// What a client sends.
+/// A message from a client.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// A question or an order.
+    /// A request.
     Request(Request),
-    /// Anything else, which a server does not need.
+    /// Any other message, which the server ignores.
     Other,
 }
 
@@ -35,7 +35,7 @@ pub struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// From a stream.
+    /// A reader of this stream.
     pub fn new(from: R) -> Reader<R> {
         Reader { from: BufReader::new(from) }
     }
@@ -43,7 +43,7 @@ impl<R: Read> Reader<R> {
     /// The next message; `None` at the end of the stream.
     ///
     /// # Errors
-    /// What comes is no message.
+    /// The input is no message.
     #[allow(clippy::should_implement_trait, reason = "it can fail")]
     pub fn next(&mut self) -> io::Result<Option<Message>> {
         let wrong = |what: &str| io::Error::new(ErrorKind::InvalidData, what.to_string());
@@ -88,12 +88,12 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// To a stream.
+    /// A writer to this stream.
     pub fn new(to: W) -> Writer<W> {
         Writer { to, seq: 0 }
     }
 
-    /// Says what has happened.
+    /// Sends an event.
     ///
     /// # Errors
     /// The stream's.
@@ -101,7 +101,7 @@ impl<W: Write> Writer<W> {
         self.write(json!({ "type": "event", "event": event, "body": body }))
     }
 
-    /// Answers a request: with what was asked for, or why that cannot be.
+    /// Answers a request: with the result, or with the reason of its failure.
     ///
     /// # Errors
     /// The stream's.

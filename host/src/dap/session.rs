@@ -1,4 +1,4 @@
-//! What requests do.
+//! The requests of a session.
 
 use super::ServeError;
 use super::protocol::{Request, Writer};
@@ -16,7 +16,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// What a client wants to debug.
+/// A client's launch request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Launch {
@@ -24,10 +24,10 @@ pub struct Launch {
     pub module: Option<PathBuf>,
     /// The trace; without a module, a bundle.
     pub trace: PathBuf,
-    /// The module was edited since the trace was recorded.
+    /// Whether the module was edited since the trace was recorded.
     #[serde(default)]
     pub lenient: bool,
-    /// Whether nothing is to be executed at first.
+    /// Whether the execution stops at its beginning.
     #[serde(default = "yes")]
     pub stop_on_entry: bool,
 }
@@ -38,9 +38,9 @@ fn yes() -> bool {
 
 /// An execution to be debugged.
 pub struct Opened {
-    /// At its beginning.
+    /// The debugger, at the beginning of the execution.
     pub debugger: Debugger,
-    /// What is to be said of it.
+    /// A message to the user about it.
     pub said: String,
 }
 
@@ -51,7 +51,7 @@ pub struct Session<'a, W> {
     debugger: Option<Debugger>,
     stop_on_entry: bool,
     values: Values,
-    /// Breakpoints by the file of which they are, as the client names it; functions have no file.
+    /// Breakpoints by their file, as the client names it. Breakpoints at functions have no file.
     breakpoints: BTreeMap<String, Vec<u32>>,
 }
 
@@ -115,14 +115,14 @@ struct Evaluate {
     expression: String,
 }
 
-/// What a request leads to.
+/// The result of a request.
 type Answer = Result<Value, String>;
 
-/// The set of data breakpoints, in the map of breakpoints by files, where the client has no file of that name.
+/// Keys for data breakpoints and function breakpoints in the map of breakpoints by file; no file has these names.
 const DATA: &str = "\0data";
 const FUNCTIONS: &str = "\0functions";
 
-/// A client's number of a thread: never 0.
+/// The client's number of a thread, which is never 0.
 fn thread(worker: WorkerId) -> u64 {
     u64::from(worker.0) + 1
 }
@@ -132,7 +132,7 @@ fn worker(thread: u64) -> Result<WorkerId, String> {
     id.map(WorkerId).ok_or_else(|| format!("there is no thread {thread}"))
 }
 
-/// A client's number of a frame: the thread's, and the frame's within its stack.
+/// Numbers per thread in a client's number of a frame, which combines the thread and the frame's index in its stack.
 const FRAMES: u64 = 1 << 20;
 
 fn arguments<T: DeserializeOwned>(request: &Request) -> Result<T, String> {
@@ -145,7 +145,7 @@ impl<'a, W: Write> Session<'a, W> {
         Session { out, open, debugger: None, stop_on_entry: true, values, breakpoints }
     }
 
-    /// Answers a request, and says what else has happened.
+    /// Answers a request, and sends the events that result from it.
     pub fn answer(&mut self, request: &Request) -> Result<ControlFlow<()>, ServeError> {
         let result = match request.command.as_str() {
             "initialize" => Ok(capabilities()),
@@ -187,14 +187,14 @@ impl<'a, W: Write> Session<'a, W> {
                 self.debugger = Some(opened.debugger);
                 self.out.answer(request, Ok(Value::Null))?;
                 self.out.event("output", json!({ "category": "console", "output": opened.said }))?;
-                // Breakpoints can be set from now on.
+                // The client may set breakpoints after this event.
                 self.out.event("initialized", json!({}))?;
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Breakpoints are set, so the execution may go on.
+    /// Begins the execution when the client has set its breakpoints.
     fn begin(&mut self, request: &Request) -> Result<ControlFlow<()>, ServeError> {
         self.out.answer(request, Ok(Value::Null))?;
         let stop = match (&mut self.debugger, self.stop_on_entry) {
@@ -239,7 +239,7 @@ impl<'a, W: Write> Session<'a, W> {
         self.stopped(&stop)
     }
 
-    /// Says where the execution stands.
+    /// Tells the client where the execution stopped.
     fn stopped(&mut self, stop: &Stop) -> Result<ControlFlow<()>, ServeError> {
         self.values = Values::default();
         let Some(debugger) = &self.debugger else { return Ok(ControlFlow::Continue(())) };
@@ -277,7 +277,7 @@ impl<'a, W: Write> Session<'a, W> {
     }
 }
 
-/// A launched execution, to be asked about.
+/// A launched execution, for requests that examine it.
 struct View<'a> {
     debugger: &'a mut Debugger,
     values: &'a mut Values,
@@ -327,7 +327,7 @@ impl View<'_> {
         }
     }
 
-    /// Takes out what was set before.
+    /// Removes the breakpoints that were set before.
     fn forget(&mut self, of: &str) {
         for number in self.breakpoints.remove(of).unwrap_or_default() {
             self.debugger.stops.remove(number);
@@ -374,7 +374,7 @@ impl View<'_> {
         }
     }
 
-    /// What a data breakpoint on a variable would watch.
+    /// The memory that a data breakpoint on a variable would watch.
     fn data_breakpoint(&self, of: &OfVariable) -> Value {
         let found = match of.variables_reference {
             0 => self.debugger.find(&of.name),
@@ -397,7 +397,7 @@ impl View<'_> {
         }
     }
 
-    /// Workers that have not ended; the one that is looked at in any case.
+    /// Workers that have not ended, and in any case the current one.
     fn threads(&self) -> Value {
         let current = self.debugger.current();
         let workers = self.debugger.workers().into_iter();

@@ -1,11 +1,11 @@
-//! What is shown of variables, by the numbers under which a client asks for their parts.
+//! The display of variables, with the reference numbers by which a client requests their parts.
 
 use crate::debug::Debugger;
 use crate::symbols::Place;
 use coyote_strategies::{WorkerId, WorkerState};
 use serde_json::{Value, json};
 
-/// What has parts.
+/// A value that has parts.
 #[derive(Clone)]
 enum Whole {
     Globals,
@@ -13,14 +13,14 @@ enum Whole {
     Place(Place),
 }
 
-/// Numbers that hold until the next motion.
+/// The reference numbers, which are valid until the next motion.
 #[derive(Default)]
 pub struct Values {
     wholes: Vec<Whole>,
 }
 
 impl Values {
-    /// What a frame of a worker has to show.
+    /// The scopes of a worker's frames.
     pub fn scopes(&mut self, worker: WorkerId) -> Value {
         let globals = self.number(Whole::Globals);
         let own = self.number(Whole::Worker(worker));
@@ -35,7 +35,7 @@ impl Values {
         self.wholes.len()
     }
 
-    /// The parts of what has a number.
+    /// The parts of the value with this number.
     pub fn parts(&mut self, debugger: &Debugger, number: u64) -> Result<Value, String> {
         let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let whole = index.and_then(|index| self.wholes.get(index)).cloned();
@@ -54,7 +54,7 @@ impl Values {
         Ok(json!({ "variables": variables }))
     }
 
-    /// What an expression means.
+    /// The value of an expression.
     pub fn evaluated(&mut self, debugger: &Debugger, place: Place) -> Value {
         let variable = self.variable(debugger, String::new(), place);
         json!({
@@ -67,7 +67,7 @@ impl Values {
     fn variable(&mut self, debugger: &Debugger, name: String, place: Place) -> Value {
         let value = debugger.show(&place);
         let memory = format!("{:#x}", place.address);
-        // A name that means something else where it stands alone is none.
+        // No expression if the name alone means something else.
         let is_known = debugger.find(&place.name).is_ok_and(|found| found == place);
         let expression = is_known.then(|| place.name.clone());
         let number = match debugger.children(&place).is_empty() {
@@ -83,7 +83,7 @@ impl Values {
         })
     }
 
-    /// The memory that is called so within what has a number.
+    /// The memory of the part with this name of the value with this number.
     pub fn part(&self, debugger: &Debugger, number: u64, name: &str) -> Option<Place> {
         match self.wholes.get(usize::try_from(number).ok()?.checked_sub(1)?)? {
             Whole::Globals => debugger.find(name).ok(),
@@ -95,7 +95,7 @@ impl Values {
     }
 }
 
-/// What a worker is and has.
+/// The properties of a worker, as variables.
 fn worker_variables(debugger: &Debugger, worker: WorkerId) -> Vec<Value> {
     let Some(view) = debugger.workers().into_iter().find(|view| view.id == worker) else { return Vec::new() };
     let state = match view.state {

@@ -1,4 +1,4 @@
-//! What can be seen at a position: workers and their stacks, memory, locks, the steps around it.
+//! The view at a position: workers and their stacks, memory, locks, the steps around it.
 
 use super::Debugger;
 use super::motion::Change;
@@ -12,51 +12,51 @@ use coyote_strategies::{OpKind, WorkerId, WorkerState};
 /// A worker at the present position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerView {
-    /// Which one.
+    /// The worker's id.
     pub id: WorkerId,
-    /// As reports call it.
+    /// The worker by the name that reports show.
     pub title: String,
-    /// Whether it can go on.
+    /// Whether the worker can continue.
     pub state: WorkerState,
-    /// What it is about to do, or that it has ended.
+    /// The operation that the worker is about to execute, or that it has ended.
     pub doing: String,
-    /// Where in the program's own source.
+    /// Its place in the program's own source.
     pub place: Option<SourceFrame>,
 }
 
-/// A sync object that workers have or wait for.
+/// A sync object that workers hold or wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockView {
-    /// What it is called.
+    /// The object's name.
     pub name: String,
-    /// Workers that have it.
+    /// Workers that hold it.
     pub holders: Vec<WorkerId>,
     /// Workers that wait for it.
     pub waiting: Vec<WorkerId>,
 }
 
 impl Debugger {
-    /// Guest memory, as much as the guest sees.
+    /// Guest memory, of the size that the guest sees.
     pub fn memory(&self) -> &[u8] {
         let machine = self.execution.machine();
         let memory = machine.memory();
         &memory[..machine.memory_bytes().min(memory.len())]
     }
 
-    /// Some of it; `None` if it lies beyond the end.
+    /// A range of guest memory; `None` if it reaches beyond the end.
     pub fn memory_at(&self, address: u64, bytes: u64) -> Option<&[u8]> {
         slice(self.memory(), address, bytes)
     }
 
-    /// What an expression means now: see [`crate::symbols::Variables::find`].
+    /// The place that an expression denotes now: see [`crate::symbols::Variables::find`].
     ///
     /// # Errors
-    /// It means nothing: why.
+    /// Why the expression denotes no place.
     pub fn find(&self, expression: &str) -> Result<Place, String> {
         self.variables.find(expression, self.memory())
     }
 
-    /// The value that lies at a place now.
+    /// The present value at a place, as text.
     pub fn show(&self, place: &Place) -> String {
         self.variables.show(place, self.memory())
     }
@@ -71,10 +71,10 @@ impl Debugger {
         self.variables.globals().collect()
     }
 
-    /// A value that is not there any more, as the place would show it.
+    /// A value that memory held earlier or will hold, shown as that of the place.
     pub fn show_bytes(&self, place: &Place, bytes: Option<&[u8]>) -> String {
         let Some(bytes) = bytes else { return "no memory".into() };
-        // The place's memory as it was, and all else as it is: pointers are not followed.
+        // Memory with the given bytes at the place and its present content elsewhere: pointers are not followed.
         let mut memory = self.memory().to_vec();
         let start = usize::try_from(place.address).unwrap_or(usize::MAX);
         match memory.get_mut(start..start.saturating_add(bytes.len())) {
@@ -84,7 +84,7 @@ impl Debugger {
         self.variables.show(place, &memory)
     }
 
-    /// The workers that there are, by their numbers.
+    /// The workers that exist, by their ids.
     pub fn workers(&self) -> Vec<WorkerView> {
         let runtime = self.execution.runtime();
         let ids = (0..runtime.workers().len() as u32).map(WorkerId);
@@ -105,7 +105,7 @@ impl Debugger {
         ids.map(view).collect()
     }
 
-    /// The worker that caused the bug, where that has happened.
+    /// The worker that caused the bug, at the end of the execution.
     fn culprit(&self) -> Option<WorkerId> {
         match &self.replayed.outcome {
             Outcome::Bug(bug) if self.position() == self.end() => bug.worker,
@@ -113,7 +113,7 @@ impl Debugger {
         }
     }
 
-    /// What reports call a worker.
+    /// The worker's name in reports.
     pub fn title(&self, id: WorkerId) -> String {
         let runtime = self.execution.runtime();
         match runtime.workers().get(id.index()) {
@@ -122,10 +122,10 @@ impl Debugger {
         }
     }
 
-    /// The worker of a path such as `0.1`, or of a name that the program gave it.
+    /// The worker with a path such as `0.1`, or with a name that the program gave it.
     ///
     /// # Errors
-    /// There is none yet, or there are several of that name.
+    /// There is no such worker yet, or several workers have that name.
     pub fn worker_of(&self, text: &str) -> Result<WorkerId, String> {
         let runtime = self.execution.runtime();
         let ids = (0..runtime.workers().len() as u32).map(WorkerId);
@@ -141,7 +141,7 @@ impl Debugger {
         }
     }
 
-    /// The functions that a worker is in, innermost first. None if it has not started or has ended.
+    /// The frames on a worker's stack, innermost first. Empty if the worker has not started or has ended.
     pub fn frames(&self, worker: WorkerId) -> Vec<Frame> {
         let runtime = self.execution.runtime();
         if runtime.workers().len() <= worker.index() || runtime.pending(worker).state == WorkerState::Ended {
@@ -151,7 +151,7 @@ impl Debugger {
         stack.into_iter().flat_map(|location| frames_at(location, &self.symbols)).collect()
     }
 
-    /// What workers have, and what they wait for.
+    /// The locks that workers hold, and those that they wait for.
     pub fn locks(&self) -> Vec<LockView> {
         let runtime = self.execution.runtime();
         let mut objects: Vec<(ObjectId, Vec<WorkerId>)> =
@@ -161,7 +161,7 @@ impl Debugger {
                 continue;
             }
             let worker = runtime.worker(id);
-            // A wait for a condvar is one for its mutex once it was notified.
+            // A wait for a condvar waits for its mutex after the notification.
             let queue = worker.request.queue().filter(|_| worker.wake.is_none());
             let Some(object) = queue.or(worker.request.wants()) else { continue };
             match objects.iter_mut().find(|(known, _)| *known == object) {
@@ -178,7 +178,7 @@ impl Debugger {
         objects.into_iter().map(view).collect()
     }
 
-    /// The locks that a worker has.
+    /// The locks that a worker holds.
     pub fn held_by(&self, worker: WorkerId) -> Vec<String> {
         self.locks().into_iter().filter(|lock| lock.holders.contains(&worker)).map(|lock| lock.name).collect()
     }
@@ -195,7 +195,7 @@ impl Debugger {
         known.or_else(|| self.variables.object_at(address.into()))
     }
 
-    /// What a position is called: the step that comes next.
+    /// The label of a position: the step that comes next.
     pub fn label(&self, position: usize) -> String {
         match self.schedule.steps.get(position) {
             Some(step) if step.timeout => format!("the timeout after step {}", step.number),
@@ -204,7 +204,7 @@ impl Debugger {
         }
     }
 
-    /// What an entry of the schedule does, in words.
+    /// A description of an entry of the schedule.
     pub fn describe(&self, position: usize) -> String {
         let Some(step) = self.schedule.steps.get(position) else { return self.ending() };
         if step.timeout {
@@ -255,7 +255,7 @@ impl Debugger {
         }
     }
 
-    /// How the execution ends.
+    /// A description of the execution's end.
     pub fn ending(&self) -> String {
         match &self.replayed.outcome {
             Outcome::Passed => "ends without a bug".into(),
@@ -265,7 +265,7 @@ impl Debugger {
         }
     }
 
-    /// What a watchpoint saw, in a sentence.
+    /// A description of the change that a watchpoint saw, as a sentence.
     pub fn describe_change(&self, change: &Change) -> String {
         let watched = self.stops.watchpoints.iter().find(|w| w.number == change.number);
         let (Some(watched), Some(step)) = (watched, self.schedule.steps.get(change.position)) else {
@@ -295,7 +295,8 @@ impl Debugger {
         )
     }
 
-    /// The lines of a file around one, with their numbers, and whether the file was changed after the module was built.
+    /// The lines of a file around a given one, with their numbers, and whether the file was changed after the module
+    /// was built.
     pub fn source(&mut self, file: &str, line: u32, around: u32) -> Option<(Vec<(u32, String)>, bool)> {
         let source = self.sources.file(file)?;
         let first = line.saturating_sub(around).max(1);
@@ -304,7 +305,7 @@ impl Debugger {
         Some((lines, source.changed)).filter(|(lines, _)| !lines.is_empty())
     }
 
-    /// Where a source file is on disk.
+    /// The path of a source file on disk.
     pub fn source_path(&self, file: &str) -> Option<std::path::PathBuf> {
         self.sources.path(file)
     }

@@ -1,18 +1,18 @@
-//! A replayed execution that can be looked into: forwards and backwards, step by step.
+//! A replayed execution that can be examined forwards and backwards, step by step.
 //!
-//! [`Debugger`] holds the execution of a trace at one position of its schedule. To go back is to return to a snapshot
-//! that was kept on the way and to execute again from there; a guest that cannot be saved is executed from its start.
-//! Nothing here knows terminals or protocols: `cli::debug` and `dap` are two ways to use it.
+//! [`Debugger`] holds the execution of a trace at one position of its schedule. A motion backwards restores a snapshot
+//! that was kept on the way and executes again from there; a guest that cannot be saved is executed from its start.
+//! This module does not depend on terminals or protocols, which `cli::debug` and `dap` provide.
 //!
-//! - [`schedule`]: what is executed, by whom and where, known as a whole before the first question.
-//! - `states`: snapshots on the way.
+//! - [`schedule`]: which worker executes what and where, recorded completely before the first request.
+//! - `states`: snapshots kept on the way.
 //! - [`stops`]: breakpoints at lines and functions, watchpoints on memory.
-//! - [`motion`]: from one position to another.
-//! - [`inspect`]: what can be seen at a position.
+//! - [`motion`]: motions from one position to another.
+//! - [`inspect`]: the view at a position.
 //!
-//! A position is the number of entries of the schedule that have been executed: at position 0 nothing has, and the entry
-//! of that number is what comes next. A worker can be seen at scheduling points alone: what it did between two of
-//! them belongs to the step.
+//! A position is the number of entries of the schedule that have been executed: at position 0 none has, and the entry
+//! with that index is the next one. A worker can be examined only at scheduling points: everything that it does between
+//! two of them belongs to the step.
 
 pub mod inspect;
 pub mod motion;
@@ -44,29 +44,29 @@ pub struct Debugger {
     /// The choices of the whole execution.
     path: Vec<Decision>,
     answers: Vec<HostAnswer>,
-    /// What is executed.
+    /// The recorded schedule.
     pub schedule: Schedule,
     states: States,
     position: usize,
-    /// How the execution ends, and whether it is the one of the trace.
+    /// The end of the execution, and whether it is that of the trace.
     pub replayed: Replayed,
-    /// Whether the trace's bug comes up at the end.
+    /// Whether the execution ends with the trace's bug.
     pub reproduces: bool,
     /// The breakpoints and watchpoints.
     pub stops: Stops,
     symbols: Symbols,
     variables: Variables,
     sources: Sources,
-    /// What the source calls sync objects, by address.
+    /// The names of sync objects in the source, by address.
     objects: BTreeMap<u64, String>,
 }
 
 impl Debugger {
-    /// Executes the trace once, and is then at its beginning. `lenient`: as [`replay`].
+    /// Executes the trace once, and returns to its beginning. `lenient`: as for [`replay`].
     ///
     /// # Errors
-    /// The machine's: of ours or of the environment. A trace that the program does not follow is debugged as far as it
-    /// goes: see [`Debugger::replayed`].
+    /// The machine's: internal errors, or errors of the environment. A trace that the program does not follow is
+    /// debugged up to the divergence: see [`Debugger::replayed`].
     pub fn new(
         artifact: &Arc<Artifact>,
         module: &Path,
@@ -102,7 +102,7 @@ impl Debugger {
         Ok(debugger)
     }
 
-    /// Executes everything once, and goes back to the beginning.
+    /// Records the whole execution, and returns to the beginning.
     fn record(&mut self) -> Result<(), MachineError> {
         self.begin()?;
         let mut recording = Recording::new(self.path.clone());
@@ -121,11 +121,11 @@ impl Debugger {
         self.go_to(0)
     }
 
-    /// The end that was come to step by step is the one of the replay.
+    /// Checks that the stepwise execution ended like the replay.
     fn check_end(&self) -> Result<(), MachineError> {
         let here = self.execution.machine().scheduler().outcome.as_ref();
         let expected = match &self.replayed.outcome {
-            // It is proved, not come to.
+            // A livelock is proved, and no execution ends with it.
             Outcome::Bug(bug) if bug.kind == BugKind::Livelock => None,
             Outcome::Abandoned => return Ok(()),
             outcome => Some(outcome),
@@ -151,7 +151,7 @@ impl Debugger {
         Ok(())
     }
 
-    /// How many entries of the schedule have been executed.
+    /// The number of entries of the schedule that have been executed.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -161,10 +161,10 @@ impl Debugger {
         self.schedule.steps.len()
     }
 
-    /// Goes to a position: the end, if it lies behind that.
+    /// Moves to a position, at most to the end.
     ///
     /// # Errors
-    /// The machine's: of ours or of the environment.
+    /// The machine's: internal errors, or errors of the environment.
     pub fn go_to(&mut self, position: usize) -> Result<(), MachineError> {
         let position = position.min(self.end());
         let ahead = (self.position..=position).contains(&self.position);
@@ -184,7 +184,7 @@ impl Debugger {
         Ok(())
     }
 
-    /// Executes the next entry of the schedule, which there must be.
+    /// Executes the next entry of the schedule, which must exist.
     fn execute(&mut self) -> Result<(), MachineError> {
         self.keep_state();
         for index in self.schedule.steps[self.position].decisions.clone() {
@@ -202,12 +202,12 @@ impl Debugger {
         }
     }
 
-    /// A hash of the present state: equal at a position, however that was come to.
+    /// A hash of the present state, which only depends on the position.
     pub fn fingerprint(&mut self) -> u128 {
         self.execution.fingerprint()
     }
 
-    /// The worker whose step comes next; at the end the one that caused the bug, or that was the last.
+    /// The worker whose step comes next; at the end, the worker that caused the bug or executed the last step.
     pub fn current(&self) -> WorkerId {
         let culprit = match &self.replayed.outcome {
             Outcome::Bug(bug) => bug.worker,

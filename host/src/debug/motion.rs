@@ -1,4 +1,4 @@
-//! From one position to another.
+//! Motions from one position to another.
 
 use super::Debugger;
 use super::schedule::Step;
@@ -7,45 +7,45 @@ use crate::machine::MachineError;
 use crate::symbols::slice;
 use coyote_strategies::{OpKind, WorkerId};
 
-/// Why the execution stands where it stands.
+/// Why the execution stopped at its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// That is where it was to go.
+    /// The motion reached its destination.
     There,
-    /// At the breakpoint of this number.
+    /// At the breakpoint with this number.
     Breakpoint(u32),
     /// Watched memory was written or changed.
     Changed(Change),
-    /// At the beginning: there is nothing before it.
+    /// At the beginning.
     Beginning,
-    /// At the end: there is nothing behind it.
+    /// At the end.
     End,
 }
 
-/// A write or a change that a watchpoint saw.
+/// A write or a change of memory that a watchpoint saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Of the watchpoint.
+    /// The number of the watchpoint.
     pub number: u32,
     /// The position of the step that made it.
     pub position: usize,
-    /// What was there before the step, and after it; `None` if it was not memory.
+    /// The content before and after the step; `None` if the place was not in memory.
     pub before: Option<Vec<u8>>,
     /// See [`Change::before`].
     pub after: Option<Vec<u8>>,
 }
 
-/// Where to.
+/// The direction of a motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// As the program was executed.
+    /// In the order of execution.
     Forward,
-    /// Towards its beginning.
+    /// Towards the beginning of the execution.
     Back,
 }
 
 impl Debugger {
-    /// So many entries of the schedule further.
+    /// Moves by `count` entries of the schedule.
     ///
     /// # Errors
     /// As [`Debugger::go_to`].
@@ -58,7 +58,7 @@ impl Debugger {
         self.arrive(direction, Some(to).filter(|to| *to != from))
     }
 
-    /// To where another worker goes on, or a timeout fires.
+    /// Moves to the next position at which another worker continues or a timeout fires.
     ///
     /// # Errors
     /// As [`Debugger::go_to`].
@@ -71,8 +71,9 @@ impl Debugger {
         self.arrive(direction, to)
     }
 
-    /// To where a worker is on another line of the function that it is in, or of one that called that; `out`: of one
-    /// that called it. What others do meanwhile is executed as well. Breakpoints and watchpoints stop it.
+    /// Moves to the next position at which a worker is on another line of its present function, or in one of the
+    /// functions that called it; `out`: only the latter. Steps of other workers in between are executed as well.
+    /// Breakpoints and watchpoints stop the motion.
     ///
     /// # Errors
     /// As [`Debugger::go_to`].
@@ -101,9 +102,10 @@ impl Debugger {
         self.run_to(direction, to)
     }
 
-    /// To a breakpoint, or to where watched memory changes; else to the end, or back to the beginning.
+    /// Moves to a breakpoint or to a change of watched memory; otherwise to the end, or back to the beginning.
     ///
-    /// Forwards it stops behind the step that changed memory; backwards before it, so that the step comes next.
+    /// The motion forwards stops behind the step that changed memory; the motion backwards stops before it, so that
+    /// this step comes next.
     ///
     /// # Errors
     /// As [`Debugger::go_to`].
@@ -139,13 +141,13 @@ impl Debugger {
         Ok(if to == limit.0 { limit.1 } else { Stop::There })
     }
 
-    /// The breakpoint that stops at a position.
+    /// The breakpoint at a position.
     fn breakpoint_at(&self, position: usize) -> Option<u32> {
         let stops = self.stops.breakpoints.iter().find(|b| b.positions.binary_search(&position).is_ok());
         stops.map(|breakpoint| breakpoint.number)
     }
 
-    /// The first stop behind the present position and up to another one. Executes up to there.
+    /// Executes up to the first stop behind the present position, at most up to `to`, and returns that stop.
     fn first_stop(&mut self, to: usize) -> Result<Option<(usize, Stop)>, MachineError> {
         while self.position() < to {
             if self.stops.watchpoints.is_empty() {
@@ -163,8 +165,8 @@ impl Debugger {
         Ok(None)
     }
 
-    /// The last stop before the present position and down to another one: from snapshot to snapshot, each time
-    /// forwards.
+    /// The last stop before the present position, not before `to`. Executes forwards from each snapshot to the next
+    /// one, beginning with the last snapshot.
     fn last_stop(&mut self, to: usize) -> Result<Option<(usize, Stop)>, MachineError> {
         let from = self.position();
         let breakpoint =
@@ -187,12 +189,13 @@ impl Debugger {
             }
             high = low;
         }
-        // The caller goes where it belongs.
+        // The caller moves to the stop.
         self.go_to(from)?;
         Ok(breakpoint)
     }
 
-    /// Executes the next entry and says what watched memory it changed; of several the first.
+    /// Executes the next entry and returns the change of watched memory; if several watchpoints saw one, that of the
+    /// first watchpoint.
     fn execute_watched(&mut self) -> Result<Option<Change>, MachineError> {
         let position = self.position();
         let before = self.watched();
@@ -221,7 +224,8 @@ impl Debugger {
 }
 
 impl Step {
-    /// Whether the operation of the step is a write of this memory. A compare-exchange that changes nothing is none.
+    /// Whether the operation of the step is a write of this memory. A compare-exchange that changes nothing does not
+    /// count.
     pub fn writes(&self, address: u64, bytes: u64) -> bool {
         let operation = &self.operation;
         let end = operation.object.saturating_add(u64::from(operation.size.max(1)));

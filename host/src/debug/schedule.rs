@@ -1,4 +1,4 @@
-//! The whole schedule of an execution: who executes what, where, in which order.
+//! The whole schedule of an execution: which worker executes what, where, in which order.
 
 use crate::execution::Execution;
 use crate::symbols::{SourceFrame, Symbols, is_library, slice};
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// See the module's documentation.
 #[derive(Default)]
 pub struct Schedule {
-    /// In the order in which they are executed.
+    /// The entries, in the order of execution.
     pub steps: Vec<Step>,
     stacks: Stacks,
 }
@@ -18,33 +18,33 @@ pub struct Schedule {
 /// An entry of the schedule: a step, or a timeout that fires, with the values that are chosen in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Who executes it.
+    /// The worker that executes it.
     pub worker: WorkerId,
-    /// The worker's timeout fires instead of its operation being executed.
+    /// Whether the worker's timeout fires instead of its operation being executed.
     pub timeout: bool,
-    /// As reports number steps, from 1; of a timeout that of the step before.
+    /// The step's number in reports, from 1; for a timeout the number of the step before it.
     pub number: u64,
-    /// What is executed.
+    /// The executed operation.
     pub operation: Operation,
-    /// What was chosen in it.
+    /// The values that were chosen in it.
     pub values: Vec<u64>,
     /// The number at the operation's address before and after the step, where it accesses up to 8 bytes of memory.
     pub number_at: Option<(u64, u64)>,
     stack: usize,
-    /// Indices of its choices.
+    /// The indices of its choices in the path.
     pub(super) decisions: Range<usize>,
 }
 
 /// A function on the stack of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Where it is.
+    /// Its place in the source.
     pub source: SourceFrame,
     /// Whether the function belongs to std, the SDK or a C library.
     pub is_library: bool,
 }
 
-/// Stacks of which each is kept once.
+/// Stacks without duplicates.
 #[derive(Default)]
 struct Stacks {
     numbers: BTreeMap<Vec<Location>, usize>,
@@ -68,47 +68,47 @@ impl Stacks {
     }
 }
 
-/// The functions at a place, innermost first.
+/// The frames at a place, innermost first.
 pub(super) fn frames_at(location: Location, symbols: &Symbols) -> Vec<Frame> {
     let frame = |source: SourceFrame| Frame { is_library: is_library(&source), source };
     symbols.frames(location).into_iter().map(frame).collect()
 }
 
 impl Schedule {
-    /// Where the worker of an entry is before it is executed: functions, innermost first.
+    /// The frames of an entry's worker before the entry is executed, innermost first.
     pub fn frames(&self, position: usize) -> &[Frame] {
         self.steps.get(position).map_or(&[], |step| &self.stacks.frames[step.stack])
     }
 
-    /// All functions that a worker is in at any step.
+    /// All frames in which a worker is at any step.
     pub fn all_frames(&self) -> impl Iterator<Item = &Frame> {
         self.stacks.known.values().flatten()
     }
 
-    /// The entry that the worker of one executed before it.
+    /// The previous entry of the same worker.
     pub fn previous(&self, position: usize) -> Option<usize> {
         let worker = self.steps.get(position)?.worker;
         self.steps[..position].iter().rposition(|step| step.worker == worker)
     }
 
-    /// Whether another worker goes on at a position than before it, or a timeout fires.
+    /// Whether the worker at a position differs from the one before it, or a timeout fires.
     pub fn switches(&self, position: usize) -> bool {
         let who = |position: usize| self.steps.get(position).map(|step| (step.worker, step.timeout));
         position > 0 && position < self.steps.len() && who(position) != who(position - 1)
     }
 
-    /// The position at which a step comes next.
+    /// The position before the step with this number.
     pub fn position_of(&self, number: u64) -> Option<usize> {
         self.steps.iter().position(|step| step.number == number && !step.timeout)
     }
 }
 
-/// The frame that matters to who wrote the program: the innermost one that is no library's.
+/// The frame that is relevant to the program's author: the innermost one that does not belong to a library.
 pub fn own(frames: &[Frame]) -> Option<&Frame> {
     frames.iter().find(|frame| !frame.is_library).or(frames.first())
 }
 
-/// A schedule that is being executed.
+/// A schedule during its recording.
 pub(super) struct Recording {
     path: Vec<Decision>,
     schedule: Schedule,
@@ -121,7 +121,7 @@ impl Recording {
         Recording { path, schedule: Schedule::default(), next: 0, number: 0 }
     }
 
-    /// The choices of the entry that comes next.
+    /// The choices of the next entry.
     pub fn next(&mut self) -> Option<Range<usize>> {
         let first = self.next;
         if first == self.path.len() {
@@ -132,14 +132,14 @@ impl Recording {
         Some(first..self.next)
     }
 
-    /// Before these are executed.
+    /// Records the entry before its choices are executed.
     pub fn before(&mut self, execution: &Execution, symbols: &Symbols) {
         let first = self.schedule.steps.last().map_or(0, |step| step.decisions.end);
         let decisions = first..self.next;
         let (worker, timeout) = match self.path[first] {
             Decision::Pick(Pick::Step(worker)) => (worker, false),
             Decision::Pick(Pick::Timeout(worker)) => (worker, true),
-            // A value belongs to a step, so this is none that was recorded.
+            // A value belongs to a step, so an entry does not begin with one in a recorded path.
             Decision::Value(_) => (WorkerId(0), true),
         };
         self.number += u64::from(!timeout);
@@ -161,7 +161,7 @@ impl Recording {
         self.schedule.steps.push(step);
     }
 
-    /// After these were executed.
+    /// Completes the entry after its choices were executed.
     pub fn after(&mut self, execution: &Execution) {
         let step = self.schedule.steps.last_mut().expect("one was begun");
         if let (Some((_, after)), Some(now)) = (&mut step.number_at, number_at(execution, &step.operation)) {
@@ -174,7 +174,7 @@ impl Recording {
     }
 }
 
-/// What an operation accesses, as far as that is a number.
+/// The number that an operation accesses, if it accesses up to 8 bytes.
 fn number_at(execution: &Execution, operation: &Operation) -> Option<u64> {
     if !operation.kind.accesses_memory() || !(1..=8).contains(&operation.size) {
         return None;

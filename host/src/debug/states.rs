@@ -1,17 +1,17 @@
-//! Snapshots that are kept on the way, so that going back is short.
+//! Snapshots that are kept during the execution, so that motions backwards are short.
 
 use crate::machine::Snapshot;
 use std::collections::BTreeMap;
 
-/// States by their positions: the longer the schedule, the farther from each other.
+/// Snapshots by position. The longer the schedule is, the larger is the distance between them.
 pub struct States {
     every: usize,
     states: BTreeMap<usize, Snapshot>,
 }
 
-/// How far from each other they are at first.
+/// The initial distance between snapshots.
 const EVERY: usize = 16;
-/// With more than these, every second one is dropped.
+/// If there are more snapshots, every second one is dropped.
 const STATES_MAX: usize = 512;
 
 impl Default for States {
@@ -21,7 +21,7 @@ impl Default for States {
 }
 
 impl States {
-    /// Whether the state at a position is to be kept.
+    /// Whether the state at a position should be kept.
     pub fn wants(&self, position: usize) -> bool {
         position.is_multiple_of(self.every) && !self.states.contains_key(&position)
     }
@@ -35,7 +35,7 @@ impl States {
         }
     }
 
-    /// The last one at or before a position.
+    /// The last snapshot at or before a position.
     pub fn before(&self, position: usize) -> Option<(usize, &Snapshot)> {
         self.states.range(..=position).next_back().map(|(position, state)| (*position, state))
     }

@@ -1,15 +1,15 @@
 //! Breakpoints at lines and functions, watchpoints on memory.
 //!
-//! A worker can be stopped at scheduling points alone, so a breakpoint at a line stops it
+//! A worker can be stopped only at scheduling points. A breakpoint at a line therefore stops it
 //!
 //! - at each operation of the line itself;
-//! - in what the line calls, at the first operation after the worker came to the line: a library's function, or one
-//!   of the program. It came there if it was not on that line, in the same call, at its step before.
+//! - in functions that the line calls, of a library or of the program: at the first operation after the worker came to
+//!   the line, that is, if it was not on that line, in the same call, at its step before.
 //!
-//! So a line that calls, in a loop, what has the only operations of the loop stops its worker once.
+//! A line in a loop whose only operations are in a function that the line calls therefore stops its worker once.
 //!
-//! A watchpoint compares memory before and after each step, so it sees whatever changed it, also what is no operation
-//! of its own. An operation that writes the value that was there already is seen, too: that is how updates are lost.
+//! A watchpoint compares memory before and after each step, so it sees every change, also one without an operation of
+//! its own. It also sees an operation that writes the same value again, since updates can be lost in this way.
 
 use super::Debugger;
 use super::schedule::{Frame, Schedule, own};
@@ -20,49 +20,49 @@ use std::path::Path;
 /// The breakpoints and watchpoints.
 #[derive(Default)]
 pub struct Stops {
-    /// In the order in which they were set.
+    /// The breakpoints, in the order in which they were set.
     pub breakpoints: Vec<Breakpoint>,
-    /// In the order in which they were set.
+    /// The watchpoints, in the order in which they were set.
     pub watchpoints: Vec<Watchpoint>,
     last: u32,
 }
 
-/// Where to stop workers.
+/// A place at which workers are stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breakpoint {
-    /// Of this and watchpoints.
+    /// A number that is unique among breakpoints and watchpoints.
     pub number: u32,
-    /// See there.
+    /// The place.
     pub at: At,
-    /// Positions at which it stops, ascending.
+    /// The positions at which it stops, ascending.
     pub positions: Vec<usize>,
 }
 
 /// The place of a breakpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
-    /// A line of a file, by the name that debug information leads to.
+    /// A line of a file, named by its path in the debug information.
     Line {
         /// The file.
         file: String,
-        /// From 1.
+        /// The line's number, from 1.
         line: u32,
     },
     /// The beginning of a function.
     Function(String),
 }
 
-/// Which memory to look at.
+/// Memory that is watched for changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watchpoint {
-    /// Of this and breakpoints.
+    /// A number that is unique among breakpoints and watchpoints.
     pub number: u32,
-    /// What is watched.
+    /// The watched place.
     pub place: Place,
 }
 
 impl Stops {
-    /// Takes one out, by its number.
+    /// Removes the breakpoint or watchpoint with this number. Returns whether it existed.
     pub fn remove(&mut self, number: u32) -> bool {
         let count = self.breakpoints.len() + self.watchpoints.len();
         self.breakpoints.retain(|b| b.number != number);
@@ -77,10 +77,10 @@ impl Stops {
 }
 
 impl Debugger {
-    /// Sets a breakpoint at a line of a file, which is named by the end of its path.
+    /// Sets a breakpoint at a line of a file, given by the end of its path.
     ///
     /// # Errors
-    /// No worker stops there in this execution, or several files are called so: what there is instead.
+    /// No worker stops there in this execution, or several files match: the message lists alternatives.
     pub fn break_at_line(&mut self, file: &str, line: u32) -> Result<&Breakpoint, String> {
         let mut files = BTreeSet::new();
         let all = self.schedule.all_frames().filter_map(|frame| frame.source.file.as_deref());
@@ -110,7 +110,7 @@ impl Debugger {
         Ok(self.add(at, positions))
     }
 
-    /// Sets a breakpoint where workers come into a function, which is named by its whole path or the end of it.
+    /// Sets a breakpoint where workers enter a function, given by its whole path or the end of it.
     ///
     /// # Errors
     /// No worker is in such a function at any step of this execution.
@@ -129,10 +129,10 @@ impl Debugger {
         self.stops.breakpoints.last().expect("it was just added")
     }
 
-    /// Watches what an expression means at the present position: pointers are followed once, now.
+    /// Watches the place that an expression denotes at the present position: pointers are followed once, now.
     ///
     /// # Errors
-    /// The expression means nothing here: why.
+    /// Why the expression denotes no place here.
     pub fn watch(&mut self, expression: &str) -> Result<&Watchpoint, String> {
         let place = self.find(expression)?;
         if self.memory_at(place.address, place.bytes).is_none() {
@@ -144,7 +144,7 @@ impl Debugger {
     }
 }
 
-/// Whether a file that debug information names is the one that the user names, by the end of a path.
+/// Whether a file of the debug information matches the user's name of it, which may be the end of the path.
 fn is_file(known: &str, named: &str) -> bool {
     let (known, named) = (Path::new(known), Path::new(named));
     known.ends_with(named) || (named.is_absolute() && named.ends_with(known))
@@ -175,7 +175,7 @@ fn positions(schedule: &Schedule, at: &At) -> Vec<usize> {
     found
 }
 
-/// Whether a worker is to be stopped that is in these functions and was in those at its step before.
+/// Whether to stop a worker with the stack `frames`, which had the stack `last` at its step before.
 fn stops(at: &At, frames: &[Frame], last: &[Frame]) -> bool {
     let depth = |frames: &[Frame], index: usize| frames.len() - index;
     let was = |index: usize| {
@@ -204,7 +204,7 @@ fn is_function(known: &str, named: &str) -> bool {
     known == named || known.strip_suffix(named).is_some_and(|rest| rest.ends_with("::"))
 }
 
-/// Where a breakpoint is, as users write it.
+/// The place of a breakpoint, in the user's notation.
 impl std::fmt::Display for At {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
@@ -214,7 +214,7 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Where a worker is in the program's own source, with how many of the program's own functions it is in.
+/// A worker's place in the program's own source, with the number of the program's own functions on its stack.
 pub(super) fn own_place(frames: &[Frame]) -> Option<(usize, &Frame)> {
     let count = frames.iter().filter(|frame| !frame.is_library).count();
     own(frames).map(|frame| (count, frame))
@@ -240,10 +240,10 @@ mod tests {
         let at = At::Line { file: "a.rs".into(), line: 5 };
         let (here, inner) = (frame("f", 5), frame("g", 9));
         let alone = std::slice::from_ref(&here);
-        // The operation is of the line: each time.
+        // The operation is on the line itself: stops each time.
         assert!(stops(&at, alone, &[]));
         assert!(stops(&at, alone, alone));
-        // It is of what the line calls: when the worker comes there.
+        // The operation is in a function that the line calls: stops when the worker comes to the line.
         let called = [inner.clone(), here.clone()];
         assert!(stops(&at, &called, &[frame("f", 4)]));
         assert!(!stops(&at, &called, &called));

@@ -1,7 +1,7 @@
-//! What happened to the block that a memory error is about.
+//! The history of the heap block that a memory error is about.
 //!
-//! It is not recorded where blocks are allocated and freed: an error names the events, and the same schedule,
-//! executed once more, shows where they were.
+//! Allocations and frees are not recorded with their stacks while tests are explored. A memory error contains the
+//! numbers of these events, and executing the same schedule once more shows where they were.
 
 use crate::execution::Execution;
 use crate::machine::MachineError;
@@ -10,8 +10,8 @@ use crate::replay::replay;
 use crate::results::{BlockHistory, PastEvent};
 use crate::trace::Trace;
 
-/// Executes once more what the execution has just ended with; the trace is of that. `None` if no block
-/// is to blame.
+/// Replays `trace`, the trace of the iteration that the execution has just ended. `None` if the bug is not about a
+/// block.
 pub fn of(execution: &mut Execution, trace: &Trace) -> Result<Option<BlockHistory>, MachineError> {
     let Some(blame) = execution.machine().scheduler().blame else { return Ok(None) };
     let events: Vec<u32> = [Some(blame.allocated), blame.freed].into_iter().flatten().collect();

@@ -1,11 +1,11 @@
-//! A bug that was found, looked into while its execution is at hand: where every worker was, what happened to the
-//! block of the heap that it is about, what makes it the same when it is met again.
+//! Diagnosis of a found bug while its execution still exists: where every worker was, what happened to the heap block
+//! that the bug is about, and the bug's identity.
 //!
 //! - `block_history`: where the block was allocated and freed.
-//! - [`race`]: what is to be said of a data race.
-//! - `notes`: what in it may not be the program's fault.
-//! - [`story`]: what happened, in few rows.
-//! - [`source_lines`]: places as lines of the source, by which bugs are compared.
+//! - [`race`]: details of a data race.
+//! - `notes`: circumstances that may not be the program's fault.
+//! - [`story`]: what happened, in a few rows.
+//! - [`source_lines`]: places as source lines, by which bugs are compared.
 
 mod block_history;
 mod notes;
@@ -29,9 +29,9 @@ use coyote_strategies::{Class, WorkerId, WorkerState};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// What is known of a found bug beside the execution that it was found in.
+/// What is known about a found bug in addition to its execution.
 pub struct Discovery {
-    /// The iteration as a trace, and where that is on disk.
+    /// The iteration as a trace, and the path of the trace on disk.
     pub trace: Trace,
     pub path: PathBuf,
     /// See [`FoundBug::first`].
@@ -40,11 +40,11 @@ pub struct Discovery {
     pub by: Option<String>,
 }
 
-/// The bug with which the execution has just ended. To show where a block was allocated and freed, it is executed
-/// once more.
+/// Diagnoses the bug with which the execution has just ended. Executes it once more to show where a block was allocated
+/// and freed.
 ///
 /// # Errors
-/// The machine's: of ours or of the environment.
+/// The machine's: internal errors, or errors of the environment.
 pub fn found_bug(
     execution: &mut Execution,
     bug: &Bug,
@@ -82,11 +82,11 @@ pub fn found_bug(
     })
 }
 
-/// What makes the bug the same with which the execution has just ended. If it is about a block of the heap, it is
-/// executed once more.
+/// The identity of the bug with which the execution has just ended. If the bug is about a heap block, it is executed
+/// once more.
 ///
 /// # Errors
-/// The machine's: of ours or of the environment.
+/// The machine's: internal errors, or errors of the environment.
 pub fn identity(
     execution: &mut Execution,
     bug: &Bug,
@@ -106,7 +106,7 @@ pub fn identity(
     Ok(lines.identity(bug.kind, &places, block.as_ref()))
 }
 
-/// Does something while this observer looks on, and no other one.
+/// Calls a function while only this observer receives events.
 pub fn watched<R>(
     execution: &mut Execution,
     observer: Box<dyn Observer>,
@@ -120,7 +120,7 @@ pub fn watched<R>(
     result
 }
 
-/// Where every worker is at the end of the iteration that the execution has just ended.
+/// The state of every worker at the end of the iteration that the execution has just ended.
 fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
     let runtime = execution.runtime();
     let livelock = execution.livelock();
@@ -147,8 +147,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
     }
 }
 
-/// The guest's output in lines. Pieces of a line that one worker wrote one after the other belong
-/// together.
+/// The guest's output in lines. Consecutive pieces of a line by one worker are joined.
 fn lines(runtime: &Runtime) -> Vec<OutputLine> {
     let mut lines: Vec<OutputLine> = Vec::new();
     let mut open: Option<(WorkerId, Stream, u64, Vec<u8>)> = None;
@@ -174,7 +173,7 @@ fn lines(runtime: &Runtime) -> Vec<OutputLine> {
     lines
 }
 
-/// Who has what a worker waits for.
+/// The workers that hold the object that a worker waits for, as a clause.
 fn held(runtime: &Runtime, id: WorkerId, place: ObjectId) -> String {
     let holders = runtime.holders(place);
     match holders.as_slice() {
@@ -186,8 +185,8 @@ fn held(runtime: &Runtime, id: WorkerId, place: ObjectId) -> String {
     }
 }
 
-/// What a worker that has not ended is about to do, in words. `culprit`: who caused the bug with which it all has ended;
-/// `name`: what to call a sync object.
+/// Describes the operation that a worker which has not ended is about to execute. `culprit`: the worker that caused the
+/// bug which ended the execution; `name`: the names of sync objects.
 pub(crate) fn doing(
     runtime: &Runtime,
     id: WorkerId,

@@ -1,5 +1,5 @@
-//! What a reader of a report should know before believing it: what in it hinges on us and may not be the program's
-//! fault. What certainly is not ends an iteration as [`BugKind::Limit`] instead.
+//! Notes that a reader of a report should know before believing it: circumstances that depend on this tool and may not
+//! be the program's fault. What is certainly not the program's fault ends an iteration as [`BugKind::Limit`] instead.
 
 use crate::evidence::{Evidence, Trap};
 use crate::execution::Execution;
@@ -10,7 +10,7 @@ use crate::runtime::{Runtime, Timers};
 use crate::symbols::{SourceFrame, Symbols, is_library};
 use coyote_instrumenter::Location;
 
-/// Of the iteration that the execution has just ended with this bug.
+/// The notes on the iteration that the execution has just ended with this bug.
 pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     let runtime = execution.runtime();
     let all = [
@@ -23,10 +23,10 @@ pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     crashes(execution).into_iter().chain(all.into_iter().flatten()).collect()
 }
 
-/// Lost operations of a crash that are listed.
+/// The number of lost operations that are listed for each crash.
 const LOST_MAX: usize = 8;
 
-/// What each crash took of what was not synced.
+/// The unsynced operations that each crash lost.
 fn crashes(execution: &Execution) -> Vec<String> {
     let runtime = execution.runtime();
     if runtime.crashes.is_empty() {
@@ -56,7 +56,7 @@ fn crashes(execution: &Execution) -> Vec<String> {
     runtime.crashes.iter().map(crash).collect()
 }
 
-/// The innermost line of the guest's own on a stack.
+/// The innermost line of the guest's own source on a stack.
 fn place(stack: &[Location], symbols: &Symbols) -> String {
     let frames: Vec<SourceFrame> = stack.iter().flat_map(|location| symbols.frames(*location)).collect();
     let own = frames.iter().find(|frame| !is_library(frame) && frame.line.is_some());
@@ -67,7 +67,7 @@ fn place(stack: &[Location], symbols: &Symbols) -> String {
     at.unwrap_or_default()
 }
 
-/// A timeout that fired before its time as programs see it.
+/// A timeout that fired earlier than programs expect.
 fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
     let early = execution.machine().scheduler().early_timeout?;
     let who = runtime.title(early.worker);
@@ -86,13 +86,13 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
     })
 }
 
-/// Memory that the program asked for in vain.
+/// Memory that the program requested and did not get.
 fn memory(runtime: &Runtime) -> Option<String> {
     let what = "the program was refused memory before: if that is all that is wrong, raise --max-memory";
     runtime.memory_refused.then(|| what.into())
 }
 
-/// A panic of a thread whose end others may have reckoned with.
+/// A panic of a thread whose end other threads may have expected.
 fn panic(execution: &Execution, bug: &Bug) -> Option<String> {
     let aborts = bug.kind == BugKind::Panic && !execution.machine().artifact().unwinds();
     let worker = bug.worker.filter(|w| aborts && *w != execution.runtime().first())?;
@@ -103,13 +103,13 @@ fn panic(execution: &Execution, bug: &Bug) -> Option<String> {
     ))
 }
 
-/// An environment variable that was to be there.
+/// An environment variable that the program expected.
 fn variable(bug: &Bug) -> Option<String> {
     let wanted = bug.kind == BugKind::Panic && bug.message().contains("NotPresent");
     wanted.then(|| "the guest has no environment variables but those given with --env".into())
 }
 
-/// A trap that can mean several things.
+/// A trap with several possible meanings.
 fn unreachable(bug: &Bug) -> Option<String> {
     let wanted = bug.evidence == Evidence::Trap(Trap::Unreachable);
     wanted.then(|| {

@@ -1,10 +1,11 @@
-//! What is to be said of a data race beside its accesses: where the first one was, what was read and written, under
-//! which locks, who created the workers, and what would have ordered them.
+//! Details of a data race: where the first access was, the values read and written, the locks held, which workers
+//! created the others, and what would have ordered the accesses.
 //!
-//! A detector keeps the step of an access and not its stack: the same schedule, executed once more, shows it. What would
-//! order the accesses is tried, too: between them an atomic write by the first worker and an atomic read of the same
-//! memory by the second one, of which one is too weak. The schedule is executed with both as release and acquire; if it
-//! has no race then, that is said. It is no proof that other schedules have none.
+//! A detector keeps the step of an access, but not its stack: executing the same schedule once more shows the stack. A
+//! remedy is determined by trial: candidates are pairs of an atomic write by the first worker and an atomic read of the
+//! same memory by the second one, both between the racing accesses, of which at least one is too weak. The schedule is
+//! executed with both as release and acquire. If it then has no race, the report says so. This is no proof that other
+//! schedules have none.
 
 use crate::detect::races::{Races, Stronger};
 use crate::evidence::{Evidence, RacingAccess};
@@ -19,10 +20,10 @@ use crate::results::{AccessHistory, MissingEdge, PastEvent, RaceHistory};
 use crate::trace::Trace;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Pairs of a write and a read that are tried, the last ones before the second access.
+/// The number of pairs of a write and a read that are tried: the last ones before the second access.
 const TRIED_MAX: usize = 16;
 
-/// Executes once more what the execution has just ended with; the trace is of that. `None` if the bug is no race.
+/// Replays `trace`, the trace of the iteration that the execution has just ended. `None` if the bug is no data race.
 pub fn history(
     execution: &mut Execution,
     bug: &Bug,
@@ -34,7 +35,7 @@ pub fn history(
     let mut seen = seen.take();
     let edge = missing_edge(execution, trace, &seen)?;
     let [seen_first, seen_second] = std::mem::take(&mut seen.accesses).map(Option::unwrap_or_default);
-    // Of an access that is no scheduling point, the place is known, and not how the worker came there.
+    // For an access that is no scheduling point, the place is known, but not the stack.
     let stack = match first.location {
         Some(at) if seen_first.stack.first() != Some(&at) => vec![at],
         _ => seen_first.stack.clone(),
@@ -60,7 +61,7 @@ fn access(execution: &Execution, seen: &RaceSeen, access: &RacingAccess, of: See
     }
 }
 
-/// A write and a read, of which one is too weak, that order the accesses if they are release and acquire.
+/// A write and a read, at least one of them too weak, that would order the accesses as release and acquire.
 fn missing_edge(
     execution: &mut Execution,
     trace: &Trace,
@@ -91,7 +92,7 @@ fn acquires(read: &SeenAtomic) -> bool {
     read.order.success.acquires() && read.order.failure.acquires()
 }
 
-/// The last ones first, each pair of places once.
+/// The candidates, the last ones first, without duplicate pairs of places.
 fn candidates(seen: &RaceSeen) -> Vec<(SeenAtomic, SeenAtomic)> {
     let mut found: Vec<(SeenAtomic, SeenAtomic)> = Vec::new();
     for read in seen.reads.iter().rev() {
@@ -107,10 +108,10 @@ fn candidates(seen: &RaceSeen) -> Vec<(SeenAtomic, SeenAtomic)> {
     found
 }
 
-/// Looks for races while accesses are stronger than they are.
+/// Looks for races while some accesses have stronger orderings than in the program.
 struct Trial {
     races: Vec<Races>,
-    /// Whether each found one.
+    /// For each detector, whether it found a race.
     found: Arc<Mutex<Vec<bool>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Places of a module as lines of its source: by them the bugs of an exploration are compared.
+//! Places of a module as lines of its source, by which the bugs of an exploration are compared.
 
 use crate::artifact::Artifact;
 use crate::evidence::RacingAccess;
@@ -24,7 +24,7 @@ impl SourceLines {
         SourceLines { artifact: artifact.clone(), symbols: None, known: BTreeMap::new() }
     }
 
-    /// The identity by lines of a bug whose identity by places is given.
+    /// The identity by lines of a bug, given its identity by places.
     pub fn identity(
         &mut self,
         kind: BugKind,
@@ -45,8 +45,7 @@ impl SourceLines {
         }
     }
 
-    /// The identity of a data race: the lines of both accesses, whichever came first and however their workers came
-    /// there.
+    /// The identity of a data race: the lines of both accesses, in any order and independent of the callers.
     pub fn race(&mut self, accesses: [&RacingAccess; 2]) -> BugIdentity {
         let mut stacks = accesses.map(|access| self.stack(access.location.as_slice())).to_vec();
         stacks.sort();
@@ -62,7 +61,7 @@ impl SourceLines {
         if let Some(line) = self.known.get(&location) {
             return line.clone();
         }
-        // Files as the module names them, so that the current directory does not matter.
+        // Paths as in the module, so that the current directory does not matter.
         let symbols =
             self.symbols.get_or_insert_with(|| Symbols::relative_to(&self.artifact.original, Path::new("")));
         let frames = symbols.frames(location);

@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of bug. The names are part of the trace format.
+/// The kind of a bug. The names are part of the trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BugKind {
-    /// No worker can go on, and one should.
+    /// No worker can continue, and at least one should.
     Deadlock,
-    /// A worker can always go on, and no end can be reached: see [`crate::livelock`].
+    /// Some worker can always continue, but no end can be reached: see [`crate::livelock`].
     Livelock,
     /// An assertion or failure that the guest reported.
     Assertion,
     /// A panic of a Rust program that ended it.
     Panic,
-    /// An exception left the function that a worker began with.
+    /// An exception left the start function of a worker.
     UncaughtException,
     /// A wasm trap: unreachable code, an access out of bounds, a division by zero.
     Trap,
@@ -26,15 +26,15 @@ pub enum BugKind {
     Misuse,
     /// A block of the heap was accessed after it was freed.
     UseAfterFree,
-    /// A block was freed that was freed already.
+    /// A block was freed a second time.
     DoubleFree,
-    /// What was freed is not the beginning of a block.
+    /// An address was freed that is not the beginning of a block.
     InvalidFree,
     /// A block was accessed beyond its end.
     HeapOverflow,
     /// Two workers access the same memory, nothing orders the accesses, one writes and one is not atomic.
     DataRace,
-    /// A block is never freed and nothing points to it, which the user declared to be a bug.
+    /// A block is never freed and no pointer to it is left, which the user declared to be a bug.
     Leak,
     /// A monitor of the guest did not become cold: see [`crate::detect::liveness`].
     Liveness,
@@ -42,12 +42,12 @@ pub enum BugKind {
     Lasso,
     /// A worker can be overtaken for ever: see [`crate::lasso`].
     Starvation,
-    /// A worker can run for ever without giving way, for nothing: see [`crate::lasso`].
+    /// A worker can run for ever for nothing, without giving way: see [`crate::lasso`].
     GoodSamaritan,
     /// The bound on steps was reached and the user declared that to be a bug.
     MaxSteps,
-    /// The guest needs what there is not here. Found, traced and replayed as a bug is, and none: there is no
-    /// verdict on the guest.
+    /// The guest needs something that this tool does not support. A limit is found, traced and replayed like a bug, but
+    /// is none: there is no verdict on the guest.
     Limit,
 }
 
@@ -77,7 +77,7 @@ impl BugKind {
         BugKind::Limit,
     ];
 
-    /// The kind in one word, as traces and JSON have it.
+    /// The kind in one word, as in traces and JSON.
     pub fn name(self) -> &'static str {
         match self {
             BugKind::Deadlock => "deadlock",

@@ -1,4 +1,5 @@
-//! What does not come about: monitors of the guest, and rounds of steps that can be repeated for ever.
+//! Evidence of what should happen and does not: hot monitors of the guest, and rounds of steps that can be repeated for
+//! ever.
 
 use crate::plural::counted;
 use serde::{Deserialize, Serialize};
@@ -6,15 +7,15 @@ use serde::{Deserialize, Serialize};
 /// A monitor that did not become cold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HotMonitor {
-    /// As the guest calls it.
+    /// The guest's name of the monitor.
     pub name: String,
-    /// Its number among those of this name.
+    /// Its number among monitors of this name.
     pub number: u32,
-    /// Steps executed before it became hot.
+    /// The number of steps executed before it became hot.
     pub since: u64,
-    /// Who made it hot, by the name that reports show.
+    /// The worker that made it hot, by the name that reports show.
     pub by: String,
-    /// Why that is a bug.
+    /// Why the hot monitor is a bug.
     pub when: HotWhen,
 }
 
@@ -23,39 +24,39 @@ pub struct HotMonitor {
 pub enum HotWhen {
     /// The execution has ended.
     AtEnd,
-    /// It was hot for more steps than it may be, in a fair execution without faults.
+    /// It was hot for more steps than allowed, in a fair execution without faults.
     TooLong {
-        /// The steps that counted.
+        /// The number of steps that counted.
         steps: u64,
     },
-    /// A fair round of steps can be repeated for ever, in which it is never cold.
+    /// A fair round of steps can be repeated for ever, and it is never cold in the round.
     ForEver {
-        /// The steps of the round.
+        /// The number of steps of the round.
         steps: usize,
     },
 }
 
-/// Steps that lead to the state before them: see [`crate::lasso`].
+/// A round of steps that leads back to the same state: see [`crate::lasso`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundEvidence {
-    /// What is wrong with it.
+    /// The defect of the round.
     pub kind: RoundKind,
-    /// How many steps it has.
+    /// The number of steps of the round.
     pub steps: usize,
-    /// Who steps in it, by the names that reports show.
+    /// The workers that step in it, by the names that reports show.
     pub workers: Vec<String>,
-    /// Whom they overtake, if that is what is wrong.
+    /// The worker that they overtake, if this is the defect.
     pub victim: Option<String>,
 }
 
-/// What is fair about a round.
+/// The kind of a round, see [`crate::lasso`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RoundKind {
-    /// All steps of workers that are enabled on the way.
+    /// Every worker that is enabled somewhere in the round steps in it.
     Together,
-    /// All but those of one worker, which is enabled now and again.
+    /// All but one do, which is enabled only now and then.
     Without,
-    /// One worker's, which does not give way to another that is enabled.
+    /// One worker steps, without giving way to another one that is enabled.
     Alone,
 }
 

@@ -1,8 +1,8 @@
-//! The end of the time, for executions that are on their way.
+//! Time limits and interruptions for executions that have begun.
 //!
-//! Who explores looks at the clock between two executions. One execution can take longer than all the time there
-//! is (100,000 steps that each copy 100 MB), so its [`Scheduler`](crate::machine::scheduler::Scheduler) looks
-//! at a flag every few steps. An execution that was cut says nothing about its test.
+//! An exploration checks the time between two executions. A single execution can take longer than the whole time
+//! (100,000 steps that each copy 100 MB), so its [`Scheduler`](crate::machine::scheduler::Scheduler) checks a flag
+//! every few steps. An execution that was cut off says nothing about its test.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Ends the watching thread, also when what it watches over panics.
+/// Ends the watching thread, also if the watched function panics.
 struct Over<'a>(&'a AtomicBool, std::thread::Thread);
 
 impl Drop for Over<'_> {
@@ -20,7 +20,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Runs something with a flag that is raised when the time is up or the user interrupts.
+/// Calls a function with a flag that is raised when the time is up or the user interrupts.
 pub fn with<R>(
     timeout: Option<Duration>,
     interrupted: &AtomicBool,

@@ -1,4 +1,4 @@
-//! What the verdict of a search takes for granted.
+//! The assumptions of a search's verdict.
 
 use super::{Plan, watching};
 use crate::detect::{DETECTORS, DetectorEntry, Switch};
@@ -9,7 +9,7 @@ use crate::results::{Resumed, TestResult, Watch};
 use crate::runtime::Timers;
 use coyote_instrumenter::Points;
 
-/// Who watches iterations of a sampler, and what their verdict takes for granted.
+/// The detectors that watch iterations of a sampler, and the assumptions of their verdict.
 pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
     let detectors = &plan.settings.detectors;
     let some = plan.settings.sampled_detector(plan.artifact).is_some();
@@ -28,7 +28,7 @@ pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
     Watch { detectors: names(&on), sampled, others: names(&off), assumptions, independent }
 }
 
-/// What both searches and samplers cannot see.
+/// Restrictions of what both searches and samplers can find.
 fn of_points(plan: &Plan) -> Vec<String> {
     let options = &plan.artifact.options;
     let mut assumptions = Vec::new();
@@ -51,7 +51,7 @@ fn of_points(plan: &Plan) -> Vec<String> {
     assumptions
 }
 
-/// What the verdict of a search takes for granted.
+/// The assumptions of a search's verdict.
 pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Resumed>) -> Vec<String> {
     let options = &plan.artifact.options;
     let weak = plan.settings.weak_memory();

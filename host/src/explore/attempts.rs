@@ -1,4 +1,4 @@
-//! What a sweep of faults is to try: the default schedule is executed once, to learn where faults can happen.
+//! The attempts of a sweep of faults: the default schedule is executed once to determine where faults can happen.
 
 use super::{ExploreError, Plan};
 use crate::execution::Execution;
@@ -10,9 +10,9 @@ use coyote_strategies::sample::sweep::{Attempt, Met, Sweep as Attempts};
 use coyote_strategies::{Iteration, RandomWalk, Status, System};
 use std::sync::{Arc, PoisonError};
 
-/// What a sweep is to try.
+/// The plan of a sweep.
 pub struct SweepPlan {
-    /// With nothing tried yet.
+    /// The sweep, without any attempt made yet.
     pub sweep: Sweep,
     /// All attempts, in order.
     pub attempts: Arc<[Attempt]>,
@@ -20,7 +20,7 @@ pub struct SweepPlan {
     sites: Vec<usize>,
 }
 
-/// Executes the default schedule, and lists what there is to try.
+/// Executes the default schedule and lists the attempts.
 ///
 /// # Errors
 /// As [`Execution::run_stepwise`].
@@ -41,7 +41,7 @@ pub fn prepare(plan: &Plan, samples: u64) -> Result<SweepPlan, ExploreError> {
     let met = course.lock().unwrap_or_else(PoisonError::into_inner).met.clone();
     debug_assert_eq!(met.len(), stacks.len());
     let names: Vec<String> = execution.runtime().fault_counts.iter().map(|(name, _)| name.into()).collect();
-    // What one worker does alone has one schedule, with any fault that does not create others.
+    // A single worker has only one schedule, with any fault that does not create other workers.
     let samples = if execution.runtime().workers().len() > 1 { samples } else { 0 };
     let baseline_passes = outcome == Outcome::Passed;
     let faults = plan.settings.faults.given();
@@ -64,7 +64,7 @@ pub fn prepare(plan: &Plan, samples: u64) -> Result<SweepPlan, ExploreError> {
     Ok(swept)
 }
 
-/// What is tried at an opportunity.
+/// The attempts at an opportunity.
 fn attempts_at(opportunity: u64, met: &Met, samples: u64) -> impl Iterator<Item = Attempt> + use<> {
     let ways = (met.bound - 1).min(WAYS_MAX);
     (1..=ways).flat_map(move |value| {
@@ -75,7 +75,7 @@ fn attempts_at(opportunity: u64, met: &Met, samples: u64) -> impl Iterator<Item 
 }
 
 impl SweepPlan {
-    /// The site of a fault that is met with this stack.
+    /// The index of the site of a fault that is met with this stack.
     fn site(&mut self, fault: String, stack: Vec<Location>) -> usize {
         let sites = &mut self.sweep.sites;
         let known = sites.iter().position(|site| site.fault == fault && site.stack == stack);
@@ -85,7 +85,7 @@ impl SweepPlan {
         })
     }
 
-    /// Adds an iteration to what came of the sweep.
+    /// Adds the result of an iteration to the sweep.
     pub fn count(&self, sweep: &mut Sweep, iteration: &IterationResult) {
         let attempt = iteration.index.and_then(|index| index.checked_sub(1));
         let attempt = attempt.and_then(|number| self.attempts.get(usize::try_from(number).ok()?));

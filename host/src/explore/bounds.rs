@@ -1,25 +1,28 @@
-//! Bounds on steps that follow the test: one whose executions are longer than the usual bounds is not cut off at them.
+//! Bounds on steps that are adapted to the test: a test whose executions are longer than the default bounds is not cut
+//! off.
 //!
-//! The usual bounds end what may never end. A loop of 10,000 rounds passes them as well, and then no schedule ever comes to
-//! its end. So the profiling run, which is fair, may take as long as the time allows for [`EXECUTIONS`] of its kind; if it
-//! ends by itself, the bounds are raised to what such executions need. They follow from the seed and from the time
-//! that was given, not from the time that passed: the same command has the same bounds on any machine.
+//! The default bounds end executions that may never end. A loop of 10,000 rounds exceeds them as well, and then no
+//! schedule ever comes to its end. Therefore the profiling run, which is fair, may be so long that [`EXECUTIONS`] of
+//! its length fit into the time limit. If it ends by itself, the bounds are raised to what such executions need. They
+//! follow from the seed and from the time limit, not from the time that passed: the same command has the same bounds on
+//! any machine.
 
 use super::{Budget, TIMEOUT};
 use crate::machine::scheduler::Limits;
 
-/// Executions that should fit into the time of a test.
+/// The number of executions that should fit into the time limit of a test.
 const EXECUTIONS: u64 = 20;
 
-/// Steps of a second, about: what a test of Rust's std does on a core of 2020.
+/// The approximate number of steps per second: that of a test of Rust's std on a core of 2020.
 const STEPS_PER_SECOND: u64 = 4_000_000;
 
-/// Of the length of the profiling run, what other executions may have before they are cut off: schedules that are not
-/// fair, whose strategies rest on the length, and fair ones, of which the slowest is to end.
+/// Bounds of other executions, as multiples of the profiling run's length: for schedules that are not fair, whose
+/// strategies rely on the length, and for fair ones, of which even the slowest should end.
 const UNFAIR_FACTOR: u64 = 2;
 const FAIR_FACTOR: u64 = 10;
 
-/// The bound of the profiling run. `None`: that of all others, since the user gave bounds or wants to be told at them.
+/// The bound of the profiling run. `None`: the same bound as for other iterations, since the user gave bounds or wants
+/// a bug to be reported when a bound is reached.
 pub fn profiling_steps_max(budget: &Budget, limits: &Limits) -> Option<u64> {
     let seconds = budget.timeout.unwrap_or(TIMEOUT).as_secs().max(TIMEOUT.as_secs());
     let steps = seconds.saturating_mul(STEPS_PER_SECOND / EXECUTIONS);
@@ -28,8 +31,8 @@ pub fn profiling_steps_max(budget: &Budget, limits: &Limits) -> Option<u64> {
 
 /// The bounds of a test whose profiling run, of at most `profiling_steps_max` steps, ended after `steps`.
 ///
-/// `suite`: whether it is a test of cargo's. Many of these let threads wait in loops, so that one fair schedule is a
-/// hundred times as long as another; none is cut off before half of what the profiling run may take.
+/// `suite`: whether it is a test of a cargo test binary. Many of these tests let threads wait in loops, so that one
+/// fair schedule is a hundred times as long as another; none is cut off before half of the profiling run's bound.
 pub fn raised(limits: Limits, steps: u64, profiling_steps_max: u64, suite: bool) -> Limits {
     let least = if suite { profiling_steps_max / 2 } else { 0 };
     let fair =
@@ -76,7 +79,7 @@ mod tests {
         assert_eq!(bounds(5_000), (10_000, 100_000));
         assert_eq!(bounds(8_000), (16_000, 100_000));
         assert_eq!(bounds(50_000), (100_000, 500_000));
-        // Nothing takes much longer than the profiling run may.
+        // No bound is much larger than that of the profiling run.
         assert_eq!(bounds(1_900_000), (3_800_000, 4_000_000));
     }
 }

@@ -1,4 +1,5 @@
-//! What is new in an iteration: some are executed with an observer that says so, which makes them take 2.3 times as long.
+//! Novelty of iterations: some iterations are executed with an observer that determines what is new in them, which
+//! makes them take 2.3 times as long.
 
 use crate::execution::Execution;
 use crate::observe::Observer;
@@ -9,13 +10,13 @@ use crate::results::IterationProgress;
 /// The observer of a job.
 #[derive(Default)]
 pub struct Comparison {
-    /// As long as no iteration is compared.
+    /// The observer, while no iteration is compared.
     probe: Option<Box<dyn Observer>>,
     found: Option<Found>,
 }
 
 impl Comparison {
-    /// Before an iteration; `compared`: whether it is.
+    /// Must be called before an iteration; `compared`: whether the iteration is compared.
     pub fn begin(&mut self, execution: &mut Execution, compared: bool) {
         execution.records_footprints = compared;
         if compared {
@@ -29,7 +30,7 @@ impl Comparison {
         }
     }
 
-    /// After the iteration: what was new in it.
+    /// Must be called after the iteration. Returns what was new in it.
     pub fn end(&mut self, execution: &mut Execution, compared: bool) -> Option<IterationProgress> {
         execution.records_footprints = false;
         if !compared {

@@ -1,19 +1,19 @@
-//! What is left of a search, on disk: `--resume` goes on with it.
+//! The frontier of a search: its remaining work, on disk. `--resume` continues with it.
 //!
 //! Version 2, as bytes:
 //!
 //! 1. the line `coyote-wasm frontier 2`;
-//! 2. a line of JSON, `Header`: everything that has to be the same for the rest to mean the same (module, test,
-//!    search, seed, options, build of this tool), what the runs before did and found, and how long the
-//!    sections are;
-//! 3. the sections: what each job had left, see `sections`;
-//! 4. the BLAKE3 hash of all before it, 32 bytes.
+//! 2. a line of JSON, `Header`: everything that must be equal for the rest to have the same meaning (module, test,
+//!    search, seed, options, build of this tool), what earlier runs did and found, and the lengths of the sections;
+//! 3. the sections: the remaining items of each job, see `sections`;
+//! 4. the BLAKE3 hash of everything before it, 32 bytes.
 //!
-//! Whatever is wrong with a file is one error that says so: the hash is compared before anything is believed, then
-//! the identity ([`Frontier::check`]), then that the items are some that the search can have left, and
-//! while the search goes on, that the program can execute them ([`coyote_strategies::search::stored`]).
+//! Every defect of a file is reported as one error. The hash is compared before any content is used, then the identity
+//! ([`Frontier::check`]), then whether the search can have left such items; and while the search continues, whether the
+//! program can execute them ([`coyote_strategies::search::stored`]).
 //!
-//! Version 1 was JSON without a hash. It still reads; who goes on with it is told that nothing protects it.
+//! Version 1 was JSON without a hash. It can still be read; a search that resumes from it tells the user that nothing
+//! protects it.
 
 mod read;
 mod sections;
@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 const MAGIC: &str = "coyote-wasm frontier 2\n";
 const HASH_BYTES: usize = 32;
 
-/// What a frontier belongs to. Its parts are compared one by one.
+/// The exploration to which a frontier belongs. Its parts are compared one by one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Identity {
@@ -63,7 +63,7 @@ impl Identity {
 struct Header {
     identity: Identity,
     done: Done,
-    /// Bytes of each section.
+    /// The size of each section in bytes.
     sections: Vec<u64>,
 }
 
@@ -73,9 +73,9 @@ pub struct Frontier {
     identity: Identity,
     /// The file that it was read from.
     pub from: PathBuf,
-    /// What was done before.
+    /// What earlier runs did.
     pub done: Done,
-    /// What is left.
+    /// The remaining items.
     pub items: Vec<Item>,
 }
 
@@ -100,7 +100,7 @@ pub enum FrontierError {
     Other { path: PathBuf, what: &'static str, has: String, wants: String },
 }
 
-/// Writes the whole file or leaves what was there.
+/// Writes the complete file, or leaves the existing one unchanged.
 pub fn write(
     path: &Path,
     plan: &Plan,
@@ -115,7 +115,7 @@ pub fn write(
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".frontier-").suffix(".partial");
-    // Others may read it, as any file that a test run leaves; the umask still applies.
+    // Readable by other users, like any file that a test run writes; the umask still applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(directory).map_err(failed)?;
@@ -134,16 +134,16 @@ impl Frontier {
     /// Reads a file of any version.
     ///
     /// # Errors
-    /// The file cannot be read, is something else, or is damaged.
+    /// The file cannot be read, is no frontier, or is damaged.
     pub fn read(path: &Path) -> Result<Frontier, FrontierError> {
         let bytes = std::fs::read(path).map_err(|error| FrontierError::Read { path: path.into(), error })?;
         Frontier::parse(path, &bytes)
     }
 
-    /// Reads what stands in a file.
+    /// Reads the content of a file.
     ///
     /// # Errors
-    /// The bytes are something else, or damaged.
+    /// The bytes are no frontier, or are damaged.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Frontier, FrontierError> {
         read::frontier(path, bytes)
     }
@@ -158,10 +158,10 @@ impl Frontier {
         self.identity.seed
     }
 
-    /// Whether it can go on as `plan` says.
+    /// Whether the search of `plan` can continue with this frontier.
     ///
     /// # Errors
-    /// Names what is different.
+    /// What is different.
     pub fn check(&self, plan: &Plan, strategy: &str) -> Result<(), FrontierError> {
         let here = Identity::of(plan, strategy);
         let text = |options: &[(String, String)]| {

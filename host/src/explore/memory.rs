@@ -1,17 +1,17 @@
-//! How much memory a search may take.
+//! The memory limit of a search.
 //!
-//! What is left of a search grows with it, and with a bounding search without end. A bound that is noticed in time
-//! is a result with a frontier; none is an end by the system, which says nothing and keeps nothing.
+//! The remaining work of a search grows with the search; that of a bounding search grows without limit. A search that
+//! notices its memory limit in time ends with a result and a frontier; without a limit, the system kills the process,
+//! without any result.
 
 use std::path::Path;
 
-/// Memory of this process that the system has to hold, in bytes; `None` where it does not say (elsewhere than on
-/// Linux).
+/// The resident memory of this process in bytes; `None` if the system does not tell (on other systems than Linux).
 pub fn resident_bytes() -> Option<u64> {
     kilobytes("/proc/self/status", "VmRSS:").map(|kilobytes| kilobytes << 10)
 }
 
-/// The default bound: half of what this machine, or the control group of this process, has.
+/// The default limit: half of the memory of this machine, or of this process's control group.
 pub fn default_bound_bytes() -> u64 {
     let machine = kilobytes("/proc/meminfo", "MemTotal:").map(|kilobytes| kilobytes << 10);
     let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();

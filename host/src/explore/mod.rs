@@ -1,17 +1,19 @@
 //! Exploration of one test: by samplers, iteration after iteration, or by a search, until nothing is left.
 //!
-//! - `sample`: iterations under a strategy on all cores, with results that do not depend on how many
-//!   there are; `profiling_run`: the one that tells strategies what to expect; `bounds`: how many steps are enough, after it.
-//! - `search`: all executions that a search visits; `frontier`: what is left of it, on disk; `memory`: how
-//!   much of that it may have.
-//! - `steer`: schedules towards deadlocks that others have shown to be possible.
-//! - `sweep`: every fault of the default schedule; `attempts`: which ones these are.
-//! - `comparison`: what is new in an iteration; `passage`: by which lines it came; `assumptions`: what a verdict takes for granted.
+//! - `sample`: iterations under a strategy on all cores, with results that do not depend on the number of cores;
+//!   `profiling_run`: the run that determines the profile for strategies; `bounds`: the bounds on steps that follow
+//!   from it.
+//! - `search`: all executions that a search visits; `frontier`: its remaining work, on disk; `memory`: the memory
+//!   limit.
+//! - `steer`: schedules that are steered towards deadlocks that other schedules have shown to be possible.
+//! - `sweep`: every fault of the default schedule; `attempts`: the list of these faults.
+//! - `comparison`: what is new in an iteration; `passage`: the lines that it passed; `assumptions`: the assumptions of
+//!   a verdict.
 //! - [`regressions`]: traces of bugs that were found before, tried first.
 //! - [`watching`]: which iterations are watched for data races.
-//! - `alarm`: the end of the time, for executions that are on their way.
+//! - `alarm`: time limits and interruptions for executions that have begun.
 //!
-//! What comes of it is [`results`](crate::results). A bug's trace is on disk before its job goes on.
+//! The result is data of [`results`](crate::results). The trace of a bug is on disk before its job continues.
 
 #[doc(hidden)]
 pub mod alarm;
@@ -56,36 +58,37 @@ use std::time::Duration;
 /// What to explore and for how long.
 #[derive(Clone)]
 pub struct Budget {
-    /// Iterations of a sampler, executions of a search.
+    /// The maximum number of iterations of a sampler, or of executions of a search.
     pub iterations_max: u64,
     /// Number of the first iteration.
     pub first: u64,
-    /// How long to explore. Searches end the execution that they are in. `None`: without an end.
+    /// The time limit. Searches cut off the execution that they are in. `None`: no limit.
     pub timeout: Option<Duration>,
-    /// Memory of the process at which a search stops.
+    /// The resident memory of the process at which a search stops.
     pub search_memory_bytes: u64,
-    /// Whether a sampler raises the bounds on steps for a test whose profiling run shows that they are too low. They are as
-    /// the settings have them for strategies without a profiling run, and for searches.
+    /// Whether a sampler raises the bounds on steps of a test if its profiling run shows that they are too low.
+    /// Strategies without a profiling run, and searches, have the bounds of the settings.
     pub bounds_follow: bool,
-    /// Go on after a bug, group equal ones and keep the simplest trace of each.
+    /// Whether to continue after a bug, group equal bugs and keep the simplest trace of each.
     pub explore: bool,
-    /// Different bugs after which that ends.
+    /// The number of different bugs after which such an exploration ends.
     pub bugs_max: u64,
-    /// Execute every iteration of a sampler twice more and compare: see [`crate::determinism`].
+    /// Whether to execute every iteration of a sampler twice more and compare: see [`crate::determinism`].
     pub check_determinism: bool,
-    /// Threads that explore, each with an instance of its own.
+    /// The number of threads that explore, each with its own instance.
     pub jobs: usize,
-    /// Whether schedules are steered towards deadlocks that a sampler's iterations have shown to be possible, if these had no
-    /// bug. Not by who explores a part of them, since which ones these are follows from all.
+    /// Whether schedules are steered towards deadlocks that a sampler's iterations have shown to be possible, if the
+    /// iterations had no bug. Not for an exploration of a part of the iterations, since the candidates follow from all
+    /// iterations.
     pub steer: bool,
 }
 
-/// Defaults of the budget of a test, whichever comes first. Searches have no bound on executions.
+/// Defaults of a test's budget; the first limit that is reached applies. Searches have no limit on executions.
 pub const ITERATIONS: u64 = 10_000;
 /// See [`ITERATIONS`].
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What `coyote-wasm test` uses if it is told nothing.
+/// The defaults of `coyote-wasm test`.
 impl Default for Budget {
     fn default() -> Budget {
         Budget {
@@ -103,7 +106,7 @@ impl Default for Budget {
     }
 }
 
-/// Makes a strategy for each job, which is told the bounds on steps.
+/// Creates the strategy of each job, with knowledge of the bounds on steps.
 pub type MakeStrategy<'a> = &'a (dyn Fn(&Context) -> Box<dyn Strategy> + Sync);
 
 /// Everything one exploration needs.
@@ -114,23 +117,23 @@ pub struct Plan<'a> {
     pub artifact: &'a Arc<Artifact>,
     /// Its test.
     pub test: &'a Test,
-    /// How it is executed.
+    /// How the test is executed.
     pub settings: &'a Settings,
-    /// What all choices follow from.
+    /// The seed of all choices.
     pub seed: u64,
-    /// What to explore of it.
+    /// How much to explore.
     pub budget: Budget,
-    /// Where traces are written: `STEM-ITERATION.trace`.
+    /// The prefix of the paths of traces: `STEM-ITERATION.trace`.
     pub trace_stem: PathBuf,
 }
 
 impl Plan<'_> {
-    /// The options that a trace has to name.
+    /// The options that a trace must name.
     pub fn options(&self) -> Vec<(String, String)> {
         options::write(&self.artifact.options, self.settings)
     }
 
-    /// What is explored.
+    /// The subject of the exploration.
     pub fn subject(&self, strategy: String) -> Subject {
         Subject {
             module: self.artifact.identity.clone(),
@@ -142,37 +145,37 @@ impl Plan<'_> {
     }
 }
 
-/// What a user sees while it runs.
+/// Shows progress to the user during an exploration.
 #[doc(hidden)]
 pub trait Watch: Sync {
-    /// Says how many iterations have ended and how many different bugs are known. Called now and then, by any job.
+    /// Reports how many iterations have ended and how many different bugs are known. Called now and then, by any job.
     fn progress(&self, iterations: u64, bugs: u64);
 
-    /// A search estimates how many executions there are in all.
+    /// Reports a search's estimate of the total number of executions.
     fn estimate(&self, _executions: f64) {}
 }
 
-/// Why an exploration could not be made, or not ended. None of these is a verdict on the guest.
+/// Why an exploration could not begin or end. None of these is a verdict on the guest.
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
-    /// A guest could not be set up.
+    /// A guest could not be prepared.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A trace could not be written: a bug of which nothing would be left.
+    /// A trace could not be written, so the bug would be lost.
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// A frontier could not be read or written.
     #[error(transparent)]
     Frontier(#[from] frontier::FrontierError),
-    /// Bad input of the user's.
+    /// The user's input is invalid.
     #[error("{0}")]
     Strategy(String),
-    /// The system has no thread for a job; with its words.
+    /// The system cannot start a thread for a job; with its error.
     #[error("a thread for a job cannot be started: {0}")]
     Thread(std::io::Error),
 }
 
-/// Progress that is shown nowhere.
+/// Ignores progress.
 #[doc(hidden)]
 pub struct Unwatched;
 
@@ -180,7 +183,7 @@ impl Watch for Unwatched {
     fn progress(&self, _: u64, _: u64) {}
 }
 
-/// What is known of an iteration for whose end there was no time.
+/// What is known of an iteration that was cut off, since the time was up or the user interrupted.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Cut {
@@ -189,7 +192,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Adds it to what is known of the others.
+    /// Adds this knowledge to a result.
     fn add_to(self, result: &mut TestResult, interrupted: bool) {
         result.any_choice |= self.met_choice;
         result.workers_max = result.workers_max.max(self.workers);
@@ -204,7 +207,7 @@ impl Cut {
     }
 }
 
-/// What the iteration says that the execution has just ended, beside its record and its output.
+/// Notes on the iteration that the execution has just ended, in addition to its record and its output.
 fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
     let scheduler = execution.machine().scheduler();
     IterationNotes {
@@ -228,7 +231,7 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
     }
 }
 
-/// What the iteration wrote that the execution has just ended.
+/// The output of the iteration that the execution has just ended.
 fn first_output(execution: &Execution, index: Option<u64>) -> FirstOutput {
     FirstOutput { index, text: execution.runtime().printed(&[Stream::Stdout, Stream::Stderr]) }
 }
@@ -236,7 +239,7 @@ fn first_output(execution: &Execution, index: Option<u64>) -> FirstOutput {
 /// How a bug was found.
 struct Finder {
     strategy: String,
-    /// As a trace has it: 0 for a profiling run.
+    /// The iteration as in the trace: 0 for a profiling run.
     iteration: u64,
     /// See [`FoundBug::first`].
     index: Option<u64>,
@@ -244,7 +247,7 @@ struct Finder {
     by: Option<String>,
 }
 
-/// Writes the trace of the bug with which the execution has just ended. It may be executed once more.
+/// Writes the trace of the bug with which the execution has just ended. May execute it once more.
 fn found(
     plan: &Plan,
     execution: &mut Execution,
@@ -263,15 +266,15 @@ fn found(
     Ok(found_bug(execution, bug, Discovery { trace, path, index, by }, lines)?)
 }
 
-/// Removes the trace of a bug that is not reported, be it that another one stands for it. That it may already be
-/// gone is no error.
+/// Removes the trace of a bug that is not reported, unless a reported bug has the same trace. It is no error if the
+/// file does not exist any more.
 fn remove(other: &FoundBug, result: &TestResult) {
     if result.bugs.iter().all(|bug| bug.path != other.path) {
         let _ = std::fs::remove_file(&other.path);
     }
 }
 
-/// Executes the iteration that has just ended again, if that was asked for. Returns how many states were
+/// Executes the iteration that has just ended again, if that is requested. Returns the number of states that were
 /// compared.
 fn compared(
     plan: &Plan,
@@ -286,7 +289,7 @@ fn compared(
     }
 }
 
-/// Where the trace of a bug stands, by how it was found: [`FoundBug::by`] and [`FoundBug::iteration`].
+/// The path of a bug's trace, which depends on how the bug was found: [`FoundBug::by`] and [`FoundBug::iteration`].
 pub fn trace_path(stem: &Path, by: Option<&str>, iteration: u64) -> PathBuf {
     let label = if by == Some(profiling_run::LABEL) { "dry".into() } else { iteration.to_string() };
     let mut name = stem.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! By which lines iterations came, and which data they chose.
+//! The passage of an iteration: the lines that it executed, and the data that it chose.
 
 use crate::artifact::Artifact;
 use crate::execution::Execution;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Of the iteration that has just ended.
+/// The passage of the iteration that has just ended.
 pub fn of(execution: &Execution) -> Passage {
     let mut passage = Passage::default();
     let mut last = None;
@@ -29,7 +29,7 @@ pub fn of(execution: &Execution) -> Passage {
     passage
 }
 
-/// Adds iterations up, one after the other.
+/// Adds the passages of iterations, one after the other.
 pub struct Passages {
     artifact: Arc<Artifact>,
     /// Read for the first iteration.
@@ -42,7 +42,7 @@ impl Passages {
         Passages { artifact: artifact.clone(), symbols: None, known: BTreeMap::new() }
     }
 
-    /// Counts an iteration that passed or has a bug of the guest's.
+    /// Counts an iteration that passed or has a bug of the guest.
     pub fn count(&mut self, correlation: &mut Correlation, iteration: &IterationResult) {
         let Some(passage) = &iteration.passage else { return };
         let cut_off = iteration.record.abandoned || iteration.record.hit_max_steps;
@@ -57,7 +57,8 @@ impl Passages {
         correlation.count(bug, lines.into_iter(), Configuration(data));
     }
 
-    /// The innermost line of the guest's own source; in a library that was not inlined, that of the library.
+    /// The innermost line of the guest's own source; for an operation in a library that was not inlined, the library's
+    /// line.
     fn line(&mut self, site: u32) -> Option<SourceLine> {
         if let Some(line) = self.known.get(&site) {
             return line.clone();

@@ -1,5 +1,5 @@
-//! The profiling run: the first iteration of the random walk, which tells strategies how long executions are
-//! and who does what. It is an iteration like any other: a bug that it finds is found.
+//! The profiling run: the first iteration of the random walk, which tells strategies how long executions are and what
+//! each worker does. It is an iteration like any other: a bug that it meets is reported.
 
 use super::{Cut, ExploreError, Finder, Plan, bounds, compared, first_output, found, notes, passage};
 use crate::diagnose::SourceLines;
@@ -13,20 +13,20 @@ use coyote_strategies::{Iteration, Profile};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-/// How reports name it.
+/// The profiling run's name in reports.
 pub const LABEL: &str = "the profiling run";
 
-/// What came of it.
+/// The result of the profiling run.
 pub struct ProfilingRun {
     pub profile: Profile,
     pub result: IterationResult,
-    /// The bounds on steps of the iterations that follow.
+    /// The bounds on steps of later iterations.
     pub limits: Limits,
 }
 
-/// Executes the profiling run, before all iterations: they begin with what it finds out. `first_of` names the
-/// strategy whose first iteration it is to count as, if any; `is_iteration`: whether it stands for
-/// iteration 0 in any case. It is given up when `cancel` is raised: nothing came of it then.
+/// Executes the profiling run before all iterations, which begin with what it discovers about sharing. `first_of`: the
+/// strategy whose first iteration it counts as, if any; `is_iteration`: whether it is iteration 0 in any case. It ends
+/// without a result when `cancel` is raised.
 pub fn profiling_run(
     plan: &Plan,
     first_of: Option<&str>,

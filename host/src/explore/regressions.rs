@@ -1,8 +1,8 @@
 //! Traces of bugs that were found before, tried first.
 //!
-//! Each is followed leniently, under the options of this run. A bug that comes up is one of this run: it gets a trace of
-//! its own, which is replayed strictly as any other. If none comes up, that says nothing: one schedule was executed, and
-//! perhaps another one than that of the trace.
+//! Each trace is followed leniently, under the options of this run. A bug that is met belongs to this run: it gets its
+//! own trace, which is replayed strictly like any other. If no bug is met, this proves nothing: only one schedule was
+//! executed, and it may differ from that of the trace.
 
 use super::{ExploreError, Finder, Plan, alarm, found};
 use crate::diagnose::SourceLines;
@@ -19,30 +19,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-/// A trace that is kept.
+/// A kept trace.
 pub struct Regression {
-    /// Where it is.
+    /// The trace's path.
     pub path: PathBuf,
-    /// What it says.
+    /// The trace's content.
     pub trace: Trace,
 }
 
-/// What came of one.
+/// The result for one trace.
 pub enum Tried {
-    /// A bug, perhaps another one than the trace's.
+    /// A bug was met, possibly another one than the trace's.
     Fails(Box<FoundBug>),
-    /// Its schedule has no bug.
+    /// The schedule has no bug.
     Passes,
-    /// The program does not follow its schedule any more, and no bug came up: why, as half a sentence.
+    /// The program does not follow the schedule any more, and no bug was met: why, as a clause.
     Obsolete(String),
-    /// It was not tried: why, as half a sentence.
+    /// The trace was not tried: why, as a clause.
     NotTried(String),
 }
 
-/// Tries all of them, one after the other; up to the first that fails, unless the budget says to go on after bugs.
+/// Tries all traces in order, up to the first one that fails, unless the budget says to continue after bugs.
 ///
 /// # Errors
-/// The machine's, and a trace that cannot be written.
+/// The machine's, or a trace cannot be written.
 pub fn try_all(
     plan: &Plan,
     regressions: &[Regression],
@@ -61,7 +61,7 @@ pub fn try_all(
                 tried.push(Tried::NotTried(why));
                 continue;
             }
-            // A livelock's bound and the shared memory of one are not those of the next.
+            // A new execution, since the livelock bound and the shared memory of a trace must not affect the next one.
             let mut execution = Execution::new(plan.artifact, plan.test, settings)?;
             execution.cancel_by(Some(cancel.clone()));
             let replayed = replay(&mut execution, &regression.trace, true)?;
@@ -85,7 +85,8 @@ pub fn try_all(
     })
 }
 
-/// The bug's trace says of which run its schedule is, and lies beside those of this one.
+/// The plan for the trace of a bug: it contains the seed of the regression's run, and is written beside the traces of
+/// this run.
 fn plan_of<'a>(plan: &'a Plan, settings: &'a Settings, trace: &Trace, number: usize) -> Plan<'a> {
     let mut stem = plan.trace_stem.clone().into_os_string();
     stem.push(format!("-regression-{}", number + 1));
@@ -113,7 +114,7 @@ fn label(path: &Path) -> String {
     format!("{REGRESSION}{}", path.display())
 }
 
-/// What is no bug under the options of this run is none of it.
+/// Why a regression cannot be tried, if it cannot: its bug must be one under the options of this run.
 fn cannot_be_tried(plan: &Plan, trace: &Trace) -> Option<String> {
     if !plan.settings.world.directories.is_empty() {
         return Some("the run works in directories of the host".into());

@@ -1,9 +1,8 @@
-//! Many iterations of one test on all cores, with a result that does not depend on how many there are.
+//! Exploration by iterations of one test on all cores, with a result that does not depend on the number of cores.
 //!
-//! Iterations are numbered and independent. Each job takes the next number; what it reports is put
-//! back into the order of the numbers before anything is counted, and what lies beyond the first bug
-//! (unless exploration goes on after bugs) is dropped. A strategy whose iterations build on each other
-//! has one job.
+//! Iterations are numbered and independent. Each job takes the next number. Results are put into the order of their
+//! numbers before they are counted, and results beyond the first bug are dropped (unless exploration continues after
+//! bugs). A strategy whose iterations depend on each other has one job.
 
 use super::attempts::SweepPlan;
 use super::comparison::Comparison;
@@ -31,35 +30,36 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What ends an exploration early.
+/// The conditions that end an exploration early.
 #[derive(Clone, Copy)]
 struct StopRules {
-    /// Different bugs.
+    /// The maximum number of different bugs.
     bugs_max: u64,
     without_choice: bool,
 }
 
 impl StopRules {
-    /// Whether no later iteration is needed: a bug was found, or, of a test harness's test, there is nothing
-    /// but this iteration, since it met no choice.
+    /// Whether no later iteration is needed: a bug was found, or, for a test of a test harness, the iteration met no
+    /// choice and is thus the only one.
     fn end_with(&self, iteration: &IterationResult) -> bool {
         let met_no_choice = iteration.record.decisions == 0 && !iteration.record.abandoned;
         met_no_choice && self.without_choice || iteration.bug.is_some() && self.bugs_max <= 1
     }
 }
 
-/// What jobs share.
+/// The state that jobs share.
 struct Dispatch {
     epochs: Epochs,
-    /// Iterations before the first one that are executed only for what later ones know from them.
+    /// The number of iterations before the first one that are executed only for the knowledge that later ones begin
+    /// with.
     needed_before: u64,
     next: AtomicU64,
-    /// No iteration from here on is needed.
+    /// No iteration from this number on is needed.
     end: AtomicU64,
     stop: AtomicBool,
-    /// Raised when there is no more time for the iterations that are on their way.
+    /// Raised when there is no more time for the iterations that have begun.
     cancel: Arc<AtomicBool>,
-    /// Such iterations.
+    /// Iterations that were cut off for this reason.
     cut: Mutex<Vec<Cut>>,
     lines: Mutex<SourceLines>,
 }
@@ -67,10 +67,10 @@ struct Dispatch {
 /// Iterations with their numbers.
 type Batch = Vec<(u64, IterationResult)>;
 
-/// How many iterations a job does before it reports them.
+/// The number of iterations that a job executes before it reports them.
 const BATCH: usize = 32;
 
-/// Explores a test. `interrupted` stops it early, with what it has.
+/// Explores a test. `interrupted` ends the exploration early, with the results so far.
 pub fn explore(
     plan: &Plan,
     strategy: MakeStrategy,
@@ -83,7 +83,7 @@ pub fn explore(
     })
 }
 
-/// Makes the attempts of a sweep of faults. `strategy` chooses what follows a fault, where one is asked.
+/// Makes the attempts of a sweep of faults. `strategy` makes the choices after a fault in sampled attempts.
 pub fn explore_sweep(
     plan: &Plan,
     strategy: MakeStrategy,
@@ -160,7 +160,7 @@ fn explore_until(
         }
         profile = Some(profiling_run.profile);
         settings.limits = profiling_run.limits;
-        // Whoever wants one iteration alone has no use for this one's bug.
+        // The profiling run is not counted if only later iterations are requested.
         if plan.budget.first == 0 && collected.count(profiling_run.result) {
             dispatch.stop.store(true, Ordering::Relaxed);
         }
@@ -206,8 +206,9 @@ fn explore_until(
     Ok(result)
 }
 
-/// Steers schedules towards deadlocks that the iterations of a result have shown to be possible, if none of them had a bug:
-/// what ends an exploration whose parts were explored without ([`Budget::steer`](super::Budget::steer)).
+/// Steers schedules towards deadlocks that the iterations of a result have shown to be possible, if none of them had a
+/// bug. This is the last stage of an exploration whose parts were explored without it
+/// ([`Budget::steer`](super::Budget::steer)).
 ///
 /// # Errors
 /// As [`explore`].
@@ -270,20 +271,20 @@ fn collect(
     }
 }
 
-/// Iterations in the order of their numbers.
+/// Collects iterations in the order of their numbers.
 struct Collected<'a> {
     result: TestResult,
-    /// Iterations that came early.
+    /// Iterations that arrived before earlier ones.
     waiting: BTreeMap<u64, IterationResult>,
     next: u64,
-    /// What is swept, if that is asked for.
+    /// The plan of the sweep of faults, if this is one.
     swept: Option<&'a SweepPlan>,
     passages: Passages,
     rules: StopRules,
 }
 
 impl Collected<'_> {
-    /// Counts what is complete.
+    /// Counts iterations as far as their numbers have no gap.
     fn advance(&mut self) {
         while !matches!(self.result.stop, Stop::Bug | Stop::Exhausted)
             && let Some(iteration) = self.waiting.remove(&self.next)
@@ -293,7 +294,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Whether the exploration ends with this iteration.
+    /// Counts an iteration. Returns whether the exploration ends with it.
     fn count(&mut self, iteration: IterationResult) -> bool {
         let mut last = self.rules.end_with(&iteration);
         if last {
@@ -315,7 +316,8 @@ impl Collected<'_> {
         last
     }
 
-    /// Counts what there was no time to wait for, and removes traces of iterations that turned out not to count.
+    /// Counts iterations that arrived although earlier ones were cut off, and removes traces of iterations that do not
+    /// count.
     fn finish(mut self, started: Instant) -> TestResult {
         if matches!(self.result.stop, Stop::Timeout | Stop::Interrupted) {
             while self.result.stop != Stop::Bug
@@ -348,8 +350,8 @@ fn run_job(
     let mut job = Job { plan, dispatch, name, comparison: Comparison::default() };
     let mut watching = Watching::new(plan.artifact, plan.settings);
     loop {
-        // A number that was taken is also executed, unless it is not needed any more: what is reported up
-        // to the end has no gaps.
+        // A number that was taken is always executed, unless it is not needed any more, so the reported numbers have no
+        // gap before the end.
         if dispatch.stop.load(Ordering::Relaxed) {
             break;
         }
@@ -365,7 +367,7 @@ fn run_job(
             job.iterate(execution, settings, strategy, (index, counts), &known)
         })?;
         let Some((used, result)) = came else {
-            // Nor can any begin that waits for it.
+            // Iterations that wait for this one cannot begin either.
             dispatch.stop.store(true, Ordering::Relaxed);
             dispatch.cut.lock().unwrap_or_else(PoisonError::into_inner).push(Cut::of(&execution));
             break;
@@ -382,21 +384,21 @@ fn run_job(
     Ok(())
 }
 
-/// The strategy comes back, and what came of the iteration if it counts.
+/// The strategy, and the result of the iteration if it counts.
 type Iterated = (Box<dyn Strategy>, Option<IterationResult>);
 
-/// What executes iterations on a thread.
+/// Executes iterations on a thread.
 struct Job<'a> {
     plan: &'a Plan<'a>,
     dispatch: &'a Dispatch,
-    /// The strategy's.
+    /// The strategy's name.
     name: String,
     comparison: Comparison,
 }
 
 impl Job<'_> {
-    /// Executes the iteration of this number, by these settings. Returns nothing if it was given up; its strategy alone if
-    /// it does not count, but is needed for what later ones know from it.
+    /// Executes the iteration with this number, under these settings. Returns `None` if it was cut off, and only its
+    /// strategy if it does not count but is executed for the knowledge of later ones.
     fn iterate(
         &mut self,
         execution: &mut Execution,

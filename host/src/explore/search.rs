@@ -1,11 +1,11 @@
-//! All executions of one test that a search visits, on all cores.
+//! Exploration of one test by a search, on all cores.
 //!
-//! What is left to do is a pool of items. Each job takes one and searches it; when others have nothing
-//! to do it gives a part away. How many executions there are does not depend on the number of jobs; which
-//! bug is met first may.
+//! The remaining work is a pool of items. Each job takes an item and searches it; when other jobs have nothing to do,
+//! it gives a part of it away. The number of executions does not depend on the number of jobs; the bug that is met
+//! first may.
 //!
-//! What is left goes to a file when a search stops early, and now and then before (`Checkpoints`), so that
-//! whatever ends the process takes little.
+//! When a search stops early, its remaining work is written to a file. This also happens now and then during the search
+//! (`Checkpoints`), so that little is lost if the process is killed.
 
 use super::assumptions::assumptions;
 use super::frontier::{self, Frontier, Section};
@@ -27,43 +27,43 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Steps that a job executes before it looks up: at first, and at most. In between, as many as take about
-/// [`PATIENCE`].
+/// The number of steps that a job executes before it checks the pool: at first, and at most. In between, as many as
+/// take about [`PATIENCE`].
 const ALLOWANCE_FIRST: u64 = 1;
 const ALLOWANCE_MAX: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What jobs share.
+/// The state that jobs share.
 struct Pool {
     state: Mutex<State>,
-    /// An item was added, or the search has ended.
+    /// Notified when an item was added, or the search has ended.
     changed: Condvar,
-    /// Jobs that wait for an item: a job that has much work gives some away.
+    /// Whether jobs wait for an item: a job with much work then gives some away.
     idle: AtomicBool,
-    /// A checkpoint is taken: jobs say what they have left, and wait.
+    /// Whether a checkpoint is being taken: jobs deposit their remaining work and wait.
     pause: AtomicBool,
     stop: AtomicBool,
     lines: Mutex<SourceLines>,
 }
 
 struct State {
-    /// Items, those together that one search is to have.
+    /// Groups of items; each group is searched by one search.
     items: Vec<Vec<Item>>,
-    /// What jobs had left when they stopped.
+    /// The remaining work of jobs that have stopped.
     left: Vec<Section>,
-    /// What busy jobs have left, as far as they have said it, while a checkpoint is taken.
+    /// During a checkpoint: the remaining work of the busy jobs that have deposited it.
     checkpoint: Option<Vec<Section>>,
-    /// Jobs that have an item.
+    /// The number of jobs that have items.
     busy: usize,
     jobs: usize,
-    /// Counts of finished items, and of present ones by job.
+    /// Counts of finished items, and of the present items of each job.
     finished: Counts,
     present: Vec<Counts>,
     estimate: Option<f64>,
-    /// Executions that ended, in the order in which jobs report them: what traces are named by.
+    /// The number of executions that ended, in the order of the jobs' reports. Traces are named by it.
     ended: u64,
     result: TestResult,
-    /// What the runs before did.
+    /// What earlier runs did.
     resumed: Option<Resumed>,
     error: Option<ExploreError>,
 }
@@ -73,7 +73,7 @@ impl State {
         self.finished + self.present.iter().copied().sum()
     }
 
-    /// What was done up to now, by this run and those before.
+    /// What was done so far, by this run and earlier ones.
     fn done(&self) -> Done {
         let before = self.resumed.as_ref().map(|resumed| &resumed.done);
         let mut bugs = before.map_or(Vec::new(), |done| done.bugs.clone());
@@ -95,7 +95,7 @@ impl State {
         }
     }
 
-    /// What is left in the pool itself.
+    /// The remaining work in the pool itself.
     fn waiting(&self) -> Section {
         Section::of(|each| self.items.iter().flatten().for_each(each))
     }
@@ -106,7 +106,7 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next items; `None` if there will be none.
+    /// The next group of items; `None` if there will be none.
     fn take(&self) -> Option<Vec<Item>> {
         let mut state = self.lock();
         loop {
@@ -136,7 +136,7 @@ impl Pool {
         self.changed.notify_one();
     }
 
-    /// A job says what it has left, and waits until the checkpoint is taken.
+    /// Deposits the remaining work of a job, and waits until the checkpoint is complete.
     fn deposit(&self, left: Section) {
         let mut state = self.lock();
         let Some(checkpoint) = &mut state.checkpoint else { return };
@@ -148,13 +148,13 @@ impl Pool {
 
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Whoever is about to wait has the lock until it does.
+        // A job that is about to wait holds the lock until it waits, so it cannot miss the notification.
         let _state = self.lock();
         self.changed.notify_all();
     }
 }
 
-/// Explores a test by the search of this name. `interrupted` stops it early, with what it has.
+/// Explores a test by the search of this name. `interrupted` ends the search early, with the results so far.
 pub fn explore(
     plan: &Plan,
     name: &str,
@@ -251,8 +251,8 @@ pub fn explore(
     conclude(plan, name, state, checkpoints, started)
 }
 
-/// Items by the searches that are to have them: all together, so that they go on in the order in which they
-/// would have. Samples are one range an item.
+/// Groups items by the searches that get them: all items together, so that they are continued in their original order.
+/// Samples are ranges, and each item is searched separately.
 fn together(name: &str, items: Vec<Item>) -> Vec<Vec<Item>> {
     match name.split(':').next() {
         _ if items.is_empty() => Vec::new(),
@@ -261,10 +261,10 @@ fn together(name: &str, items: Vec<Item>) -> Vec<Vec<Item>> {
     }
 }
 
-/// The frontier that is written now and then, so that something is left of a search whose process is killed.
+/// The frontier that is written now and then, so that not everything is lost if the process of a search is killed.
 ///
-/// Writing it takes at most a hundredth of the time: the next one is due a hundred times as long after the last as
-/// that took, and not before the search has run twice as long, up to a minute.
+/// Writing takes at most a hundredth of the time: the interval to the next checkpoint is at least a hundred times the
+/// duration of the last one. The interval also doubles each time, up to a minute.
 struct Checkpoints {
     path: PathBuf,
     due: Instant,
@@ -285,7 +285,8 @@ impl Checkpoints {
         Checkpoints { path: path.into(), due, interval: INTERVAL_FIRST, begun: started, written: false }
     }
 
-    /// Asks the jobs for what they have left, if it is time; writes it, once all have said it.
+    /// Requests the remaining work of the jobs when a checkpoint is due, and writes it once all of them have deposited
+    /// it.
     fn go_on(&mut self, plan: &Plan, name: &str, pool: &Pool) {
         if pool.stop.load(Ordering::Relaxed) {
             return;
@@ -308,7 +309,7 @@ impl Checkpoints {
                 pool.pause.store(false, Ordering::Relaxed);
                 pool.changed.notify_all();
                 drop(state);
-                // What cannot be written now may be so at the end; if not, that is said then.
+                // An error is ignored, since it may not persist; otherwise it is reported at the end.
                 self.written |= frontier::write(&self.path, plan, name, done, &left).is_ok();
                 self.interval = (self.interval * 2).min(INTERVAL_MAX).max(self.begun.elapsed() * SHARE);
                 self.due = Instant::now() + self.interval;
@@ -316,7 +317,7 @@ impl Checkpoints {
         }
     }
 
-    /// The search has ended, with nothing left.
+    /// Removes the file after a search that has nothing left.
     fn remove(&self, resumed: Option<&Path>) {
         let place = |path: &Path| std::fs::canonicalize(path).ok();
         let same = resumed.and_then(place).is_some_and(|resumed| place(&self.path) == Some(resumed));
@@ -326,7 +327,7 @@ impl Checkpoints {
     }
 }
 
-/// Shows progress, and stops what has used up its budget.
+/// Shows progress, and stops a search that has used up its budget.
 fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Watch, started: Instant) {
     let mut state = pool.lock();
     let counts = state.counts();
@@ -367,7 +368,7 @@ fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), Explo
     }
     if let Some(executed) = execution.machine_mut().take_counts() {
         let mut state = pool.lock();
-        // What every job executes before the first step counts once.
+        // Instructions that every job executes before the first step are counted once.
         if state.result.executed.is_none()
             && let Some(before) = execution.machine().counts_before()
         {
@@ -413,7 +414,7 @@ fn run_item(
         let enough = {
             let mut state = pool.lock();
             state.present[job] = search.counts();
-            // Also where no execution has ended yet.
+            // Also if no execution has ended yet.
             state.result.any_choice |= execution.machine().scheduler().decisions > 0;
             state.estimate = search.estimate().or(state.estimate);
             let counts = state.counts();
@@ -436,7 +437,7 @@ fn run_item(
     }
 }
 
-/// An execution ended.
+/// Processes the end of an execution.
 fn ended(
     plan: &Plan,
     search: &dyn Search<Execution>,
@@ -456,14 +457,14 @@ fn ended(
             notes.first_output = Some(first_output(execution, Some(state.ended)));
         }
         state.result.note(None, notes);
-        // Since the last restore only; the first execution of all is not restored.
+        // Choices since the last restore only; the very first execution is not restored.
         state.result.any_choice |= execution.machine().scheduler().decisions > 0;
         state.ended
     };
     if status != Status::Bug {
         return Ok(());
     }
-    // A search is where it is by restored snapshots: the trace comes from an execution of its own.
+    // A search uses restored snapshots, so the trace is written from a separate execution.
     let (mut execution, bug) = replay(plan, search.path(), &outcome)?;
     let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
     let found = found(plan, &mut execution, &bug, finder, &pool.lines)?;
@@ -471,7 +472,7 @@ fn ended(
     Ok(())
 }
 
-/// Takes a bug over, and ends the search with it unless it is to go on.
+/// Adds a bug, and ends the search unless it is to continue.
 fn add(plan: &Plan, pool: &Pool, found: FoundBug) {
     let mut state = pool.lock();
     if let Some(other) = state.result.add_bug(found) {
@@ -484,7 +485,7 @@ fn add(plan: &Plan, pool: &Pool, found: FoundBug) {
     }
 }
 
-/// The search is in a livelock. What it saw is executed and proved again from the start.
+/// Processes a livelock that the search has found: its schedule is executed and proved again from the start.
 fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let (number, states) = {
@@ -499,7 +500,7 @@ fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<
     let path = completed(&mut execution, search.path());
     let outcome = execution.run_into_livelock(&path, false)?;
     let bug = match outcome {
-        // Others wait in a circle, which is known earlier.
+        // Workers that wait in a circle are noticed earlier.
         Outcome::Bug(bug) if matches!(bug.kind, BugKind::Livelock | BugKind::Deadlock) => bug,
         other => {
             return Err(internal(&format!("the search saw a livelock, the same choices end with {other:?}")));
@@ -513,7 +514,7 @@ fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<
     Ok(())
 }
 
-/// A path that ends between two steps: whatever value the last one still needs, a livelock stays one.
+/// Completes a path that may end within a step: whichever values the last step still needs, a livelock stays one.
 fn completed(execution: &mut Execution, path: &[Decision]) -> Vec<Decision> {
     execution.restart();
     path.iter().for_each(|decision| decide(execution, *decision));
@@ -523,8 +524,8 @@ fn completed(execution: &mut Execution, path: &[Decision]) -> Vec<Decision> {
     execution.choices().iter().map(|choice| Decision::from(*choice)).collect()
 }
 
-/// Executes a path from the start. It must end with the same bug, or earlier where workers wait in a circle: the search
-/// let the others run on.
+/// Executes a path from the start. It must end with the same bug, or earlier if workers wait in a circle, since the
+/// search let the other workers continue.
 fn replay(plan: &Plan, path: &[Decision], expected: &Outcome) -> Result<(Execution, Bug), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let follow = Box::new(Follow::new(path.to_vec(), false));
@@ -546,7 +547,7 @@ fn internal(message: &str) -> ExploreError {
     ExploreError::Machine(MachineError::Internal(message.into()))
 }
 
-/// Puts the result together, and the rest of the work on disk.
+/// Puts the result together, and writes the remaining work to disk.
 fn conclude(
     plan: &Plan,
     name: &str,
@@ -563,7 +564,7 @@ fn conclude(
     if !state.left.is_empty() {
         match frontier::write(&checkpoints.path, plan, name, state.done(), &state.left) {
             Ok(()) => frontier = Some(checkpoints.path.clone()),
-            // The bug matters more than what is left.
+            // The bug is more important than the frontier.
             Err(_) if !state.result.bugs.is_empty() => {}
             Err(error) => return Err(error.into()),
         }
@@ -574,7 +575,7 @@ fn conclude(
         result.stop = Stop::Exhausted;
         checkpoints.remove(state.resumed.as_ref().map(|resumed| &*resumed.from));
     }
-    // An order that does not depend on that in which jobs met them.
+    // An order that does not depend on which job met a bug first.
     result.bugs.sort_by(|a, b| a.order().cmp(&b.order()));
     let limits: u64 = result.bugs.iter().filter(|bug| bug.is_limit()).map(|bug| bug.count).sum();
     result.statistics.buggy = counts.bugs - limits.min(counts.bugs);

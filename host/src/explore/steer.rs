@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-/// Schedules that are tried for each inversion, and inversions for which that is done.
+/// The number of schedules that are tried for each inversion, and the number of inversions that are tried.
 const SCHEDULES: u64 = 100;
 const INVERSIONS: usize = 16;
 
-/// Tries to confirm the inversions of a result that has no bug. What deadlocks is a bug of it, as found in the iteration that
-/// showed the inversion. Which schedules are tried depends on the result and the seed alone.
+/// Tries to confirm the inversions of a result that has no bug. A bug that is met is added to the result, as if it had
+/// been found in the iteration that showed the inversion. The tried schedules depend only on the result and the seed.
 ///
 /// # Errors
-/// The machine's: of ours or of the environment.
+/// The machine's: internal errors, or errors of the environment.
 pub(super) fn confirm(
     plan: &Plan,
     result: &mut TestResult,
@@ -63,5 +63,5 @@ pub(super) fn confirm(
     Ok(())
 }
 
-/// How such a bug was found.
+/// The label of a bug that was found in this way.
 const LABEL: &str = "steered";

@@ -1,7 +1,8 @@
-//! A sweep of faults: what there is to try (`attempts`) is tried, an iteration each, as of any sampler. See
+//! A sweep of faults: every attempt of `attempts` is one iteration, as of any sampler. See
 //! [`coyote_strategies::sample::sweep`].
 //!
-//! Every attempt is executed from the start. A snapshot at its opportunity would save what comes before it, and no more.
+//! Every attempt is executed from the start. A snapshot at its opportunity would only save the time for the steps
+//! before it.
 
 pub use super::attempts::prepare;
 use super::{ExploreError, MakeStrategy, Plan, Watch, sample};
@@ -10,16 +11,17 @@ use crate::results::TestResult;
 use crate::runtime::FaultClass;
 use std::sync::atomic::AtomicBool;
 
-/// How many faults of a class an execution may have in which they last. A crash lasts for the recovery: one that crashes
-/// at each of its opportunities would never end.
+/// The maximum number of faults of a class in an execution in which they last. A crash lasts for the recovery: a
+/// program that crashes at each opportunity would never end.
 pub fn lasting(class: &str) -> u32 {
     if class == FaultClass::Crash.row().name { 2 } else { 100 }
 }
 
-/// Schedules after each fault, beside the default one.
+/// The default number of schedules after each fault, in addition to the default one.
 pub const SAMPLES: u64 = 4;
 
-/// Sweeps the faults that the plan's settings have budgets for. `samples`: schedules of the strategy after each fault.
+/// Sweeps the faults that have budgets in the plan's settings. `samples`: the number of schedules of the strategy after
+/// each fault.
 ///
 /// # Errors
 /// As [`sample::explore`].
@@ -34,7 +36,7 @@ pub fn explore(
     let mut budget = plan.budget.clone();
     let all = swept.attempts.len() as u64 + 1;
     budget.iterations_max = budget.iterations_max.min(all.saturating_sub(budget.first));
-    // One bug says nothing of the other faults.
+    // One bug proves nothing about other faults.
     budget.explore = true;
     let trace_stem = plan.trace_stem.clone();
     let &Plan { artifact, test, settings, seed, .. } = plan;

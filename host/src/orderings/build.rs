@@ -1,4 +1,4 @@
-//! How a module was built, as far as it matters to its atomics.
+//! Properties of a module's build that are relevant to its atomics.
 
 use coyote_abi::guest;
 use wasmparser::{Parser, Payload, TypeRef};
@@ -6,21 +6,22 @@ use wasmparser::{Parser, Payload, TypeRef};
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Build {
-    /// A compiler or linker made it, and not a person from text, as far as that was left.
+    /// Whether a compiler made it, and it was not written as text, as far as traces of the compiler were left.
     pub compiled: bool,
-    /// A compiler for C, C++, Rust or a language as these, such as Zig, left sections in it. AssemblyScript leaves none.
+    /// Whether a compiler for C, C++, Rust or a similar language, such as Zig, left sections in it. AssemblyScript leaves
+    /// none.
     pub has_sections: bool,
-    /// It was built for threads: linkers refuse shared memory to objects without atomic instructions.
+    /// Whether it was built for threads: linkers then refuse objects without atomic instructions.
     pub shared_memory: bool,
-    /// coyote-cc linked it, which does not refuse them: the system's libraries are such objects.
+    /// Whether coyote-cc linked it, which does not refuse such objects: the system's libraries are of this kind.
     pub unchecked: bool,
-    /// Some of its objects were compiled with the feature `atomics`. Others, as those of Rust's standard library for
-    /// wasm32-unknown-unknown, may be without.
+    /// Whether some of its objects were compiled with the feature `atomics`. Others may be without, such as those of
+    /// Rust's standard library for wasm32-unknown-unknown.
     pub atomics: bool,
 }
 
 impl Build {
-    /// Reads the sections of a module. Stops without complaint where they are damaged.
+    /// Reads the sections of a module. Stops without an error where they are damaged.
     pub fn of(wasm: &[u8]) -> Build {
         let mut build = Build::default();
         for payload in Parser::new(0).parse_all(wasm).map_while(Result::ok) {
@@ -59,12 +60,12 @@ impl Build {
         build
     }
 
-    /// Whether all that is atomic in the source is an atomic instruction.
+    /// Whether everything that is atomic in the source is an atomic instruction.
     pub fn tells_atomics_apart(&self) -> bool {
         self.shared_memory && !self.unchecked || !self.compiled
     }
 
-    /// Whether nothing is: atomics are plain accesses, and fences are gone.
+    /// Whether no atomic of the source is an atomic instruction: atomics are plain accesses, and fences are gone.
     pub fn lowers_all(&self) -> bool {
         !self.tells_atomics_apart() && !self.atomics
     }
@@ -78,7 +79,7 @@ mod tests {
         Build::of(&wat::parse_str(text).unwrap())
     }
 
-    /// Who made a module is told by what it left.
+    /// A module without traces of its compiler may have been stripped, unless its memory is for threads.
     #[test]
     fn how_a_module_was_built_is_not_always_known() {
         let by_hand = of("(module (memory (export \"memory\") 1) (func (export \"coyote.test.t\")))");

@@ -1,12 +1,12 @@
 //! Which accesses of a guest are atomic, and their memory orderings.
 //!
 //! WebAssembly has no orderings: all of its atomic instructions are sequentially consistent. A module without the
-//! feature `atomics` has no atomic instructions at all, and compilers make plain loads and stores of its atomics.
-//! So this asks how the module was built (`build`), and of each memory access which line of Rust's `atomic.rs` it
-//! stems from (`rust`, by the tables of `coyote-orderings`). What coyote-cc and coyote-cxx compiled says the
-//! ordering itself (`coyote_order.h`, and the pass `orders` of the instrumenter).
+//! feature `atomics` has no atomic instructions at all, and compilers translate its atomics to plain loads and stores.
+//! This module therefore determines how the guest was built (`build`), and for each memory access the line of Rust's
+//! `atomic.rs` from which it stems (`rust`, with the tables of `coyote-orderings`). Code that coyote-cc or coyote-cxx
+//! compiled states the ordering itself (`coyote_order.h`, and the instrumenter's pass `orders`).
 //!
-//! # What is certain, and what it costs where something is not
+//! # What is certain, and the consequences of what is not
 //!
 //! | access | is |
 //! |---|---|
@@ -21,27 +21,27 @@
 //! | plain, of another unit of Rust, on a line elsewhere than in `atomic.rs`, or in its other functions, as `get_mut` | plain, unless it is a load that converts |
 //! | plain, otherwise | not known: may be atomic |
 //!
-//! Operators of C's `_Atomic` variables, inline assembly and wasi-libc's own atomics have no call, and are sequentially
-//! consistent in their source.
+//! Operators of C's `_Atomic` variables, inline assembly and wasi-libc's own atomics have no call of `coyote.order`,
+//! and are sequentially consistent in their source.
 //!
-//! What is not known must be taken for sequentially consistent. That makes edges that the program may not have, so
-//! races are missed and none is invented. An instruction whose line the optimiser made of two arms has none (3 of
-//! 925 in four release builds); frames of unoptimised code that stand on an arm's line count as atomic, and are their
-//! worker's own.
+//! What is not known must be treated as sequentially consistent. This adds happens-before edges that the program may
+//! not have, so races may be missed, but no false race is reported. An instruction that the optimiser merged from two
+//! arms has no line, so its ordering is not known (3 of 925 in four release builds). Accesses of its own frame that
+//! unoptimised code makes on an arm's line count as atomic; only their worker makes them.
 //!
-//! What would make an answer wrong:
+//! An answer would be wrong in these cases:
 //!
-//! - An instruction that has the line of another arm of the same operation. None was seen in what
-//!   `tests/host/orderings` compares: every method with every legal ordering, by several compilers, with the name of
-//!   the function around it.
+//! - An instruction has the line of another arm of the same operation. None was seen in the comparisons of
+//!   `tests/host/orderings`: every method with every legal ordering, by several compilers, with the name of the
+//!   function around it.
 //! - Where atomics became plain accesses, code generation treats them as such. A load that is widened or read as
-//!   another type gets the line of the conversion: such loads are not known. Two stores next to each other, of which
-//!   one is atomic, can become one with the line of either.
+//!   another type gets the line of the conversion: such loads count as not known. Two adjacent stores, one of them
+//!   atomic, can become one store with the line of either.
 //!
-//! **Fences** have an instruction with the feature `atomics` only. Without it nothing is left of them
-//! ([`Orderings::fences_are_lost`]): relaxed accesses must then be taken for acquire and release ones, or a program
-//! that orders them by fences would be accused of a race that it does not have. `compiler_fence` and
-//! `atomic_signal_fence` are no fences, and leave nothing.
+//! **Fences** are instructions only with the feature `atomics`. Without it they leave no trace
+//! ([`Orderings::fences_are_lost`]): relaxed accesses must then be treated as acquire and release, or a program that
+//! orders them by fences would be reported to have a race that it does not have. `compiler_fence` and
+//! `atomic_signal_fence` are no fences, and leave no trace.
 
 mod build;
 mod rust;
@@ -57,46 +57,46 @@ use rust::Sources;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What an operation is to the memory model.
+/// The meaning of an operation in the memory model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Atomicity {
-    /// An access that is in a race with an unordered one of the same memory if one of both writes.
+    /// An access that is in a race with an unordered one of the same memory if at least one of them writes.
     Plain,
-    /// An access of which is not known whether it is atomic. Must be taken for an atomic one of unknown ordering.
+    /// An access that may be atomic. Must be treated as an atomic access of unknown ordering.
     Unknown,
-    /// An atomic access; `None` if its ordering is not known and must be taken for sequentially consistent.
+    /// An atomic access; `None` if its ordering is not known and must be treated as sequentially consistent.
     Atomic(Option<Order>),
-    /// A fence, also with an unknown ordering.
+    /// A fence, possibly with an unknown ordering.
     Fence(Option<Ordering>),
-    /// No access of memory of its own: of locks, workers, time.
+    /// Not an access of memory of its own: an operation on locks, workers or time.
     None,
 }
 
 /// The orderings of an atomic access.
 ///
-/// Where an access is plain in the module and atomic in the source, a read-modify-write is a load and a store, and
-/// each has its part of the ordering.
+/// Where an atomic access of the source is plain in the module, a read-modify-write is a load and a store, each with
+/// its part of the ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Order {
-    /// The ordering; of a compare-exchange, the one where it stores.
+    /// The ordering; for a compare-exchange, the one if it succeeds.
     pub success: Ordering,
-    /// Of a compare-exchange that fails. Of all others the same as `success`.
+    /// The ordering of a compare-exchange that fails; for other accesses the same as `success`.
     pub failure: Ordering,
 }
 
 impl Order {
-    /// Of an access that cannot fail.
+    /// The orderings of an access that cannot fail.
     pub const fn always(ordering: Ordering) -> Order {
         Order { success: ordering, failure: ordering }
     }
 }
 
-/// How many operations of a module are of which sort.
+/// The number of operations of a module by their atomicity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Accesses and fences that are known to be atomic.
     pub atomic: usize,
-    /// Those of them whose ordering is not known.
+    /// Those among them whose ordering is not known.
     pub without_ordering: usize,
     /// Accesses that are known to be plain.
     pub plain: usize,
@@ -108,15 +108,15 @@ pub struct Counts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orderings {
     sites: Vec<Atomicity>,
-    /// Whether a site is one more of an instruction.
+    /// For each site, whether it is an alternative site of the instruction before it.
     alternatives: Vec<bool>,
     fences_are_lost: bool,
     is_of_languages_with_races: bool,
 }
 
 impl Orderings {
-    /// Looks all sites of an original module up. Reads the debug information of every unit that has a site, and the source of an installed
-    /// toolchain if one made a unit and is no known release.
+    /// Determines the atomicity of all sites of an original module. Reads the debug information of every unit that has
+    /// a site, and the source of an installed toolchain if that made a unit and is no known release.
     pub fn of_module(original_wasm: &[u8], table: &SiteTable) -> Orderings {
         let build = Build::of(original_wasm);
         let module = Module { wasm: original_wasm, build, lines: Lines::read(original_wasm) };
@@ -144,36 +144,36 @@ impl Orderings {
         }
     }
 
-    /// What the operation of a site is. Of an instruction whose ordering is known at run time only, the site is that
-    /// of [`crate::runtime::Runtime::ordered_site`]; the first one, which stands in operations, has none.
+    /// The atomicity of a site's operation. For an instruction whose ordering is known only at run time, pass the site
+    /// of [`crate::runtime::Runtime::ordered_site`]: the first site, which operations contain, has no ordering.
     ///
     /// # Panics
-    /// If the site is none of the module's.
+    /// If the module has no such site.
     pub fn of(&self, site: u32) -> Atomicity {
         self.sites[site as usize]
     }
 
-    /// Whether some access is known to be plain. If none is, no race can be found, and none of its absence is said.
+    /// Whether some access is known to be plain. If none is, no race can be found, and its absence must not be claimed.
     pub fn knows_plain(&self) -> bool {
         self.sites.contains(&Atomicity::Plain)
     }
 
-    /// Whether the module is certain to be of a language in which a data race is an error, such as C, C++ and Rust. A
-    /// stripped one may be, too, but then its plain accesses may have been atomic in the source.
+    /// Whether the module is certainly written in a language in which a data race is an error, such as C, C++ or Rust. A
+    /// stripped module may be, too, but its plain accesses may have been atomic in the source.
     pub fn is_of_languages_with_races(&self) -> bool {
         self.is_of_languages_with_races
     }
 
-    /// Whether the module was compiled without the feature `atomics`, so that its fences left nothing.
+    /// Whether the module was compiled without the feature `atomics`, so that its fences left no trace.
     pub fn fences_are_lost(&self) -> bool {
         self.fences_are_lost
     }
 
-    /// How many sites there are of each kind, alternatives of one instruction counted once.
+    /// The number of sites of each kind. Alternatives of one instruction are counted once.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for (i, site) in self.sites.iter().enumerate().filter(|(i, _)| !self.alternatives[*i]) {
-            // Every order of the instruction has a site.
+            // Every alternative ordering of the instruction has a site.
             let told = self.alternatives.get(i + 1) == Some(&true);
             match site {
                 Atomicity::Plain => counts.plain += 1,
@@ -193,7 +193,7 @@ impl Orderings {
     }
 }
 
-/// The orderings of a module, and the names of its places, looked up when they are asked for.
+/// The orderings of a module and the names of its places, computed when they are needed.
 pub struct OnDemand {
     original: Arc<[u8]>,
     table: Arc<SiteTable>,
@@ -208,12 +208,12 @@ impl std::fmt::Debug for OnDemand {
 }
 
 impl OnDemand {
-    /// Looks nothing up yet.
+    /// Does not compute anything yet.
     pub fn new(original: Arc<[u8]>, table: Arc<SiteTable>) -> OnDemand {
         OnDemand { original, table, orderings: OnceLock::new(), symbols: OnceLock::new() }
     }
 
-    /// The functions and files of a place, also of those that are inlined there.
+    /// The functions and files of a place, including functions that are inlined there.
     pub fn names(&self, place: Location) -> Vec<String> {
         let symbols =
             self.symbols.get_or_init(|| Mutex::new(Symbols::relative_to(&self.original, Path::new(""))));
@@ -221,16 +221,17 @@ impl OnDemand {
         frames.into_iter().flat_map(|frame| std::iter::once(frame.function).chain(frame.file)).collect()
     }
 
-    /// The orderings; the first call looks them up.
+    /// The orderings, which the first call computes.
     pub fn get(&self) -> &Orderings {
         self.orderings.get_or_init(|| Orderings::of_module(&self.original, &self.table))
     }
 }
 
-/// What wasm-ld writes itself, so that one worker initialises shared memory: no source says less than its instructions.
+/// A function that wasm-ld itself writes, so that one worker initialises shared memory: its instructions have no other
+/// source.
 const OF_THE_LINKER: &str = "__wasm_init_memory";
 
-/// What is looked into.
+/// The module under examination.
 struct Module<'a> {
     wasm: &'a [u8],
     build: Build,
@@ -262,22 +263,22 @@ fn atomicity(site: &Site, module: &Module, sources: &mut Sources) -> Atomicity {
                 None => plain_of_lowered(site, place, module),
             }
         }
-        // No language has atomic copies.
+        // Languages have no atomic copies.
         OpKind::Copy | OpKind::Fill => Atomicity::Plain,
         _ => Atomicity::None,
     }
 }
 
-/// The ordering that the source gives an instruction, if that can be what became of it.
+/// The ordering that the source gives an instruction, if the source's operation can have become this instruction.
 fn in_source(kind: OpKind, place: rust::Place) -> Option<Order> {
     let rust::Place::Arm(arm) = place else { return None };
-    // A failed exchange is a load too: of both orderings the load has what either asks for.
+    // A failed exchange is a load as well: the load has both orderings joined.
     let loads = arm.success.of_load().join(arm.failure.of_load());
     match (kind, arm.operation) {
         (OpKind::AtomicLoad | OpKind::Load, Operation::Load) => Some(Order::always(arm.success)),
         (OpKind::AtomicStore | OpKind::Store, Operation::Store) => Some(Order::always(arm.success)),
-        // It changes nothing, so that a load is left of it; or the first of a loop that there is no instruction for;
-        // or there are no atomic instructions.
+        // A load remains if the operation changes nothing; it is the first instruction of a loop if there is no
+        // instruction for the operation; or it stands for the operation in a module without atomic instructions.
         (OpKind::AtomicLoad | OpKind::Load, Operation::ReadModifyWrite) => Some(Order::always(loads)),
         (OpKind::AtomicStore | OpKind::Store, Operation::ReadModifyWrite) => {
             Some(Order::always(arm.success.of_store()))
@@ -292,7 +293,7 @@ fn in_source(kind: OpKind, place: rust::Place) -> Option<Order> {
     }
 }
 
-/// What a plain access is where atomics may have become plain ones.
+/// The atomicity of a plain access in a module whose atomics may have become plain accesses.
 fn plain_of_lowered(site: &Site, place: rust::Place, module: &Module) -> Atomicity {
     let offset = site.location.offset;
     let plain = module.lines.unit(offset).is_some_and(|unit| {
@@ -302,8 +303,9 @@ fn plain_of_lowered(site: &Site, place: rust::Place, module: &Module) -> Atomici
     if plain { Atomicity::Plain } else { Atomicity::Unknown }
 }
 
-/// Whether a unit of C or C++ can be one of the system's libraries, which distributions build without atomics: nothing
-/// tells in which units of a module atomics are instructions, and these are linked to units in which they are.
+/// Whether a unit of C or C++ may belong to the system's libraries, which distributions build without atomics. A module
+/// does not say in which of its units atomics are instructions, and these libraries are linked to units in which they
+/// are.
 fn is_of_system(unit: &Unit) -> bool {
     const PARTS: &[&str] = &[
         "wasi-libc",
@@ -320,7 +322,7 @@ fn is_of_system(unit: &Unit) -> bool {
     PARTS.iter().any(|part| unit.directory.contains(part) || unit.source.contains(part))
 }
 
-/// Whether an instruction is a load that widens, or of a float: it can stem from a load and a conversion.
+/// Whether an instruction is a widening load, or a load of a float: it may stem from a load and a conversion.
 fn converts(wasm: &[u8], offset: u32) -> bool {
     const FLOATS: std::ops::RangeInclusive<u8> = 0x2a..=0x2b;
     const WIDENING: std::ops::RangeInclusive<u8> = 0x2c..=0x35;

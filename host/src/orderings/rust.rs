@@ -1,15 +1,16 @@
 //! Places in Rust's `atomic.rs`.
 //!
-//! Which release's `atomic.rs` it is, its path says (`/rustc/COMMIT/library/..`). Where the source is installed,
-//! rustc puts the installed path instead, whose contents may have been updated since: then the commit in what the
-//! unit's compiler says of itself counts. Packages of distributions have paths of their own, and the same.
+//! The path of `atomic.rs` says which release it belongs to (`/rustc/COMMIT/library/..`). Where the source is
+//! installed, rustc uses the installed path instead, and the installed source may have been updated since. In this
+//! case, the commit in the unit's producer string decides. The same applies to packages of distributions, which have
+//! paths of their own.
 
 use crate::symbols::{Lines, Unit};
 use coyote_orderings::{Arm, SOURCE, Table, releases, toolchain};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where an instruction stands.
+/// The place of an instruction in Rust's source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// On an arm over orderings in `atomic.rs`.
@@ -22,15 +23,15 @@ pub enum Place {
     Nowhere,
 }
 
-/// The tables that a module has asked for.
+/// The tables for a module, as a cache.
 #[derive(Default)]
 pub struct Sources {
-    /// By commit; `None` if it is not known.
+    /// Tables by commit; `None` if the commit is not known.
     tables: BTreeMap<String, Option<Arc<Table>>>,
 }
 
 impl Sources {
-    /// Where the instruction at an offset of the original module stands.
+    /// The place of the instruction at an offset of the original module.
     pub fn place(&mut self, lines: &Lines, offset: u32) -> Place {
         let row = lines.row(offset);
         let Some((file, line)) = row.and_then(|row| Some((row.file, row.line?))) else {
@@ -59,13 +60,13 @@ pub fn is_rust(unit: &Unit) -> bool {
     unit.producer.contains(RUSTC)
 }
 
-/// Whether a unit can be one of the standard library as it is distributed, whatever the module's own features: it was
-/// compiled in `/rustc/COMMIT`, or in a distribution's `/usr/src/rustc-1.85.0`.
+/// Whether a unit may belong to the distributed standard library, which does not depend on the module's own features:
+/// it was compiled in `/rustc/COMMIT`, or in a distribution's `/usr/src/rustc-1.85.0`.
 pub fn is_distributed(unit: &Unit) -> bool {
     is_rust(unit) && unit.directory.contains("/rustc")
 }
 
-/// How rustc begins what it says of itself, behind the name of LLVM.
+/// The beginning of rustc's producer string, behind the name of LLVM.
 const RUSTC: &str = "rustc version ";
 
 /// The commit in `/rustc/COMMIT/`.

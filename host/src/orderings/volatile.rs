@@ -1,9 +1,10 @@
 //! Functions of C libraries whose plain accesses may be atomic ones.
 //!
 //! musl, and wasi-libc after it, read and write the words of locks and threads through pointers to `volatile`, which
-//! leaves plain instructions. What such a function accesses is then not known to be plain, though some of it is.
+//! compiles to plain instructions. Accesses in such a function therefore do not count as known to be plain, though some
+//! of them are.
 
-/// Beginnings of names. As in wasi-libc of wasi-sdk 20 to 33, and of rust-std's `self-contained` objects.
+/// Prefixes of function names, as in wasi-libc of wasi-sdk 20 to 33, and in rust-std's `self-contained` objects.
 const FUNCTIONS: &[&str] = &[
     "pthread_",
     "__pthread_",
@@ -38,7 +39,7 @@ const FUNCTIONS: &[&str] = &[
     "dlfree",
 ];
 
-/// Whether a function of this name is one of them.
+/// Whether a function of this name is such a function.
 pub fn is_one(name: &str) -> bool {
     FUNCTIONS.iter().any(|beginning| name.starts_with(beginning))
 }

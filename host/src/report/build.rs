@@ -1,4 +1,4 @@
-//! From what was found to what is reported: the one place where the report model is filled.
+//! Creates the report model from results; no other code fills the model.
 
 use super::model::{
     AccessReport, BlockReport, BugReport, ExplanationReport, FindabilityReport, LivelockReport, OutputReport,
@@ -21,7 +21,7 @@ use coyote_instrumenter::Location;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a report has to know beside the results.
+/// What a report needs in addition to the results.
 pub struct Builder<'a> {
     /// The module's path, as the user gave it.
     pub module: &'a Path,
@@ -60,7 +60,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A bug, with what exploration says of it.
+    /// A bug, with what the whole exploration contributes to it.
     fn bug_of(&self, found: &FoundBug, result: &TestResult) -> BugReport {
         let suspects = |all| correlation::suspects(all, &found.identity.short(), self.symbols);
         let suspects = result.correlation.as_ref().map(suspects).unwrap_or_default();
@@ -119,7 +119,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Sites that look the same to a reader are one.
+    /// Merges sites that look the same to a reader.
     fn sweep(&self, sweep: &Sweep) -> SweepReport {
         let mut sites: Vec<SweptSiteReport> = Vec::new();
         for swept in &sweep.sites {
@@ -149,8 +149,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Where those are who did it, or whom all others wait for; of a leak, where the block was allocated. A function
-    /// whose source lies below the current directory says more than one of a library that it calls.
+    /// The place of the parties that caused the bug, or that all others wait for; for a leak, where the block was
+    /// allocated. A function whose source is below the current directory is preferred to one of a library that it
+    /// calls.
     fn place(&self, found: &FoundBug) -> Option<SourceFrame> {
         let parties = found.trace.header.identity.iter().flat_map(|identity| &identity.parties);
         let allocated = found.post_mortem.block.iter().filter_map(|block| block.allocated.as_ref());
@@ -164,8 +165,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Where the decisive choice is made; of a value, where the step is that chose it. An operation within a library is
-    /// at the row of the story that has the step.
+    /// The place of the decisive choice; for a value, the place of the step in which it was chosen. For an operation
+    /// within a library, the place of the story's row that contains the step.
     fn decisive_place(&self, found: &FoundBug) -> Option<SourceFrame> {
         let decisive = found.explanation.decisive.as_ref()?;
         let steps = found.trace.decisions.iter().take(decisive.decision + 1).rev();
@@ -178,7 +179,7 @@ impl Builder<'_> {
         frames::own(&frames).find(has_line).cloned().or(told)
     }
 
-    /// An access of a data race, in words.
+    /// A description of an access of a data race.
     fn racing(&self, access: &RacingAccess) -> String {
         let stack = frames::of(access.location.as_slice(), self.symbols);
         format!(
@@ -190,7 +191,7 @@ impl Builder<'_> {
         )
     }
 
-    /// What a worker of an inversion of locks does, in words.
+    /// A description of a worker's part in an inversion of locks.
     fn side(&self, side: &Side) -> String {
         let at = |place: Option<Location>| frames::one_line(&frames::of(place.as_slice(), self.symbols));
         let Side { title, held, taken, wanted, wanted_at, .. } = side;
@@ -270,7 +271,7 @@ fn livelock(livelock: &Livelock) -> LivelockReport {
     LivelockReport { states, spinning: livelock.spinning.iter().map(spin).collect(), waiting }
 }
 
-/// A path as a shell takes it.
+/// A path, quoted for a shell if necessary.
 fn shell(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
@@ -281,7 +282,7 @@ fn shell(path: &Path) -> String {
     }
 }
 
-/// What would order the accesses of a data race, of places as reports name them.
+/// What would order the accesses of a data race, with the places as in reports.
 fn suggestion(release: Option<&str>, acquire: Option<&str>) -> Option<String> {
     Some(match (release, acquire) {
         (Some(write), Some(read)) => {

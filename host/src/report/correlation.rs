@@ -1,47 +1,47 @@
-//! What goes along with bugs, as it is reported: lines of the source, and data that was chosen.
+//! Correlation with bugs, for reports: lines of the source, and chosen data.
 
 use crate::results::{Configuration, Correlation, SourceLine, Suspect};
 use crate::symbols::Symbols;
 use serde::Serialize;
 
-/// Lines of a bug that are reported, and failing configurations of a test.
+/// The maximum number of reported lines of a bug, and of failing configurations of a test.
 const SUSPECTS_MAX: usize = 20;
 const CONFIGURATIONS_MAX: usize = 1_000;
 
-/// Data with which some iteration had a bug.
+/// The data with which some iteration had a bug.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DataReport {
-    /// The smallest first.
+    /// Failing data, the smallest first.
     pub failing: Vec<FailingData>,
-    /// How many more there are.
+    /// The number of further failing data.
     pub more: u64,
-    /// Different data of all iterations.
+    /// The number of different data of all iterations.
     pub of: u64,
-    /// Iterations whose data was not counted, since there was too much of it.
+    /// The number of iterations whose data was not counted, since there was too much data.
     pub left_out: u64,
 }
 
-/// What an iteration chose, and what came of it.
+/// Chosen data, and how many iterations with it failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailingData {
-    /// In the order of choosing.
+    /// The values, in the order of choosing.
     pub values: Vec<ChosenValue>,
-    /// Iterations with a bug, and all that chose this.
+    /// The number of iterations with a bug, and of all iterations that chose this data.
     pub failing: u64,
     /// See [`FailingData::failing`].
     pub of: u64,
 }
 
-/// A value, and where it was chosen.
+/// A chosen value, and where it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChosenValue {
     #[serde(flatten)]
     pub at: SourceLine,
-    /// From 0, which stands for the lowest one.
+    /// The value counted from 0, which represents the lowest one.
     pub value: u64,
 }
 
-/// The data of a test; `None` if it chose none, or none with which it failed.
+/// The data of a test; `None` if no data was chosen, or the test failed with none.
 pub fn data(correlation: &Correlation, symbols: &Symbols) -> Option<DataReport> {
     let all = correlation.failing_data();
     if all.is_empty() {
@@ -65,13 +65,13 @@ pub fn data(correlation: &Correlation, symbols: &Symbols) -> Option<DataReport> 
     })
 }
 
-/// The lines that go along with a bug.
+/// The lines that correlate with a bug.
 pub fn suspects(correlation: &Correlation, bug: &str, symbols: &Symbols) -> Vec<Suspect> {
     let suspects = correlation.suspects(bug).into_iter().take(SUSPECTS_MAX);
     suspects.map(|suspect| Suspect { at: shown(suspect.at, symbols), ..suspect }).collect()
 }
 
-/// With the path as all of the report has it.
+/// The line with its path as in the rest of the report.
 fn shown(at: SourceLine, symbols: &Symbols) -> SourceLine {
     SourceLine { file: symbols.shown(&at.file), ..at }
 }

@@ -1,4 +1,4 @@
-//! What a search visited, and what it left out.
+//! The coverage of a search: what it visited, and what it left out.
 
 use crate::plural::counted;
 use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
@@ -8,25 +8,25 @@ use std::path::PathBuf;
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
-    /// Why not everything was visited, as clauses; none if it was.
+    /// Why not everything was visited, as clauses; empty if everything was.
     pub gaps: Vec<String>,
     /// What was visited, if it was everything.
     all: String,
-    /// What was found then.
+    /// The bugs that were found in this case.
     bugs: &'static str,
     assumptions: Vec<String>,
-    /// Where the rest was written.
+    /// The file with the remaining work.
     frontier: Option<PathBuf>,
     resumed: Option<Resumed>,
 }
 
 impl Coverage {
-    /// `search` is the result's.
+    /// `search`: the summary in the result.
     pub fn of(result: &TestResult, search: &SearchSummary) -> Coverage {
         let counts = &search.counts;
         Coverage {
             gaps: gaps(result, search),
-            // Who compares states visits each once, and not every way to get there.
+            // A search that compares states visits each state once, but not every path to it.
             all: match counts.states {
                 0 => counted(counts.executions, "execution"),
                 states => counted(states, "state"),
@@ -88,7 +88,7 @@ impl fmt::Display for Coverage {
     }
 }
 
-/// What the runs before did, and how far that is to be relied on.
+/// What earlier runs did, and how reliable that is.
 fn before(f: &mut fmt::Formatter, resumed: &Resumed) -> fmt::Result {
     let (from, done) = (resumed.from.display(), &resumed.done);
     write!(

@@ -1,15 +1,15 @@
-//! Stacks as a reader wants them: the guest's own functions, with short names.
+//! Stacks in the form for readers: the guest's own functions, with short names.
 
 use crate::symbols::{SourceFrame, Symbols, is_library, library_file, without_generics};
 use coyote_instrumenter::Location;
 
-/// Frames of one stack that are shown.
+/// The maximum number of frames of a stack that are shown.
 const FRAMES_MAX: usize = 20;
 
-/// Frames that are shown of a stack in which all belong to libraries: how they call each other tells a reader nothing.
+/// The maximum for a stack that only consists of library frames: how they call each other tells a reader nothing.
 const LIBRARY_FRAMES_MAX: usize = 3;
 
-/// A stack with the functions of its places, innermost first.
+/// A stack with the frames of its places, innermost first.
 pub fn of(stack: &[Location], symbols: &Symbols) -> Vec<SourceFrame> {
     stack.iter().flat_map(|location| symbols.frames(*location)).collect()
 }
@@ -19,7 +19,7 @@ pub fn own(stack: &[SourceFrame]) -> impl Iterator<Item = &SourceFrame> {
     stack.iter().filter(|frame| !is_library(frame))
 }
 
-/// A stack in lines, innermost first. Frames of libraries are left out unless there is nothing else.
+/// A stack in lines, innermost first. Frames of libraries are left out unless there are no others.
 pub fn lines(stack: &[SourceFrame]) -> Vec<String> {
     let own: Vec<_> = own(stack).collect();
     let (shown, most) = match own.is_empty() {
@@ -33,23 +33,23 @@ pub fn lines(stack: &[SourceFrame]) -> Vec<String> {
     lines
 }
 
-/// Places in lines, as `lines` has them.
+/// A stack of places in lines, as by [`lines`].
 pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
     lines(&of(stack, symbols))
 }
 
-/// A place in one line, from all functions there: the innermost one that belongs to the guest itself, and whose line
-/// is known if that of any is. (The line of code that the compiler added, as for a destructor, is not.) In a library
-/// it is the outermost one: that a lock waits says more than that an atomic is loaded.
+/// A place in one line, chosen from all frames there: the innermost one that belongs to the guest itself, preferably
+/// with a known line. (Code that the compiler added, such as for a destructor, has no line.) In a library it is the
+/// outermost one: that a lock waits is more informative than that an atomic is loaded.
 pub fn one_line(frames: &[SourceFrame]) -> String {
     let frame = own(frames).find(|f| f.line.is_some()).or_else(|| own(frames).next()).or(frames.last());
     frame.map_or_else(String::new, line)
 }
 
-/// Callers that a path names.
+/// The maximum number of callers in a path.
 const CALLERS_MAX: usize = 2;
 
-/// A place in one line with who called it, as far as they are the guest's own: `read (store.c:12:9) < load < main`.
+/// A place in one line with those callers that belong to the guest: `read (store.c:12:9) < load < main`.
 pub fn path(frames: &[SourceFrame]) -> String {
     let callers = own(frames).skip(1).take(CALLERS_MAX).map(|frame| short(&frame.function));
     std::iter::once(one_line(frames)).chain(callers).collect::<Vec<_>>().join(" < ")
@@ -68,7 +68,7 @@ fn line(frame: &SourceFrame) -> String {
     }
 }
 
-/// A function's name as it is shown.
+/// A function's name in reports.
 pub fn short(function: &str) -> String {
     without_generics(function)
 }

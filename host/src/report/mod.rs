@@ -1,12 +1,12 @@
-//! What a user is told.
+//! Reports for the user.
 //!
-//! - [`model`]: a run as its readers get it: plain data, also for programs.
-//! - [`build`]: from results to that model.
-//! - [`note`]: what a verdict does not say by itself; [`coverage`]: what a search visited;
-//!   [`progress`]: what an exploration that is none has seen.
-//! - [`correlation`]: what goes along with bugs.
+//! - [`model`]: the report model of a run: plain data, also for programs.
+//! - [`build`]: creates the model from results.
+//! - [`note`]: what a verdict does not say by itself; [`coverage`]: what a search visited; [`progress`]: what an
+//!   exploration without a search has seen.
+//! - [`correlation`]: lines and data that correlate with bugs.
 //! - `frames`: stacks and places in lines.
-//! - [`render`]: the model in several formats.
+//! - [`render`]: renders the model in several formats.
 
 pub mod build;
 pub mod correlation;

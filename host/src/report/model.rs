@@ -1,5 +1,5 @@
-//! A run of `coyote-wasm test` as its readers get it: plain data, from which every renderer works, and which
-//! `--format json` prints as it is. Field names are part of the interface; what is skipped is not.
+//! The report model of a run of `coyote-wasm test`: plain data, which every renderer uses, and which `--format json`
+//! prints as it is. Field names are part of the interface, except those of skipped fields.
 
 use super::correlation::DataReport;
 use super::note::Note;
@@ -21,37 +21,37 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is known before the first test.
+/// The header of a run, which is known before the first test.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunHeader {
-    /// Of this tool.
+    /// The version of this tool.
     pub version: &'static str,
     /// The module's path, as the user gave it.
     pub module: String,
     pub seed: u64,
     pub strategy: String,
-    /// How many tests are selected, and how many others the module has.
+    /// The number of selected tests, and of others in the module.
     #[serde(skip)]
     pub tests: usize,
     #[serde(skip)]
     pub filtered_out: usize,
-    /// Bounds of each test; `u64::MAX`: none.
+    /// The bounds of each test; `u64::MAX`: none.
     #[serde(skip)]
     pub iterations_max: u64,
     #[serde(skip)]
     pub timeout: Option<Duration>,
-    /// Of all tests together.
+    /// The time limit of all tests together.
     #[serde(skip)]
     pub total_timeout: Option<Duration>,
     /// Whether exploration goes on after a bug.
     #[serde(skip)]
     pub explore: bool,
-    /// Of a test binary that cargo built: tests of its sources that it has not.
+    /// For a test binary of cargo: tests of its sources that it does not contain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_on_target: Option<SourceTests>,
 }
 
-/// The whole run.
+/// The report of a whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
     #[serde(flatten)]
@@ -62,22 +62,22 @@ pub struct RunReport {
     pub ignored: Vec<IgnoredTest>,
     #[serde(rename = "exit_code", serialize_with = "exit_code")]
     pub exit: Exit,
-    /// Whether it was interrupted, and how many tests were not run because of that.
+    /// Whether the run was interrupted, and how many tests were not run because of that.
     #[serde(skip)]
     pub not_run: Option<usize>,
     #[serde(skip)]
     pub elapsed: Duration,
 }
 
-/// A test that is not run.
+/// A test that was not run.
 #[derive(Clone, Debug, Serialize)]
 pub struct IgnoredTest {
     pub name: String,
-    /// Empty if the test does not say.
+    /// Empty if the test gives no reason.
     pub reason: String,
 }
 
-/// A test that was explored.
+/// The report of a test that was explored.
 #[derive(Clone, Debug, Serialize)]
 pub struct TestReport {
     pub name: String,
@@ -98,13 +98,13 @@ pub struct TestReport {
     /// How often faults could happen, and did, by class and fault point.
     #[serde(skip_serializing_if = "FaultCounts::is_empty")]
     pub faults: FaultCounts,
-    /// How much was new, and who watched; only of samplers that found nothing.
+    /// How much was new, and the detectors; only for samplers that found nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressReport>,
-    /// Data with which it failed, if exploration went on after bugs.
+    /// Data with which the test failed, if exploration went on after bugs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataReport>,
-    /// What the verdict does not say by itself, a sentence each.
+    /// What the verdict does not say by itself, one sentence each.
     pub notes: Vec<Note>,
     #[serde(rename = "elapsed_seconds", serialize_with = "seconds")]
     pub elapsed: Duration,
@@ -112,22 +112,22 @@ pub struct TestReport {
     /// Whether any iteration met a choice.
     #[serde(skip)]
     pub any_choice: bool,
-    /// Most workers of an iteration.
+    /// The largest number of workers in an iteration.
     #[serde(skip)]
     pub workers_max: u32,
-    /// What loads were taken to read.
+    /// The assumption on what loads read.
     #[serde(skip)]
     pub memory: String,
-    /// How far it was explored, as a fragment.
+    /// The extent of the exploration, as a fragment.
     #[serde(skip)]
     pub extent: String,
-    /// What its first iteration wrote.
+    /// The output of its first iteration.
     #[serde(skip)]
     pub first_output: String,
 }
 
 impl TestReport {
-    /// Whether it was executed, and no execution came to an end.
+    /// Whether the test was executed and no execution came to an end.
     pub fn never_ended(&self) -> bool {
         let Unfinished { fair, unfair } = self.unfinished;
         let executions = match &self.search {
@@ -138,40 +138,40 @@ impl TestReport {
     }
 }
 
-/// What a sweep of faults tried, and what came of it.
+/// The attempts and results of a sweep of faults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SweepReport {
-    /// Classes and fault points.
+    /// The classes and fault points.
     pub faults: Vec<String>,
-    /// Places for faults that the default schedule comes to.
+    /// The number of opportunities for faults in the default schedule.
     pub opportunities: u64,
-    /// Schedules after each fault, beside the default one.
+    /// The number of schedules after each fault, in addition to the default one.
     pub samples: u64,
-    /// Executions with a fault: all, and those in which the fault struck.
+    /// The number of executions with a fault: planned, and made so that the fault happened.
     pub planned: u64,
     pub tried: u64,
-    /// Of those that were tried, how many the bound on steps cut off.
+    /// The number of tried executions that the bound on steps cut off.
     pub unfinished: u64,
-    /// Ways in which faults can happen that were not tried.
+    /// The number of ways in which faults can happen that were not tried.
     pub left_out: u64,
-    /// Whether all was tried and came to an end.
+    /// Whether everything was tried and came to an end.
     pub complete: bool,
-    /// Whether the default schedule itself ends without a bug. If not, no fault was tried.
+    /// Whether the default schedule itself ends without a bug. If it does not, no fault was tried.
     pub baseline_passes: bool,
-    /// By places in the guest's own source.
+    /// Results by places in the guest's own source.
     pub sites: Vec<SweptSiteReport>,
 }
 
-/// What a sweep tried at a place.
+/// The attempts and results of a sweep at one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SweptSiteReport {
     /// The class or fault point.
     pub fault: String,
-    /// The innermost place of the guest's own source, and who called it.
+    /// The innermost place of the guest's own source, and its callers.
     pub place: String,
     pub opportunities: u64,
     pub planned: u64,
-    /// Its bugs by [`BugReport::identity`].
+    /// The results, with bugs by [`BugReport::identity`].
     #[serde(flatten)]
     pub swept: Swept,
 }
@@ -180,36 +180,37 @@ pub struct SweptSiteReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct BugReport {
     pub kind: BugKind,
-    /// The same for equal bugs of a module only: see [`BugIdentity`](crate::results::BugIdentity).
+    /// Equal only for equal bugs of a module: see [`BugIdentity`](crate::results::BugIdentity).
     pub identity: String,
     pub message: String,
-    /// Of the trace.
+    /// The iteration of the trace.
     pub iteration: u64,
-    /// The strategy of a portfolio, or the profiling run.
+    /// The strategy of a portfolio, or the profiling run, that found it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_by: Option<String>,
-    /// Iterations in which it was found.
+    /// The number of iterations in which it was found.
     pub count: u64,
-    /// Lines of which iterations with it are more likely, the highest rank first, if exploration went on after bugs.
+    /// Lines that a larger share of the iterations with this bug reaches than of those without, the highest rank first,
+    /// if exploration went on after bugs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suspects: Vec<Suspect>,
-    /// Choices of the trace.
+    /// The number of choices of the trace.
     pub steps: usize,
     pub trace: String,
-    /// Where the whole log is, if it was written.
+    /// The path of the whole log, if it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
-    /// Files in which it is shown, see [`BUG_FILES`](super::render::BUG_FILES): the name of the form and a path.
+    /// Files that show it, by the names of their forms, see [`BUG_FILES`](super::render::BUG_FILES).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<&'static str, String>,
     pub replay_command: String,
-    /// The line of the guest's own source that it is about, if it is known.
+    /// The line of the guest's own source to which the bug is attributed, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceFrame>,
-    /// What happened, if it could be told.
+    /// The story of the bug, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub story: Option<Story>,
-    /// Those that have not ended.
+    /// Workers that have not ended.
     pub workers: Vec<WorkerReport>,
     /// Only for memory errors.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,10 +218,10 @@ pub struct BugReport {
     /// Only for data races: the access that came first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_access: Option<PastEventReport>,
-    /// Only for data races: what else is known of the accesses.
+    /// Only for data races: details of the accesses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub race: Option<RaceReport>,
-    /// What in it may not be the program's fault.
+    /// Circumstances that may not be the program's fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Only for livelocks.
@@ -230,7 +231,7 @@ pub struct BugReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub round: Vec<RoundStepReport>,
     pub output: Vec<OutputReport>,
-    /// What experiments said.
+    /// The results of experiments.
     #[serde(skip_serializing_if = "ExplanationReport::is_empty")]
     pub explanation: ExplanationReport,
     #[serde(skip)]
@@ -238,19 +239,19 @@ pub struct BugReport {
     /// All steps, if a file needs them.
     #[serde(skip)]
     pub history: Option<History>,
-    /// Whether the module's compiler could have said which lines there are, and was not asked to.
+    /// Whether the module's compiler could have added line tables, but was not told to.
     #[serde(skip)]
     pub lacks_lines: bool,
 }
 
-/// What experiments said of a bug. Indices are those of the trace's choices.
+/// The results of experiments on a bug. Indices are those of the trace's choices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ExplanationReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shrinking: Option<Shrinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisive: Option<Decisive>,
-    /// Where the decisive choice is made: the frame of the guest's own source, if it is known.
+    /// The place of the decisive choice: the frame of the guest's own source, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisive_place: Option<SourceFrame>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -262,22 +263,22 @@ pub struct ExplanationReport {
     pub out_of_time: bool,
 }
 
-/// What would have had to happen instead of the decisive choice, for the rest of the schedule to pass.
+/// Another choice than the decisive one, with which the rest of the schedule passes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassingReport {
     pub instead: Instead,
-    /// Whether the schedule then passes; if not, only with another end.
+    /// Whether the schedule then passes; if not, it passes only with another end.
     pub certain: bool,
-    /// How many random continuations still had the bug after that choice.
+    /// The random continuations after that choice that still had the bug.
     pub after: Rate,
 }
 
-/// How often the bug is met.
+/// The frequency of the bug.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindabilityReport {
     #[serde(flatten)]
     pub measured: Findability,
-    /// So many iterations without the bug make it 95 % sure that it is gone.
+    /// The number of iterations without the bug that make it 95 % sure that the bug is gone.
     pub iterations: u64,
 }
 
@@ -291,11 +292,11 @@ impl ExplanationReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkerReport {
     pub title: String,
-    /// Whether it did it.
+    /// Whether it caused the bug.
     pub culprit: bool,
-    /// What it is about to do or waits for.
+    /// The operation that it is about to execute, or what it waits for.
     pub doing: String,
-    /// Innermost first.
+    /// The frames, innermost first.
     pub stack: Vec<SourceFrame>,
 }
 
@@ -303,9 +304,9 @@ pub struct WorkerReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct RoundStepReport {
     pub worker: String,
-    /// The operation, and what it is about.
+    /// The operation and its object.
     pub what: String,
-    /// Where it is, if that is known.
+    /// Its place, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceFrame>,
 }
@@ -315,19 +316,19 @@ pub struct RoundStepReport {
 pub struct BlockReport {
     pub address: u32,
     pub bytes: u32,
-    /// Absent if it was there when the test began.
+    /// Absent if the block already existed when the test began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated: Option<PastEventReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freed: Option<PastEventReport>,
 }
 
-/// What is known of the accesses of a data race.
+/// Details of the accesses of a data race.
 #[derive(Clone, Debug, Serialize)]
 pub struct RaceReport {
     pub first: AccessReport,
     pub second: AccessReport,
-    /// What would order them, as a sentence's end: it was tried.
+    /// What would order them, according to a trial; the end of a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edge: Option<String>,
 }
@@ -336,19 +337,19 @@ pub struct RaceReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct AccessReport {
     pub worker: String,
-    /// As in `atomic write (Relaxed)`.
+    /// The kind of the access, such as `atomic write (Relaxed)`.
     pub how: String,
-    /// What was read or written, if that is known.
+    /// The value read or written, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<u64>,
     /// Mutexes and rwlocks that the worker held.
     pub locks: Vec<String>,
-    /// Absent for the first worker.
+    /// The creation of the worker; absent for the first worker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawned: Option<PastEventReport>,
 }
 
-/// Something that a worker did before.
+/// An earlier action of a worker.
 #[derive(Clone, Debug, Serialize)]
 pub struct PastEventReport {
     pub worker: String,
@@ -356,13 +357,13 @@ pub struct PastEventReport {
     pub stack: Vec<SourceFrame>,
 }
 
-/// What never ends.
+/// A livelock.
 #[derive(Clone, Debug, Serialize)]
 pub struct LivelockReport {
-    /// How many states can follow.
+    /// The number of states that can follow.
     pub states: usize,
     pub spinning: Vec<SpinReport>,
-    /// How many workers wait for ever.
+    /// The number of workers that wait for ever.
     pub waiting: usize,
 }
 
@@ -370,7 +371,7 @@ pub struct LivelockReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct SpinReport {
     pub title: String,
-    /// Steps of one round.
+    /// The number of steps of one round.
     pub steps: usize,
     pub looks: Vec<Look>,
 }
@@ -388,7 +389,7 @@ pub struct OutputReport {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     pub decisions: Vec<Decision>,
-    /// The functions at every place of these decisions, the innermost first; at least one.
+    /// The frames at every place of these decisions, innermost first; at least one.
     pub places: BTreeMap<Location, Vec<SourceFrame>>,
 }
 
@@ -400,7 +401,7 @@ impl RunReport {
 }
 
 impl TestReport {
-    /// Schedules that were executed, or executions of a search.
+    /// The number of schedules that were executed, or of executions of a search.
     pub fn schedules(&self) -> u64 {
         self.search.as_ref().map_or(self.statistics.iterations(), |s| s.counts.executions)
     }

@@ -11,36 +11,36 @@ use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A note to a test; its text is one or more sentences.
+/// A note on a test; its text is one or more sentences.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
     /// See [`Verdict::Inconclusive`].
     Inconclusive { what: String, advice: Option<String> },
-    /// What this tool lacks.
+    /// Something that this tool does not support.
     Limit(String),
-    /// Iterations that have no result, though they belong to what was put together.
+    /// Iterations without a result, though they belong to the merged exploration.
     Missing(Indices),
-    /// What a search visited.
+    /// The coverage of a search.
     Coverage(Box<Coverage>),
-    /// Nothing was to be chosen among this number of workers, with these options that leave points out.
+    /// No execution had a choice among this number of workers, with these options that leave points out.
     NoChoice { workers: u32, filters: Vec<String> },
-    /// Values were chosen, and no iteration had a second worker.
+    /// Values were chosen, but no iteration had a second worker.
     OneWorker,
-    /// There were several workers, and never two of them that could run.
+    /// There were several workers, but never two of them were enabled.
     NeverConcurrent { workers: u32 },
     /// Options that leave scheduling points out.
     PointsLeftOut(Vec<String>),
-    /// So many of all schedules were cut off, and what to do.
+    /// `cut` of `all` schedules were cut off, with advice.
     ManyCut { cut: u64, all: u64, advice: String },
     /// The guest asked for random bytes, which follow from this number in every iteration.
     SameRandom { seed: u64 },
-    /// How much was new, and who watched.
+    /// How much was new, and the detectors.
     Progress(Box<ProgressReport>),
     /// Memory that workers share, with `--heap-points shared`.
     Shared { granules: u64, repeats: u64 },
     /// `--check-determinism` compared this number of states.
     Deterministic { states: u64 },
-    /// The guest was refused memory.
+    /// The guest requested memory and did not get it.
     MemoryRefused,
     /// Functions that the guest called and that are not implemented.
     RefusedCalls(BTreeSet<String>),
@@ -50,21 +50,21 @@ pub enum Note {
     NeverJoined(BTreeSet<String>),
     /// A data race that is no bug, and where its accesses are.
     Race { first: String, second: String, iteration: Option<u64> },
-    /// Locks taken in opposite orders: what each worker does, and how many schedules that were steered towards a
-    /// deadlock had none.
+    /// Locks taken in opposite orders: the actions of each worker, and the number of schedules that were steered
+    /// towards a deadlock and had none.
     Inversion { sides: Vec<String>, tried: u64, iteration: Option<u64> },
-    /// Known data races, by what they are known by.
+    /// Known data races, with their number by suppression.
     SuppressedRaces(BTreeMap<String, u64>),
     /// How often faults could happen, and did.
     Faults(FaultCounts),
-    /// Classes of faults and fault points that were given a budget, and that no worker came to.
+    /// Classes of faults and fault points that were given a budget, but that no worker reached.
     FaultsNeverMet(Vec<String>),
     /// The test works in a directory of the host.
     HostDirectory,
 }
 
-/// The notes to a test, in the order in which they are read. `place` says where an access of a data race is, `side` what a
-/// worker of an inversion does.
+/// The notes on a test, in the order in which they are read. `place` describes the place of an access of a data race,
+/// `side` a worker's part in an inversion.
 pub fn of(
     result: &TestResult,
     host_directories: bool,
@@ -130,7 +130,7 @@ pub fn of(
     if !never.is_empty() {
         notes.push(Note::FaultsNeverMet(never));
     }
-    // What was confirmed is a bug, and what a search refutes is nothing.
+    // A confirmed inversion is a bug, and an inversion that a search refutes does not matter.
     let proved = matches!(verdict, Verdict::Proved { .. });
     for SeenInversion { iteration, inversion, tried, confirmed } in &result.inversions {
         if !confirmed && !proved {
@@ -144,7 +144,7 @@ pub fn of(
     notes
 }
 
-/// Why that there is no bug may mean little.
+/// Reasons why the absence of bugs may mean little.
 fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
     let mut notes = Vec::new();
     let statistics = &result.statistics;
@@ -152,7 +152,7 @@ fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
     let concurrency = statistics.concurrency.map(|spread| spread.max);
     match result.workers_max {
         0 => {}
-        // Tasks of a runtime are no workers.
+        // Tasks of a runtime are not workers.
         1 if result
             .faults
             .iter()
@@ -178,7 +178,7 @@ fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
     notes
 }
 
-/// The options of a run that leave scheduling points out, as a user gives them.
+/// The options of a run that leave scheduling points out, as the user gave them.
 fn filters(result: &TestResult) -> Vec<String> {
     let leaves_out = |(name, value): &&(String, String)| match name.as_str() {
         "points" => value != "heap",
@@ -193,7 +193,7 @@ fn filters(result: &TestResult) -> Vec<String> {
 pub fn budgets(result: &TestResult) -> Faults {
     let mut budgets = Faults::default();
     for (name, value) in &result.subject.options {
-        // All of it was read before.
+        // The options have been parsed before, so there are no errors.
         match FAULTS.iter().find(|row| row.option == Some(name)) {
             Some(row) if row.class == FaultClass::Stale => _ = budgets.read_memory(value),
             Some(row) => budgets.set(row.class, value.parse().unwrap_or(0)),
@@ -204,22 +204,22 @@ pub fn budgets(result: &TestResult) -> Faults {
     budgets
 }
 
-/// Classes and points with a budget that met no opportunity.
+/// Classes and points with a budget that had no opportunity.
 fn never_met(result: &TestResult) -> Vec<String> {
     let budgets = budgets(result);
-    // What was given to `point` or `point.disk` is met at `point.disk.write`, too.
+    // An opportunity `point.disk.write` also counts for a budget of `point` or `point.disk`.
     let met = |given: &String| {
         result.faults.iter().any(|(name, count)| {
             let rest = name.strip_prefix(&**given);
             count.seen > 0 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     };
-    // These have a budget by default.
+    // These classes have a budget by default.
     let open = FaultClass::OPEN.map(|class| class.row().name);
     budgets.given().into_iter().filter(|given| !met(given) && !open.contains(&given.as_str())).collect()
 }
 
-/// What is said of one class or point.
+/// The text about one class or fault point.
 fn fault_count((name, count): (&str, FaultCount)) -> String {
     match count {
         FaultCount { seen, opportunities: 0, .. } => format!("{name} has no budget ({seen} seen)"),
@@ -234,7 +234,7 @@ fn counted_opportunities(count: u64) -> String {
 }
 
 impl Note {
-    /// Whether it says that a test without a bug may say little.
+    /// Whether the note says that the absence of bugs may mean little.
     pub fn doubts(&self) -> bool {
         use Note::{ManyCut, NeverConcurrent, OneWorker, PointsLeftOut, SameRandom};
         matches!(
@@ -357,7 +357,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// As its text.
+/// A note is serialised as its text.
 impl Serialize for Note {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -1,5 +1,5 @@
-//! What an exploration without a bug says of itself: who watched, how much was new at its end, how much is left, and what
-//! to do next.
+//! The progress report of an exploration without a bug: its detectors, how much was new at its end, how much is left,
+//! and what to do next.
 
 use crate::plural::counted;
 use crate::results::{Novelty, Stop, TestResult, Watch};
@@ -7,41 +7,41 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// See the module's documentation. Only of samplers: a search says what is left of it.
+/// See the module's documentation. Only for samplers: a search itself says what is left.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProgressReport {
     /// Iterations that came to their ends and were compared.
     pub compared: u64,
-    /// Classes of executions: those of one class have the same steps, and dependent ones in the same order.
+    /// Classes of executions: executions of one class have the same steps, with dependent steps in the same order.
     pub classes: Novelty,
-    /// Pairs of places of dependent steps of two workers, one after the other.
+    /// Pairs of places of dependent, successive steps of two workers.
     pub pairs: Novelty,
     /// Scheduling points that compared iterations reached.
     pub points: u64,
-    /// The share of further executions whose class no compared one was of, as far as can be told; absent where iterations
-    /// are not independent.
+    /// The estimated share of further executions whose class no compared one has; absent if iterations are not
+    /// independent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<f64>,
-    /// Detectors that watched.
+    /// Active detectors.
     pub detectors: Vec<String>,
     /// Those of them that watched one of some iterations, with the number of these.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sampled: BTreeMap<String, u64>,
-    /// Detectors that did not.
+    /// Detectors that were not active.
     pub others: Vec<String>,
-    /// What the verdict takes for granted beside sequential consistency and virtual time.
+    /// The assumptions of the verdict, in addition to sequential consistency and virtual time.
     pub assumptions: Vec<String>,
     /// The options to try next, after `coyote-wasm test MODULE`.
     pub next: String,
 }
 
-/// Fewer compared executions say too little.
+/// The minimum number of compared executions for an estimate.
 const ENOUGH: u64 = 20;
-/// From this share of unseen classes on, more iterations are worth more than anything else.
+/// If the share of unseen classes is at least this, more iterations are the best next step.
 const MUCH: f64 = 0.05;
 
 impl ProgressReport {
-    /// Of a test by its name.
+    /// The report of the test with this name.
     pub fn of(name: &str, result: &TestResult) -> ProgressReport {
         let progress = &result.progress;
         let Watch { detectors, sampled, others, assumptions, independent } = result.watch.clone();
@@ -61,11 +61,11 @@ impl ProgressReport {
     }
 }
 
-/// Many iterations are worth little where hardly anything is new; a search may come to an end then, and detectors see what
-/// no assertion says.
+/// The next step: more iterations are of little use where hardly anything is new; a search may then come to an end, and
+/// detectors find what no assertion checks.
 fn next(name: &str, result: &TestResult, unseen: Option<f64>) -> String {
     let test = format!("--test {name}");
-    // Neither is there under weak memory.
+    // Neither is available under weak memory.
     if !result.subject.options.iter().any(|(option, _)| option == "memory") {
         let Watch { sampled, others, .. } = &result.watch;
         if sampled.contains_key("races") || others.iter().any(|other| other == "races") {
@@ -102,7 +102,7 @@ impl fmt::Display for ProgressReport {
         );
         match self.compared {
             0 => {}
-            // The last tenth is none.
+            // A tenth of fewer than ten is 0.
             1..10 => write!(f, ". {} and {} in {}", seen.0, seen.1, seen.2)?,
             _ => {
                 let (class, pair) = (classes.in_last_tenth, pairs.in_last_tenth);

@@ -1,4 +1,4 @@
-//! A found bug as data, and what makes two of them the same.
+//! A found bug as data, and its identity.
 
 use super::explanation::Explanation;
 use super::history::History;
@@ -13,63 +13,64 @@ use coyote_strategies::WorkerId;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What [`FoundBug::by`] begins with where a kept trace of an earlier run showed the bug; its path follows.
+/// The prefix of [`FoundBug::by`] if a kept trace of an earlier run showed the bug; the trace's path follows.
 pub const REGRESSION: &str = "regression ";
 
 /// A bug and how often it was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundBug {
-    /// What is wrong.
+    /// The bug itself.
     pub bug: Bug,
-    /// What makes other bugs the same.
+    /// Its identity, which equal bugs share.
     pub identity: BugIdentity,
-    /// Of the trace; 0 for a profiling run.
+    /// The iteration of the trace; 0 for a profiling run.
     pub iteration: u64,
-    /// Of all traces in which an equal bug was found the one with the fewest switches, of these the shortest.
+    /// Among all traces with an equal bug, the one with the fewest switches, and among these the shortest.
     pub trace: Trace,
-    /// Where the trace is on disk.
+    /// The path of the trace on disk.
     pub path: PathBuf,
-    /// Where every worker was.
+    /// The state of every worker when the bug was found.
     pub post_mortem: PostMortem,
-    /// What happened, if it was told: see [`diagnose::story`](crate::diagnose::story).
+    /// The story of the bug, if it was created: see [`diagnose::story`](crate::diagnose::story).
     pub story: Option<Story>,
-    /// The same step by step, if it was asked for.
+    /// What happened step by step, if it was requested.
     #[serde(default)]
     pub history: Option<History>,
-    /// Iterations in which an equal bug was found.
+    /// The number of iterations in which an equal bug was found.
     pub count: u64,
-    /// The first of them; `None`: a profiling run, before all iterations.
+    /// The first of these iterations; `None`: a profiling run, before all iterations.
     pub first: Option<u64>,
     /// The strategy of a portfolio, or the profiling run, if that says more than the run's own strategy.
     pub by: Option<String>,
-    /// What experiments said of it, if there were any.
+    /// The results of experiments, if any were made.
     #[serde(default)]
     pub explanation: Explanation,
 }
 
-/// What makes two bugs the same: they are of one kind and happened at the same places, of who did it or of those for
-/// whom all others wait; for a block of the heap also where it was allocated and freed.
+/// The identity of a bug. Two bugs are equal if they are of the same kind and happened at the same places of the
+/// workers that caused the bug, or of those that all others wait for; for a heap block also if it was allocated and
+/// freed at the same places.
 ///
-/// Places are lines of the source where the module has them, since one line may have several instructions that go
-/// wrong. Neither the wording matters nor where bystanders were, nor which of several workers did it. Stacks are
-/// lists of lines, the innermost one first. (A trace holds another [identity](crate::identity), by places in the
-/// module, which a replay compares.)
+/// Places are lines of the source if the module has line tables, since one line may have several instructions that
+/// fail. The wording does not matter, nor where uninvolved workers were, nor which of several workers caused the bug.
+/// Stacks are lists of lines, the innermost first. (A trace contains another [identity](crate::identity), by places in
+/// the module, which a replay compares.)
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BugIdentity {
     /// The kind of bug.
     pub kind: BugKind,
     /// See [`Evidence::detail`](crate::evidence::Evidence::detail).
     pub detail: String,
-    /// Of those who did it, each stack once, in their order as texts.
+    /// The stacks of the workers that caused the bug, without duplicates, in their order as texts.
     pub stacks: Vec<Vec<String>>,
-    /// Where the block that it is about was allocated, if it is about one.
+    /// Where the block was allocated, if the bug is about one.
     pub allocated: Option<Vec<String>>,
-    /// Where that block was freed, if it was.
+    /// Where the block was freed, if it was.
     pub freed: Option<Vec<String>>,
 }
 
 impl BugIdentity {
-    /// 16 hexadecimal digits that are the same for equal identities only.
+    /// 16 hexadecimal digits that are equal only for equal identities.
     pub fn short(&self) -> String {
         let text = serde_json::to_vec(self).expect("texts and lists of texts");
         blake3::hash(&text).to_hex()[..16].to_string()
@@ -77,13 +78,13 @@ impl BugIdentity {
 }
 
 impl FoundBug {
-    /// Whether it is no bug but a limit of this tool, so that there is no verdict.
+    /// Whether this is not a bug but a limit of this tool, so that there is no verdict.
     pub fn is_limit(&self) -> bool {
         self.bug.kind == BugKind::Limit
     }
 
-    /// Counts the same bug, keeps the simpler of the two traces, and returns the other one. Which one that is does
-    /// not depend on the order in which they come.
+    /// Adds the count of an equal bug, keeps the simpler of the two traces, and returns the other one. Which one is
+    /// kept does not depend on the order of the calls.
     pub(super) fn unite(&mut self, mut other: FoundBug) -> FoundBug {
         let (count, first) = (self.count + other.count, self.first.min(other.first));
         if other.order() < self.order() {
@@ -93,7 +94,8 @@ impl FoundBug {
         other
     }
 
-    /// Less is simpler. The decisions themselves make the order of traces total; of equal ones the first counts.
+    /// The order of simplicity: smaller is simpler. The decisions themselves make the order of traces total; among
+    /// equal traces that of the first iteration is smaller.
     pub(crate) fn order(&self) -> impl Ord + '_ {
         let trace = &self.trace;
         let simplicity = (trace.switches(), trace.decisions.len(), &trace.decisions);
@@ -101,97 +103,97 @@ impl FoundBug {
     }
 }
 
-/// Where every worker was when a bug was found, and what else is to be said of it.
+/// The state of every worker when a bug was found, and details of the bug.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostMortem {
-    /// Who did it, if one did.
+    /// The worker that caused the bug, if a single one did.
     pub culprit: Option<WorkerId>,
     /// Workers that have not ended, in the order of creation.
     pub workers: Vec<WorkerAt>,
-    /// What happened to the block that it is about, if it is about one.
+    /// The history of the heap block, if the bug is about one.
     pub block: Option<BlockHistory>,
-    /// The access of a data race that came first.
+    /// The first access of a data race.
     pub first_access: Option<PastEvent>,
-    /// What else is to be said of a data race.
+    /// Details of a data race.
     pub race: Option<RaceHistory>,
-    /// What in it may not be the program's fault.
+    /// Circumstances that may not be the program's fault.
     pub notes: Vec<String>,
-    /// What never ends, if it is a livelock.
+    /// The livelock, if the bug is one.
     pub livelock: Option<Livelock>,
-    /// The steps that can be repeated for ever, if that is the bug.
+    /// The steps of a round that can be repeated for ever, if that is the bug.
     #[serde(default)]
     pub round: Vec<RoundStep>,
-    /// What the guest wrote.
+    /// The output of the guest.
     pub output: Vec<OutputLine>,
 }
 
 /// A worker at the end of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerAt {
-    /// Its number in the execution.
+    /// Its id in the execution.
     pub id: WorkerId,
-    /// The worker, as reports name it.
+    /// The worker by the name that reports show.
     pub title: String,
-    /// What it is about to do or waits for.
+    /// The operation that it is about to execute, or what it waits for.
     pub doing: String,
-    /// Innermost first.
+    /// The frames, innermost first.
     pub stack: Vec<Location>,
 }
 
 /// A line of the guest's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputLine {
-    /// Who wrote it, as reports name the worker.
+    /// The worker that wrote it, by the name that reports show.
     pub worker: String,
     /// The number of the step in which it was written, from 1.
     pub step: u64,
-    /// Where to.
+    /// The stream to which it was written.
     pub stream: Stream,
     /// The line, without its end.
     pub text: String,
 }
 
-/// What happened to the block of the heap that a memory error is about.
+/// The history of the heap block of a memory error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockHistory {
-    /// Where it begins.
+    /// The address of its first byte.
     pub address: u32,
-    /// As many as the guest asked for.
+    /// The size that the guest asked for.
     pub bytes: u32,
-    /// `None` if the block was there when the test began.
+    /// The allocation; `None` if the block already existed when the test began.
     pub allocated: Option<PastEvent>,
-    /// `None` if the block is in use.
+    /// The free; `None` if the block is in use.
     pub freed: Option<PastEvent>,
 }
 
-/// What is known of a data race beside where its accesses are.
+/// Details of a data race, beyond the places of its accesses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaceHistory {
     /// The access that was executed first.
     pub first: AccessHistory,
     /// The access that nothing orders with it.
     pub second: AccessHistory,
-    /// What would have ordered them.
+    /// The orderings that would have ordered them.
     pub edge: Option<MissingEdge>,
 }
 
-/// What is known of an access of a data race.
+/// Details of an access of a data race.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessHistory {
-    /// The worker, as reports name it.
+    /// The worker by the name that reports show.
     pub title: String,
-    /// As in `atomic write (Relaxed)`.
+    /// The kind of the access, such as `atomic write (Relaxed)`.
     pub how: String,
-    /// What was read or written, of up to eight bytes; `None` of a write that was not executed any more.
+    /// The value read or written, of up to eight bytes; `None` for a write that was not executed any more.
     pub value: Option<u64>,
-    /// The mutexes and rwlocks that the worker held, as reports name them.
+    /// The mutexes and rwlocks that the worker held, by the names that reports show.
     pub locks: Vec<String>,
     /// Where the worker was created; `None` for the first one.
     pub spawned: Option<PastEvent>,
 }
 
-/// Accesses whose orderings are too weak to order a data race. With these as they should be, the same schedule has no
-/// race.
+/// Accesses whose orderings are too weak to order a data race. If these are release and acquire, the same schedule has
+/// no race.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingEdge {
     /// A write that does not release, and should.
@@ -200,13 +202,13 @@ pub struct MissingEdge {
     pub acquire: Option<Location>,
 }
 
-/// Something that a worker did before.
+/// An earlier action of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastEvent {
-    /// The worker, as reports name it.
+    /// The worker by the name that reports show.
     pub title: String,
     /// The number of the step, from 1.
     pub step: u64,
-    /// Innermost first.
+    /// The frames, innermost first.
     pub stack: Vec<Location>,
 }

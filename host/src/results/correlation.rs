@@ -1,90 +1,91 @@
-//! What iterations with a bug have in common that others have not: lines of the source, and data that was chosen.
+//! What iterations with a bug have in common and others have not: lines of the source, and chosen data.
 //!
-//! Lines are those with scheduling points, of the guest's own source. A line's rank is that of Ochiai (Meyer and others
-//! 2004, for spectra of programs Abreu and others 2006): failing iterations that came there, by the geometric mean of all
-//! failing ones and of all that came there. It names what goes along with the bug and is no proof of a cause.
+//! Lines are those of the guest's own source with scheduling points. A line's rank is that of Ochiai (Meyer and others
+//! 2004, for spectra of programs Abreu and others 2006): the number of failing iterations that reached it, divided by
+//! the geometric mean of the number of all failing iterations and the number of all iterations that reached it. The
+//! rank indicates a correlation with the bug, and is no proof of a cause.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one iteration came by, and the data that it chose.
+/// The lines that an iteration reached, and the data that it chose.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passage {
-    /// Scheduling points, by the numbers of the site table, and how often each was executed.
+    /// Scheduling points, by their indices in the site table, and how often each was executed.
     pub sites: BTreeMap<u32, u64>,
-    /// Data in the order in which it was chosen: the site, and the value, from 0.
+    /// Data in the order in which it was chosen: the site, and the value counted from 0.
     pub data: Vec<(u32, u64)>,
 }
 
 /// A line of the guest's own source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SourceLine {
-    /// As debug information names it.
+    /// The file's path in the debug information.
     pub file: String,
-    /// From 1.
+    /// The line's number, from 1.
     pub line: u32,
 }
 
-/// Iterations, and how many of them came to which line.
+/// A number of iterations, and how many of them reached each line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
-    /// All of them.
+    /// The number of iterations.
     pub iterations: u64,
-    /// Those that came there.
+    /// The number of iterations that reached each line.
     #[serde(with = "pairs")]
     pub lines: BTreeMap<SourceLine, u64>,
 }
 
-/// Data that iterations chose.
+/// The data that an iteration chose.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Configuration(pub Vec<(SourceLine, u64)>);
 
-/// Iterations with a configuration.
+/// The results of iterations with a configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcomes {
-    /// Those with a bug.
+    /// The number of iterations with a bug.
     pub failing: u64,
-    /// Those with a bug, and those that passed.
+    /// The number of iterations with a bug or that passed.
     pub of: u64,
 }
 
-/// See the module's documentation. Iterations that were cut off or given up do not count.
+/// See the module's documentation. Iterations that were cut off or given up are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correlation {
-    /// Of iterations without a bug.
+    /// Lines of iterations without a bug.
     pub passing: Lines,
-    /// Of iterations with a bug, by its [`BugIdentity::short`](super::BugIdentity::short).
+    /// Lines of iterations with a bug, by its [`BugIdentity::short`](super::BugIdentity::short).
     pub failing: BTreeMap<String, Lines>,
     /// Iterations by the data that they chose; at most [`CONFIGURATIONS_MAX`] different ones.
     #[serde(with = "pairs")]
     pub configurations: BTreeMap<Configuration, Outcomes>,
-    /// Iterations with others.
+    /// The number of iterations with other data.
     pub left_out: u64,
 }
 
-/// Different data that is kept.
+/// The maximum number of different data that is kept.
 pub const CONFIGURATIONS_MAX: usize = 100_000;
 
-/// A line that goes along with a bug.
+/// A line that correlates with a bug.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suspect {
-    /// Which one.
+    /// The line.
     #[serde(flatten)]
     pub at: SourceLine,
-    /// Iterations with the bug that came there, of all with the bug.
+    /// The number of iterations with the bug that reached the line, and of all iterations with the bug.
     pub failing: u64,
     /// See [`Suspect::failing`].
     pub of_failing: u64,
-    /// Iterations without a bug that came there, of all without one.
+    /// The number of iterations without a bug that reached the line, and of all iterations without one.
     pub passing: u64,
     /// See [`Suspect::passing`].
     pub of_passing: u64,
-    /// From 0 to 1.
+    /// The rank, from 0 to 1.
     pub rank: f64,
 }
 
 impl Correlation {
-    /// Counts an iteration, by the lines that it came to. `bug`: the short identity of its bug.
+    /// Counts an iteration, by the lines that it reached. `bug`: the short identity of its bug.
     pub fn count(
         &mut self,
         bug: Option<String>,
@@ -108,7 +109,7 @@ impl Correlation {
         outcomes.failing += u64::from(failed);
     }
 
-    /// Takes over what others came to.
+    /// Adds the counts of other iterations.
     pub fn merge(&mut self, other: Correlation) {
         self.passing.merge(other.passing);
         for (bug, lines) in other.failing {
@@ -122,8 +123,8 @@ impl Correlation {
         self.left_out += other.left_out;
     }
 
-    /// Lines that more of the iterations with this bug came to than of those without one, the highest rank first; of
-    /// equal ones by their places.
+    /// Lines that a larger share of iterations with this bug reached than of iterations without one, the highest rank
+    /// first; lines of equal rank are ordered by their places.
     pub fn suspects(&self, bug: &str) -> Vec<Suspect> {
         let Some(failing) = self.failing.get(bug) else { return Vec::new() };
         let suspect = |(at, count): (&SourceLine, &u64)| {
@@ -145,7 +146,8 @@ impl Correlation {
         suspects
     }
 
-    /// Data with which some iteration failed, the smallest first: by its sum, then by its values in order.
+    /// Data with which some iteration failed, the smallest first: by the sum of its values, then by its values in
+    /// order.
     pub fn failing_data(&self) -> Vec<(&Configuration, Outcomes)> {
         let failing = self.configurations.iter().filter(|(_, outcomes)| outcomes.failing > 0);
         let mut failing: Vec<_> = failing.map(|(data, outcomes)| (data, *outcomes)).collect();
@@ -172,7 +174,7 @@ impl Lines {
     }
 }
 
-/// Maps as lists of pairs, since JSON has no keys but strings.
+/// Serialises maps as lists of pairs, since JSON only has strings as keys.
 mod pairs {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::collections::BTreeMap;
@@ -202,7 +204,7 @@ mod tests {
         SourceLine { file: "a.c".into(), line }
     }
 
-    /// Lines and data of iterations, the first ones with the bug.
+    /// The lines and data of iterations, of which the first ones have the bug.
     fn correlation(failing: &[(&[u32], u64)], passing: &[(&[u32], u64)]) -> Correlation {
         let mut correlation = Correlation::default();
         let bugs = failing.iter().map(|iteration| (Some("b"), iteration));
@@ -217,7 +219,7 @@ mod tests {
     fn lines_of_failing_iterations_alone_come_first() {
         let found = correlation(&[(&[1, 2, 3], 0), (&[1, 2], 0)], &[(&[1, 3], 0), (&[1, 2], 1)]);
         let suspects = found.suspects("b");
-        // Line 1 is met by all. Line 3 by as many of both.
+        // All iterations reach line 1. Equally many of both kinds reach line 3.
         let lines: Vec<u32> = suspects.iter().map(|suspect| suspect.at.line).collect();
         assert_eq!(lines, [2]);
         let Suspect { failing, of_failing, passing, of_passing, rank, .. } = suspects[0];

@@ -1,19 +1,19 @@
-//! What was found out about a bug by experiment, as plain data: the indices are those of the trace's decisions.
+//! The results of experiments on a bug, as plain data. Indices are those of the trace's decisions.
 
 use crate::trace::Trace;
 use coyote_strategies::{Weight, WorkerPath};
 use serde::{Deserialize, Serialize};
 
-/// Everything; each part is there if the experiment was made and said something.
+/// All results; each part is present if the experiment was made and had a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// How the trace became shorter.
+    /// How the trace was shortened.
     pub shrinking: Option<Shrinking>,
     /// The choice that made the bug likely.
     pub decisive: Option<Decisive>,
     /// The same schedule with another choice, without the bug.
     pub passing: Option<Passing>,
-    /// How often the bug is met.
+    /// The frequency of the bug.
     pub findability: Option<Findability>,
     /// Whether what made the bug likely was looked for, but not found out in time.
     #[serde(default)]
@@ -30,32 +30,34 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// From 0 to 1; 0 if there were none.
+    /// The share of executions with the bug, from 0 to 1; 0 if there were no executions.
     pub fn share(self) -> f64 {
         self.bugs as f64 / self.of.max(1) as f64
     }
 }
 
-/// The choice with which the bug became more likely than with any other.
+/// The choice that increased the likelihood of the bug most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decisive {
     /// Index of the decision.
     pub decision: usize,
-    /// The number of the step that it is or that it is a value of, from 1; of a timeout, that of the step before.
+    /// The number, from 1, of the step that the decision is or is a value of; for a timeout the number of the step
+    /// before it.
     pub step: u64,
-    /// How many random continuations had the bug, just before it and just after it.
+    /// The random continuations from just before and just after the choice that had the bug.
     pub before: Rate,
     /// See [`Decisive::before`].
     pub after: Rate,
-    /// The same before other decisions, by index: as many as were looked at.
+    /// The same from before other decisions, by their indices, for those that were examined.
     pub curve: Vec<(usize, Rate)>,
 }
 
-/// Standard errors by which a share must have grown: a growth that is the largest of many by chance seldom reaches them.
+/// The number of standard errors by which a share must have grown. A growth that is the largest of many by chance
+/// seldom reaches it.
 const STANDARD_ERRORS: f64 = 3.0;
 
 impl Decisive {
-    /// Whether the growth is more than what continuations drawn anew would show by chance: the test of two proportions.
+    /// Whether the growth is larger than repeated sampling would show by chance, by the test of two proportions.
     pub fn is_clear(&self) -> bool {
         let (before, after) = (self.before, self.after);
         let of = |rate: Rate| rate.of.max(1) as f64;
@@ -65,7 +67,7 @@ impl Decisive {
     }
 }
 
-/// The schedule with another decisive choice, which passes. It was executed.
+/// The schedule with another choice instead of the decisive one, which passes. It was executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passing {
     /// The other choice.
@@ -73,7 +75,7 @@ pub struct Passing {
     /// Whether the schedule passes with the default end (see `coyote_strategies::sample::guided`); if not, there is a
     /// random end with which it does.
     pub certain: bool,
-    /// How many random continuations still had the bug after that choice.
+    /// The random continuations after that choice that still had the bug.
     pub after: Rate,
     /// The execution that passed.
     pub trace: Trace,
@@ -82,52 +84,52 @@ pub struct Passing {
 /// Another choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Instead {
-    /// This worker makes the step, and then the rest follows as it was, as far as possible.
+    /// This worker makes the step; the rest then follows unchanged as far as possible.
     Step {
-        /// The worker, as traces name it.
+        /// The worker as in traces.
         worker: WorkerPath,
-        /// The worker, as reports name it.
+        /// The worker by the name that reports show.
         title: String,
     },
-    /// This worker goes on until it has to wait or ends, and then the rest follows.
+    /// This worker continues until it has to wait or ends; then the rest follows.
     RunsOn {
-        /// The worker, as traces name it.
+        /// The worker as in traces.
         worker: WorkerPath,
-        /// The worker, as reports name it.
+        /// The worker by the name that reports show.
         title: String,
     },
     /// This worker's timeout fires.
     Timeout {
-        /// The worker, as traces name it.
+        /// The worker as in traces.
         worker: WorkerPath,
-        /// The worker, as reports name it.
+        /// The worker by the name that reports show.
         title: String,
     },
-    /// This value instead of the one in the trace.
+    /// This value is chosen instead of the one in the trace.
     Value {
         /// The value that passes.
         value: u64,
-        /// The values are below it.
+        /// The upper bound of the values, exclusive.
         bound: u64,
         /// The value in the trace.
         was: u64,
     },
 }
 
-/// How often the bug is met, and so how many iterations without it make a fix believable.
+/// The frequency of the bug, which determines how many iterations without it make a fix believable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findability {
-    /// Iterations with the bug, of how many.
+    /// The iterations with the bug, and all iterations.
     pub rate: Rate,
-    /// Whether all iterations were executed to find this out; else those of the exploration are among them.
+    /// Whether iterations were executed to measure this; otherwise they are those of the exploration up to the bug.
     pub fresh: bool,
 }
 
-/// How sure one is that a bug is gone which was not met in [`Findability::iterations`].
+/// The confidence that a bug is gone that was not met in [`Findability::iterations`].
 pub const CONFIDENCE: f64 = 0.95;
 
 impl Findability {
-    /// Iterations of which at least one has the bug with a probability of [`CONFIDENCE`].
+    /// The number of iterations of which at least one has the bug with a probability of [`CONFIDENCE`].
     pub fn iterations(self) -> u64 {
         match self.rate.share() {
             share if share >= 1.0 => 1,
@@ -144,13 +146,13 @@ pub struct Shrinking {
     pub before: Weight,
     /// The weight of the trace as it is now.
     pub after: Weight,
-    /// How many executions with fewer preemptions were tried, if these were all there are.
+    /// The number of executions with fewer preemptions that were tried, if these were all that exist.
     pub fewer_preemptions_tried: Option<u64>,
-    /// How many executions were tried that cost less, whatever their steps, if these were all there are.
+    /// The number of cheaper executions, with any number of steps, that were tried, if these were all that exist.
     pub cheaper_tried: Option<u64>,
-    /// Schedules that were executed.
+    /// The number of schedules that were executed.
     pub attempts: u64,
-    /// Whether it ended before nothing more helped, since there was no more time.
+    /// Whether it ended early because the time was up.
     pub stopped: bool,
 }
 

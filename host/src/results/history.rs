@@ -1,44 +1,44 @@
-//! A failing iteration step by step, with what happened before what: what a page or a timeline shows of it.
+//! A failing iteration step by step, with happens-before between steps, for pages and timelines.
 
 use crate::symbols::SourceFrame;
 use serde::{Deserialize, Serialize};
 
-/// All that is known of a failing iteration. Indices count from 0, and all that are named here exist.
+/// A complete description of a failing iteration. Indices count from 0, and are always valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct History {
-    /// In the order of their creation.
+    /// The workers, in the order of their creation.
     pub workers: Vec<HistoryWorker>,
-    /// What steps are about: sync objects, and memory that several workers access.
+    /// The objects of steps: sync objects, and memory that several workers access.
     pub things: Vec<Thing>,
-    /// Each frame once.
+    /// Frames without duplicates.
     pub frames: Vec<HistoryFrame>,
-    /// Each stack once: indices of frames, innermost first.
+    /// Stacks without duplicates: indices of frames, innermost first.
     pub stacks: Vec<Vec<u32>>,
     /// Steps and timeouts, in the order of the schedule.
     pub steps: Vec<HistoryStep>,
-    /// In the order of their ends.
+    /// Links, in the order of their ends.
     pub links: Vec<Link>,
-    /// Of each worker in the order of their beginnings.
+    /// Spans; those of each worker in the order of their beginnings.
     pub spans: Vec<Span>,
-    /// Source files of the frames, as far as they were found.
+    /// The source files of the frames, as far as they were found.
     pub sources: Vec<SourceText>,
 }
 
 /// A worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryWorker {
-    /// As reports name it.
+    /// The worker by the name that reports show.
     pub title: String,
-    /// Shorter: the name that the guest gave it, if that is the only one of the name.
+    /// A shorter name: the one that the guest gave it, if no other worker has it.
     pub name: String,
 }
 
-/// What a step is about.
+/// The object of a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Thing {
-    /// As "mutex" or "memory".
+    /// Its kind, such as "mutex" or "memory".
     pub kind: String,
-    /// As the program calls it, or where it is.
+    /// Its name in the program, or its address.
     pub name: String,
 }
 
@@ -47,7 +47,7 @@ pub struct Thing {
 pub struct HistoryFrame {
     /// The function and its line.
     pub frame: SourceFrame,
-    /// Whether it is of a library and not of the guest's own.
+    /// Whether it belongs to a library and not to the guest's own code.
     pub library: bool,
 }
 
@@ -56,61 +56,62 @@ pub struct HistoryFrame {
 pub struct HistoryStep {
     /// Index of the worker.
     pub worker: u32,
-    /// As in the log, from 1; of a timeout `None`.
+    /// The step's number in the log, from 1; `None` for a timeout.
     pub number: Option<u64>,
     /// The operation.
     pub operation: String,
-    /// What is done, in a story's words; empty if nothing is known.
+    /// A description as in stories; empty if nothing is known.
     pub text: String,
-    /// Whether other workers may notice it, so that a reader may want to know of it.
+    /// Whether other workers may notice the step, so that it is relevant to a reader.
     pub shared: bool,
     /// Index of the stack; `None` if it is not known.
     pub stack: Option<u32>,
     /// The index of the guest's own line among the frames of the stack.
     pub own: Option<u32>,
-    /// What it reads and writes, in words.
+    /// Descriptions of its reads and writes.
     pub accesses: Vec<String>,
     /// Indices of things.
     pub things: Vec<u32>,
 }
 
-/// Something that one step did to a later one of another worker.
+/// An effect of a step on a later step of another worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// Index of the earlier step.
     pub from: u32,
     /// Index of the later step.
     pub to: u32,
-    /// What the earlier one did.
+    /// The kind of the effect.
     pub kind: LinkKind,
-    /// Through what, if that has an index.
+    /// The thing through which it passes, if that has an index.
     pub thing: Option<u32>,
 }
 
-/// What one step did to another one. All but [`LinkKind::Wakes`] say that it happens before it.
+/// The kind of an effect of one step on another. All kinds except [`LinkKind::Wakes`] imply that the first happens
+/// before the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LinkKind {
-    /// It created the worker.
+    /// The step created the other worker.
     Starts,
-    /// It ended, and was waited for.
+    /// The step ended its worker, and the other step waited for this.
     Joins,
-    /// It gave a lock, semaphore or barrier back that the other one took.
+    /// The step released a lock, semaphore or barrier that the other one acquired.
     Releases,
-    /// It wrote, with release, the value that the other one read, with acquire.
+    /// The step wrote, with release, the value that the other one read, with acquire.
     Publishes,
-    /// The program says so.
+    /// The program states the order by an annotation.
     Annotated,
-    /// It ended the wait, which orders nothing by itself.
+    /// The step ended the other worker's wait, which orders nothing by itself.
     Wakes,
 }
 
 impl LinkKind {
-    /// Whether everything up to the one step happens before everything from the other one on.
+    /// Whether everything up to the first step happens before everything from the other step on.
     pub fn orders(self) -> bool {
         self != LinkKind::Wakes
     }
 
-    /// The word for it in files.
+    /// The kind's name in files.
     pub fn name(self) -> &'static str {
         match self {
             LinkKind::Starts => "starts",
@@ -123,38 +124,38 @@ impl LinkKind {
     }
 }
 
-/// A time in which a worker holds or waits for something.
+/// A span of time in which a worker holds or waits for something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Index of the worker.
     pub worker: u32,
-    /// Whether it holds or waits.
+    /// Whether the worker holds or waits.
     pub kind: SpanKind,
-    /// The index of the step with which it begins: with which it was taken, or after which the worker could not go on.
+    /// The index of the first step: the one that took the lock, or after which the worker was blocked.
     pub from: u32,
-    /// The index of the step with which it ends; `None`: it lasts to the end.
+    /// The index of the last step; `None` if the span lasts to the end.
     pub to: Option<u32>,
     /// Index of the thing; `None` if it has none.
     pub thing: Option<u32>,
-    /// In words: "holds mutex `state`".
+    /// A description, such as "holds mutex `state`".
     pub text: String,
 }
 
-/// What a worker does over a time.
+/// The kind of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SpanKind {
-    /// It has a mutex or rwlock.
+    /// The worker holds a mutex or rwlock.
     Holds,
-    /// It cannot go on.
+    /// The worker is blocked.
     Waits,
 }
 
 /// Lines of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceText {
-    /// As frames name it.
+    /// The path as in frames.
     pub file: String,
-    /// The file was changed after the module was built, so that its lines may be others.
+    /// Whether the file was changed after the module was built, so that lines may differ.
     pub changed: bool,
     /// Parts, each with the number of its first line, from 1.
     pub parts: Vec<(u32, Vec<String>)>,

@@ -1,20 +1,20 @@
-//! A set of iterations by their numbers.
+//! A set of iteration numbers.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// As ranges, of which both ends belong to the set: ascending, with gaps between them.
+/// Ranges with inclusive ends, ascending, with gaps between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Indices(Vec<(u64, u64)>);
 
 impl Indices {
-    /// How many there are.
+    /// The number of elements.
     pub fn len(&self) -> u64 {
         self.0.iter().map(|(first, last)| last - first + 1).sum()
     }
 
-    /// The one with so many before it.
+    /// The element with index `nth` in ascending order.
     pub fn nth(&self, mut nth: u64) -> Option<u64> {
         for (first, last) in &self.0 {
             match nth.checked_sub(last - first + 1) {
@@ -25,12 +25,12 @@ impl Indices {
         None
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The smallest number that both sets have.
+    /// The smallest common element of both sets.
     pub fn first_common(&self, other: &Indices) -> Option<u64> {
         let common = |(a, b): (&(u64, u64), &(u64, u64))| {
             let (first, last) = (a.0.max(b.0), a.1.min(b.1));
@@ -40,7 +40,7 @@ impl Indices {
         pairs.filter_map(common).min()
     }
 
-    /// Whether all of them are in a range.
+    /// Whether all elements are in a range.
     pub fn are_in(&self, range: Range<u64>) -> bool {
         self.0.iter().all(|(first, last)| first <= last && range.contains(first) && range.contains(last))
     }
@@ -52,7 +52,7 @@ impl Indices {
         }
     }
 
-    /// Adds all of another set.
+    /// Adds all elements of another set.
     pub fn unite(&mut self, other: &Indices) {
         self.0.extend(&other.0);
         self.0.sort_unstable();
@@ -67,10 +67,10 @@ impl Indices {
     }
 }
 
-/// How many ranges are written out.
+/// The maximum number of ranges that are printed.
 const SHOWN: usize = 5;
 
-/// As `0 to 99, 200 to 299`.
+/// Prints the ranges, such as `0 to 99, 200 to 299`.
 impl fmt::Display for Indices {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for (number, (first, last)) in self.0.iter().take(SHOWN).enumerate() {
@@ -92,7 +92,7 @@ impl Extend<u64> for Indices {
     fn extend<I: IntoIterator<Item = u64>>(&mut self, indices: I) {
         for index in indices {
             match self.0.last_mut() {
-                // Nearly all come one after the other.
+                // In most cases numbers are added in ascending order.
                 Some(last) if last.1.checked_add(1) == Some(index) => last.1 = index,
                 _ => self.unite(&Indices(vec![(index, index)])),
             }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Against plain sets: all pairs of subsets of seven numbers, at both ends of the range of numbers.
+    /// A comparison with plain sets: all pairs of subsets of seven numbers, at both ends of the range of numbers.
     #[test]
     fn they_are_sets() {
         let of = |bits: u32, base: u64| (0..7).filter(move |i| bits >> i & 1 == 1).map(move |i| base + i);

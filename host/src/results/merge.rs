@@ -1,24 +1,24 @@
-//! Results of several explorations of one test, put together.
+//! Merging the results of several explorations of one test.
 
 use super::{Subject, TestResult};
 
-/// Why two results cannot be put together.
+/// Why two results cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// They differ in what decides what an iteration of a number is.
+    /// They differ in something that determines the content of an iteration with a given number.
     #[error("the results are of another {what}: {one} and {other}")]
     Subject {
-        /// In which respect, as `strategy`.
+        /// What differs, such as `strategy`.
         what: &'static str,
-        /// What one result has.
+        /// Its value in one result.
         one: String,
-        /// What the other has.
+        /// Its value in the other result.
         other: String,
     },
-    /// An iteration would count twice; with its number.
+    /// An iteration would be counted twice; with its number.
     #[error("both results count iteration {0}")]
     Overlap(u64),
-    /// Their sweeps of faults were to try different things, or only one is of a sweep.
+    /// Their sweeps of faults had different plans, or only one result is of a sweep.
     #[error("the results are of different sweeps of faults")]
     Sweep,
     /// At least one is of a search, whose executions have no numbers.
@@ -27,7 +27,7 @@ pub enum MergeError {
 }
 
 impl TestResult {
-    /// Whether another result is of the same iterations, or could be: whether both were explored in one way.
+    /// Checks that both results were explored in the same way, so that equal numbers mean equal iterations.
     ///
     /// # Errors
     /// [`MergeError::Subject`].
@@ -47,10 +47,11 @@ impl TestResult {
         Ok(())
     }
 
-    /// Takes over the result of another exploration of the same test. Traces that are not kept stay on disk.
+    /// Merges the result of another exploration of the same test into this one. Traces that are not kept stay on disk.
     ///
     /// # Errors
-    /// The two speak of different things, of different sweeps, of the same iterations, or of a search; this result is then as before.
+    /// The two results are of different subjects or sweeps, count the same iteration, or one is of a search. This
+    /// result is then unchanged.
     pub fn merge(&mut self, other: TestResult) -> Result<(), MergeError> {
         self.check(&other)?;
         if self.search.is_some() || other.search.is_some() {

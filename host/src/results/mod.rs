@@ -1,18 +1,18 @@
-//! What an exploration found out about a test: plain data, which can be stored, sent and added up.
+//! The result of exploring a test: plain data, which can be stored, sent and merged.
 //!
-//! [`TestResult::absorb`] takes over one iteration, [`TestResult::merge`] what another exploration of the same test
-//! found in other iterations. Both give the same answer in any order and grouping, so the iterations of a sampler can be
-//! shared out, and the results put together, as if one exploration had executed all of them. This does not hold for
-//! explorations that stop at a bug, since what lies behind it is not counted, nor with `--heap-points shared`, where an
-//! iteration begins with what those before it in the same exploration found out.
+//! [`TestResult::absorb`] adds one iteration, [`TestResult::merge`] adds what another exploration of the same test
+//! found in other iterations. Both give the same result in any order and grouping, so the iterations of a sampler can
+//! be distributed, and the merged results are those of one exploration that executes all of them. This does not hold
+//! for explorations that stop at a bug, since iterations behind it are not counted, nor with `--heap-points shared`,
+//! where an iteration begins with what earlier ones in the same exploration discovered about sharing.
 //!
-//! - `bug`: a found bug, and what makes two the same.
-//! - `explanation`: what was found out about a bug by experiment.
+//! - `bug`: a found bug and its identity.
+//! - `explanation`: the results of experiments on a bug.
 //! - `story`: what happened in a failing iteration.
-//! - `history`: the same step by step, with what happened before what.
-//! - `sweep`: what came of a sweep of faults.
-//! - `progress`: how much was new. `correlation`: what goes along with bugs.
-//! - `indices`: which iterations a result speaks of. `merge`: results of several explorations, put together.
+//! - `history`: the same step by step, with happens-before.
+//! - `sweep`: the results of a sweep of faults.
+//! - `progress`: how much was new. `correlation`: what correlates with bugs.
+//! - `indices`: the iterations that a result covers. `merge`: merging the results of several explorations.
 
 mod bug;
 mod correlation;
@@ -55,12 +55,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What was explored, and how: all that decides what an iteration of a number is.
+/// The subject of an exploration: everything that determines the content of an iteration with a given number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// The artifact's identity, see [`Artifact`](crate::artifact::Artifact).
     pub module: String,
-    /// The test, as the user names it.
+    /// The test's name, as for the user.
     pub test: String,
     /// The strategy with all of its parameters.
     pub strategy: String,
@@ -70,25 +70,25 @@ pub struct Subject {
     pub options: Vec<(String, String)>,
 }
 
-/// Why an exploration stopped. Of parts that stopped for several reasons the last one in this order counts.
+/// Why an exploration stopped. If parts stopped for several reasons, the last one in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stop {
     /// Nothing is left to explore.
     Exhausted,
     /// The iterations of the budget were executed.
     Iterations,
-    /// The time of the budget was over.
+    /// The time of the budget was up.
     Timeout,
-    /// What is left of a search takes all the memory that it may have.
+    /// The remaining work of a search exceeds its memory limit.
     Memory,
     /// The user interrupted it.
     Interrupted,
-    /// A bug was found, and the budget does not say to go on.
+    /// A bug was found, and the budget says to stop.
     Bug,
 }
 
 impl Stop {
-    /// As JSON has it.
+    /// The reason's name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Stop::Bug => "bug",
@@ -104,35 +104,35 @@ impl Stop {
 /// The result of one iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IterationResult {
-    /// `None` for a profiling run that stands for no iteration: it comes before all of them.
+    /// The iteration's number; `None` for a profiling run that represents no iteration and comes before all of them.
     pub index: Option<u64>,
-    /// What statistics count of it.
+    /// The values that statistics count.
     pub record: IterationRecord,
     /// The bug that it ended with.
     pub bug: Option<Box<FoundBug>>,
-    /// What else is to be told.
+    /// Further facts about the iteration.
     pub notes: IterationNotes,
-    /// Memory that turned out to be shared.
+    /// The granules that turned out to be shared.
     pub shared: Granules,
-    /// How often the iteration was repeated for that.
+    /// How often the iteration was repeated because of them.
     pub repeats: u32,
-    /// States that were compared with those of another execution of it.
+    /// The number of states that were compared with those of another execution of the iteration.
     pub states_compared: u64,
-    /// Of iterations that [`is_compared`] selects: what was new in it.
+    /// What was new in it, for iterations that [`is_compared`] selects.
     #[serde(default)]
     pub progress: Option<IterationProgress>,
-    /// By which lines it came, and which data it chose, if that is compared.
+    /// The lines that it reached and the data that it chose, if this is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passage: Option<Box<Passage>>,
-    /// How often instructions were executed, if they are counted: what comes before every iteration included.
+    /// How often instructions were executed, if they are counted, including those before every iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<Box<ExecutionCounts>>,
 }
 
-/// What an iteration says beside its record.
+/// Facts about an iteration in addition to its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationNotes {
-    /// Whether the guest was refused memory.
+    /// Whether the guest requested memory and did not get it.
     pub memory_refused: bool,
     /// See [`TestResult::asked_random`].
     #[serde(default)]
@@ -146,81 +146,80 @@ pub struct IterationNotes {
     /// See [`TestResult::never_joined`].
     #[serde(default)]
     pub never_joined: Vec<String>,
-    /// Opportunities for faults and faults, by class and name.
+    /// Opportunities for faults, and faults, by class and name.
     pub faults: FaultCounts,
-    /// Data races that are no bugs, met up to its end by who executed it.
+    /// Data races that are no bugs, which detectors of the same job met in this or an earlier iteration.
     pub races: Vec<RaceRemark>,
-    /// Inversions of locks, met up to its end by who executed it.
+    /// Inversions of locks, which detectors of the same job met in this or an earlier iteration.
     #[serde(default)]
     pub inversions: Vec<Inversion>,
-    /// Of the first iteration of an exploration.
+    /// Only for the first iteration of an exploration.
     pub first_output: Option<FirstOutput>,
 }
 
 /// A data race that is no bug.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenRace {
-    /// Of which it was met first; `None` under a search, and in a profiling run.
+    /// The iteration in which it was met first; `None` under a search, and in a profiling run.
     pub iteration: Option<u64>,
-    /// Its accesses.
+    /// The race itself.
     pub race: RaceRemark,
 }
 
 /// Locks that workers take in opposite orders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenInversion {
-    /// Of which it was met first; `None` under a search, and in a profiling run.
+    /// The iteration in which it was met first; `None` under a search, and in a profiling run.
     pub iteration: Option<u64>,
-    /// Which locks, and where.
+    /// The locks, and where they are taken.
     pub inversion: Inversion,
-    /// Schedules that were steered towards its deadlock.
+    /// The number of schedules that were steered towards its deadlock.
     pub tried: u64,
-    /// Whether one of them came to a bug.
+    /// Whether one of them had a bug.
     pub confirmed: bool,
 }
 
-/// What an iteration wrote to standard output and standard error.
+/// The output of an iteration to standard output and standard error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstOutput {
     /// As [`IterationResult::index`].
     pub index: Option<u64>,
-    /// Both streams, in the order of writing.
+    /// The text of both streams, in the order of writing.
     pub text: String,
 }
 
 /// The result of an exploration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
-    /// What was explored, and how.
+    /// The subject of the exploration.
     pub subject: Subject,
-    /// The iterations that it speaks of; none for a search.
+    /// The iterations that the result covers; empty for a search.
     pub indices: Indices,
-    /// Iterations that belong to the exploration and that nobody has told of, if it was put together from results of
-    /// parts.
+    /// Iterations of the exploration that have no result, if it was merged from parts.
     #[serde(default, skip_serializing_if = "Indices::is_empty")]
     pub missing: Indices,
-    /// How many iterations there were, and how long they were.
+    /// The number and the lengths of iterations.
     pub statistics: Statistics,
-    /// Different bugs. Of samplers in the order in which they were found first, of searches the simplest first.
+    /// The different bugs; for samplers in the order in which they were found first, for searches the simplest first.
     pub bugs: Vec<FoundBug>,
-    /// Why there were no more.
+    /// Why the exploration stopped.
     pub stop: Stop,
     /// Wall-clock time.
     pub elapsed: Duration,
     /// Whether any iteration met a choice.
     pub any_choice: bool,
-    /// Most workers of an iteration.
+    /// The largest number of workers in an iteration.
     pub workers_max: u32,
-    /// Whether the guest was refused memory in some iteration.
+    /// Whether the guest requested memory in some iteration and did not get it.
     pub memory_refused: bool,
-    /// Whether some iteration asked for random bytes, of which all get the same.
+    /// Whether some iteration asked for random bytes, which are the same in every iteration.
     #[serde(default)]
     pub asked_random: bool,
-    /// What some iteration needed and this tool lacks, as sentences with what to do: no verdict on the test.
+    /// Sentences about what some iteration needed and this tool does not support, with advice: no verdict on the test.
     pub limits: BTreeSet<String>,
     /// Functions that the guest called in some iteration and that are not implemented.
     pub refused_calls: BTreeSet<String>,
-    /// What the first iteration wrote.
+    /// The output of the first iteration.
     pub first_output: Option<FirstOutput>,
     /// Workers that a passing iteration left blocked for ever.
     pub left_blocked: BTreeSet<String>,
@@ -230,68 +229,68 @@ pub struct TestResult {
     /// How often faults could happen, and did.
     #[serde(default, skip_serializing_if = "FaultCounts::is_empty")]
     pub faults: FaultCounts,
-    /// Data races that are no bugs, each pair of places once, in their order.
+    /// Data races that are no bugs, without duplicate pairs of places, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<SeenRace>,
-    /// Locks that workers take in opposite orders, by places, in their order.
+    /// Inversions of locks, without duplicates by places, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inversions: Vec<SeenInversion>,
-    /// Memory that turned out to be shared, and how often iterations were repeated for it.
+    /// The granules that turned out to be shared, and how often iterations were repeated because of them.
     pub shared: Granules,
     /// See [`TestResult::shared`].
     pub repeats: u64,
-    /// States that were compared with those of another execution of the same iteration.
+    /// The number of states that were compared with those of another execution of the same iteration.
     pub states_compared: u64,
     /// How much was new, iteration by iteration.
     #[serde(default)]
     pub progress: Progress,
-    /// Who watched, and what is taken for granted.
+    /// The detectors and the assumptions of a sampler.
     #[serde(default)]
     pub watch: Watch,
-    /// What a search says of itself.
+    /// The summary of a search, if this is one.
     pub search: Option<SearchSummary>,
-    /// What a sweep of faults tried, if it was one.
+    /// The sweep of faults, if this is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// What iterations with a bug have in common that others have not; only of samplers that go on after bugs.
+    /// What iterations with a bug have in common and others have not; only for samplers that continue after bugs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation: Option<Correlation>,
-    /// How often instructions were executed, if they are counted. Executions of a search share what they begin with, so
-    /// that counts once.
+    /// How often instructions were executed, if they are counted. Executions of a search share their beginning, which
+    /// is counted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<ExecutionCounts>,
 }
 
-/// Who watched, and what is taken for granted: it follows from what was explored, and how.
+/// The detectors and assumptions of a sampler, which follow from the subject of the exploration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
-    /// Detectors that watched.
+    /// Detectors that were active.
     pub detectors: Vec<String>,
     /// Those of them that watched some iterations alone: one of this number.
     #[serde(default)]
     pub sampled: BTreeMap<String, u64>,
-    /// Detectors that could have, and did not.
+    /// Detectors that could have been active, and were not.
     pub others: Vec<String>,
-    /// What a verdict of a sampler takes for granted beside the memory model and virtual time.
+    /// The assumptions of a sampler's verdict, in addition to the memory model and virtual time.
     pub assumptions: Vec<String>,
-    /// Whether iterations are independent of each other, so that what was seen says something of what was not.
+    /// Whether iterations are independent of each other, so that seen ones allow estimates about unseen ones.
     pub independent: bool,
 }
 
-/// What a search says of itself.
+/// The summary of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchSummary {
-    /// What it has done.
+    /// The work that the search has done.
     pub counts: Counts,
-    /// Whether every execution was visited that the search was to visit.
+    /// Whether every execution was visited that the search should visit.
     pub exhausted: bool,
-    /// How many executions there may be in all.
+    /// An estimate of the total number of executions.
     pub estimate: Option<f64>,
-    /// What its verdict assumes beside sequential consistency and virtual time.
+    /// The assumptions of its verdict, in addition to sequential consistency and virtual time.
     pub assumptions: Vec<String>,
-    /// Where the rest was written, if there is any.
+    /// The path of the frontier with the remaining work, if there is any.
     pub frontier: Option<PathBuf>,
-    /// What the runs before did, if this one went on with their rest: all of it is in `counts`, too.
+    /// What earlier runs did, if this one continued with their remaining work. `counts` includes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
 }
@@ -299,9 +298,9 @@ pub struct SearchSummary {
 /// See [`SearchSummary::resumed`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
-    /// Where the rest was read from.
+    /// The path of the frontier that was read.
     pub from: PathBuf,
-    /// What was done there.
+    /// What earlier runs did.
     #[serde(flatten)]
     pub done: Done,
 }
@@ -310,33 +309,33 @@ pub struct Resumed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownBug {
-    /// As [`BugKind::name`] says it.
+    /// Its [`BugKind::name`].
     pub kind: String,
-    /// As the report worded it then.
+    /// Its message in the report at that time.
     pub message: String,
-    /// Where its trace was written.
+    /// The path of its trace.
     pub trace: PathBuf,
 }
 
-/// What a verdict needs to know of the runs before.
+/// What a verdict needs to know about earlier runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
-    /// What the search had done.
+    /// The work of the search.
     pub counts: Counts,
-    /// Different bugs, in the order in which they were found.
+    /// The different bugs, in the order in which they were found.
     pub bugs: Vec<KnownBug>,
     /// Whether any execution met a choice.
     pub any_choice: bool,
-    /// Most workers of an execution.
+    /// The largest number of workers in an execution.
     pub workers_max: u32,
-    /// Whether the guest was refused memory.
+    /// Whether the guest requested memory and did not get it.
     pub memory_refused: bool,
     /// Advice for a bound other than steps that was reached.
     pub bound: Option<String>,
     /// See [`TestResult::left_blocked`].
     pub left_blocked: Vec<String>,
-    /// Whether some part of it was read from a file that nothing protects from damage.
+    /// Whether some part was read from a file without a checksum.
     pub unprotected: bool,
 }
 
@@ -348,7 +347,8 @@ impl Done {
 }
 
 impl TestResult {
-    /// Of no iteration. `goes_on`: after a bug, so that equal bugs are counted once.
+    /// The result of no iterations. `goes_on`: whether the exploration continues after a bug, so that equal bugs are
+    /// counted once.
     pub fn new(subject: Subject, steps_max: StepsMax, goes_on: bool) -> TestResult {
         let mut statistics = Statistics::new(steps_max);
         statistics.distinct_bugs = goes_on.then_some(0);
@@ -384,29 +384,29 @@ impl TestResult {
         }
     }
 
-    /// Takes over how often instructions were executed.
+    /// Adds counts of executed instructions.
     pub fn count_executed(&mut self, executed: &ExecutionCounts) {
         self.executed.get_or_insert_default().merge(executed);
     }
 
-    /// How many different bugs there are; limits of this tool are none.
+    /// The number of different bugs, without limits of this tool.
     pub fn distinct_bugs(&self) -> u64 {
         self.bugs.iter().filter(|bug| !bug.is_limit()).count() as u64
     }
 
-    /// How many iterations, or executions of a search.
+    /// The number of iterations, or of executions of a search.
     pub fn iterations(&self) -> u64 {
         self.search.as_ref().map_or(self.statistics.iterations(), |s| s.counts.executions)
     }
 
-    /// Whether a bug was found, be it by the runs before whose rest a search went on with.
+    /// Whether a bug was found, possibly by earlier runs with whose remaining work a search continued.
     pub fn is_buggy(&self) -> bool {
         let before = self.search.as_ref().and_then(|search| search.resumed.as_ref());
         self.bugs.iter().any(|bug| !bug.is_limit())
             || before.is_some_and(|resumed| resumed.done.counts.bugs > 0)
     }
 
-    /// Takes over an iteration that it does not speak of yet. Returns a bug that is not kept, see
+    /// Adds an iteration that the result does not cover yet. Returns a bug that is not kept, see
     /// [`TestResult::add_bug`].
     pub fn absorb(&mut self, iteration: IterationResult) -> Option<FoundBug> {
         let IterationResult {
@@ -436,7 +436,7 @@ impl TestResult {
         bug.and_then(|bug| self.add_bug(*bug))
     }
 
-    /// Takes over what an iteration says beside its record. `index` as [`IterationResult::index`].
+    /// Adds the notes of an iteration. `index`: as [`IterationResult::index`].
     pub fn note(&mut self, index: Option<u64>, notes: IterationNotes) {
         self.memory_refused |= notes.memory_refused;
         self.asked_random |= notes.asked_random;
@@ -452,7 +452,7 @@ impl TestResult {
         self.offer_first_output(notes.first_output);
     }
 
-    /// Takes over an inversion of locks. Of equal ones the first is kept, with all that was tried.
+    /// Adds an inversion of locks. Among equal ones the first is kept, with the sum of the schedules tried.
     fn add_inversion(&mut self, mut seen: SeenInversion) {
         let key = seen.inversion.key();
         match self.inversions.binary_search_by_key(&key, |seen| seen.inversion.key()) {
@@ -469,7 +469,7 @@ impl TestResult {
         }
     }
 
-    /// Takes over a data race that is no bug. Of equal ones the first is kept.
+    /// Adds a data race that is no bug. Among equal ones the first is kept.
     fn add_race(&mut self, seen: SeenRace) {
         let key = |seen: &SeenRace| RaceRemark::key([&seen.race.first, &seen.race.second]);
         match self.races.binary_search_by_key(&key(&seen), key) {
@@ -484,7 +484,7 @@ impl TestResult {
         self.first_output = both.into_iter().flatten().min_by_key(|output| output.index);
     }
 
-    /// Takes over a bug. If it is known it is counted, and the simplest of the two traces is kept. Returns the
+    /// Adds a bug. If an equal bug is known, it is counted, and the simpler of the two traces is kept. Returns the
     /// other one.
     pub fn add_bug(&mut self, bug: FoundBug) -> Option<FoundBug> {
         let other = match self.bugs.iter_mut().find(|known| known.identity == bug.identity) {
@@ -501,7 +501,7 @@ impl TestResult {
         other
     }
 
-    /// Of a sweep of faults of which all is tried, nothing is left, however many iterations the budget had.
+    /// Records that a complete sweep of faults has nothing left, whatever the number of iterations in the budget.
     pub fn exhaust_sweep(&mut self) {
         if self.stop == Stop::Iterations && self.sweep.as_ref().is_some_and(Sweep::is_complete) {
             self.stop = Stop::Exhausted;

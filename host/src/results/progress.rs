@@ -1,47 +1,49 @@
-//! How much was new, iteration by iteration: classes of executions, pairs of places, scheduling points.
+//! Novelty of iterations: classes of executions, pairs of places, scheduling points.
 //!
-//! Some iterations are compared, which ones follows from their numbers ([`is_compared`]). Two executions are of one class
-//! if they order the same steps that depend on each other in the same way (`observe::class_probe` computes its hash).
-//! What is kept are sets, each member with the first iteration that had it, so that the results of parts add up to those of
-//! the whole.
+//! Only some iterations are compared; which ones follows from their numbers ([`is_compared`]). Two executions are of
+//! one class if they order the same dependent steps in the same way (`observe::class_probe` computes the class' hash).
+//! The kept data are sets, each element with its first iteration, so that merged results of parts equal those of the
+//! whole.
 
 use super::Indices;
 use coyote_strategies::mix;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Iterations with numbers below this are all compared.
+/// All iterations with numbers below this are compared.
 const ALL_BELOW: u64 = 8;
-/// Of those up to a number, more than this are compared for each doubling.
+/// A later iteration is compared with a probability of about this number divided by its own number: about 3 for each
+/// doubling of the numbers.
 const PER_DOUBLING: u64 = 4;
-/// Of the later ones, one in so many.
+/// Among iterations with large numbers, one in this many is compared.
 const ONE_IN_MOST: u64 = 256;
-/// Most classes that are kept: more than these, and only those are whose hash ends in a zero, then in two, and so on.
+/// The maximum number of classes that are kept. If there are more, only those are kept whose hash ends in a zero bit,
+/// then in two, and so on.
 const KEPT: usize = 1 << 16;
 
-/// Whether the iteration of this number is compared, which nearly triples its time: some of few, for tests whose
-/// iterations are long, and one in 256 of many. A strategy that does different things in turn does each of them in some of
-/// those that are.
+/// Whether the iteration with this number is compared, which nearly triples its time: a large share of few iterations,
+/// for tests with long iterations, and one in 256 of many. The selection is not periodic, so a strategy that alternates
+/// between behaviours has compared iterations of each.
 pub fn is_compared(index: u64) -> bool {
     index < ALL_BELOW || mix(index).is_multiple_of((index / PER_DOUBLING).min(ONE_IN_MOST))
 }
 
-/// What a compared iteration says.
+/// The novelty data of a compared iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationProgress {
     /// The hash of its class; `None` if it did not come to its end.
     pub class: Option<u64>,
-    /// Pairs of sites, the first above the second in 32 bits each, of dependent steps of two workers. Some that others
-    /// have told may be missing, if these have smaller numbers.
+    /// Pairs of sites, packed as two numbers of 32 bits with the first in the upper half, of dependent steps of two
+    /// workers. Pairs that iterations with smaller numbers have reported may be missing.
     pub pairs: Vec<u64>,
-    /// Sites that were reached. Some may be missing in the same way.
+    /// Sites that were reached. Some may be missing for the same reason.
     pub points: Vec<u32>,
 }
 
-/// What compared iterations say together.
+/// The novelty data of all compared iterations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// How many came to their ends.
+    /// The number of compared iterations that came to their end.
     pub compared: u64,
     /// Their classes.
     pub classes: Classes,
@@ -51,37 +53,37 @@ pub struct Progress {
     pub points: BTreeMap<u32, u64>,
 }
 
-/// Classes, or a part of them that depends on nothing but their hashes.
+/// Classes, or a part of them that depends only on their hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Classes {
-    /// Hashes that are kept end in so many zeros.
+    /// The hashes that are kept end in at least this number of zero bits.
     pub level: u32,
-    /// By hash.
+    /// Classes by their hash.
     pub kept: BTreeMap<u64, ClassSeen>,
 }
 
 /// A class of executions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassSeen {
-    /// The first iteration.
+    /// The first iteration of the class.
     pub first: u64,
-    /// How many compared ones.
+    /// The number of compared iterations of the class.
     pub count: u64,
 }
 
-/// Something that can be new: how many there were, and since when there was none.
+/// The novelty of one kind of element: how many there were, and since when there was no new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Novelty {
-    /// How many different ones.
+    /// The number of different elements.
     pub seen: u64,
-    /// How many came first in the last tenth of the compared iterations.
+    /// The number of elements that were first seen in the last tenth of the compared iterations.
     pub in_last_tenth: u64,
-    /// The iteration with the last that was new; `None` without any.
+    /// The last iteration with a new element; `None` if there were none.
     pub last_new: Option<u64>,
 }
 
 impl Progress {
-    /// Takes over what an iteration says.
+    /// Adds the data of an iteration.
     pub fn absorb(&mut self, index: u64, iteration: IterationProgress) {
         let IterationProgress { class, pairs, points } = iteration;
         if let Some(class) = class {
@@ -93,7 +95,7 @@ impl Progress {
         points.into_iter().for_each(|point| earliest(&mut self.points, point, index));
     }
 
-    /// Takes over what other iterations say together.
+    /// Adds the data of other iterations.
     pub fn merge(&mut self, other: Progress) {
         let Progress { compared, classes, pairs, points } = other;
         self.compared += compared;
@@ -105,7 +107,7 @@ impl Progress {
         points.into_iter().for_each(|(point, first)| earliest(&mut self.points, point, first));
     }
 
-    /// Of classes; an estimate if not all are kept.
+    /// The novelty of classes; an estimate if not all of them are kept.
     pub fn of_classes(&self, indices: &Indices) -> Novelty {
         let novelty = self.novelty(self.classes.kept.values().map(|seen| seen.first), indices);
         Novelty {
@@ -115,12 +117,12 @@ impl Progress {
         }
     }
 
-    /// Of pairs of sites.
+    /// The novelty of pairs of sites.
     pub fn of_pairs(&self, indices: &Indices) -> Novelty {
         self.novelty(self.pairs.values().copied(), indices)
     }
 
-    /// `firsts`: of each member the first iteration; `indices`: all iterations, compared or not.
+    /// `firsts`: the first iteration of each element; `indices`: all iterations, compared or not.
     fn novelty(&self, firsts: impl Iterator<Item = u64> + Clone, indices: &Indices) -> Novelty {
         let last_tenth = last_compared(indices, self.compared / 10);
         let is_late = |first: &u64| last_tenth.is_some_and(|begin| *first >= begin);
@@ -131,9 +133,10 @@ impl Progress {
         }
     }
 
-    /// How likely an execution by the same strategy is of a class that no compared one is of: the share of compared
-    /// executions whose class was seen once (I. J. Good, The population frequencies of species, Biometrika 40, 1953;
-    /// the estimate is Turing's). That holds for independent executions alone. `None` without any.
+    /// The estimated probability that an execution by the same strategy is of a class that no compared one has: the
+    /// share of compared executions whose class was seen once (I. J. Good, The population frequencies of species,
+    /// Biometrika 40, 1953; the estimate is Turing's). Valid only for independent executions. `None` without compared
+    /// executions.
     pub fn unseen(&self) -> Option<f64> {
         let all: u64 = self.classes.kept.values().map(|seen| seen.count).sum();
         let once = self.classes.kept.values().filter(|seen| seen.count == 1).count();
@@ -154,8 +157,8 @@ impl Classes {
         }
     }
 
-    /// Keeps fewer as long as there are too many. What is kept in the end depends on the whole set alone, since parts of
-    /// it never keep less.
+    /// Drops classes as long as there are too many. The final selection depends only on the whole set, since no part of
+    /// it drops more.
     fn thin(&mut self) {
         while self.kept.len() > KEPT {
             self.level += 1;
@@ -174,7 +177,7 @@ fn earliest<K: Ord>(known: &mut BTreeMap<K, u64>, key: K, index: u64) {
     *first = index.min(*first);
 }
 
-/// Where the last compared iterations begin, so many of them; `None` of none.
+/// The first of the last `count` compared iterations; `None` if there are fewer, or `count` is 0.
 fn last_compared(indices: &Indices, count: u64) -> Option<u64> {
     let backwards = (0..indices.len()).rev().filter_map(|nth| indices.nth(nth));
     backwards.filter(|index| is_compared(*index)).nth(count.checked_sub(1)? as usize)
@@ -184,7 +187,7 @@ fn last_compared(indices: &Indices, count: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Iterations with a class each, some with pairs and points.
+    /// Iterations that each have a class, and some of which have pairs and points.
     fn iterations(count: u64, classes: u64) -> Vec<(u64, IterationProgress)> {
         let iteration = |index: u64| IterationProgress {
             class: (!index.is_multiple_of(17)).then(|| mix(mix(index) % classes)),
@@ -194,7 +197,7 @@ mod tests {
         (0..count).map(|index| (index, iteration(index))).collect()
     }
 
-    /// The same in one go and in parts that are put together in any order, also where not all classes are kept.
+    /// Parts that are merged in any order give the same as the whole, also if not all classes are kept.
     #[test]
     fn parts_are_as_the_whole() {
         for (count, classes) in [(500, 40), (300_000, 250_000)] {
@@ -218,7 +221,7 @@ mod tests {
         }
     }
 
-    /// Of equally likely classes, against the chance that is known: 1 - seen / all.
+    /// With equally likely classes, compares the estimate with the known probability: 1 - seen / all.
     #[test]
     fn the_estimate_is_near_the_truth() {
         for classes in [200, 1_000, 20_000] {
@@ -260,7 +263,7 @@ mod tests {
         let firsts = [compared[0], compared[tenth - 1], late, last];
         assert_eq!(count(&firsts), Novelty { seen: 4, in_last_tenth: 2, last_new: Some(last) });
         assert_eq!(count(&[]), Novelty::default());
-        // The last tenth of fewer than ten is none.
+        // A tenth of fewer than ten is 0.
         let few = Progress { compared: 9, ..Progress::default() };
         assert_eq!(few.novelty([8].into_iter(), &(0..9).collect()).in_last_tenth, 0);
     }
@@ -273,7 +276,7 @@ mod tests {
         assert!((18..=40).contains(&count(0..1_000)), "{}", count(0..1_000));
         let later = count(1_024..401_024);
         assert!((1_440..1_690).contains(&later), "{later}");
-        // Also of those that are executed in turn.
+        // Also among the iterations of each of four strategies that take turns.
         for turn in 0..4 {
             let of_turn = (1_024..401_024).filter(|index| index % 4 == turn && is_compared(*index)).count();
             assert!((320..470).contains(&of_turn), "{turn}: {of_turn}");

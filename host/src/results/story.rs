@@ -1,37 +1,39 @@
-//! What happened in a failing iteration, in few rows.
+//! The story of a failing iteration, in a few rows.
 
 use crate::symbols::SourceFrame;
 use serde::{Deserialize, Serialize};
 
-/// The failing iteration as its reader needs it: what workers do to memory and objects that they share, in lines of
-/// the guest's own source. Neither addresses nor the number of the iteration are in it.
+/// A failing iteration in a form for readers: the workers' actions on memory and objects that they share, in lines of
+/// the guest's own source. It contains neither addresses nor the number of the iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Story {
-    /// Why it went wrong, in nouns of the program, if something certain can be said.
+    /// The cause, in terms of the program, if something certain can be said.
     pub why: Option<String>,
-    /// Who waits for what that whom has, of a deadlock; and what may be wrong with that, a sentence each.
+    /// For a deadlock: what each worker waits for and which worker holds it; and hints on possible causes, one sentence
+    /// each.
     pub structure: Vec<String>,
-    /// Workers that are in a row.
+    /// Workers that have rows.
     pub workers: Vec<StoryWorker>,
     /// What happened, in order.
     pub rows: Vec<StoryRow>,
-    /// Rows that were left out, since there are too many.
+    /// The number of rows that were left out, since there are too many.
     pub left_out: usize,
 }
 
-/// A column.
+/// A worker, which is a column of the story.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryWorker {
-    /// As reports name it.
+    /// The worker by the name that reports show.
     pub title: String,
-    /// Shorter: the name that the guest gave it, if that is the only one of the name.
+    /// A shorter name: the one that the guest gave it, if no other worker has it.
     pub name: String,
 }
 
-/// What one worker does in one line of its source, without another row in between.
+/// The actions of one worker in one line of its source, without another row in between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryRow {
-    /// The first and the last step, from 1. `None`: it is about to do so, and never does.
+    /// The numbers of the first and the last step, from 1. `None`: the worker is about to execute the action, and never
+    /// does.
     pub steps: Option<(u64, u64)>,
     /// Index into [`Story::workers`].
     pub worker: usize,
@@ -39,15 +41,14 @@ pub struct StoryRow {
     pub text: String,
     /// The line, if it is known.
     pub place: Option<SourceFrame>,
-    /// Its text, if the file is there.
+    /// The text of the line, if the file exists.
     pub source: Option<String>,
-    /// How often this row and, if it is the last of several, those before it come one after the other: (how many
-    /// rows, how many times).
+    /// If this is the last row of a loop: the number of rows of its body, including this one, and the number of rounds.
     pub repeats: Option<(usize, u32)>,
     /// Workers that it wakes, as indices into [`Story::workers`].
     pub wakes: Vec<usize>,
-    /// From here on the bug was likely or certain.
+    /// Whether the bug became likely or certain with this row.
     pub decisive: bool,
-    /// Rows were left out before it.
+    /// Whether rows before it were left out.
     pub gap: bool,
 }

@@ -1,65 +1,67 @@
-//! What came of a sweep of faults, by the places where they may happen.
+//! The results of a sweep of faults, by the places where faults may happen.
 
 use crate::plural::counted;
 use coyote_instrumenter::Location;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a sweep of faults was to try, and what came of it. See [`coyote_strategies::sample::sweep`].
+/// The plan and the results of a sweep of faults. See [`coyote_strategies::sample::sweep`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// The classes and fault points, as `--fault-sweep` names them.
+    /// The classes and fault points, as given with `--fault-sweep`.
     pub faults: Vec<String>,
-    /// Schedules that a strategy chooses after each fault, beside the default one.
+    /// The number of schedules that a strategy chooses after each fault, in addition to the default one.
     pub samples: u64,
-    /// Whether the default schedule ends by itself, without a fault and without a bug. If not, nothing was swept.
+    /// Whether the default schedule, without a fault, ends by itself and without a bug. If it does not, nothing was
+    /// swept.
     pub baseline_passes: bool,
-    /// Ways in which faults can happen at an opportunity, behind the first [`WAYS_MAX`], that were left out.
+    /// The number of ways in which faults can happen at an opportunity, beyond the first [`WAYS_MAX`], that were left
+    /// out.
     pub left_out: u64,
-    /// In the order in which the default schedule comes there first.
+    /// The sites, in the order in which the default schedule first reaches them.
     pub sites: Vec<SweptSite>,
 }
 
-/// Ways of an opportunity that are tried.
+/// The maximum number of ways that are tried for an opportunity.
 pub const WAYS_MAX: u64 = 16;
 
-/// Opportunities of one class or fault point, with one stack.
+/// Opportunities of one class or fault point with the same stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweptSite {
-    /// The class, or the fault point behind `point.`.
+    /// The class, or the fault point with the prefix `point.`.
     pub fault: String,
-    /// Where the worker is that meets it, innermost first.
+    /// The stack of the worker at the opportunity, innermost frame first.
     pub stack: Vec<Location>,
-    /// How often the default schedule comes there.
+    /// The number of opportunities in the default schedule.
     pub opportunities: u64,
-    /// Executions with a fault that are to be made.
+    /// The number of planned executions with a fault.
     pub planned: u64,
-    /// What came of them.
+    /// The results of these executions.
     #[serde(flatten)]
     pub swept: Swept,
 }
 
-/// What came of the executions with faults at some place.
+/// The results of executions with faults at some place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swept {
-    /// Executions that were made and in which the fault struck.
+    /// The number of executions in which the fault happened.
     pub tried: u64,
-    /// Of these, those that ended with a bug.
+    /// The number of executions that ended with a bug.
     pub failed: u64,
-    /// Of those that were tried, how many the bound on steps cut off.
+    /// The number of tried executions that the bound on steps cut off.
     pub unfinished: u64,
     /// The bugs, by [`BugIdentity::short`](super::BugIdentity::short).
     pub bugs: BTreeSet<String>,
 }
 
-/// What one execution of a sweep says.
+/// The result of one execution of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweptExecution {
-    /// Whether a fault struck.
+    /// Whether the fault happened.
     pub struck: bool,
     /// Whether the bound on steps cut it off.
     pub unfinished: bool,
-    /// The bug, by its short identity.
+    /// The short identity of the bug, if there was one.
     pub bug: Option<String>,
 }
 
@@ -67,12 +69,12 @@ impl Swept {
     fn absorb(&mut self, execution: SweptExecution) {
         self.tried += u64::from(execution.struck);
         self.unfinished += u64::from(execution.struck && execution.unfinished);
-        // A bug before the fault is one all the same.
+        // A bug that is found before the fault happens counts as well.
         self.failed += u64::from(execution.bug.is_some());
         self.bugs.extend(execution.bug);
     }
 
-    /// Adds what came of other executions.
+    /// Adds the results of other executions.
     pub fn merge(&mut self, other: &Swept) {
         self.tried += other.tried;
         self.failed += other.failed;
@@ -82,32 +84,32 @@ impl Swept {
 }
 
 impl Sweep {
-    /// Opportunities of the default schedule.
+    /// The number of opportunities in the default schedule.
     pub fn opportunities(&self) -> u64 {
         self.sites.iter().map(|site| site.opportunities).sum()
     }
 
-    /// Executions with a fault that are to be made.
+    /// The number of planned executions with a fault.
     pub fn planned(&self) -> u64 {
         self.sites.iter().map(|site| site.planned).sum()
     }
 
-    /// Executions that were made and in which the fault struck.
+    /// The number of executions in which the fault happened.
     pub fn tried(&self) -> u64 {
         self.sites.iter().map(|site| site.swept.tried).sum()
     }
 
-    /// Executions that the bound on steps cut off.
+    /// The number of executions that the bound on steps cut off.
     pub fn unfinished(&self) -> u64 {
         self.sites.iter().map(|site| site.swept.unfinished).sum()
     }
 
-    /// Whether everything was tried, and came to an end.
+    /// Whether everything was tried and came to an end.
     pub fn is_complete(&self) -> bool {
         self.baseline_passes && self.left_out == 0 && self.tried() == self.planned() && self.unfinished() == 0
     }
 
-    /// How far it came, as a fragment.
+    /// The extent of the sweep, as a fragment.
     pub fn extent(&self) -> String {
         let planned = counted(self.planned(), "execution");
         let unfinished = self.unfinished();
@@ -117,12 +119,12 @@ impl Sweep {
         }
     }
 
-    /// Counts an execution that was to strike at this site.
+    /// Counts an execution with a fault planned at this site.
     pub fn count(&mut self, site: usize, execution: SweptExecution) {
         self.sites[site].swept.absorb(execution);
     }
 
-    /// Whether both are to try the same, so that their parts add up.
+    /// Whether both sweeps have the same plan, so that their results can be added.
     pub fn has_plan_of(&self, other: &Sweep) -> bool {
         let untried = |sweep: &Sweep| {
             let mut sweep = sweep.clone();
@@ -132,7 +134,7 @@ impl Sweep {
         untried(self) == untried(other)
     }
 
-    /// Adds what another part of the same sweep came to. Both have the same plan.
+    /// Adds the results of another part of the same sweep. Both must have the same plan.
     pub(super) fn merge(&mut self, other: &Sweep) {
         for (site, other) in self.sites.iter_mut().zip(&other.sites) {
             site.swept.merge(&other.swept);

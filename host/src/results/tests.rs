@@ -1,4 +1,4 @@
-//! Generated iterations, added up one after the other and in parts.
+//! Tests with generated iterations, which are added one after the other and in parts.
 
 use super::*;
 use crate::evidence::{Evidence, Inversion, RacingAccess, Side};
@@ -148,10 +148,10 @@ impl Numbers {
     }
 }
 
-/// Something that was executed: an iteration, and what it says of a sweep.
+/// The result of an iteration, and its part of a sweep's result.
 type Executed = (IterationResult, Option<(usize, SweptExecution)>);
 
-/// What a sweep is to try, a site for each number of executions that are planned there.
+/// A sweep with a site for each number of planned executions.
 fn sweep(planned: &[u64]) -> Sweep {
     let site = |(number, planned): (usize, &u64)| SweptSite {
         fault: "try-lock".into(),
@@ -180,7 +180,7 @@ fn empty() -> TestResult {
     TestResult::new(Subject::default(), StepsMax { unfair: 10, fair: 100 }, true)
 }
 
-/// Whatever is dealt out to whom, and whoever is put together with whom first.
+/// Iterations are distributed over parts at random, and the parts are merged in a random order.
 #[test]
 fn order_and_grouping_do_not_matter() {
     let (mut complete, mut incomplete) = (0, 0);
@@ -199,7 +199,7 @@ fn order_and_grouping_do_not_matter() {
             (iteration, swept)
         };
         let mut all: Vec<Executed> = indices.into_iter().map(executed).collect();
-        // What is planned is executed in most sweeps.
+        // In most sweeps, everything that is planned is executed.
         let more = u64::from(numbers.below(4) == 0);
         let at = |site| all.iter().filter(|(_, swept)| swept.as_ref().is_some_and(|s| s.0 == site)).count();
         let planned: Vec<u64> = (0..sites).map(|site| at(site) as u64 + more).collect();
@@ -236,7 +236,7 @@ fn order_and_grouping_do_not_matter() {
     assert!(complete > 10 && incomplete > 10, "{complete} {incomplete}");
 }
 
-/// What does not fit together is refused, and the result is then as before.
+/// Results that do not belong together are refused, and the result is then unchanged.
 #[test]
 fn what_differs_is_not_put_together() {
     let mut numbers = Numbers(1);
@@ -277,7 +277,7 @@ fn what_differs_is_not_put_together() {
     assert_eq!(result, before);
 }
 
-/// Of equal bugs the one with the simplest trace is kept; the other one is handed back.
+/// Among equal bugs the one with the simplest trace is kept; the other one is returned.
 #[test]
 fn the_simplest_trace_is_kept() {
     let mut numbers = Numbers(0);
@@ -302,7 +302,7 @@ fn the_simplest_trace_is_kept() {
     assert_eq!((kept.iteration, kept.first, kept.count), (3, Some(3), 4));
 }
 
-/// What a search says of the runs before it is read as it was written.
+/// The summary of earlier runs of a search is read as it was written.
 #[test]
 fn searches_are_stored_too() {
     let bug = KnownBug { kind: "trap".into(), message: "it trapped".into(), trace: "a.trace".into() };

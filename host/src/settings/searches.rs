@@ -1,25 +1,26 @@
-//! Which searches can explore what.
+//! Restrictions on what searches can explore.
 
 use super::Settings;
 use crate::runtime::FaultClass;
 use coyote_strategies::search;
 
-/// These enumerate schedules and values plainly.
+/// Searches that enumerate schedules and values without any reduction.
 const PLAIN: [&str; 3] = ["dfs", "preemption-bounding", "delay-bounding"];
 
-/// What the others cannot explore, which leave executions out for what steps touch or because states are equal.
+/// Settings that the other searches cannot explore: these leave executions out because of what steps touch, or because
+/// states are equal.
 const REFUSED: &[(FaultClass, &str)] = &[
-    // Stores that are no longer in memory are no part of a state.
+    // Older stores that memory does not hold any more are not a part of a state.
     (FaultClass::Stale, "--memory weak"),
-    // All workers end at once, whatever they touch.
+    // A crash ends all workers at once, whatever they touch.
     (FaultClass::Crash, "crashes"),
 ];
 
 impl Settings {
-    /// Why this search cannot explore what is asked for, if it cannot.
+    /// Checks that this search can explore tests with these settings.
     ///
     /// # Errors
-    /// What to do.
+    /// Why it cannot, and what to do.
     pub fn check_search(&self, name: &str) -> Result<(), String> {
         let family = name.split(':').next().unwrap_or(name);
         if !search::is_search(name) || PLAIN.contains(&family) && !name.contains('+') {

@@ -1,4 +1,4 @@
-//! What weak memory (`--memory weak`) cannot be had together with.
+//! Restrictions of weak memory (`--memory weak`).
 
 use super::Settings;
 use crate::artifact::Artifact;
@@ -13,15 +13,15 @@ fn has_atomics(artifact: &Artifact) -> bool {
 }
 
 impl Settings {
-    /// Whether loads may read older stores.
+    /// Whether weak memory is enabled: loads may read older stores.
     pub fn weak_memory(&self) -> bool {
         self.faults.has(FaultClass::Stale)
     }
 
-    /// Why this module cannot be executed with weak memory, if it is to be.
+    /// Checks that this module can be executed with weak memory, if it is enabled.
     ///
     /// # Errors
-    /// What to do.
+    /// Why it cannot, and what to do.
     pub fn check_memory(&self, artifact: &Artifact) -> Result<(), String> {
         let options = &artifact.options;
         let wrong = match () {

@@ -1,4 +1,4 @@
-//! One attempt: a preference, executed from the start. Is it the same bug, and what does it weigh?
+//! One attempt: executes a preference from the start, and determines whether the bug is the same, and the weight.
 
 use super::{Effort, lock};
 use crate::diagnose::{self, SourceLines};
@@ -13,29 +13,30 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// An execution that ended with the bug. Less is easier to read; the preference makes the order total.
+/// An execution that ended with the bug. A smaller attempt is easier to read; the preference makes the order total.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attempt {
     pub weight: Weight,
-    /// What was executed.
+    /// The executed preference.
     pub preference: Arc<Preference>,
 }
 
-/// Executes attempts as long as there is leave to.
+/// Executes attempts, until their steps are used up or `stop` is raised.
 pub struct Attempts<'a> {
     pub execution: &'a mut Execution,
     lines: &'a Mutex<SourceLines>,
-    /// The bug.
+    /// The identity of the bug.
     target: BugIdentity,
     stop: Arc<AtomicBool>,
     steps_left: u64,
-    /// Preferences that were tried, by hash.
+    /// The hashes of preferences that were tried.
     tried: BTreeSet<u64>,
     pub executed: u64,
     cancelled: bool,
 }
 
-/// An attempt may take this many times the steps of the original and [`STEPS_MORE`] more; a longer one is of no use.
+/// The maximum number of steps of an attempt is this multiple of the original's, plus [`STEPS_MORE`]; a longer one is
+/// of no use.
 const STEPS_FACTOR: u64 = 2;
 const STEPS_MORE: u64 = 1_000;
 
@@ -62,23 +63,23 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// No more attempts.
+    /// Ends the attempts.
     pub fn finish(self) {
         self.execution.cancel_by(None);
     }
 
-    /// Whether there was no leave for all that was to be tried.
+    /// Whether a limit was reached before everything was tried.
     pub fn stopped(&self) -> bool {
         self.cancelled || self.steps_left == 0
     }
 
-    /// Whether there is leave for more.
+    /// Whether the limits allow more attempts.
     pub fn may_go_on(&mut self) -> bool {
         self.cancelled |= self.stop.load(Ordering::Relaxed);
         !self.stopped()
     }
 
-    /// The schedule that was found, as an attempt.
+    /// Executes the schedule of the found trace as the first attempt.
     pub fn base(&mut self, schedule: &[Recorded]) -> Result<Option<Attempt>, MachineError> {
         self.run(Guided::new(Arc::new(Preference::of(schedule))), 0)
     }
@@ -93,8 +94,8 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// Executes a schedule, of the random ones that of this number. `None`: it does not end with the bug, or there is
-    /// no leave for it.
+    /// Executes a schedule; `number` selects one of its random ends. `None`: it does not end with the bug, or a limit is
+    /// reached.
     pub fn run(&mut self, guided: Guided, number: u64) -> Result<Option<Attempt>, MachineError> {
         if !self.may_go_on() {
             return Ok(None);

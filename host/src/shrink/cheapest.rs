@@ -1,4 +1,4 @@
-//! Executions from the cheapest on, up to what the local minimum costs.
+//! A search of executions in the order of their costs, up to the cost of the local minimum.
 
 use super::Effort;
 use super::attempt::{Attempt, Attempts};
@@ -10,7 +10,7 @@ use coyote_strategies::search::cheapest::{Cheapest, Price, Reached};
 use coyote_strategies::{Guided, Status, System, Weight};
 use std::sync::Arc;
 
-/// What the search came to.
+/// The result of the search.
 pub struct Searched {
     /// The first execution with the bug.
     pub found: Option<Attempt>,
@@ -18,12 +18,12 @@ pub struct Searched {
 }
 
 impl Searched {
-    /// How many executions with fewer preemptions were tried, if that were all.
+    /// The number of executions with fewer preemptions that were tried, if these were all.
     pub fn all_below(&self, preemptions: u64) -> Option<u64> {
         self.search.as_ref()?.tried_below(Price { preemptions, ..Price::default() })
     }
 
-    /// How many executions that cost less, whatever their steps, were tried, if that were all.
+    /// The number of cheaper executions, with any number of steps, that were tried, if these were all.
     pub fn all_cheaper(&self, weight: &Weight) -> Option<u64> {
         self.search.as_ref()?.tried_below(price(weight))
     }
@@ -33,12 +33,13 @@ fn price(weight: &Weight) -> Price {
     Price { preemptions: weight.preemptions, switches: weight.switches, values: weight.values }
 }
 
-/// Steps between two looks at whether there is leave for more.
+/// The number of steps between two checks of the limits.
 const ALLOWANCE: u64 = 20_000;
 
-/// Looks for an execution with the bug that costs at most as much as the best one: first where workers are left only
-/// before operations on what `contended` says several of them use, which is quick, then everywhere, by which it is
-/// known what does not have the bug. Not in programs that cannot be snapshotted.
+/// Searches for an execution with the bug that costs at most as much as the best one. The first search, which is quick,
+/// leaves workers only before operations on objects that several workers use according to `contended`. The second one
+/// leaves them everywhere, and so determines which executions do not have the bug. Not for programs that cannot be
+/// snapshotted.
 pub fn search(
     attempts: &mut Attempts,
     best: &Attempt,
@@ -54,14 +55,14 @@ pub fn search(
         Cheapest::new(max).leaving_only_before(Box::new(move |operation| filter.contains(operation)));
     let (found, _) = first(attempts, filtered, effort)?;
     let max = found.as_ref().map_or(max, |found| price(&found.weight).min(max));
-    // Which one the second search finds first depends on the program alone.
+    // The execution that the second search finds first depends only on the program.
     let (surely, search) = first(attempts, Cheapest::new(max), effort)?;
-    // With points only where memory is shared, schedules are missed that show more of it to be shared.
+    // With points only where memory is known to be shared, the search misses schedules that would reveal more sharing.
     let complete = *attempts.execution.machine().sharing() == Sharing::All;
     Ok(Searched { found: surely.or(found), search: complete.then_some(search) })
 }
 
-/// The first execution with the bug that a search comes to, within its effort.
+/// The first execution with the bug that a search reaches within its effort.
 fn first(
     attempts: &mut Attempts,
     mut search: Cheapest<Execution>,
@@ -91,7 +92,7 @@ fn first_at_once(
                 found = attempts.run(guided, 0)?;
             }
             Reached::Ended(..) => {}
-            // All steps, or too many states.
+            // The limit of steps or of states is reached.
             Reached::Stopped if allowance == effort.search_steps_max || search.steps() <= allowance => break,
             Reached::Stopped => {}
             Reached::Exhausted => break,

@@ -1,5 +1,5 @@
-//! What several workers use: to leave a worker before it uses something else makes no difference, as far as the
-//! executions show that were looked at.
+//! Contended objects, which several workers use. As far as the examined executions show, leaving a worker before it
+//! uses another object makes no difference.
 
 use super::attempt::{self, Attempt, Attempts};
 use super::lock;
@@ -10,7 +10,7 @@ use coyote_strategies::{OpKind, Operation, WorkerId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Bytes of memory that count as one object.
+/// The size of a piece of memory that counts as one object.
 const GRAIN: u64 = 8;
 
 /// See the module's documentation.
@@ -25,8 +25,8 @@ struct Use {
 }
 
 impl Contended {
-    /// Whether several workers use what the operation is about, one of them writing. What is about no object counts as
-    /// such a thing, unless it is only there so that loops have a scheduling point.
+    /// Whether several workers use the operation's object, and at least one of them writes it. An operation without an
+    /// object counts as contended, unless its only purpose is a scheduling point in a loop.
     pub fn contains(&self, operation: &Operation) -> bool {
         let contended = |used: &Use| used.several && used.written;
         match operation.kind {
@@ -36,7 +36,7 @@ impl Contended {
         }
     }
 
-    /// Looks at what these attempts use, executing each once more.
+    /// Determines the objects that these attempts use, by executing each attempt once more.
     pub fn of(attempts: &mut Attempts, looked_at: &[&Attempt]) -> Result<Contended, MachineError> {
         let uses = Arc::default();
         for attempt in looked_at {
@@ -50,7 +50,7 @@ impl Contended {
     }
 }
 
-/// A notification is about the memory that others wait for.
+/// Whether the object of an operation is memory. A notification concerns the memory that others wait for.
 fn is_memory(kind: OpKind) -> bool {
     kind.accesses_memory() || kind == OpKind::FutexNotify
 }
@@ -73,7 +73,7 @@ impl Observer for Uses {
     fn event(&mut self, _: &GuestState<'_>, event: &Event<'_>) {
         let Event::Step(step) = event else { return };
         let (worker, operation) = (step.pick.worker(), &step.operation);
-        // To wait and to be told is more than to look.
+        // Waiting and being notified count as writes.
         let writes = !operation.kind.accesses_memory() || operation.kind.writes();
         let mut uses = lock(&self.0);
         for object in objects(operation) {

@@ -1,4 +1,5 @@
-//! Edit after edit, each kept if the bug remains and the schedule weighs less, until none helps.
+//! Descent to a local minimum: edits are tried one by one, and each is kept if the bug remains and the schedule weighs
+//! less, until none helps.
 
 use super::attempt::{Attempt, Attempts};
 use super::edits;
@@ -8,14 +9,16 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, MachineError>;
 
-/// Most segments of a schedule of which each is tried in each other's place, and up to each later end.
+/// The maximum number of segments of a schedule in which each segment is tried in every other place, and up to each
+/// later end.
 const MOVED_MAX: usize = 16;
-/// Most segments of a schedule of which each is tried up to each later end when nothing else helps.
+/// The maximum number of segments of a schedule in which each segment is tried up to each later end when nothing else
+/// helps.
 const ENDS_MAX: usize = 64;
-/// How many pairs of workers change their parts.
+/// The maximum number of pairs of workers that exchange their parts.
 const EXCHANGED_MAX: usize = 128;
 
-/// The attempt, and all edits of it, until none of them is lighter.
+/// The local minimum that is reached from an attempt: no edit of it is lighter.
 pub fn to_local_minimum(attempts: &mut Attempts, mut best: Attempt) -> Result<Attempt> {
     loop {
         let before = best.clone();
@@ -33,7 +36,7 @@ pub fn to_local_minimum(attempts: &mut Attempts, mut best: Attempt) -> Result<At
     }
 }
 
-/// Keeps an edit if it is lighter.
+/// Executes an edit and keeps it if it is lighter.
 fn improve(attempts: &mut Attempts, best: &mut Attempt, edited: Preference) -> Result<bool> {
     let attempt = attempts.try_preference(edited)?.filter(|attempt| attempt < best);
     let improved = attempt.is_some();
@@ -43,7 +46,7 @@ fn improve(attempts: &mut Attempts, best: &mut Attempt, edited: Preference) -> R
     Ok(improved)
 }
 
-/// Removes segments, half of them at once, then a quarter, and so on to single ones.
+/// Removes segments: half of them at once, then a quarter, and so on down to single ones.
 fn without_parts(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     let mut count = best.preference.segments.len() / 2;
     while count > 0 {
@@ -59,12 +62,12 @@ fn without_parts(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     Ok(())
 }
 
-/// Lets workers go on where they were left: in short schedules up to each later end, else up to the next.
+/// Lets workers continue where they were left: in short schedules up to each later end, otherwise up to the next one.
 fn going_on(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     going_on_to(attempts, best, MOVED_MAX)
 }
 
-/// The same with schedules that count as short up to [`ENDS_MAX`] segments.
+/// As [`going_on`], but schedules of up to [`ENDS_MAX`] segments count as short.
 fn going_on_to_any_end(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     going_on_to(attempts, best, ENDS_MAX)
 }
@@ -84,7 +87,7 @@ fn going_on_to(attempts: &mut Attempts, best: &mut Attempt, short: usize) -> Res
     Ok(())
 }
 
-/// Puts segments in other places: neighbours of long schedules, all of short ones.
+/// Moves segments to other places: in long schedules to the neighbouring place, in short ones to all places.
 fn moved(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     let mut from = 0;
     while from < best.preference.segments.len() {
@@ -102,7 +105,7 @@ fn moved(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     Ok(())
 }
 
-/// Lets workers change their parts, which makes equal bugs of different runs the same schedule.
+/// Lets workers exchange their parts, which makes the schedules of equal bugs of different runs the same.
 fn exchanged(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     for (one, other) in edits::siblings(&best.preference, EXCHANGED_MAX) {
         let edited = edits::exchanged(&best.preference, &one, &other);
@@ -143,8 +146,8 @@ fn truncated(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     Ok(())
 }
 
-/// Lets segments end later, where a worker was left that holds what others then wait for: what they do in between falls
-/// away. Only in short schedules.
+/// Lets segments end later, for the case that a worker was left while it held an object that other workers then wait
+/// for: their steps in between become unnecessary. Only in short schedules.
 fn lengthened(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     let mut at = 0;
     while at < best.preference.segments.len().min(MOVED_MAX) {
@@ -158,11 +161,11 @@ fn lengthened(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     Ok(())
 }
 
-/// Random continuations of an execution whose value was lowered.
+/// The number of random continuations of an execution whose value was lowered.
 const CONTINUATIONS: u64 = 64;
 
-/// Lowers values as far as some random continuation still has the bug, whatever the schedule then weighs. `None` if
-/// none can be lowered.
+/// Lowers values as far as some random continuation still has the bug, whatever the weight of the schedule. `None` if
+/// no value can be lowered.
 pub fn with_smaller_values(attempts: &mut Attempts, base: &Attempt) -> Result<Option<Attempt>> {
     let mut best: Option<Attempt> = None;
     let mut path = path(attempts, base)?;
@@ -190,7 +193,7 @@ fn path(attempts: &mut Attempts, attempt: &Attempt) -> Result<Vec<Decision>> {
     Ok(attempts.execution.choices().iter().map(|choice| Decision::from(*choice)).collect())
 }
 
-/// An execution with the bug that begins with these decisions, if a random one has it.
+/// An execution with the bug that begins with these decisions, if a random continuation has it.
 fn any_continuation(attempts: &mut Attempts, start: &[Decision]) -> Result<Option<Attempt>> {
     for number in 0..CONTINUATIONS {
         let guided = Guided::new(Arc::default()).after(start.to_vec()).then_random();

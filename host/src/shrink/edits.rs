@@ -1,17 +1,17 @@
-//! What is tried to make a preference lighter: each edit makes one of another.
+//! The edits that may make a preference lighter: each creates one preference from another.
 
 use coyote_strategies::{Preference, Segment, WorkerPath};
 use std::collections::BTreeSet;
 
-/// Without some segments: their workers do what was to be done there when they go on, if at all.
+/// Removes some segments. Their workers execute the removed steps when they continue later, if at all.
 pub fn without(preference: &Preference, from: usize, count: usize) -> Preference {
     let mut edited = preference.clone();
     edited.segments.drain(from..from + count);
     edited
 }
 
-/// A worker is not left here: it goes on to where one of its later segments ends, or as far as it can, and is not started
-/// in between. The nearest end first, at most `max`.
+/// Lets the worker of a segment continue to the end of one of its later segments, or as far as it can; its segments up
+/// to there are removed. The nearest end is first, at most `max` ends.
 pub fn going_on(preference: &Preference, at: usize, max: usize) -> Vec<Preference> {
     let Segment::Run { worker, until } = &preference.segments[at] else { return Vec::new() };
     let end = |segment: &Segment| match segment {
@@ -23,14 +23,14 @@ pub fn going_on(preference: &Preference, at: usize, max: usize) -> Vec<Preferenc
         let skipped = |segment: &Segment| end(segment).is_some_and(|end| *until < end && end <= to);
         let mut edited = preference.clone();
         edited.segments.retain(|segment| !skipped(segment));
-        // Nothing before it was taken out.
+        // The index is still valid, since nothing before it was removed.
         edited.segments[at] = Segment::Run { worker: worker.clone(), until: to };
         edited
     };
     ends.filter(|end| end > until).take(max).map(to).collect()
 }
 
-/// A worker goes on as long as it can, and later from there. `None`: it does so already.
+/// Lets a worker continue as long as it can; its later segments continue from there. `None`: it already does.
 pub fn run_on(preference: &Preference, at: usize) -> Option<Preference> {
     let mut edited = preference.clone();
     match &mut edited.segments[at] {
@@ -40,7 +40,7 @@ pub fn run_on(preference: &Preference, at: usize) -> Option<Preference> {
     Some(edited)
 }
 
-/// A segment in another place.
+/// Moves a segment to another place.
 pub fn moved(preference: &Preference, from: usize, to: usize) -> Preference {
     let mut edited = preference.clone();
     let segment = edited.segments.remove(from);
@@ -48,7 +48,7 @@ pub fn moved(preference: &Preference, from: usize, to: usize) -> Preference {
     edited
 }
 
-/// A worker's segment ends `steps` steps earlier. `None`: it does not have that many.
+/// Lets a worker's segment end `steps` steps earlier. `None`: the segment does not have more steps than that.
 pub fn truncated(preference: &Preference, at: usize, steps: u64) -> Option<Preference> {
     if steps >= length(preference, at) {
         return None;
@@ -59,10 +59,10 @@ pub fn truncated(preference: &Preference, at: usize, steps: u64) -> Option<Prefe
     Some(edited)
 }
 
-/// Most steps by which a segment is made longer.
+/// The maximum number of steps by which a segment is extended.
 const LONGER_MAX: u64 = 1 << 10;
 
-/// A worker's segment ends later, by 1 step, 2, 4, ..
+/// Lets a worker's segment end later, by 1, 2, 4, .. steps.
 pub fn lengthened(preference: &Preference, at: usize) -> Vec<Preference> {
     let longer = |steps: u64| {
         let mut edited = preference.clone();
@@ -73,7 +73,7 @@ pub fn lengthened(preference: &Preference, at: usize) -> Vec<Preference> {
     (0..=LONGER_MAX.ilog2()).filter_map(|bit| longer(1 << bit)).collect()
 }
 
-/// Two workers change places.
+/// Exchanges two workers.
 pub fn exchanged(preference: &Preference, one: &WorkerPath, other: &WorkerPath) -> Preference {
     let mut edited = preference.clone();
     for segment in &mut edited.segments {
@@ -90,7 +90,7 @@ pub fn exchanged(preference: &Preference, one: &WorkerPath, other: &WorkerPath) 
     edited
 }
 
-/// A worker's value is another one.
+/// Replaces a value of a worker.
 pub fn with_value(preference: &Preference, worker: &WorkerPath, nth: usize, value: u64) -> Preference {
     let mut edited = preference.clone();
     if let Some(old) = edited.values.get_mut(worker).and_then(|values| values.get_mut(nth)) {
@@ -99,10 +99,10 @@ pub fn with_value(preference: &Preference, worker: &WorkerPath, nth: usize, valu
     edited
 }
 
-/// Values below which all are tried; of larger ones some.
+/// Instead of values up to this one, all smaller ones are tried; instead of larger ones only some.
 pub const ALL_BELOW: u64 = 64;
 
-/// What is tried instead of a value, the smallest first.
+/// The values that are tried instead of a value, the smallest first.
 pub fn smaller(value: u64) -> Vec<u64> {
     match value {
         0..=ALL_BELOW => (0..value).collect(),
@@ -110,7 +110,7 @@ pub fn smaller(value: u64) -> Vec<u64> {
     }
 }
 
-/// The values that are not 0: worker, which one of its values, and what it is.
+/// The values that are not 0: the worker, the index among its values, and the value.
 pub fn values(preference: &Preference) -> Vec<(WorkerPath, usize, u64)> {
     let all = preference.values.iter().flat_map(|(worker, values)| {
         values.iter().enumerate().map(|(nth, value)| (worker.clone(), nth, *value))
@@ -118,8 +118,8 @@ pub fn values(preference: &Preference) -> Vec<(WorkerPath, usize, u64)> {
     all.filter(|(_, _, value)| *value > 0).collect()
 }
 
-/// Workers that may change parts: each one of the schedule with those that the same worker created before it, the
-/// lowest first; at most `max` pairs.
+/// Pairs of workers that may exchange their parts: each worker of the schedule with those that the same worker created
+/// before it, the lowest first; at most `max` pairs.
 pub fn siblings(preference: &Preference, max: usize) -> Vec<(WorkerPath, WorkerPath)> {
     let workers: BTreeSet<&WorkerPath> = preference.segments.iter().map(Segment::worker).collect();
     let pairs = workers.into_iter().filter_map(|path| Some((path, path.0.split_last()?)));
@@ -132,7 +132,7 @@ pub fn siblings(preference: &Preference, max: usize) -> Vec<(WorkerPath, WorkerP
     pairs.take(max).collect()
 }
 
-/// How many steps of its worker a segment is for.
+/// The number of steps that a segment lets its worker execute.
 pub fn length(preference: &Preference, at: usize) -> u64 {
     let Segment::Run { worker, until } = &preference.segments[at] else { return 0 };
     let before = preference.segments[..at].iter().rev().find_map(|segment| match segment {

@@ -1,28 +1,30 @@
-//! A found bug's trace made as short to read as can be: the same bug from another schedule.
+//! Shrinking: makes the trace of a found bug as short to read as possible, by finding the same bug in another schedule.
 //!
 //! A schedule is a *preference* (`coyote_strategies::sample::guided`), so that every edit of one can be executed. An
 //! edit is kept if the execution ends with the same bug (of the same kind, at the same places, see
-//! [`BugIdentity`](crate::results::BugIdentity)) and weighs less: fewer preemptions, else fewer switches, else
-//! smaller values (faults are values, too), else fewer steps, else a lower worker earlier. What was executed is what
-//! the next edit begins with, so a trace that comes of it is exact, and it is replayed before anybody sees it.
+//! [`BugIdentity`](crate::results::BugIdentity)) and weighs less: fewer preemptions, else fewer switches, else smaller
+//! values (faults are values, too), else fewer steps, else a lower worker earlier. The next edit begins with the
+//! choices that were executed, so the resulting trace is exact, and it is replayed before it is shown.
 //!
-//! - `attempt`: executes a preference and says whether the bug is the same.
-//! - `edits`: what is tried.
-//! - `descend`: tries it until nothing more helps; [`Shrinking::after`] then is a local minimum.
-//! - `cheapest`: executions from the cheapest on, as far as there is leave to. If one of them has the bug it takes the
-//!   place of the local minimum, and what was tried before it is known not to have the bug.
-//! - `contended`: what several workers use, so that it is first tried where it is likely to matter.
+//! - `attempt`: executes a preference and determines whether the bug is the same.
+//! - `edits`: the edits.
+//! - `descend`: tries edits until none helps; [`Shrinking::after`] is then a local minimum.
+//! - `cheapest`: searches executions in the order of their costs, within limits. If one of them has the bug, it
+//!   replaces the local minimum, and those that were tried before it are known not to have the bug.
+//! - `contended`: objects that several workers use, so that `cheapest` first tries operations that are likely to
+//!   matter.
 //!
-//! Everything is bounded by counts, so the result depends on the program and the trace alone, unless the time limit is
+//! Everything is bounded by counts, so the result depends only on the program and the trace, unless the time limit is
 //! reached ([`Shrinking::stopped`]).
 //!
-//! Not shrunk: livelocks, whose traces end at the earliest proof already; bounds on steps that the user declared to be
-//! bugs, since every attempt would take that long; limits of this tool; traces with directories of the host, whose
+//! Not shrunk are: livelocks, whose traces already end at the earliest proof; bounds on steps that the user declared to
+//! be bugs, since every attempt would take that long; limits of this tool; traces with directories of the host, whose
 //! answers belong to one schedule.
 //!
-//! After Zeller and Hildebrandt (2002) for the removal of parts, Lockstep and SimTrace for schedules, CHESS (Musuvathi
-//! and Qadeer 2007) for the order by preemptions. Different from SimTrace, neighbours are not swapped by what their
-//! footprints say but by trial, since modules that tell footprints are slower and others than those that were tested.
+//! Sources: Zeller and Hildebrandt (2002) for the removal of parts, Lockstep and SimTrace for schedules, CHESS
+//! (Musuvathi and Qadeer 2007) for the order by preemptions. Unlike SimTrace, neighbours are not swapped according to
+//! their footprints but by trial, since modules that report footprints are slower, and differ from those that were
+//! tested.
 
 mod attempt;
 mod cheapest;
@@ -44,14 +46,14 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
-/// How hard to try.
+/// Limits of the effort.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Steps of all attempts together.
+    /// The maximum number of steps of all attempts together.
     pub attempt_steps_max: u64,
-    /// Steps of each search for cheaper executions.
+    /// The maximum number of steps of each search for cheaper executions.
     pub search_steps_max: u64,
-    /// States that the search may keep.
+    /// The maximum number of states that the search may keep.
     pub search_states_max: usize,
 }
 
@@ -61,12 +63,12 @@ impl Default for Effort {
     }
 }
 
-/// What came of it.
+/// The result of shrinking.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
     /// The minimised trace, which replays.
     pub trace: Trace,
-    /// The bug with which the execution has just ended under it.
+    /// The bug with which the execution has just ended under the minimised trace.
     pub bug: Bug,
     pub shrinking: Shrinking,
 }
@@ -91,12 +93,12 @@ pub fn refused(execution: &Execution, trace: &Trace) -> Option<&'static str> {
     }
 }
 
-/// Minimises a trace, which must not be [`refused`]. `stop` ends it early, with what it has. The execution has then just
-/// ended with the bug, under the new trace. `None`: the trace does not end with a bug any more, or the bug does not
-/// replay from the new one.
+/// Minimises a trace, which must not be [`refused`]. `stop` ends it early, with the best trace so far. Afterwards, the
+/// execution has just ended with the bug, under the new trace. `None`: the trace does not end with a bug any more, or
+/// the bug does not replay from the new trace.
 ///
 /// # Errors
-/// The machine's: of ours or of the environment.
+/// The machine's: internal errors, or errors of the environment.
 pub fn shrink(
     execution: &mut Execution,
     trace: &Trace,
@@ -124,7 +126,7 @@ pub fn shrink(
     settle(execution, trace, &best, shrinking)
 }
 
-/// The lightest attempt that is found, and what is known of it.
+/// The lightest attempt that is found, and facts about the way to it.
 fn minimum(
     attempts: &mut Attempts,
     base: Attempt,
@@ -132,7 +134,7 @@ fn minimum(
 ) -> Result<(Attempt, Shrinking), MachineError> {
     let before = base.weight;
     let mut best = descend::to_local_minimum(attempts, base.clone())?;
-    // Smaller values first make another program, and often another minimum.
+    // Lowering values first results in another execution, and often in another minimum.
     if best.weight.values > 0
         && let Some(other) = descend::with_smaller_values(attempts, &base)?
     {
@@ -142,7 +144,7 @@ fn minimum(
     let contended = Contended::of(attempts, &[&base, &best])?;
     let searched = cheapest::search(attempts, &best, &contended, effort)?;
     if let Some(found) = &searched.found {
-        // It costs no more. Which one it is depends less on the trace, so it is taken also if it has more steps.
+        // It does not cost more. It depends less on the original trace, so it is taken even if it has more steps.
         best = descend::to_local_minimum(attempts, found.clone())?;
     }
     let shrinking = Shrinking {
@@ -156,7 +158,7 @@ fn minimum(
     Ok((best, shrinking))
 }
 
-/// Executes what was found once more, and makes it a trace that replays.
+/// Executes the best attempt once more, and makes it a trace that replays.
 fn settle(
     execution: &mut Execution,
     original: &Trace,
@@ -178,7 +180,7 @@ fn settle(
     Ok(replayed.reproduces(&trace).then_some(Shrunk { trace, bug, shrinking }))
 }
 
-/// What several share, also after one of them has panicked.
+/// Locks shared data, also after a panic of another holder.
 fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,11 @@
-//! What a `#[cfg(..)]` says of the guest's target, as far as that is certain.
+//! Evaluation of `#[cfg(..)]` conditions for the guest's target, as far as the result is certain.
 
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token};
 
-/// What is known of a target. What is not named here (features, `loom`, `panic`) is unknown.
+/// The known properties of a target. Others (features, `loom`, `panic`) are unknown.
 pub struct Facts {
-    /// Values of `target_family`, which are also names (`unix`).
+    /// The values of `target_family`, which are also names of conditions (`unix`).
     families: &'static [&'static str],
     os: &'static str,
     arch: &'static str,
@@ -14,12 +14,12 @@ pub struct Facts {
 /// `wasm32-wasip1-threads`.
 pub const GUEST: Facts = Facts { families: &["wasm"], os: "wasi", arch: "wasm32" };
 
-/// The machine that this runs on, where tests are elsewhere.
+/// The machine on which this tool runs, which is where the tests are run otherwise.
 pub const HERE: Facts =
     Facts { families: &[std::env::consts::FAMILY], os: std::env::consts::OS, arch: std::env::consts::ARCH };
 
 impl Facts {
-    /// Whether a condition holds: `None` if that is not known.
+    /// Whether a condition holds; `None` if that is not known.
     fn holds(&self, condition: &Meta) -> Option<bool> {
         let name = condition.path().get_ident()?.to_string();
         match condition {
@@ -54,12 +54,12 @@ impl Facts {
     }
 }
 
-/// Whether a condition is one that the guest's target does not meet, whatever else is so, and this machine may.
+/// Whether a condition certainly does not hold on the guest's target, and may hold on this machine.
 pub fn leaves_out(condition: &Meta) -> bool {
     GUEST.holds(condition) == Some(false) && HERE.holds(condition) != Some(false)
 }
 
-/// Whether a condition holds on the guest's target, or may.
+/// Whether a condition holds, or may hold, on the guest's target.
 pub fn may_hold(condition: &Meta) -> bool {
     GUEST.holds(condition) != Some(false)
 }
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// What no target or another one than this machine meets is left out everywhere.
+    /// Conditions that hold on no target, or only on other targets than this machine, are not counted.
     #[test]
     fn only_the_target_is_to_blame() {
         let leaves_out = |text: &str| leaves_out(&syn::parse_str(text).unwrap());

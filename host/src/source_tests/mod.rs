@@ -1,10 +1,11 @@
-//! Tests that a crate's sources have and its test binary has not, because of the target: what would be skipped in silence.
+//! Tests that a crate's sources contain and its test binary does not, because of the target: they would be skipped
+//! silently.
 //!
-//! Sources are read as the compiler reads them, from a target's root along `mod`, and conditions are evaluated as far as the
-//! target decides them. What macros of the crate make of their arguments is not known, so counts are lower bounds: a
-//! `#[test]` within a macro's arguments counts as a test, one within `macro_rules!` does not.
+//! Sources are read in the same way as by the compiler, from a target's root along `mod`, and conditions are evaluated
+//! as far as the target determines them. The expansion of the crate's macros is not known, so counts are lower bounds:
+//! a `#[test]` within a macro's arguments counts as a test, one within `macro_rules!` does not.
 //!
-//! - `cfg`: conditions; `roots`: which source a test binary was built from.
+//! - `cfg`: conditions; `roots`: the sources from which a test binary was built.
 
 mod cfg;
 mod roots;
@@ -19,40 +20,40 @@ use std::path::{Path, PathBuf};
 use syn::spanned::Spanned;
 use syn::{Attribute, Item, ItemMod, Lit, Meta, UseTree};
 
-/// The attribute that takes the place of `#[test]` in browsers.
+/// The attribute that replaces `#[test]` in browsers.
 const OF_BROWSERS: &str = "wasm_bindgen_test";
 
-/// The variable of the environment that says that tests of browsers are built as ordinary ones: `cargo coyote` does so.
+/// The environment variable that says that tests for browsers are built as ordinary ones, which `cargo coyote` does.
 pub const OF_BROWSERS_RUN: &str = "COYOTE_BROWSER_TESTS";
 
-/// What the sources of a test binary have.
+/// The tests in the sources of a test binary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceTests {
-    /// All tests that were seen.
+    /// The number of all tests that were found.
     pub tests: usize,
     pub left_out: Vec<LeftOut>,
-    /// Whether tests of browsers are ordinary ones.
+    /// Whether tests for browsers are ordinary tests.
     #[serde(skip)]
     browsers: bool,
 }
 
-/// Tests that are not there on the target, for one reason.
+/// Tests that do not exist on the target, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub file: PathBuf,
     pub line: usize,
     pub tests: usize,
-    /// What stands there.
+    /// The condition or attribute that leaves them out.
     pub why: String,
 }
 
 impl SourceTests {
-    /// Those of several roots, files relative to a directory where they are below it.
+    /// The tests below several roots. Paths are relative to `directory` where they are below it.
     pub fn of(roots: &[PathBuf], directory: &Path) -> SourceTests {
         SourceTests::with(roots, directory, std::env::var_os(OF_BROWSERS_RUN).is_some())
     }
 
-    /// The same, whether tests of browsers are ordinary ones or left out.
+    /// As [`SourceTests::of`]; `browsers`: whether tests for browsers are ordinary tests.
     pub fn with(roots: &[PathBuf], directory: &Path, browsers: bool) -> SourceTests {
         let mut all = SourceTests { browsers, ..SourceTests::default() };
         for root in roots {
@@ -67,12 +68,13 @@ impl SourceTests {
         all
     }
 
-    /// How many tests are left out.
+    /// The number of tests that are left out.
     pub fn missing(&self) -> usize {
         self.left_out.iter().map(|part| part.tests).sum()
     }
 
-    /// Reads a file. `children`: where the files of its modules are; `out`: why it is left out, if so.
+    /// Reads a file. `children`: the directory of its modules' files; `out`: the reason for which it is left out, if it
+    /// is.
     fn file(&mut self, path: &Path, children: &Path, out: Option<usize>) {
         let Ok(text) = std::fs::read_to_string(path) else { return };
         let Ok(file) = syn::parse_file(&text) else { return };
@@ -124,7 +126,7 @@ impl SourceTests {
         }
     }
 
-    /// Why what has these attributes is left out: the outermost reason.
+    /// The reason for which an item with these attributes is left out, if it is: the outermost one.
     fn reason(&mut self, scope: &Scope, attributes: &[Attribute]) -> Option<usize> {
         if scope.out.is_some() {
             return scope.out;
@@ -135,7 +137,7 @@ impl SourceTests {
         Some(self.new_reason(scope, out.span().start().line, shown(&out.meta)))
     }
 
-    /// Whether a test is one of browsers alone.
+    /// The reason if a test is only for browsers.
     fn of_browsers(&mut self, scope: &Scope, attributes: &[Attribute]) -> Option<usize> {
         if self.browsers {
             return None;
@@ -165,7 +167,7 @@ impl SourceTests {
     }
 }
 
-/// How many tests are left out, and where: a sentence's middle, with at most three places.
+/// How many tests are left out, and where: the middle of a sentence, with at most three places.
 impl fmt::Display for SourceTests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PLACES: usize = 3;
@@ -182,12 +184,12 @@ impl fmt::Display for SourceTests {
     }
 }
 
-/// Where items stand.
+/// The context of items.
 struct Scope<'a> {
     path: &'a Path,
     children: PathBuf,
     out: Option<usize>,
-    /// The line in which `#[test]` becomes an attribute of browsers.
+    /// The line in which `#[test]` is redefined as an attribute for browsers.
     renamed: Option<usize>,
 }
 
@@ -202,7 +204,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|a| last(a).is_some_and(|name| NAMES.contains(&name.as_str())))
 }
 
-/// The line of `use wasm_bindgen_test::wasm_bindgen_test as test`, if it counts on the target.
+/// The line of `use wasm_bindgen_test::wasm_bindgen_test as test`, if it applies on the target.
 fn of_browsers_as_test(item: &Item) -> Option<usize> {
     let Item::Use(import) = item else { return None };
     let conditions = import.attrs.iter().filter(|a| a.path().is_ident("cfg")).filter_map(cfg::condition);
@@ -219,7 +221,7 @@ fn renames(tree: &UseTree) -> bool {
     }
 }
 
-/// The file that `#[path = ".."]` names.
+/// The path in `#[path = ".."]`.
 fn path_of(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(pair) = &attribute.meta else { return None };
     match &pair.value {
@@ -230,7 +232,7 @@ fn path_of(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// How often `#[test]` stands in a macro's arguments.
+/// The number of `#[test]` attributes in a macro's arguments.
 fn tests_in(tokens: TokenStream) -> usize {
     let mut tests = 0;
     let mut after_hash = false;
@@ -244,7 +246,7 @@ fn tests_in(tokens: TokenStream) -> usize {
     tests
 }
 
-/// An attribute as it is written, without the spaces of tokens.
+/// An attribute's text as in the source, without the spaces between tokens.
 fn shown(meta: &Meta) -> String {
     let text = quote::quote!(#meta).to_string();
     format!("#[{}]", text.replace(" (", "(").replace("( ", "(").replace(" )", ")").replace(" ,", ","))
@@ -292,7 +294,7 @@ mod tests {
         assert_eq!((found.tests, found.missing()), (8, 4));
     }
 
-    /// As the crates of smol-rs write it.
+    /// The style of the crates of smol-rs.
     #[test]
     fn tests_of_browsers_are_none() {
         let rename = "#[cfg(target_family = \"wasm\")]\nuse wasm_bindgen_test::wasm_bindgen_test as test;\n#[test] fn a() {}\n";
@@ -309,7 +311,7 @@ mod tests {
         );
     }
 
-    /// What cannot be read says nothing.
+    /// Unknown conditions and unreadable sources leave nothing out.
     #[test]
     fn other_conditions_are_none_of_ours() {
         let text = "#![cfg(feature = \"full\")]\n#[cfg(not(loom))] #[test] fn a() {}\nmod gone;";

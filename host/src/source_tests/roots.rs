@@ -1,10 +1,10 @@
-//! Which source files a test binary of cargo was built from: those of cargo's targets that have its name.
+//! The source files from which a test binary of cargo was built: those of cargo's targets that have its name.
 
 use super::SourceTests;
 use std::path::{Path, PathBuf};
 
-/// The tests of the sources of a test binary that cargo built, `NAME-HASH.wasm`, for the package of a directory. `None` if
-/// that cannot be told.
+/// The tests in the sources of a test binary that cargo built, `NAME-HASH.wasm`, for the package in a directory. `None`
+/// if the sources cannot be determined.
 pub fn of_binary(module: &Path, package: &Path) -> Option<SourceTests> {
     let stem = module.file_stem()?.to_str()?;
     let (name, hash) = stem.rsplit_once('-')?;
@@ -16,7 +16,8 @@ pub fn of_binary(module: &Path, package: &Path) -> Option<SourceTests> {
     (!roots.is_empty()).then(|| SourceTests::of(&roots, package))
 }
 
-/// The roots of the targets of this name, in which `-` is `_`. A library and a program can have the same.
+/// The roots of the targets with this name, where `-` and `_` are equal. A library and a program can have the same
+/// name.
 fn roots(name: &str, package: &Path, manifest: &toml::Table) -> Vec<PathBuf> {
     let is = |given: &str| given.replace('-', "_") == name.replace('-', "_");
     let text = |table: &toml::Value, key: &str| table.get(key).and_then(|v| v.as_str()).map(String::from);

@@ -1,4 +1,4 @@
-//! The commands of a session: one table, which `help` reads.
+//! The commands of a session: one table, which `help` prints.
 
 use super::show;
 use crate::debug::Debugger;
@@ -13,16 +13,16 @@ pub enum Flow {
     Quit,
 }
 
-/// A session: the execution, and what the user looks at.
+/// A session: the execution, and the user's selection.
 pub struct Console {
     pub debugger: Debugger,
-    /// The worker that was chosen to be looked at, until the next motion.
+    /// The worker that the user selected, until the next motion.
     selected: Option<WorkerId>,
     /// The motion that an empty line repeats.
     last: Option<String>,
 }
 
-/// A command: its names, what it takes, and what it does.
+/// A command: its names, its parameters, a description, and its implementation.
 struct Command {
     names: &'static [&'static str],
     takes: &'static str,
@@ -30,18 +30,18 @@ struct Command {
     run: fn(&mut Console, &str) -> Result<Answer>,
 }
 
-/// What a command leads to.
+/// The result of a command.
 enum Answer {
-    /// It is done, and printed what there was to say.
+    /// The command was executed and has printed its output.
     Done,
-    /// The execution stands somewhere else, and why there.
+    /// The execution has moved; why it stopped there.
     Moved(Stop),
-    /// It could not be done: why.
+    /// The command could not be executed; why.
     Refused(String),
     Quit,
 }
 
-/// In the order of `help`.
+/// The commands, in the order of `help`.
 const COMMANDS: &[Command] = &[
     Command {
         names: &["step", "s"],
@@ -219,9 +219,9 @@ const COMMANDS: &[Command] = &[
     Command { names: &["quit", "q", "exit"], takes: "", does: "leave", run: |_, _| Ok(Answer::Quit) },
 ];
 
-/// How often lines are shown around one.
+/// The number of lines shown before and after a line.
 const AROUND: u32 = 4;
-/// So many bytes are shown by default, and at most.
+/// The number of bytes shown by default, and the maximum.
 const BYTES: u64 = 64;
 const BYTES_MAX: u64 = 4096;
 
@@ -230,14 +230,14 @@ impl Console {
         Console { debugger, selected: None, last: None }
     }
 
-    /// Says what there is.
+    /// Prints the number of steps, the outcome and the position.
     pub fn greet(&self) {
         let steps = self.debugger.schedule.steps.iter().filter(|step| !step.timeout).count();
         println!("{steps} steps; {}; type help for commands", self.debugger.ending());
         self.place();
     }
 
-    /// Executes a line.
+    /// Executes a command line.
     ///
     /// # Errors
     /// The machine's.
@@ -276,7 +276,7 @@ impl Console {
         Ok(Flow::GoOn)
     }
 
-    /// The worker that is looked at.
+    /// The selected worker, or the current one.
     fn worker(&self) -> WorkerId {
         self.selected.unwrap_or(self.debugger.current())
     }
@@ -464,7 +464,7 @@ mod tests {
         assert_eq!(names.len(), count);
     }
 
-    /// The table of the documentation is the one of the program.
+    /// The table in the documentation is that of the program.
     #[test]
     fn the_documentation_lists_every_command() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/debugging.md");

@@ -1,8 +1,8 @@
-//! `coyote-wasm replay --interactive`: a replayed execution, looked into by commands.
+//! `coyote-wasm replay --interactive`: commands that examine a replayed execution.
 //!
-//! - `commands`: what can be said. `show`: what is said of it.
+//! - `commands`: the commands. `show`: their output.
 //!
-//! A command that cannot be understood is answered and changes nothing; only this tool's own errors end a session.
+//! A command that cannot be understood gets an answer and changes nothing; only this tool's own errors end a session.
 
 mod commands;
 mod show;
@@ -17,21 +17,21 @@ use rustyline::error::ReadlineError;
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// What is shown before a command is typed.
+/// The prompt.
 const PROMPT: &str = "(coyote) ";
 
-/// Where commands come from.
+/// The source of commands.
 pub enum Input<'a> {
-    /// The terminal, or whatever standard input is.
+    /// Standard input, which may be a terminal.
     Standard,
-    /// A file, whose lines are shown with what they do.
+    /// A file, whose lines are echoed before their output.
     File(&'a Path),
 }
 
-/// A session. `make`: executes the trace, and says how that went.
+/// Runs a session. `make` executes the trace and says how that went.
 ///
 /// # Errors
-/// The file of commands cannot be read, and the machine's.
+/// The file of commands cannot be read, or the machine's.
 pub fn run(input: &Input, make: impl FnOnce() -> Result<(Debugger, Exit)> + Send) -> Result<Exit> {
     let script = match input {
         Input::Standard => None,
@@ -63,7 +63,7 @@ fn follow(console: &mut Console, script: &str) -> Result<()> {
     Ok(())
 }
 
-/// Executes what is typed. An empty line repeats the last motion.
+/// Executes the lines of standard input. An empty line repeats the last motion.
 fn converse(console: &mut Console) -> Result<()> {
     if !std::io::stdin().is_terminal() {
         for line in std::io::stdin().lines() {
@@ -90,7 +90,7 @@ fn converse(console: &mut Console) -> Result<()> {
     }
 }
 
-/// Columns that a line may have.
+/// The maximum number of columns of a line.
 fn width() -> usize {
     output::width().unwrap_or(120)
 }

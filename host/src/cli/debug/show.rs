@@ -1,4 +1,4 @@
-//! What a session prints.
+//! The output of a session.
 
 use super::width;
 use crate::debug::Debugger;
@@ -7,7 +7,7 @@ use crate::debug::schedule::{Frame, own};
 use crate::symbols::{SourceFrame, library_file, without_generics};
 use coyote_strategies::{WorkerId, WorkerState};
 
-/// Why the execution stands where it stands.
+/// Prints why the execution stopped.
 pub fn stop(debugger: &Debugger, stop: &Stop) {
     match stop {
         Stop::There | Stop::End => {}
@@ -19,7 +19,7 @@ pub fn stop(debugger: &Debugger, stop: &Stop) {
     }
 }
 
-/// Where the execution stands.
+/// Prints the position of the execution.
 pub fn place(debugger: &Debugger) {
     let position = debugger.position();
     if position == debugger.end() {
@@ -39,7 +39,7 @@ pub fn place(debugger: &Debugger) {
     }
 }
 
-/// Steps around the present one.
+/// Prints the steps around the present one.
 pub fn list(debugger: &Debugger, around: usize) {
     let position = debugger.position();
     let last = position.saturating_add(around).min(debugger.end());
@@ -67,7 +67,7 @@ fn row(debugger: &Debugger, position: usize, is_next: bool) -> [String; 4] {
     ]
 }
 
-/// The last part of a path, and the line.
+/// The file name without its directory, and the line.
 fn short(frame: &SourceFrame) -> String {
     let file = frame.file.as_deref().and_then(|file| file.rsplit('/').next());
     match (file, frame.line) {
@@ -76,7 +76,7 @@ fn short(frame: &SourceFrame) -> String {
     }
 }
 
-/// All workers.
+/// Prints all workers.
 pub fn workers(debugger: &Debugger) {
     let current = debugger.current();
     for worker in debugger.workers() {
@@ -88,7 +88,7 @@ pub fn workers(debugger: &Debugger) {
     }
 }
 
-/// The functions that a worker is in.
+/// Prints the functions on a worker's stack.
 pub fn stack(debugger: &Debugger, worker: WorkerId) {
     let Some(view) = debugger.workers().into_iter().find(|view| view.id == worker) else {
         println!("{} has not been created yet", debugger.title(worker));
@@ -104,7 +104,7 @@ pub fn stack(debugger: &Debugger, worker: WorkerId) {
     }
 }
 
-/// A function on a stack. What generics make of names is left out, and of a library's file where it is installed.
+/// A function on a stack, without generic arguments and without the directory in which a library is installed.
 fn function(frame: &Frame) -> String {
     let source = &frame.source;
     let file = source.file.as_ref().map(|file| match library_file(file) {
@@ -116,7 +116,7 @@ fn function(frame: &Frame) -> String {
     format!("{shown}{library}")
 }
 
-/// Lines of a file; false if there are none.
+/// Prints lines of a file; returns false if there are none.
 pub fn source(debugger: &mut Debugger, file: &str, line: u32, around: u32) -> bool {
     let Some((lines, changed)) = debugger.source(file, line, around) else { return false };
     if changed {
@@ -129,13 +129,13 @@ pub fn source(debugger: &mut Debugger, file: &str, line: u32, around: u32) -> bo
     true
 }
 
-/// Global variables with a text in their names; how many.
+/// Prints the global variables whose names contain a text; returns how many there are.
 pub fn globals(debugger: &Debugger, text: &str) -> usize {
     let globals = debugger.globals().into_iter().filter(|place| place.name.contains(text));
     globals.map(|place| println!("{} = {}", place.name, debugger.show(&place))).count()
 }
 
-/// Breakpoints and watchpoints.
+/// Prints breakpoints and watchpoints.
 pub fn points(debugger: &Debugger) -> Result<(), String> {
     let stops = &debugger.stops;
     if stops.breakpoints.is_empty() && stops.watchpoints.is_empty() {
@@ -155,7 +155,7 @@ pub fn points(debugger: &Debugger) -> Result<(), String> {
     Ok(())
 }
 
-/// What workers have and wait for.
+/// Prints the locks that workers hold and wait for.
 pub fn locks(debugger: &Debugger) {
     let locks = debugger.locks();
     if locks.is_empty() {
@@ -175,7 +175,7 @@ pub fn locks(debugger: &Debugger) {
     }
 }
 
-/// Bytes of memory; false if they are not all there.
+/// Prints bytes of memory; returns false if some of them are outside of it.
 pub fn memory(debugger: &Debugger, address: u64, bytes: u64) -> bool {
     let Some(memory) = debugger.memory_at(address, bytes) else { return false };
     for (row, bytes) in memory.chunks(16).enumerate() {

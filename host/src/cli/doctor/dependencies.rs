@@ -1,20 +1,19 @@
-//! Crates that are known not to build for the target, or to behave differently there, and what helps.
+//! Crates that are known not to build for the target, or to behave differently there, and remedies.
 //!
-//! What is said here follows from the crates' own sources: what they compile, refuse or replace on
-//! `target_family = "wasm"`.
+//! The table follows from the crates' own sources: what they compile, refuse or replace on `target_family = "wasm"`.
 
 use super::{Finding, Severity, origins};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What is known of a crate.
+/// What is known about a crate.
 struct Known {
     name: &'static str,
-    /// If not empty: only with one of these features.
+    /// If not empty: applies only with one of these features.
     features: &'static [&'static str],
-    /// If not empty: not with one of these features.
+    /// If not empty: does not apply with one of these features.
     without: &'static [&'static str],
-    /// If not empty: not where the compiler is given this `--cfg`.
+    /// If not empty: does not apply where the compiler is given this `--cfg`.
     without_cfg: &'static str,
     severity: Severity,
     why: &'static str,
@@ -25,7 +24,7 @@ const fn refused(name: &'static str, why: &'static str, help: &'static str) -> K
     Known { name, features: &[], without: &[], without_cfg: "", severity: Severity::Error, why, help }
 }
 
-/// With this, tokio does not refuse what may not work.
+/// With this flag, tokio does not refuse features that may not work.
 const TOKIO_UNSTABLE: &str = "tokio_unstable";
 
 const NOT_ON_WASM: &str = "[target.'cfg(not(target_family = \"wasm\"))'.dependencies]";
@@ -131,8 +130,8 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// What is known of the packages in cargo's metadata, as the target's resolution has them. `flags`: what the
-/// compiler is given, as far as that is known.
+/// Findings about the packages in cargo's metadata, as resolved for the target. `flags`: the compiler's flags, as far
+/// as they are known.
 pub fn inspect(metadata: &Value, flags: &str) -> Vec<Finding> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
@@ -183,7 +182,7 @@ pub fn inspect(metadata: &Value, flags: &str) -> Vec<Finding> {
 
 /// Whether a package links a native library, or builds one.
 fn builds_c(package: &Value) -> bool {
-    // These names only keep a package from being linked twice.
+    // Packages whose `links` key only prevents that they are linked twice.
     const NOT_NATIVE: &[&str] = &["rayon-core", "wasm_bindgen", "prettyplease"];
     let native =
         package["links"].as_str().is_some_and(|links| !NOT_NATIVE.iter().any(|n| links.starts_with(n)));

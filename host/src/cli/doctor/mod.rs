@@ -1,9 +1,9 @@
-//! `coyote-wasm doctor`: what keeps a crate or a module from being explored, and what helps.
+//! `coyote-wasm doctor`: obstacles to exploring a crate or a module, and remedies.
 //!
 //! - `package`: a crate: its toolchain, its configuration, whether it builds.
 //! - `dependencies`: crates that are known not to build, or to behave differently.
-//! - `origins`: through which dependency a crate comes.
-//! - `module`: a module that was built.
+//! - `origins`: the dependency through which a package comes.
+//! - `module`: a built module.
 
 mod dependencies;
 mod module;
@@ -37,7 +37,7 @@ enum Format {
     Json,
 }
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -45,18 +45,18 @@ pub enum Severity {
     Error,
     /// Something is not explored, or behaves differently.
     Warning,
-    /// Good to know.
+    /// Useful information.
     Note,
 }
 
-/// Something that was found. Field names are part of the interface.
+/// A finding. Field names are part of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub severity: Severity,
-    /// What it is about: a package, a file, a module.
+    /// The package, file or module concerned.
     pub subject: String,
     pub why: String,
-    /// A command, or lines to add.
+    /// A remedy: a command, or lines to add.
     pub help: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a built module lacks.
+//! Findings about a built module.
 
 use super::{Finding, Severity};
 use crate::cli::load;
@@ -13,10 +13,10 @@ use std::io::Read;
 use std::path::Path;
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
-/// Compiling takes noticeably long from here on.
+/// The size of code from which on compiling takes noticeably long.
 const CODE_BYTES_MAX: usize = 8 << 20;
 
-/// What a look at the sections shows.
+/// What the module's sections show.
 #[derive(Default)]
 struct Sections {
     imports: Vec<(String, String)>,
@@ -63,7 +63,7 @@ pub fn tests(path: &Path) -> Result<Option<Finding>> {
     }))
 }
 
-/// Everything that is worth saying of a module.
+/// All findings about a module.
 pub fn inspect(path: &Path) -> Result<Vec<Finding>> {
     let wasm = load::read(path)?;
     let sections = Sections::of(&wasm).with_context(|| format!("{} is no wasm module", path.display()))?;
@@ -72,7 +72,7 @@ pub fn inspect(path: &Path) -> Result<Vec<Finding>> {
     match coyote_instrumenter::instrument(&wasm, &Options::default()) {
         Ok(instrumented) => {
             findings.extend(of_table(&name, &instrumented.table));
-            // Without lines nearly nothing is known, which the note on them says.
+            // Without line tables nearly nothing is known, as the note about them says.
             if sections.lines {
                 let orderings = Orderings::of_module(&wasm, &instrumented.table);
                 findings.extend(of_orderings(&name, orderings.counts()));
@@ -184,7 +184,7 @@ impl Sections {
     }
 }
 
-/// What data races cannot be found for.
+/// A note on accesses whose ordering or atomicity is not known, so that data races may be missed.
 fn of_orderings(subject: &str, counts: Counts) -> Option<Finding> {
     let Counts { atomic, without_ordering, plain, unknown } = counts;
     let blind = plain == 0 && unknown > 0;
@@ -203,7 +203,7 @@ fn of_orderings(subject: &str, counts: Counts) -> Option<Finding> {
     ))
 }
 
-/// What the instrumenter says of it.
+/// Findings from the instrumenter's site table.
 fn of_table(subject: &str, table: &SiteTable) -> Vec<Finding> {
     let mut findings = Vec::new();
     if Test::all(table).is_empty() {

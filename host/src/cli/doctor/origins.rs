@@ -1,4 +1,4 @@
-//! Through which of a crate's own dependencies a package comes, and what uses those.
+//! The crate's own dependencies through which a package comes, and the code that uses these.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 /// Folders of a package in which cargo looks for sources.
 const FOLDERS: [&str; 4] = ["src", "tests", "benches", "examples"];
 
-/// Through what a package comes.
+/// The origin of a package.
 pub struct Origin {
-    /// A clause that says which dev-dependencies of the workspace bring it, and which folders use them.
+    /// A clause that names the workspace's dev-dependencies that bring the package, and the folders that use them.
     pub clause: String,
-    /// Whether only benches and examples use them: `cargo coyote test` leaves them out.
+    /// Whether only benches and examples use them, which `cargo coyote test` leaves out.
     pub left_out: bool,
 }
 
-/// The dev-dependencies that bring a package. `None` if it comes through another kind of dependency, too.
+/// The origin of a package that comes through dev-dependencies alone; `None` if it comes through another kind, too.
 pub fn brought_by(metadata: &Value, package: &Value) -> Option<Origin> {
     let mut clauses = Vec::new();
     let mut left_out = true;
@@ -66,7 +66,7 @@ fn reaches(metadata: &Value, from: &Value, to: &Value) -> bool {
     false
 }
 
-/// Whether the sources below a directory name a crate, other than in a line of comment.
+/// Whether the sources below a directory name a crate, outside of comment lines.
 pub fn mentions(directory: &Path, name: &str) -> bool {
     let names_it = |line: &str| {
         let between = |c: char| !c.is_alphanumeric() && c != '_';

@@ -1,4 +1,4 @@
-//! What keeps a crate from building, or from being run by `cargo test`.
+//! Obstacles to building a crate, or to running it by `cargo test`.
 
 use super::{Finding, Severity, dependencies, module, origins};
 use crate::source_tests::SourceTests;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Everything that is worth saying of the crate in this directory.
+/// All findings about the crate in this directory.
 pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
     let directory = match path.file_name() {
         Some(name) if name == "Cargo.toml" => path.parent().filter(|p| !p.as_os_str().is_empty()),
@@ -51,14 +51,14 @@ fn cargo(directory: &Path, arguments: &[&str]) -> Result<Output> {
     output.context("cargo cannot be started: install Rust, see https://rustup.rs")
 }
 
-/// The first line of an error that says something.
+/// The first informative line of an error.
 fn first_error(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().find(|l| l.starts_with("error")).or(text.lines().next());
     line.unwrap_or("it fails without a message").trim_start_matches("error: ").to_string()
 }
 
-/// Whether the standard library is there.
+/// Whether the target's standard library is installed.
 fn target(directory: &Path) -> Result<Option<Finding>> {
     let finding = || {
         let why = "the toolchain has no standard library for this target";
@@ -67,7 +67,7 @@ fn target(directory: &Path) -> Result<Option<Finding>> {
     Ok((!toolchain::has(TARGET, directory)?).then(finding))
 }
 
-/// Cargo's configuration files for a directory, with their texts.
+/// Cargo's configuration files that apply to a directory, with their texts.
 fn configurations(directory: &Path) -> Vec<(PathBuf, String)> {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.into());
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -76,7 +76,7 @@ fn configurations(directory: &Path) -> Vec<(PathBuf, String)> {
     files.filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text))).collect()
 }
 
-/// All that may say what the compiler is given.
+/// All texts that may contain compiler flags.
 fn flags(directory: &Path) -> String {
     let own = variable(TARGET, "RUSTFLAGS");
     let variables = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", &own];
@@ -85,7 +85,7 @@ fn flags(directory: &Path) -> String {
     given.chain(written).collect::<Vec<_>>().join("\n")
 }
 
-/// Tests of the workspace's packages that the target leaves out.
+/// Tests of the workspace's packages that are excluded on the target.
 fn not_on_target(metadata: &Value) -> Vec<Finding> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let members = list(&metadata["workspace_members"]);
@@ -108,7 +108,7 @@ fn not_on_target(metadata: &Value) -> Vec<Finding> {
     findings
 }
 
-/// Sources of the crates that catch panics.
+/// A note on sources that catch panics.
 fn catches(metadata: &Value) -> Option<Finding> {
     Some(Finding::new(
         Severity::Note,
@@ -118,7 +118,7 @@ fn catches(metadata: &Value) -> Option<Finding> {
     ))
 }
 
-/// Sources of the crates that do less under Miri.
+/// A note on sources that do less under Miri.
 fn rounds(metadata: &Value) -> Option<Finding> {
     Some(Finding::new(
         Severity::Note,
@@ -128,7 +128,7 @@ fn rounds(metadata: &Value) -> Option<Finding> {
     ))
 }
 
-/// The first source of the workspace's packages that has one of the words, and how many more have.
+/// The first source of the workspace's packages that has one of the words, and the number of others that have.
 fn sources_with(metadata: &Value, words: &[&str]) -> Option<String> {
     let members: Vec<&Value> = metadata["workspace_members"].as_array()?.iter().collect();
     let packages = metadata["packages"].as_array()?.iter().filter(|p| members.contains(&&p["id"]));
@@ -144,7 +144,7 @@ fn sources_with(metadata: &Value, words: &[&str]) -> Option<String> {
     })
 }
 
-/// Whether cargo knows how to run what it builds.
+/// Whether cargo's configuration has a runner for the target.
 fn runner(directory: &Path) -> Option<Finding> {
     if std::env::var(variable(TARGET, "RUNNER")).is_ok_and(|runner| runner.contains("coyote-wasm")) {
         return None;
@@ -167,14 +167,14 @@ fn runner(directory: &Path) -> Option<Finding> {
     Some(Finding::new(Severity::Warning, ".cargo/config.toml", why, help))
 }
 
-/// The setting of the target's runner.
+/// The runner of the target in a configuration.
 fn runner_in(config: &str) -> Option<String> {
     let table: toml::Table = config.parse().ok()?;
     let runner = table.get("target")?.get(TARGET)?.get("runner")?;
     Some(format!("runner = {runner}"))
 }
 
-/// Builds the tests: what the first error means, or what the modules lack.
+/// Builds the tests. Explains the first error, or inspects the built modules.
 fn built(directory: &Path) -> Result<Vec<Finding>> {
     let output = cargo(directory, &["test", "--no-run", "--target", TARGET, "--message-format", "json"])?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -190,7 +190,7 @@ fn built(directory: &Path) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What the first error of a build means.
+/// Explains the first error of a build.
 fn failure(messages: &[Value], stderr: &[u8]) -> Finding {
     let first = messages.iter().find(|m| m["message"]["level"] == "error");
     let text = first.and_then(|m| m["message"]["message"].as_str()).map(String::from);
@@ -215,7 +215,7 @@ fn failure(messages: &[Value], stderr: &[u8]) -> Finding {
     Finding::new(Severity::Error, subject, format!("it does not build: {text}"), help)
 }
 
-/// `NAME VERSION` from cargo's `..#NAME@VERSION`, which leaves out a name that the directory has too.
+/// `NAME VERSION` from cargo's `..#NAME@VERSION`, where cargo omits a name that equals the directory's.
 fn name_and_version(package: &str) -> String {
     let (place, name) = package.rsplit_once('#').unwrap_or(("", package));
     match name.split_once('@') {

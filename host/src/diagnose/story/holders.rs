@@ -1,9 +1,9 @@
-//! Who has what others wait for, and since when.
+//! The holders of objects that other workers wait for, and the steps in which they took them.
 //!
-//! Of mutexes and rwlocks the runtime knows it. Of a lock that a library makes of a futex it is *inferred*, and said to be so: a
-//! worker that waits in a function of a mutex or rwlock waits for the one that last changed the lock's word from 0 to
-//! something else, without anybody having set it to 0 since. Readers of such a lock, and locks whose free state is not 0, are not
-//! told.
+//! For mutexes and rwlocks, the runtime knows the holders. For a lock that a library implements with a futex, the
+//! holder is *inferred*, and reports say so: a worker that waits in a function of a mutex or rwlock waits for the
+//! worker that last changed the lock's word from 0 to another value, if no worker has set it to 0 since. Readers of
+//! such a lock, and holders of locks whose free state is not 0, are not determined.
 
 use super::moment::Moment;
 use super::recorder::RawAccess;
@@ -12,17 +12,17 @@ use crate::runtime::{ObjectId, Request};
 use crate::symbols::without_generics;
 use coyote_strategies::{Class, WorkerId};
 
-/// Who a blocked worker waits for.
+/// A worker that a blocked worker waits for.
 pub struct Holder<'a> {
     pub worker: WorkerId,
-    /// The step that took the lock.
+    /// The moment in which it took the lock.
     pub took: Option<&'a Moment>,
-    /// Whether the holder follows from the writes of the lock's word alone.
+    /// Whether the holder is inferred from the writes of the lock's word alone.
     pub inferred: bool,
 }
 
 impl<'a> Facts<'a> {
-    /// The workers that have what a blocked worker waits for.
+    /// The workers that hold what a blocked worker waits for.
     pub fn holders(&self, id: WorkerId) -> Vec<Holder<'a>> {
         match self.queue(id) {
             Some(place) => self.inferred_holder(id, place).into_iter().collect(),
@@ -38,12 +38,12 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The step in which a worker took what it has.
+    /// The moment in which a worker took an object that it holds.
     fn took(&self, worker: WorkerId, place: ObjectId) -> Option<&'a Moment> {
         self.moments.iter().rev().find(|moment| moment.worker == worker && moment.took.contains(&place))
     }
 
-    /// Who took the lock in whose futex a worker waits.
+    /// The worker that took the lock whose futex a worker waits for.
     fn inferred_holder(&self, id: WorkerId, place: ObjectId) -> Option<Holder<'a>> {
         let Request::FutexWait { bytes: 4, .. } = self.runtime.worker(id).request else { return None };
         if place.class != Class::Futex || !(self.innermost)(id).iter().any(|function| is_of_lock(function)) {
@@ -75,7 +75,7 @@ impl<'a> Facts<'a> {
         None
     }
 
-    /// Who has it, in a clause that can follow the name of a lock.
+    /// The holders, as a clause that can follow the name of a lock.
     pub fn held(&self, id: WorkerId) -> String {
         let holders = self.holders(id);
         let since = |holder: &Holder<'_>| {
@@ -106,7 +106,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether a function is one of a lock, and not only one that is given a lock.
+/// Whether a function belongs to a lock, and does not only have a lock as a parameter.
 fn is_of_lock(function: &str) -> bool {
     let path = without_generics(function).to_lowercase();
     [

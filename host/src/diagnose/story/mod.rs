@@ -1,14 +1,14 @@
-//! The story of a bug: its schedule, executed once more, in few rows of the guest's own source.
+//! The story of a bug: its schedule is executed once more and shown in a few rows of the guest's own source.
 //!
-//! - `recorder`: sees what steps do.
-//! - `moment`: steps in lines of the guest's own source, and how much they matter.
-//! - `rows`: those that matter, loops folded.
-//! - `why`: what the schedule proves of the cause.
-//! - `holders`: who has what others wait for.
-//! - `history`: all steps, and what happened before what.
-//! - `objects`: what sync objects are called, also by their `receivers` in the source; `words`: the rows' texts.
+//! - `recorder`: records what steps do.
+//! - `moment`: steps as lines of the guest's own source, and their importance.
+//! - `rows`: the important ones, with folded loops.
+//! - `why`: what the schedule proves about the cause.
+//! - `holders`: which workers hold what others wait for.
+//! - `history`: all steps, and happens-before between them.
+//! - `objects`: names of sync objects, also from their `receivers` in the source; `words`: the texts of rows.
 //!
-//! What is not known is left out: a name or a value that may be wrong is worse than none.
+//! Unknown facts are left out: a name or a value that may be wrong is worse than none.
 
 mod history;
 mod holders;
@@ -42,7 +42,7 @@ use std::path::Path;
 use why::Facts;
 use words::Names;
 
-/// What the story of a bug is told with.
+/// Creates the stories of bugs.
 pub struct Teller {
     symbols: Symbols,
     variables: Variables,
@@ -51,23 +51,24 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// For a module at this path, whose sources are looked for from there on.
+    /// A teller for the module at this path, relative to which sources are searched.
     pub fn new(artifact: &Artifact, module: &Path) -> Teller {
         let wasm = &artifact.original;
         let (symbols, variables) = (Symbols::new(wasm), symbols::variables(wasm));
         Teller { symbols, variables, sources: Sources::beside(module), with_history: false }
     }
 
-    /// Keeps all steps of the bugs as well, for those who show them.
+    /// Whether to keep all steps of the bugs as well, for their display.
     pub fn with_history(self, with_history: bool) -> Teller {
         Teller { with_history, ..self }
     }
 
-    /// Tells the story of a bug, and calls objects by their names in what its workers are said to do. `decisive`: the
-    /// step, from 1, that decided it, if that is known. There is no story if the schedule has too many steps.
+    /// Creates the story of a bug, and uses the names of objects in the descriptions of its workers. `decisive`: the
+    /// number, from 1, of the step that decided the bug, if it is known. There is no story if the schedule has too many
+    /// steps.
     ///
     /// # Errors
-    /// The machine's: of ours or of the environment.
+    /// The machine's: internal errors, or errors of the environment.
     pub fn tell(
         &mut self,
         execution: &mut Execution,
@@ -96,7 +97,7 @@ impl Teller {
         let mut ends = ends(execution, bug, &mut places, &names, sources);
         let (groups, left_out) = rows::rows(&moments, ends.len());
         if groups.is_empty() {
-            // The verdict says that.
+            // Without rows, the verdict already says this.
             ends.clear();
         }
         let mut workers: Vec<WorkerId> = groups.iter().map(|group| group.worker).collect();
@@ -174,11 +175,11 @@ fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
     }
 }
 
-/// What the program's source calls its sync objects, by address, as far as a replay that reproduces the trace's bug shows
-/// it.
+/// The names of sync objects in the program's source, by address, as far as they follow from a replay that reproduces
+/// the trace's bug.
 ///
 /// # Errors
-/// The machine's: of ours or of the environment.
+/// The machine's: internal errors, or errors of the environment.
 pub(crate) fn object_names(
     execution: &mut Execution,
     trace: &Trace,
@@ -198,21 +199,21 @@ pub(crate) fn object_names(
     Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
 }
 
-/// Whether a function does nothing but wait for a futex.
+/// Whether a function only waits for a futex.
 fn is_futex_wait(function: &str) -> bool {
     let name = short_name(function);
     ["futex_wait", "memory_atomic_wait32", "emscripten_futex_wait"].contains(&name.as_str())
         || ["__timedwait", "__timedwait_cp", "__wait", "__futexwait"].contains(&name.as_str())
 }
 
-/// The text of a line.
+/// The text of a source line.
 fn source_text(sources: &mut Sources, place: Option<&SourceFrame>) -> Option<String> {
     let place = place?;
     let line = sources.line(place.file.as_deref()?, place.line?)?.trim();
     (!line.is_empty()).then(|| line.to_string())
 }
 
-/// What workers are about to do at the end, as far as the bug consists of that.
+/// What workers are about to do at the end, if that is a part of the bug.
 fn ends(
     execution: &Execution,
     bug: &Bug,
@@ -248,7 +249,7 @@ fn ends(
     ends
 }
 
-/// What the bug is about, of the execution that has just ended with it.
+/// The subject of the bug with which the execution has just ended.
 fn subject(execution: &Execution, bug: &Bug) -> Subject {
     let runtime = execution.runtime();
     let blame = execution.machine().scheduler().blame;
@@ -278,7 +279,7 @@ fn name(runtime: &Runtime, id: WorkerId) -> String {
     }
 }
 
-/// How a worker's part of the story ends.
+/// The end of a worker's part of the story.
 fn what(bug: &Bug) -> String {
     match bug.kind {
         BugKind::Assertion => "the assertion fails".into(),
@@ -289,7 +290,7 @@ fn what(bug: &Bug) -> String {
     }
 }
 
-/// What a worker waits for in vain that it has not waited for in a step yet.
+/// An object for which a worker waits in vain although no step has shown this wait yet.
 fn wanted(runtime: &Runtime, id: WorkerId, names: &Names<'_>) -> Option<String> {
     if runtime.pending(id).state != WorkerState::Blocked {
         return None;
@@ -321,13 +322,13 @@ fn wanted(runtime: &Runtime, id: WorkerId, names: &Names<'_>) -> Option<String> 
     }
 }
 
-/// A function's name without its module: what stands in a row.
+/// A function's name without its module, for rows.
 fn short_name(function: &str) -> String {
     let plain = without_generics(function);
-    // A closure is of the function around it.
+    // A closure gets the name of the function around it.
     let path = plain.split("::{closure").next().unwrap_or(&plain);
     let name = path.rsplit("::").next().unwrap_or(path);
-    // AssemblyScript has paths of files.
+    // Functions of AssemblyScript have file paths in their names.
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.split('(').next().unwrap_or(name);
     if name.starts_with('{') || name.is_empty() { plain } else { name.to_string() }

@@ -1,4 +1,4 @@
-//! Steps as their reader sees them: in a line of the guest's own source, with what is done there.
+//! Steps in the form in which readers see them: a line of the guest's own source, with the actions in it.
 
 use super::recorder::{RawAccess, RawStep, Recording};
 use crate::runtime::ObjectId;
@@ -9,30 +9,30 @@ use coyote_strategies::{OpKind, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// How much a reader wants to know of it.
+/// The importance of a moment to a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// What a worker does to memory of its own.
+    /// A worker's access of its own memory.
     #[default]
     Private,
-    /// Workers that begin and end, memory that others only read.
+    /// The beginning or end of a worker, or an access of memory that others only read.
     Background,
-    /// Memory that several workers change, within a library.
+    /// An access of memory that several workers change, within a library.
     Library,
-    /// The same in the guest's own lines; locks.
+    /// The same in the guest's own lines; a lock.
     Shared,
-    /// Waits, notifications and timeouts.
+    /// A wait, a notification or a timeout.
     Waiting,
-    /// What the bug is about.
+    /// An action on the subject of the bug.
     Subject,
 }
 
-/// Whether two frames are in the same line.
+/// Whether two frames are on the same line.
 pub fn is_same_line(a: &SourceFrame, b: &SourceFrame) -> bool {
     (&a.function, &a.file, a.line) == (&b.function, &b.file, b.line)
 }
 
-/// What one step does.
+/// The actions of one step.
 #[derive(Clone, Debug)]
 pub struct Moment {
     pub worker: WorkerId,
@@ -40,20 +40,20 @@ pub struct Moment {
     pub weight: Weight,
     /// The guest's own line; `None` if it is not known.
     pub line: Option<SourceFrame>,
-    /// Where the operation is.
+    /// The site of the operation.
     pub site: Option<Location>,
     pub act: Act,
     pub accesses: Vec<SharedAccess>,
-    /// Mutexes and rwlocks that it took.
+    /// Mutexes and rwlocks that the worker took.
     pub took: Vec<ObjectId>,
     pub wakes: Vec<WorkerId>,
 }
 
-/// What a step does beside accessing memory.
+/// The action of a step, apart from accesses of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     Access,
-    /// Something with a sync object at an address.
+    /// An operation on a sync object at an address.
     Object {
         kind: OpKind,
         address: u64,
@@ -61,9 +61,9 @@ pub enum Act {
     Spawn(WorkerId),
     Chooses(Vec<u64>),
     Timeout,
-    /// A fault happens, by its name.
+    /// A fault with this name happens.
     Fault(String),
-    /// It reads or stores something that is not the newest.
+    /// The step reads or stores something that is not the newest.
     Stale(Stale),
     Allocates,
     Frees,
@@ -75,13 +75,13 @@ pub enum Act {
 #[derive(Clone, Debug)]
 pub struct SharedAccess {
     pub raw: RawAccess,
-    /// Whether it is in the guest's own code, and not in a library.
+    /// Whether the access is in the guest's own code, and not in a library.
     pub direct: bool,
-    /// Whether several workers change it, or one while others look.
+    /// Whether several workers change the memory, or one changes it while others read it.
     pub is_contended: bool,
 }
 
-/// The frames at places, each read once.
+/// The frames at places, as a cache.
 pub struct Places<'a> {
     symbols: &'a Symbols,
     known: BTreeMap<Location, Rc<[SourceFrame]>>,
@@ -102,21 +102,22 @@ impl<'a> Places<'a> {
         stack.iter().flat_map(|location| self.at(*location).to_vec()).collect()
     }
 
-    /// The innermost frame of the guest's own with a line, and how many frames are inside of it.
+    /// The innermost frame of the guest's own code with a line, and the number of frames inside it.
     pub fn own(&mut self, stack: &[Location]) -> Option<(usize, SourceFrame)> {
         let frames = self.frames(stack);
         let at = frames.iter().position(|frame| !is_library(frame) && frame.line.is_some())?;
         Some((at, frames[at].clone()))
     }
 
-    /// The innermost frame that is not known to be a library's, where none has a line; or else the innermost one.
+    /// A frame for a stack without lines: the innermost one that is not known to be a library's, or else the innermost
+    /// one.
     fn without_line(&mut self, stack: &[Location]) -> Option<SourceFrame> {
         let frames = self.frames(stack);
         frames.iter().find(|frame| !is_library(frame)).or(frames.first()).cloned()
     }
 
-    /// Whether an access is in the guest's own code: nothing but functions that stand for it, which are calls where
-    /// nothing is optimised, are inside of that. `stack`: where it is, and behind it who called that.
+    /// Whether an access is in the guest's own code: only functions that wrap an access, which are calls in code
+    /// without optimisation, may be inside it. `stack`: the place of the access, followed by its callers.
     fn is_direct(&mut self, stack: &[Location]) -> bool {
         let frames = self.frames(stack);
         let inner = frames.iter().find(|frame| !is_atomic_wrapper(frame));
@@ -124,20 +125,21 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Bytes of an access that are looked at: of more, the first ones.
+/// The number of bytes of an access that are considered; further bytes are ignored.
 const BYTES_MAX: u32 = 64;
 
-/// How a byte of memory is used.
+/// The use of a byte of memory.
 #[derive(Default)]
 struct Use {
     workers: BTreeSet<WorkerId>,
-    /// Who wrote it, and the last step in which each did.
+    /// The workers that wrote it, and the last step in which each did.
     writers: BTreeMap<WorkerId, u64>,
-    /// A worker wrote what another one had accessed, or accessed what another one wrote when both were there.
+    /// Whether a worker wrote it after another one had accessed it, or accessed it after another one wrote it while
+    /// both existed.
     contended: bool,
 }
 
-/// How much each access matters, by memory.
+/// The importance of accesses, by memory.
 struct Sharing(BTreeMap<u64, Use>);
 
 impl Sharing {
@@ -177,16 +179,16 @@ impl Sharing {
     }
 }
 
-/// What the bug is about.
+/// The subject of a bug.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
-    /// Events that allocated and freed the block.
+    /// Numbers of the events that allocated and freed the block.
     pub events: Vec<u32>,
-    /// Sync objects and memory, by addresses.
+    /// Addresses of sync objects and memory.
     pub addresses: Vec<u64>,
 }
 
-/// All steps as moments, in their order.
+/// All steps as moments, in order.
 pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject) -> Vec<Moment> {
     let sharing = Sharing::of(recording);
     let mut objects: BTreeMap<u64, BTreeSet<WorkerId>> = BTreeMap::new();
@@ -210,7 +212,7 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
             let own = raw.location.or(step.stack.first().copied());
             let stack: Vec<Location> = own.into_iter().chain(step.stack.iter().skip(1).copied()).collect();
             let direct = places.is_direct(&stack);
-            // What is made before there is a second worker is where the story begins.
+            // The story begins with what is done before a second worker exists.
             let its = sharing.weight(raw, direct);
             let mut its = if step.number < first_spawn { its.min(Weight::Background) } else { its };
             if its >= Weight::Library && subject.addresses.iter().any(|at| touches(raw, *at)) {
@@ -285,7 +287,7 @@ fn touches(access: &RawAccess, address: u64) -> bool {
     (access.address..access.address + u64::from(access.bytes)).contains(&address)
 }
 
-/// Whether an operation is about a sync object at an address.
+/// Whether an operation concerns a sync object at an address.
 pub fn is_object(kind: OpKind) -> bool {
     use OpKind::*;
     matches!(kind, FutexWait | FutexNotify | Relock) || crate::observe::uses_object(kind)

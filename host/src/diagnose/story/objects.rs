@@ -1,4 +1,4 @@
-//! What sync objects are called: by their variables, by the source, or by the blocks of the heap in which they lie.
+//! The names of sync objects: from variables, from the source, or from the heap blocks that contain them.
 
 use super::moment::{Act, Moment, Places};
 use super::recorder::Recording;
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 /// See the module's documentation.
 pub struct Objects {
-    /// By address, without doubt.
+    /// Names by address, only those that are certain.
     pub names: BTreeMap<u64, String>,
-    /// Where blocks were allocated, by the numbers of events.
+    /// Where blocks were allocated, by the numbers of the events.
     allocated: BTreeMap<u32, SourceFrame>,
 }
 
@@ -41,7 +41,7 @@ impl Objects {
         Objects { names, allocated }
     }
 
-    /// An object in a sentence: "mutex `state`".
+    /// An object's description in a sentence: "mutex `state`".
     pub fn title(&self, runtime: &Runtime, object: ObjectId) -> String {
         if let Some(name) = self.names.get(&object.address.into()) {
             return format!("{} `{name}`", object.noun());

@@ -1,8 +1,8 @@
-//! Names of sync objects as the source calls them: `changed` for `self.changed.notify_one()`.
+//! Names of sync objects from calls in the source: `changed` for `self.changed.notify_one()`.
 //!
-//! A name counts if every place that says one says the same, and no other object is called so. The text at a place is
-//! read as a call only if the function that is called there stands in it, at the column that debug information gives:
-//! a file that was edited since does not name anything.
+//! A name is used if every place that gives a name for the object gives the same one, and no other object has it. The
+//! text at a place is read as a call only if it contains the called function at the column that debug information
+//! gives, so a file that was edited later gives no names.
 
 use super::moment::{Act, Moment, Places, is_object};
 use super::recorder::{RawStep, Recording};
@@ -23,8 +23,8 @@ pub fn names(
     });
     let objects: BTreeSet<u64> = objects.collect();
     let mut said: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
-    // What stands at the second half of a wait is the condvar, and what it is about the mutex. A futex lies within
-    // whatever is called: a lock, a condvar, a thread that is joined.
+    // The second half of a wait is called on the condvar, but its object is the mutex. A futex is a part of the object
+    // that is called: a lock, a condvar, a thread that is joined.
     let other = |kind| matches!(kind, OpKind::Relock | OpKind::FutexWait | OpKind::FutexNotify);
     let calls = |step: &&RawStep| is_object(step.operation.kind) && !other(step.operation.kind);
     for step in recording.steps.iter().filter(calls) {
@@ -56,8 +56,8 @@ fn last_segment(function: &str) -> String {
     plain.rsplit("::").next().unwrap_or_default().trim_start_matches('.').to_string()
 }
 
-/// What is called at a column: the last part of the receiver, or the first argument of a function. `callee`: the
-/// function, if it is known.
+/// The object of the call at a column: the last part of the receiver, or the first argument of a function. `callee`:
+/// the function, if it is known.
 fn receiver(text: &str, column: usize, callee: Option<&str>) -> Option<String> {
     let (before, here) = (text.get(..column)?, text.get(column..)?);
     let name: String = here.chars().take_while(|c| is_word(*c)).collect();
@@ -97,7 +97,7 @@ mod tests {
             ("    queue.lock();", 10, Some("lock"), Some("queue")),
             ("    queue().lock();", 12, Some("lock"), None),
             ("    self.lock();", 9, Some("lock"), None),
-            // Another line than the one that was compiled.
+            // Not the line that was compiled.
             ("            state = self.changed.wait(state);", 33, Some("lock"), None),
             ("    pthread_mutex_lock(&left);", 4, None, Some("left")),
             ("    pthread_mutex_lock(&forks[i]);", 4, None, None),

@@ -1,4 +1,4 @@
-//! The observer that a schedule is executed with once more, to learn what its steps do.
+//! An observer that records what the steps of a schedule do while it is executed once more.
 
 use crate::observe::{
     AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
@@ -12,64 +12,64 @@ use coyote_strategies::{Class, OpKind, Operation, Pick, WorkerId, WorkerState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Iterations of more steps have no story.
+/// The maximum number of steps of an iteration with a story.
 const STEPS_MAX: usize = 100_000;
 
-/// A number is as long as the longest machine type.
+/// The size of the largest machine type.
 const NUMBER_BYTES: u32 = 8;
 
 /// An executed step.
 #[derive(Clone, Debug)]
 pub struct RawStep {
     pub worker: WorkerId,
-    /// From 1.
+    /// The step's number, from 1.
     pub number: u64,
-    /// A timeout of the worker fired.
+    /// Whether a timeout of the worker fired.
     pub timeout: bool,
     pub operation: Operation,
-    /// Data values chosen in it.
+    /// The data values chosen in it.
     pub values: Vec<u64>,
     /// The fault that happened in it, by its name.
     pub fault: Option<String>,
-    /// What it read or stored that is not the newest, with weak memory.
+    /// With weak memory: what it read or stored that is not the newest.
     pub stale: Option<Stale>,
-    /// Where it was announced, innermost first.
+    /// The stack at which it was announced, innermost first.
     pub stack: Vec<Location>,
     pub accesses: Vec<RawAccess>,
-    /// Mutexes and rwlocks that it took.
+    /// Mutexes and rwlocks that the worker took.
     pub took: Vec<ObjectId>,
-    /// Workers that it made able to go on.
+    /// Workers that the step enabled.
     pub woke: Vec<WorkerId>,
     pub spawned: Option<WorkerId>,
-    /// Its worker ended.
+    /// Whether its worker ended.
     pub ended: bool,
-    /// Blocks that are handed out and taken back in the code after it.
+    /// Blocks that are allocated and freed in the code after it.
     pub blocks: Vec<RawBlock>,
-    /// What it acquires and releases, each with the number of accesses before it.
+    /// Its acquisitions and releases, each with the number of accesses before it.
     pub syncs: Vec<(usize, SyncEvent)>,
-    /// Workers that could not go on after it while they could before, or now wait for something else; and those of
-    /// which the opposite is true.
+    /// Workers that are blocked after the step and were not before, or now wait for something else; and workers that
+    /// are no longer blocked.
     pub blocked: Vec<(WorkerId, Wait)>,
     pub unblocked: Vec<WorkerId>,
 }
 
-/// What a worker waits for.
+/// The wait of a blocked worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     pub request: Request,
-    /// The queue in which it stood has let it go: it needs a lock to go on.
+    /// Whether its queue has already woken it: it now only needs a lock.
     pub woken: bool,
 }
 
-/// What an allocator did.
+/// An action of the allocator.
 #[derive(Clone, Debug)]
 pub struct RawBlock {
     /// The number of the event.
     pub event: u32,
-    /// Whether it took a block back and handed none out.
+    /// Whether it only freed a block, and allocated none.
     pub frees: bool,
     pub stack: Vec<Location>,
-    /// Accesses of the step before it, and the bytes that became other memory: addresses and sizes.
+    /// The number of accesses of the step before it, and the ranges that became other memory: addresses and sizes.
     pub accesses: usize,
     pub renewed: Vec<(u64, u64)>,
 }
@@ -81,29 +81,29 @@ pub struct RawAccess {
     pub bytes: u32,
     pub reads: bool,
     pub writes: bool,
-    /// Its own place, which is not the step's for an access in an atomic section.
+    /// The access's own place, which differs from the step's for an access in an atomic section.
     pub location: Option<Location>,
-    /// What memory held before it; `None` for more than 8 bytes.
+    /// The content of memory before the access; `None` for more than 8 bytes.
     pub before: Option<u64>,
-    /// What it held afterwards; `None` if that is not certain.
+    /// The content after it; `None` if that is not certain.
     pub after: Option<u64>,
-    /// Whether these may be pointers: an address says nothing to a reader.
+    /// Whether the values may be pointers, which mean nothing to a reader.
     pub pointers: bool,
-    /// Its orderings, if it is known to be atomic and which ones it has.
+    /// Its orderings, if it is known to be atomic and they are known.
     pub order: Option<Order>,
-    /// Whether it is a compare-exchange, which may not have written.
+    /// Whether it is a compare-exchange, which may not write.
     pub may_fail: bool,
 }
 
-/// What was seen.
+/// The recorded steps.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub steps: Vec<RawStep>,
-    /// There were more steps.
+    /// Whether there were more steps than the maximum.
     pub too_long: bool,
 }
 
-/// Where it is put.
+/// The recording, shared with the recorder's owner.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<Recording>>);
 
@@ -116,13 +116,13 @@ impl Shared {
 /// See the module's documentation.
 pub struct Recorder {
     shared: Shared,
-    /// Accesses of the last step whose outcome is not known yet, by their indices.
+    /// Indices of accesses of the last step whose outcome is not known yet.
     open: Vec<usize>,
-    /// Workers that cannot go on.
+    /// Blocked workers.
     blocked: BTreeMap<WorkerId, Wait>,
-    /// Opportunities for faults, and faults, up to the last step.
+    /// The numbers of fault opportunities and faults up to the last step.
     faults: FaultCounts,
-    /// Whether what orders steps, and who waits, is recorded too.
+    /// Whether to record happens-before and waits, too.
     with_order: bool,
 }
 
@@ -133,7 +133,7 @@ impl Recorder {
         (Recorder { shared: shared.clone(), open, blocked, faults, with_order }, shared)
     }
 
-    /// The open accesses are over: memory holds what they wrote.
+    /// Completes the open accesses: memory now holds what they wrote.
     fn settle(&mut self, recording: &mut Recording, state: &GuestState<'_>) {
         let Some(step) = recording.steps.last_mut() else { return };
         for index in self.open.drain(..) {
@@ -145,7 +145,7 @@ impl Recorder {
         }
     }
 
-    /// Memory was changed by something else: what open accesses wrote there is not known any more.
+    /// Removes open accesses whose memory was changed otherwise, since their outcome cannot be known any more.
     fn forget(&mut self, recording: &Recording, address: u64, bytes: u64) {
         let Some(step) = recording.steps.last() else { return };
         self.open.retain(|index| {
@@ -186,7 +186,7 @@ impl Recorder {
         }
     }
 
-    /// The fault that the last step met, by its name.
+    /// The fault of the last step, by its name.
     fn fault(&mut self, runtime: &Runtime) -> Option<String> {
         let counts = &runtime.fault_counts;
         if *counts == self.faults {
@@ -200,7 +200,7 @@ impl Recorder {
         name
     }
 
-    /// The runtime's state is the one after the last step.
+    /// Records changes of blocked workers. The runtime must be in the state after the last step.
     fn look_who_waits(&mut self, recording: &mut Recording, runtime: &Runtime) {
         let Some(step) = recording.steps.last_mut() else { return };
         for id in (0..runtime.workers().len() as u32).map(WorkerId) {
@@ -223,7 +223,7 @@ impl Recorder {
     fn access(&mut self, recording: &mut Recording, state: &GuestState<'_>, access: &MemoryAccess) {
         let range = (access.address, u64::from(access.bytes));
         match access.source {
-            // The host has made it already.
+            // The host has already made the access.
             AccessSource::Host => return self.forget(recording, range.0, range.1),
             AccessSource::Told | AccessSource::LeftOut => return self.settle(recording, state),
             AccessSource::Operation(_) if access.in_section => self.settle(recording, state),
@@ -233,7 +233,7 @@ impl Recorder {
             return;
         };
         let before = number(state, access.address, access.bytes);
-        // Whether it wrote shows in what is there afterwards.
+        // The content afterwards shows whether it wrote.
         let may_fail = access.source == AccessSource::Operation(OpKind::CompareExchange);
         let writes = access.writes || may_fail;
         let futex = access.source == AccessSource::Operation(OpKind::FutexWait);
@@ -261,7 +261,7 @@ impl Recorder {
         self.settle(recording, state);
         let stack = state.stack(worker).unwrap_or_default();
         let Some(step) = recording.steps.last_mut() else { return };
-        // Of a block whose size is not known, all that lies behind its address.
+        // If a block's size is not known, everything behind its address.
         let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(u32::MAX)));
         let renewed = old.into_iter().chain(change.new);
         step.blocks.push(RawBlock {
@@ -322,7 +322,7 @@ impl Observer for Recorder {
     }
 }
 
-/// The orderings of an access, as far as the program's source is known to have them.
+/// The orderings of an access, as far as they are known from the program's source.
 fn order(state: &GuestState<'_>, access: &MemoryAccess) -> Option<Order> {
     if !matches!(access.source, AccessSource::Operation(_)) {
         return None;
@@ -338,7 +338,7 @@ fn number(state: &GuestState<'_>, address: u64, bytes: u32) -> Option<u64> {
     if bytes <= NUMBER_BYTES { state.number(address, bytes) } else { None }
 }
 
-/// The worker in whose stack an address lies.
+/// The worker whose stack contains an address.
 fn stack_of(runtime: &Runtime, address: u32) -> Option<WorkerId> {
     let is_in =
         |id: &WorkerId| runtime.stack_of(*id).is_some_and(|(low, high)| (low..high).contains(&address));

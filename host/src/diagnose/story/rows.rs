@@ -1,18 +1,18 @@
-//! Moments as rows: those that matter, one row for what a worker does in one line, loops folded.
+//! Moments as rows: the important ones, one row for the actions of a worker in one line, with folded loops.
 
 use super::moment::{Moment, SharedAccess, Weight, is_same_line};
 use coyote_strategies::WorkerId;
 
-/// A story is no longer.
+/// The maximum number of rows of a story.
 const ROWS_MAX: usize = 15;
 
-/// Rows at the beginning of a longer one that stay.
+/// The number of rows that are kept at the beginning of a longer story.
 const HEAD_ROWS: usize = 3;
 
-/// Rows of a loop's body.
+/// The maximum number of rows in a loop's body.
 const BODY_ROWS_MAX: usize = 4;
 
-/// Rounds that make a loop.
+/// The minimum number of rounds of a loop.
 const TIMES_MIN: u32 = 3;
 
 /// Moments of one worker in one line, with none of another worker in between.
@@ -22,7 +22,7 @@ pub struct Group {
     pub moments: Vec<Moment>,
     /// See [`StoryRow::repeats`](crate::results::StoryRow::repeats).
     pub repeats: Option<(usize, u32)>,
-    /// Rows were left out before it.
+    /// Whether rows before it were left out.
     pub gap: bool,
 }
 
@@ -31,7 +31,7 @@ impl Group {
         self.moments.iter().map(|moment| moment.weight).max().unwrap_or_default()
     }
 
-    /// Whether a moment goes on with what the group does, and does not begin it anew.
+    /// Whether a moment continues the group, and does not repeat it.
     fn takes(&self, moment: &Moment) -> bool {
         let Some(last) = self.moments.last() else { return true };
         let again = self.moments.iter().any(|other| other.site == moment.site && other.act == moment.act);
@@ -42,7 +42,7 @@ impl Group {
         last.worker == moment.worker && same_line && !again
     }
 
-    /// Whether two groups do the same, whatever the values.
+    /// Whether two groups have the same actions, with any values.
     fn is_like(&self, other: &Group) -> bool {
         let alike = |(a, b): (&Moment, &Moment)| a.site == b.site && a.act == b.act && a.wakes == b.wakes;
         self.worker == other.worker
@@ -56,7 +56,7 @@ impl Group {
     }
 }
 
-/// The rows of a story, and how many were left out. `reserved`: rows that are added later.
+/// The rows of a story, and the number of rows that were left out. `reserved`: the number of rows that are added later.
 pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
     let max = ROWS_MAX.saturating_sub(reserved);
     let mut groups = grouped(moments, Weight::Library);
@@ -66,7 +66,7 @@ pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
     for least in [Weight::Shared, Weight::Waiting] {
         if groups.len() > max {
             let fewer = grouped(moments, least);
-            // Of a story that only waits nothing can be understood.
+            // A story that consists only of waits explains nothing.
             let enough = if least == Weight::Shared { 1 } else { 5.min(max / 2 + 1) };
             if fewer.len() >= enough {
                 groups = fewer;
@@ -108,7 +108,7 @@ fn grouped(moments: &[Moment], least: Weight) -> Vec<Group> {
     folded(groups)
 }
 
-/// Loops become one round of their body.
+/// Folds loops into one round of their body.
 fn folded(groups: Vec<Group>) -> Vec<Group> {
     let mut rows: Vec<Group> = Vec::new();
     let mut at = 0;
@@ -129,7 +129,7 @@ fn folded(groups: Vec<Group>) -> Vec<Group> {
                 let last = at + body * (times as usize - 1);
                 for n in 0..body {
                     let mut row = groups[at + n].clone();
-                    // What it has come to in the end.
+                    // The results of the last round.
                     row.moments.extend(groups[last + n].moments.iter().cloned());
                     row.repeats = (n + 1 == body).then_some((body, times));
                     rows.push(row);

@@ -1,7 +1,8 @@
-//! Why it went wrong, as far as the schedule itself proves it.
+//! The cause of a bug, as far as the schedule itself proves it.
 //!
-//! Every sentence says what happened in it, and none what the programmer meant: of a deadlock, who waits for what and
-//! what became of the notifications; of a failing line, who changed what it read; of a block, who freed it.
+//! Every sentence states what happened, and none what the programmer intended: for a deadlock, which workers wait for
+//! what and what the notifications did; for a failing line, which worker changed what it read; for a block, which
+//! worker freed it.
 
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::recorder::RawStep;
@@ -14,20 +15,20 @@ use crate::symbols::SourceFrame;
 use coyote_strategies::{Class, OpKind, WorkerId, WorkerState};
 use std::path::Path;
 
-/// What sentences are made from.
+/// The facts from which sentences are made.
 pub struct Facts<'a> {
     pub runtime: &'a Runtime,
     pub moments: &'a [Moment],
     pub steps: &'a [RawStep],
     pub names: &'a Names<'a>,
-    /// Of each worker that has not ended, where it is, the guest's own frames alone, innermost first.
+    /// For each worker that has not ended: the guest's own frames on its stack, innermost first.
     pub stacks: &'a dyn Fn(WorkerId) -> Vec<SourceFrame>,
-    /// The innermost functions of such a worker that do more than wait for a futex, libraries' too, as far as they are
-    /// of the library's same part.
+    /// For such a worker: its innermost functions, including those of libraries, that do more than wait for a futex and
+    /// belong to the same part of the library.
     pub innermost: &'a dyn Fn(WorkerId) -> Vec<String>,
 }
 
-/// The sentence right behind the verdict.
+/// The sentence that follows the verdict.
 pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     let sentence = match bug.kind {
         BugKind::Deadlock => deadlock(facts),
@@ -38,13 +39,13 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
         BugKind::DataRace => race(bug, facts),
         _ => None,
     };
-    // What does not happen where memory is sequentially consistent, is what is not expected.
+    // A stale value comes first: it is what readers who assume sequential consistency do not expect.
     let stale = facts.moments.iter().any(|moment| matches!(moment.act, Act::Stale(_)));
     let stale = if stale { faults(facts) } else { None };
     stale.or(sentence).or_else(|| faults(facts))
 }
 
-/// The faults that happen, where they are few.
+/// The faults that happened, if they are few.
 fn faults(facts: &Facts<'_>) -> Option<String> {
     let faults = facts.moments.iter().filter_map(|moment| match &moment.act {
         Act::Fault(name) => {
@@ -61,7 +62,7 @@ fn faults(facts: &Facts<'_>) -> Option<String> {
     (!faults.is_empty() && faults.len() <= 3).then(|| faults.join(", and "))
 }
 
-/// Who waits for what, and what may be wrong with that.
+/// Which workers wait for what, and hints on possible causes.
 pub fn structure(bug: &Bug, facts: &Facts<'_>) -> Vec<String> {
     if bug.kind != BugKind::Deadlock {
         return Vec::new();
@@ -116,7 +117,7 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     places.into_iter().find_map(|place| facts.notifications(place, &stuck))
 }
 
-/// Who freed a block that is used afterwards.
+/// Which worker freed a block that is used afterwards.
 fn freed(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     let allocated = facts.moments.iter().find(|moment| moment.act == Act::Allocates);
     let freed = facts.moments.iter().rev().find(|moment| moment.act == Act::Frees)?;
@@ -134,7 +135,7 @@ fn freed(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     Some(format!("{} frees {block}{at} in step {}, {who} {then}", facts.name(freed.worker), freed.step))
 }
 
-/// Who accesses what in a data race, in which order.
+/// The accesses of a data race, in their order.
 fn race(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     let Evidence::Race { first, second } = &bug.evidence else { return None };
     let overlaps = |access: &&SharedAccess, of: &RacingAccess| {
@@ -171,7 +172,7 @@ fn race(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     ))
 }
 
-/// What a worker does that makes such an access: `atomically reads (Relaxed)`.
+/// The verb for an access of this kind: `atomically reads (Relaxed)`.
 fn verb(how: &str) -> String {
     let (how, ordering) =
         how.split_once(" (").map_or((how, String::new()), |(how, rest)| (how, format!(" ({rest}")));
@@ -181,7 +182,7 @@ fn verb(how: &str) -> String {
     }
 }
 
-/// Who changed what the failing line reads; or, if it reads nothing, what the function read last.
+/// Which worker changed what the failing line reads; if the line reads nothing, what the function read last.
 fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
     let line = (facts.stacks)(culprit).into_iter().find(|frame| frame.line.is_some())?;
     let (at, read) = read_last(culprit, facts, &line)?;
@@ -193,8 +194,8 @@ fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
     lost_update(&before, &memory, facts).or_else(|| changed_between(culprit, &before, &memory, facts))
 }
 
-/// The last access of shared memory in a line, with its moment; in the same function if that line has none. `None` if
-/// the line reads several things.
+/// The last access of shared memory in a line, with its moment; if that line has none, the last one in the same
+/// function. `None` if the line reads several pieces of memory.
 fn read_last<'a>(
     culprit: WorkerId,
     facts: &'a Facts<'_>,
@@ -214,7 +215,7 @@ fn read_last<'a>(
     others.all(same).then_some((at, read))
 }
 
-/// What a worker did to a piece of memory.
+/// A worker's access of a piece of memory.
 #[derive(Clone, Copy)]
 struct Touch<'a> {
     moment: &'a Moment,
@@ -222,7 +223,7 @@ struct Touch<'a> {
     writes: bool,
 }
 
-/// All accesses of what this one reads, in their order.
+/// All accesses of the memory that this access reads, in order.
 fn touches<'a>(moments: &'a [Moment], read: &SharedAccess) -> Vec<Touch<'a>> {
     let (start, end) = (read.raw.address, read.raw.address + u64::from(read.raw.bytes));
     let all =
@@ -231,7 +232,7 @@ fn touches<'a>(moments: &'a [Moment], read: &SharedAccess) -> Vec<Touch<'a>> {
     these.map(|(moment, raw)| Touch { moment, reads: raw.reads, writes: raw.writes }).collect()
 }
 
-/// The last one who wrote it had read it, in the same function, before another worker wrote it.
+/// A lost update: the last writer had read the memory, in the same function, before another worker wrote it.
 fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<String> {
     let last = before.iter().rposition(|touch| touch.writes && !touch.reads)?;
     let writer = before[last].moment;
@@ -255,7 +256,7 @@ fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<
     ))
 }
 
-/// Another worker changed it between two accesses of the one that fails.
+/// A change by another worker between two accesses of the worker that fails.
 fn changed_between(
     culprit: WorkerId,
     before: &[Touch<'_>],
@@ -265,7 +266,7 @@ fn changed_between(
     let at = before.iter().rposition(|touch| touch.writes && touch.moment.worker != culprit)?;
     let other = before[at].moment;
     let own = |touch: &&Touch<'_>| touch.moment.worker == culprit;
-    // What it set before, or only looks at afterwards, says little.
+    // A write before, or only a read afterwards, proves little.
     let earlier = before[..at].iter().rfind(own).filter(|touch| touch.reads && !touch.writes)?.moment.step;
     let later = before[at..].iter().find(own)?.moment.step;
     let line = other.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
@@ -282,7 +283,7 @@ impl Facts<'_> {
         (self.names.workers)(id)
     }
 
-    /// The lock for which a worker waits.
+    /// The lock that a worker waits for.
     fn awaited(&self, id: WorkerId) -> Option<String> {
         match self.queue(id) {
             Some(futex) => Some(self.lock_of(futex)),
@@ -290,7 +291,7 @@ impl Facts<'_> {
         }
     }
 
-    /// The lock that is made of a futex.
+    /// The name of the lock that is implemented with a futex.
     fn lock_of(&self, futex: ObjectId) -> String {
         match self.names.objects.get(&futex.address.into()) {
             Some(name) => format!("`{name}`"),
@@ -311,7 +312,7 @@ impl Facts<'_> {
         worker.request.queue().filter(|_| worker.wake.is_none())
     }
 
-    /// Those of the workers that wait for locks in a circle, in its order.
+    /// The workers among `stuck` that wait for locks in a circle, in its order.
     fn circle(&self, stuck: &[WorkerId]) -> Vec<WorkerId> {
         let next = |id: WorkerId| match self.holders(id).as_slice() {
             [only] => Some(only.worker),
@@ -332,7 +333,7 @@ impl Facts<'_> {
         Vec::new()
     }
 
-    /// What became of the notifications for which workers wait in vain.
+    /// What the notifications did that workers wait for in vain.
     fn notifications(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<String> {
         let object = match place.class {
             Class::Futex if !self.names.objects.contains_key(&place.address.into()) => "a futex".to_string(),
@@ -369,7 +370,7 @@ impl Facts<'_> {
                 waits(since)?
             ));
         }
-        // Woken for nothing: it waits again.
+        // The worker was woken for nothing and waits again.
         let again = last
             .wakes
             .iter()
@@ -383,7 +384,7 @@ impl Facts<'_> {
         })
     }
 
-    /// What a blocked worker waits for, and who has that.
+    /// What a blocked worker waits for, and which workers hold it.
     fn waits_for(&self, id: WorkerId) -> Option<String> {
         let name = self.name(id);
         let runtime = self.runtime;
@@ -407,7 +408,7 @@ impl Facts<'_> {
         }
     }
 
-    /// A notification for one worker can reach the wrong one where workers wait for different things.
+    /// A hint: a notification for one worker can reach the wrong one if workers wait for different conditions.
     fn hints(&self) -> Option<String> {
         let runtime = self.runtime;
         let stuck = runtime.stuck();
@@ -425,7 +426,7 @@ impl Facts<'_> {
             let waiters: Vec<WorkerId> =
                 stuck.iter().copied().filter(|other| self.queue(*other) == Some(place)).collect();
             let stacks: Vec<Vec<SourceFrame>> = waiters.iter().map(|id| (self.stacks)(*id)).collect();
-            // The innermost line in which two of them differ says who waits.
+            // The innermost line in which two of the stacks differ distinguishes the waiters.
             let first = stacks.first()?;
             let other = stacks.iter().find(|stack| differ(first, stack).is_some())?;
             let (a, b) = differ(first, other)?;
@@ -445,7 +446,7 @@ impl Facts<'_> {
 
 /// The innermost frames in which two stacks differ.
 fn differ<'a>(a: &'a [SourceFrame], b: &'a [SourceFrame]) -> Option<(&'a SourceFrame, &'a SourceFrame)> {
-    // Generic functions have several names.
+    // Compares lines, since generic functions have several names.
     a.iter().zip(b).find(|(a, b)| (&a.file, a.line) != (&b.file, b.line))
 }
 

@@ -1,4 +1,4 @@
-//! A row in words.
+//! The text of a row.
 
 use super::moment::{Act, SharedAccess};
 use super::rows::Group;
@@ -7,19 +7,19 @@ use crate::symbols::{Encoding, MemoryName};
 use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
 
-/// How a pointer to nothing is shown.
+/// The text for a null pointer.
 const NULL: &str = "null";
 
-/// What is called how. Addresses are not shown: what has no name is described by the source.
+/// Names of objects, memory and workers. Addresses are not shown: the source describes what has no name.
 pub struct Names<'a> {
-    /// Sync objects.
+    /// Names of sync objects.
     pub objects: &'a BTreeMap<u64, String>,
-    /// The memory of an access.
+    /// The name of the memory of an access.
     pub memory: &'a dyn Fn(&SharedAccess) -> Option<MemoryName>,
     pub workers: &'a dyn Fn(WorkerId) -> String,
 }
 
-/// A row's text. `source`: the text of its line, shown where names do not say enough.
+/// A row's text. `source`: the text of its line, shown if names do not say enough.
 pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: &Names<'_>) -> String {
     let mut acts: Vec<Words> = Vec::new();
     for moment in &group.moments {
@@ -37,7 +37,7 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
             function.filter(|_| reads_memory).map_or(String::new(), |function| format!("{function}: "));
         return prefix + &all.join(", ");
     }
-    // Of several pieces of memory it could not be told which one a value is of.
+    // If there are several pieces of memory, the reader could not tell which one a value belongs to.
     let value = match accessed.as_slice() {
         [(None, value)] if !value.is_empty() => format!("  [{value}]"),
         [(Some(_), text)] => format!("  [{text}]"),
@@ -50,12 +50,12 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
     format!("{}{value}{notes}", known.unwrap_or_default()).trim().to_string()
 }
 
-/// What is done.
+/// The text of an action.
 struct Words {
     text: String,
     /// Whether everything in the text has a name.
     is_named: bool,
-    /// What the source does not show.
+    /// The effect that the source does not show.
     effect: String,
 }
 
@@ -103,7 +103,7 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
                 FutexNotify => ("notifies".into(), "no worker waits"),
                 Destroy => (format!("destroys {}", thing("an object")), ""),
                 Init => (format!("initialises {}", thing("an object")), ""),
-                // Of a class that has no words of its own here.
+                // A class without words of its own.
                 kind => match Class::of_sync_object(*kind) {
                     Some(class) => {
                         (format!("{} of {}", kind.name(), thing(&format!("a {}", class.noun()))), "")
@@ -121,7 +121,7 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
     })
 }
 
-/// What a group does to memory: of each piece the name, if there is one, and the values.
+/// The accesses of a group: for each piece of memory its name, if it has one, and the values.
 fn accessed(group: &Group, names: &Names<'_>) -> Vec<(Option<String>, String)> {
     let mut pieces: Vec<Vec<&SharedAccess>> = Vec::new();
     for access in group.accesses() {
@@ -136,7 +136,7 @@ fn accessed(group: &Group, names: &Names<'_>) -> Vec<(Option<String>, String)> {
     pieces.into_iter().map(|piece| described(&piece, names)).collect()
 }
 
-/// The name of a piece of memory, if there is one, and what is done to it.
+/// The name of a piece of memory, if it has one, and a text about its accesses.
 fn described(piece: &[&SharedAccess], names: &Names<'_>) -> (Option<String>, String) {
     let known = (names.memory)(piece[0]);
     let encoding = known.as_ref().map_or(Encoding::Unknown, |known| known.encoding);
@@ -150,7 +150,7 @@ fn described(piece: &[&SharedAccess], names: &Names<'_>) -> (Option<String>, Str
     }
 }
 
-/// What one access is about, by its name or else by its address, and what it does.
+/// The memory of one access, by its name or else by its address, and what the access does.
 pub fn access(access: &SharedAccess, names: &Names<'_>) -> (String, String) {
     let raw = &access.raw;
     let place = || format!("{} at {:#x}", amount(raw.bytes), raw.address);
@@ -170,7 +170,7 @@ fn verb(piece: &[&SharedAccess], name: &str) -> String {
     }
 }
 
-/// `is 3`, `3 -> 4` or `= 4`; empty if that is not known, or says nothing.
+/// `is 3`, `3 -> 4` or `= 4`; empty if the value is not known, or means nothing to a reader.
 fn values(piece: &[&SharedAccess], encoding: Encoding) -> String {
     let bytes = piece[0].raw.bytes;
     if encoding == Encoding::Unknown && piece.iter().any(|access| access.raw.pointers) {
@@ -187,7 +187,7 @@ fn values(piece: &[&SharedAccess], encoding: Encoding) -> String {
         Some(last) => {
             let Some(after) = last.raw.after.and_then(show) else { return String::new() };
             match piece.iter().find(|access| access.raw.reads).and_then(|a| a.raw.before).and_then(show) {
-                // Another pointer, of which nothing can be told.
+                // Another pointer, about which nothing can be said.
                 Some(before) if encoding == Encoding::Pointer && before == after => String::new(),
                 Some(before) if piece[0].raw.reads => format!("{before} -> {after}"),
                 _ if encoding == Encoding::Pointer && after != NULL => String::new(),

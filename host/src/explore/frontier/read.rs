@@ -1,4 +1,4 @@
-//! Bytes to a frontier, or to what is wrong with them.
+//! Reads a frontier from bytes, or determines what is wrong with them.
 
 use super::{Frontier, FrontierError, HASH_BYTES, Header, MAGIC, sections, version_1};
 use coyote_strategies::search::stored;
@@ -19,7 +19,7 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, FrontierError> {
     Ok(frontier)
 }
 
-/// `rest` is what follows the first line of `bytes`.
+/// `rest`: the part of `bytes` behind its first line.
 fn version_2(path: &Path, bytes: &[u8], rest: &[u8]) -> Result<Frontier, String> {
     let (content, hash) = rest.split_last_chunk::<HASH_BYTES>().ok_or("it is cut off")?;
     if blake3::hash(&bytes[..bytes.len() - HASH_BYTES]) != *hash {

@@ -1,7 +1,7 @@
-//! The items that one job has left, in few bytes: what prefixes share is written once.
+//! The remaining items of one job, in few bytes: shared prefixes are written once.
 //!
-//! A section is a zstd frame of records in postcard, which writes small numbers in one byte. A prefix is a
-//! number: 0 is the empty one, others are those of the segments in the order in which they were written.
+//! A section is a zstd frame of records in postcard, which writes small numbers in one byte. A prefix is represented by
+//! a number: 0 is the empty prefix, others are the numbers of the segments in the order in which they were written.
 
 use coyote_strategies::Decision;
 use coyote_strategies::search::{Branch, Item, Prefix};
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 
-/// zstd's level: its fastest ones are enough for what is so alike.
+/// zstd's level: a fast one suffices for such similar data.
 const LEVEL: i32 = 1;
 
 #[derive(Serialize, Deserialize)]
 enum Record<'a> {
-    /// A prefix: another one with more decisions behind it.
+    /// A prefix: another prefix followed by more decisions.
     Segment {
         before: u64,
         decisions: Vec<Decision>,
@@ -33,7 +33,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// Writes the items that `each` calls its argument with.
+    /// Writes the items with which `each` calls its argument.
     pub fn of(each: impl FnOnce(&mut dyn FnMut(&Item))) -> Section {
         let mut writer = Writer::default();
         let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL).expect("a level of zstd");
@@ -53,10 +53,10 @@ impl Section {
 
 #[derive(Default)]
 struct Writer {
-    /// Numbers of the prefixes that were written, by [`Prefix::id`]: all of them are alive.
+    /// Numbers of the prefixes that were written, by [`Prefix::id`]. All of them are kept alive, so the ids are unique.
     known: BTreeMap<usize, u64>,
     items: u64,
-    /// Items may be made for this moment only, and an address be used again: kept until the end.
+    /// Keeps the prefixes of temporary items alive to the end, so that their addresses are not used again.
     alive: Vec<Prefix>,
 }
 
@@ -67,7 +67,7 @@ impl Writer {
         put(&Record::Item { prefix, branches: (&item.branches[..]).into() }, into)
     }
 
-    /// The number of a prefix, which is written if it was not yet.
+    /// The number of a prefix, which is written now if it was not before.
     fn prefix(&mut self, prefix: &Prefix, into: &mut impl io::Write) -> io::Result<u64> {
         let mut new = Vec::new();
         let mut at = Some(prefix);

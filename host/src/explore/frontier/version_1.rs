@@ -41,7 +41,7 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, String> {
     debug_assert_eq!(file.version, version);
     let (module, test, strategy, seed) = (file.module, file.test, file.strategy, file.seed);
     let identity = Identity { build: None, module, test, strategy, seed, options: file.options };
-    // Searches with several items had met a choice to have them; no more is known.
+    // A search with several items must have met a choice; nothing else is known.
     let done = Done { counts: file.counts, any_choice: true, unprotected: true, ..Done::default() };
     let items = file.items.into_iter();
     let items = items.map(|item| search::Item { prefix: item.prefix.into(), branches: item.branches });

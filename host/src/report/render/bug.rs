@@ -1,4 +1,4 @@
-//! A bug for reading: verdict, parties with their stacks, last switches, output, trace and how to replay it.
+//! A bug for readers: verdict, workers with their stacks, last switches, output, trace and replay command.
 
 use super::style::Styles;
 use crate::plural::{amount, counted};
@@ -8,7 +8,7 @@ use crate::runtime::Stream;
 use crate::trace::Decision;
 use std::fmt::Write;
 
-/// How much of the switches and of the output is shown; the log has all of it.
+/// The maximum number of switches and of lines of output that are shown; the log contains all of them.
 const SWITCHES_MAX: usize = 12;
 const LINES_MAX: usize = 20;
 
@@ -28,8 +28,8 @@ pub fn headline(test: &str, bug: &BugReport, styles: Styles) -> String {
     if bug.is_limit() { styles.doubt(&line) } else { styles.bug(&line) }
 }
 
-/// What a replay shows, too: everything about the iteration below the verdict. `width`: columns of the terminal, if there
-/// is one.
+/// Everything about the iteration below the verdict, which a replay shows as well. `width`: the terminal's number of
+/// columns, if there is a terminal.
 pub fn details(bug: &BugReport, width: Option<usize>, styles: Styles) -> String {
     let mut text = String::new();
     if let Some(story) = &bug.story {
@@ -73,7 +73,7 @@ fn stack(text: &mut String, stack: &[crate::symbols::SourceFrame]) {
     }
 }
 
-/// Steps of a round that are printed.
+/// The maximum number of steps of a round that are printed.
 const ROUND_MAX: usize = 24;
 
 /// The steps that can be repeated for ever.
@@ -93,7 +93,7 @@ fn round(text: &mut String, bug: &BugReport) {
     }
 }
 
-/// What else is known of a data race.
+/// Details of a data race.
 fn race(text: &mut String, bug: &BugReport) {
     let Some(race) = &bug.race else { return };
     for access in [&race.first, &race.second] {
@@ -113,7 +113,7 @@ fn race(text: &mut String, bug: &BugReport) {
     }
 }
 
-/// Where the block was allocated and freed that a memory error is about.
+/// Where the block of a memory error was allocated and freed.
 fn block(text: &mut String, bug: &BugReport) {
     let Some(block) = &bug.block else { return };
     let name = format!("the block of {} at {:#x}", amount(block.bytes), block.address);
@@ -133,7 +133,7 @@ fn call(text: &mut String, what: &str, call: &PastEventReport) {
     stack(text, &call.stack);
 }
 
-/// The last context switches: who ran, for how many steps, and what it executed last.
+/// The last context switches: the worker, its number of steps, and its last operation.
 fn switches(text: &mut String, bug: &BugReport) {
     struct Run<'a> {
         worker: String,
@@ -183,7 +183,7 @@ fn output(text: &mut String, bug: &BugReport) {
     }
 }
 
-/// Tells streams apart without colour.
+/// Distinguishes streams without colour.
 pub fn mark(stream: Stream) -> &'static str {
     match stream {
         Stream::Stdout => "",

@@ -1,4 +1,4 @@
-//! All bugs of a test, for reading.
+//! All bugs of a test, for readers.
 
 use super::bug::{details, headline};
 use super::{RenderOptions, correlation, explanation, log};
@@ -6,7 +6,8 @@ use crate::report::model::TestReport;
 use crate::results::REGRESSION;
 use std::fmt::Write;
 
-/// All bugs of a test. `explore`: exploration goes on after bugs; with the whole logs if these are wanted.
+/// All bugs of a test. `explore`: whether exploration goes on after bugs. Includes the whole logs if the options
+/// request them.
 pub fn descriptions(test: &TestReport, explore: bool, options: &RenderOptions) -> String {
     let mut text = String::new();
     for bug in &test.bugs {

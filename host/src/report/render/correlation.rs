@@ -1,4 +1,4 @@
-//! What goes along with bugs, for reading.
+//! Correlation with bugs, for readers.
 
 use crate::plural::counted;
 use crate::report::correlation::DataReport;
@@ -6,11 +6,11 @@ use crate::results::{SourceLine, Suspect};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Lines and configurations that are shown; JSON has more.
+/// The maximum numbers of lines and configurations that are shown; JSON contains more.
 const SUSPECTS_MAX: usize = 5;
 const CONFIGURATIONS_MAX: usize = 10;
 
-/// The lines that go along with a bug, with a heading; nothing if there are none.
+/// The lines that correlate with a bug, with a heading; empty if there are none.
 pub fn suspects(suspects: &[Suspect]) -> String {
     let Some(first) = suspects.first() else { return String::new() };
     let mut text = format!(
@@ -31,7 +31,7 @@ pub fn suspects(suspects: &[Suspect]) -> String {
     text
 }
 
-/// The table of failing data, each line with its line feed.
+/// The table of failing data. Every line ends in a line feed.
 pub fn data(data: &DataReport) -> String {
     let shown = &data.failing[..data.failing.len().min(CONFIGURATIONS_MAX)];
     // A line that chooses several times has a column for each time.
@@ -78,7 +78,7 @@ pub fn data(data: &DataReport) -> String {
     text
 }
 
-/// The line, and which time it chooses.
+/// The line, and which of its choices it is.
 fn title(at: &SourceLine, time: usize) -> String {
     let file = at.file.rsplit('/').next().unwrap_or(&at.file);
     match time {

@@ -1,4 +1,4 @@
-//! What experiments said of a bug, a line each.
+//! The results of experiments on a bug, one line each.
 
 use crate::plural::counted;
 use crate::report::frames;
@@ -7,7 +7,7 @@ use crate::results::{Decisive, Instead, Rate, Shrinking};
 use crate::trace::Decision;
 use std::fmt::Write;
 
-/// All of it, a line each.
+/// All results, one line each.
 pub fn lines(bug: &BugReport) -> String {
     let mut text = String::new();
     for (name, fact) in facts(bug) {
@@ -16,7 +16,7 @@ pub fn lines(bug: &BugReport) -> String {
     text
 }
 
-/// All of it, each with its name.
+/// All results, each with its name.
 pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
     let explanation = &bug.explanation;
     let mut facts = Vec::new();
@@ -53,7 +53,7 @@ pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// The decisive choice: what it is, and what it does to the likelihood.
+/// The decisive choice, and its effect on the likelihood of the bug.
 fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
     let what = match bug.timeline.decisions.get(decisive.decision) {
         Some(Decision::Step { worker, kind, site }) => {
@@ -78,7 +78,7 @@ fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
     )
 }
 
-/// What would have had to happen.
+/// The other choice with which the schedule passes.
 fn instead(passing: &PassingReport) -> String {
     let passes = if passing.certain { "the same schedule passes" } else { "the same schedule can pass" };
     match &passing.instead {
@@ -89,7 +89,7 @@ fn instead(passing: &PassingReport) -> String {
     }
 }
 
-/// How small the schedule is, and what is known of smaller ones.
+/// The size of the schedule, and what is known about smaller ones.
 pub fn smallest(shrinking: &Shrinking) -> String {
     let Shrinking { before, after, fewer_preemptions_tried, cheaper_tried, stopped, .. } = shrinking;
     let preemptions = match after.preemptions {

@@ -1,8 +1,8 @@
-//! Annotations of GitHub Actions beside another report: an error for each bug, at the line of the guest's source that it
-//! is about, and a warning for each test without a verdict.
+//! Annotations of GitHub Actions in addition to another report: an error for each bug, at the line of the guest's
+//! source to which it is attributed, and a warning for each test without a verdict.
 //!
-//! A workflow command is a line `::error file=F,line=L,title=T::MESSAGE`. A percent sign and line ends are escaped in
-//! it, in properties also what separates them (`escapeData` and `escapeProperty` of GitHub's own toolkit,
+//! A workflow command is a line `::error file=F,line=L,title=T::MESSAGE`. Percent signs and line ends are escaped in
+//! it, and in properties also their separators (`escapeData` and `escapeProperty` of GitHub's own toolkit,
 //! `packages/core/src/command.ts`).
 
 use super::Renderer;
@@ -17,7 +17,7 @@ pub struct Github {
 }
 
 impl Github {
-    /// Annotations follow at the end of what `report` writes.
+    /// Annotations follow the output of `report`.
     pub fn beside(report: Box<dyn Renderer>) -> Github {
         Github { report }
     }

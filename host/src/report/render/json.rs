@@ -14,8 +14,8 @@ impl Renderer for Json {
     }
 }
 
-/// The version of the document's schema, `docs/report.schema.json`. It changes when a field goes or changes its meaning;
-/// new fields do not change it.
+/// The version of the document's schema, `docs/report.schema.json`. It changes when a field is removed or changes its
+/// meaning; new fields do not change it.
 pub const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]

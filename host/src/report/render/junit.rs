@@ -1,8 +1,8 @@
-//! JUnit XML, as CI services read it: one suite with the module's tests.
+//! JUnit XML, for CI services: one suite with the module's tests.
 //!
-//! A bug is a failure, whose type is its kind. A test without a verdict has not passed and is not known to be wrong: it
-//! is an error, of the type `inconclusive` or `limit`. What a harness ignores is skipped. Every test has its verdict as
-//! a property, which tells a proof from what was only tried.
+//! A bug is a failure, with its kind as the type. A test without a verdict has not passed and is not known to be wrong:
+//! it is an error of the type `inconclusive` or `limit`. A test that the harness ignores is skipped. Every test has its
+//! verdict as a property, which distinguishes a proof from a test in which no bug was found.
 
 use super::{RenderOptions, Renderer, bugs};
 use crate::report::model::{RunReport, TestReport};
@@ -55,8 +55,8 @@ fn report(run: &RunReport) -> Report {
     report
 }
 
-/// A module's name by which CI services know it again: of `target/queue-0123456789abcdef.wasm`, which cargo names by
-/// what it was built from, `queue`.
+/// A stable name of a module, by which CI services recognise it: `queue` for `target/queue-0123456789abcdef.wasm`,
+/// where cargo adds a hash of the build.
 pub fn stable_name(module: &str) -> &str {
     let stem = Path::new(module).file_stem().and_then(|stem| stem.to_str()).unwrap_or(module);
     let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());

@@ -1,5 +1,5 @@
-//! The report of a test binary of cargo, as its own harness would print it: a line for each test, or a letter, then
-//! the failures with all that is known of them. Those who read a harness's output can read this.
+//! The report of a test binary of cargo, in the format of its own harness: a line or a letter for each test, then the
+//! failures with all details. Tools that read a harness's output can read this.
 
 use super::{RenderOptions, Renderer, bugs, headline, not_run};
 use crate::exit::Exit;
@@ -12,12 +12,12 @@ use std::io::{self, Write};
 /// See the module's documentation.
 pub struct Libtest {
     options: RenderOptions,
-    /// Letters, as the harness's own format `terse`.
+    /// Whether to print letters, as the harness's own format `terse`.
     terse: bool,
     explore: bool,
-    /// Names of the tests that failed, each with what is to be said of it.
+    /// The names of failed tests, each with the text about its failure.
     failures: Vec<(String, String)>,
-    /// Why tests that passed may say little, each with their names.
+    /// Reasons why the absence of bugs may mean little, each with the names of the tests.
     doubts: BTreeMap<String, Vec<String>>,
 }
 
@@ -104,7 +104,7 @@ impl Renderer for Libtest {
     }
 }
 
-/// What may help tests that never came to an end.
+/// Advice for tests that never came to an end.
 fn never_ended(tests: usize) -> String {
     format!(
         "{} never came to an end, and nothing is known of them: give them more steps (--max-steps) and time (--timeout), \
@@ -114,7 +114,7 @@ fn never_ended(tests: usize) -> String {
     )
 }
 
-/// The last line. No verdict is no success, and is counted for those who want to know.
+/// The last line. A test without a verdict is no success, and is counted separately.
 fn summary(run: &RunReport) -> String {
     let passed = run.tests.iter().filter(|test| test.verdict.is_good()).count();
     let explored = run.tests.iter().filter(|test| test.any_choice).count();
@@ -142,7 +142,7 @@ fn summary(run: &RunReport) -> String {
     )
 }
 
-/// The result of a test in a word, and how much of it was executed.
+/// The result of a test in one word, and how much of it was executed.
 fn result(test: &TestReport) -> String {
     match (&test.verdict, test.workers_max) {
         (Verdict::Bug, _) => "FAILED".into(),
@@ -155,7 +155,7 @@ fn result(test: &TestReport) -> String {
     }
 }
 
-/// The same in one letter.
+/// The result in one letter.
 fn letter(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Bug => "F",
@@ -198,7 +198,7 @@ mod tests {
         exploration
     }
 
-    /// Every verdict as a line, a letter and JSON have it.
+    /// Every verdict has a distinct line, letter and name in JSON.
     #[test]
     fn every_verdict_is_told_apart() {
         let fair = IterationRecord { fair: true, decisions: 1, steps: 9, ..IterationRecord::default() };

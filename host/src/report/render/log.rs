@@ -1,5 +1,5 @@
-//! The failing iteration, step by step, for reading: every operation with its place, and the guest's
-//! output where it was written.
+//! The failing iteration, step by step, for readers: every operation with its place, and the guest's output at the
+//! point where it was written.
 
 use super::bug::{details, mark, verdict};
 use super::style::Styles;
@@ -24,7 +24,7 @@ pub fn log(test: &str, bug: &BugReport) -> String {
     for decision in &bug.timeline.decisions {
         match decision {
             Decision::Step { worker, kind, site } => {
-                // Output counts the steps before it.
+                // Output is numbered by the steps before it.
                 while let Some(line) = lines.next_if(|l| l.step <= step) {
                     let _ = writeln!(text, "{:>7}  {}: {}{}", "", line.worker, mark(line.stream), line.text);
                 }

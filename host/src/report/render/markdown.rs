@@ -1,8 +1,7 @@
-//! The run in Markdown, as GitHub shows it on the summary of a step and in comments: a table of tests, and of each bug its
-//! story.
+//! The run in Markdown, for GitHub's step summaries and comments: a table of tests, and the story of each bug.
 //!
-//! What the guest says is text and no markup: it stands in blocks of code, whose fences are longer than any in it, or is
-//! escaped.
+//! Texts of the guest must not be interpreted as markup: they are in blocks of code, whose fences are longer than any
+//! fence in the text, or escaped.
 
 use super::style::Styles;
 use super::{Renderer, explanation, story, sweep};
@@ -83,7 +82,7 @@ fn of_bug(test: &TestReport, bug: &BugReport) -> String {
     text
 }
 
-/// A block of code that nothing in the text ends.
+/// A block of code with a fence that the text does not contain.
 fn fenced(language: &str, text: &str) -> String {
     let mut longest = 2;
     let mut run = 0;
@@ -95,7 +94,7 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'))
 }
 
-/// In a line, and in a cell of a table.
+/// Escapes a text for a line, or for a cell of a table.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {
@@ -103,7 +102,7 @@ fn escaped(text: &str) -> String {
             '\n' | '\r' => escaped.push(' '),
             '<' => escaped += "&lt;",
             '&' => escaped += "&amp;",
-            // Names in backticks stay code; others would be markup.
+            // Names in backticks remain code; other characters would be markup.
             '\\' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '@' => escaped.extend(['\\', character]),
             character => escaped.push(character),
         }

@@ -1,14 +1,14 @@
-//! The report of a run in several formats, one file each. A renderer knows the [model](super::model) and nothing of
-//! what lies below it.
+//! The report of a run in several formats, one file each. A renderer only depends on the [model](super::model), not on
+//! the modules below it.
 //!
-//! - [`text`]: for reading.
-//! - [`libtest`]: as Rust's test harness, in lines or in letters.
+//! - [`text`]: for readers.
+//! - [`libtest`]: in the format of Rust's test harness, in lines or in letters.
 //! - [`json`], [`junit`], [`sarif`]: for programs, at the end of the run; [`markdown`]: for summaries.
-//! - [`github`]: another report, and annotations of GitHub Actions.
-//! - [`page`], [`perfetto`]: a bug as a file, see [`BUG_FILES`]; `step_index`: its steps by their numbers.
-//! - `correlation`: what goes along with bugs. `sweep`: a sweep of faults, as a table.
+//! - [`github`]: another report, with annotations of GitHub Actions.
+//! - [`page`], [`perfetto`]: a bug as a file, see [`BUG_FILES`]; `step_index`: indices of its steps by their numbers.
+//! - `correlation`: lines and data that correlate with bugs. `sweep`: a sweep of faults, as a table.
 //! - [`style`]: colours and links on terminals.
-//! - [`bug`], [`explanation`], [`log`]: what the first two say of a bug; `story`: what happened.
+//! - [`bug`], [`explanation`], [`log`]: the parts about a bug for [`text`] and [`libtest`]; `story`: what happened.
 
 pub mod bug;
 mod bugs;
@@ -34,8 +34,8 @@ use crate::plural::counted;
 use std::io::{self, Write};
 use style::Styles;
 
-/// Reports a run while it goes on. The methods are called in the order in which they stand here, those about a test
-/// for one test after the other; each writes what is due by then.
+/// Reports a run during its execution. The methods are called in the order of their declaration, those about a test for
+/// one test after the other. Each writes what can be written at that time.
 pub trait Renderer {
     fn run_started(&mut self, _out: &mut dyn Write, _run: &RunHeader) -> io::Result<()> {
         Ok(())
@@ -57,18 +57,18 @@ pub trait Renderer {
     fn run_finished(&mut self, out: &mut dyn Write, run: &RunReport) -> io::Result<()>;
 }
 
-/// What a renderer has to know beside the report.
+/// What a renderer needs in addition to the report.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RenderOptions {
-    /// The module is a test binary of cargo.
+    /// Whether the module is a test binary of cargo.
     pub harness: bool,
-    /// Show the whole log of a failing iteration.
+    /// Whether to show the whole log of a failing iteration.
     pub verbose: bool,
-    /// Show all statistics of a test.
+    /// Whether to show all statistics of a test.
     pub stats: bool,
-    /// Show what passing tests print in their first iteration.
+    /// Whether to show the output of passing tests in their first iteration.
     pub nocapture: bool,
-    /// Columns of the terminal, if there is one.
+    /// The terminal's number of columns, if there is a terminal.
     pub width: Option<usize>,
     pub styles: Styles,
 }
@@ -76,11 +76,11 @@ pub struct RenderOptions {
 /// A format.
 pub struct RendererEntry {
     pub name: &'static str,
-    /// Another name.
+    /// An alternative name.
     pub alias: Option<&'static str>,
-    /// For the help text and the documentation.
+    /// A description, for the help text and the documentation.
     pub doc: &'static str,
-    /// Whether its readers are programs, which want nothing else on the terminal.
+    /// Whether it is read by programs, which want nothing else on the terminal.
     pub for_programs: bool,
     pub make: fn(&RenderOptions) -> Box<dyn Renderer>,
 }
@@ -151,21 +151,21 @@ pub static RENDERERS: &[RendererEntry] = &[
     },
 ];
 
-/// The format of a name or of its other name.
+/// The format with this name or alternative name.
 pub fn by_name(name: &str) -> Option<&'static RendererEntry> {
     RENDERERS.iter().find(|entry| entry.name == name || entry.alias == Some(name))
 }
 
-/// A form in which one bug is written into a file.
+/// A form of files that each show one bug.
 pub struct BugFileEntry {
     pub name: &'static str,
-    /// Of the file beside the trace.
+    /// The extension of the file beside the trace.
     pub extension: &'static str,
-    /// The file of a bug of a test of a module; `None` if its steps are not known.
+    /// Creates the file for a bug of a test of a module; `None` if its steps are not known.
     pub make: fn(module: &str, test: &str, bug: &BugReport) -> Option<Vec<u8>>,
 }
 
-/// All of them; each is an option of that name.
+/// All forms; each is also the name of an option.
 pub static BUG_FILES: &[BugFileEntry] = &[
     BugFileEntry {
         name: "page",
@@ -175,14 +175,14 @@ pub static BUG_FILES: &[BugFileEntry] = &[
     BugFileEntry { name: "perfetto", extension: "pftrace", make: |_, test, bug| perfetto::trace(test, bug) },
 ];
 
-/// Renderers, each with what it writes to.
+/// Renderers, each with its output.
 pub struct Outputs(pub Vec<(Box<dyn Renderer>, Box<dyn Write>)>);
 
 impl Outputs {
-    /// Lets all of them do something, and passes on what they have written.
+    /// Calls a function for each renderer, and flushes its output.
     ///
     /// # Errors
-    /// Something cannot be written.
+    /// An output cannot be written.
     pub fn each(
         &mut self,
         mut act: impl FnMut(&mut dyn Renderer, &mut dyn Write) -> io::Result<()>,
@@ -195,7 +195,7 @@ impl Outputs {
     }
 }
 
-/// The first line of a run for readers.
+/// The first line of a run's report for readers.
 fn headline(run: &RunHeader) -> String {
     let mut bounds = Vec::new();
     if run.iterations_max != u64::MAX {
@@ -218,7 +218,7 @@ fn headline(run: &RunHeader) -> String {
     )
 }
 
-/// What an interruption left out.
+/// The text about tests that were not run because of an interruption.
 fn not_run(tests: usize) -> String {
     match tests {
         0 => "Interrupted.".into(),
@@ -230,7 +230,7 @@ fn not_run(tests: usize) -> String {
 mod tests {
     use super::*;
 
-    /// The table that users read names all formats.
+    /// The table in the documentation lists all formats.
     #[test]
     fn the_documentation_has_every_format() {
         let row = |entry: &RendererEntry| {

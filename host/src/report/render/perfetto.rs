@@ -1,9 +1,10 @@
-//! A bug as a trace of Perfetto (ui.perfetto.dev): a track for each worker, on it a slice for each step, below it one for
-//! each lock that it holds and each wait; arrows from step to step; how likely the bug is as a counter.
+//! A bug as a trace of Perfetto (ui.perfetto.dev): a track for each worker with a slice for each step, and below it a
+//! track for each lock that it holds and one for its waits; arrows between steps; the likelihood of the bug as a
+//! counter.
 //!
-//! Messages are those of `protos/perfetto/trace/track_event`, as far as they are needed. A step takes one microsecond:
-//! there is no other time in a schedule. Arrows are drawn only where one step happens before the other; who woke whom
-//! stands in the details of the step.
+//! The messages are those of `protos/perfetto/trace/track_event`, restricted to what is needed. A step takes one
+//! microsecond: there is no other time in a schedule. Arrows are drawn only where one step happens before the other;
+//! wake-ups are in the details of the step.
 
 use super::step_index::StepIndex;
 use crate::report::model::BugReport;
@@ -117,7 +118,7 @@ const COUNTER: i32 = 4;
 
 const STEP_NS: u64 = 1_000;
 const PID: i32 = 1;
-/// Tracks: 1 is the program, workers follow from here on.
+/// Ids of tracks: the program, the likelihood, and from `WORKERS` on the workers.
 const PROGRAM: u64 = 1;
 const LIKELIHOOD: u64 = 2;
 const WORKERS: u64 = 100;
@@ -142,7 +143,7 @@ pub fn trace(test: &str, bug: &BugReport) -> Option<Vec<u8>> {
     let track = culprit.map_or(PROGRAM, |worker| WORKERS + worker as u64);
     let name = Some(format!("{}: {}", bug.kind.name(), bug.message));
     writer.event(end, TrackEvent { kind: INSTANT, track, name, ..TrackEvent::default() });
-    // Events of one time stay in their order.
+    // Events with the same time keep their order.
     writer.events.sort_by_key(|packet| packet.timestamp);
     writer.tracks.append(&mut writer.events);
     Some(Trace { packets: writer.tracks }.encode_to_vec())
@@ -176,7 +177,7 @@ impl Writer {
                 woken_by.insert(link.to, link.from);
                 continue;
             }
-            // 0 is no flow.
+            // Ids start at 1, since 0 means no flow.
             flows.entry(link.from).or_default().push(id as u64 + 1);
             ends.entry(link.to).or_default().push(id as u64 + 1);
         }
@@ -207,7 +208,7 @@ impl Writer {
         }
     }
 
-    /// Each lock of a worker has a track of its own, since locks need not be given back in the order of their nesting.
+    /// Each lock of a worker has a track of its own, since locks need not be released in the order of their nesting.
     fn spans(&mut self, history: &History) {
         let mut tracks: BTreeMap<(u32, SpanKind, Option<u32>), u64> = BTreeMap::new();
         for span in &history.spans {
@@ -221,7 +222,7 @@ impl Writer {
                 let parent = Some(WORKERS + u64::from(span.worker));
                 self.track(Track { uuid: track, name: Some(name), parent, ..Track::default() });
             }
-            // A worker waits from after the step on.
+            // A wait begins after the step.
             let begins = u64::from(span.from) + u64::from(span.kind == SpanKind::Waits);
             let ends = span.to.map_or(history.steps.len() as u64, |to| u64::from(to) + 1);
             let name = Some(span.text.clone());

@@ -1,8 +1,8 @@
-//! SARIF 2.1.0, as code hosts and editors read results of analyses: a result for each bug, at the line of the guest's
-//! source that it is about.
+//! SARIF 2.1.0, for code hosts and editors: a result for each bug, at the line of the guest's source to which it is
+//! attributed.
 //!
-//! The story is a code flow with a thread flow for each worker; `executionOrder` says in which order they are read. What
-//! makes two bugs the same is their fingerprint. A test without a verdict is no result but a notification.
+//! The story is a code flow with a thread flow for each worker; `executionOrder` gives their common order. The bug's
+//! identity is its fingerprint. A test without a verdict is no result but a notification.
 
 use super::Renderer;
 use super::junit::stable_name;
@@ -40,7 +40,7 @@ fn document(run: &RunReport) -> Value {
                 "semanticVersion": run.header.version,
                 "rules": kinds.iter().map(rule).collect::<Vec<_>>(),
             }},
-            // What code hosts tell the reports of several modules apart by.
+            // Code hosts distinguish the reports of several modules by this id.
             "automationDetails": { "id": format!("coyote-wasm/{}/", stable_name(&run.header.module)) },
             "invocations": [{
                 "executionSuccessful": run.not_run.is_none(),
@@ -78,12 +78,12 @@ fn result(test: &TestReport, bug: &BugReport) -> Value {
     result
 }
 
-/// A thread flow for each worker that has a row; rows without a line of a file have no place in it.
+/// A code flow with a thread flow for each worker that has a row. Rows without a line of a file are left out.
 fn code_flow(story: &Story) -> Option<Value> {
     let step = |order: usize, row: &StoryRow| {
         let location = location(row.place.as_ref()?, Some(&row.text))?;
         let importance = if row.decisive { "essential" } else { "important" };
-        // They count from 1.
+        // SARIF counts from 1.
         Some(json!({ "location": location, "executionOrder": order + 1, "importance": importance }))
     };
     let flow = |(index, worker): (usize, &crate::results::StoryWorker)| {
@@ -95,7 +95,7 @@ fn code_flow(story: &Story) -> Option<Value> {
     (!flows.is_empty()).then(|| json!({ "threadFlows": flows }))
 }
 
-/// What keeps a test from having a verdict.
+/// The reasons why a test has no verdict.
 fn notifications(test: &TestReport) -> Vec<Value> {
     let reasons = match &test.verdict {
         Verdict::Inconclusive { what, .. } => vec![what.clone()],
@@ -126,7 +126,7 @@ fn message(text: &str) -> Value {
     json!({ "text": text })
 }
 
-/// A path as a reference: relative to the repository's root, or with its scheme.
+/// A path as a reference: relative to the repository's root, or with a scheme.
 fn uri(path: &str) -> String {
     let mut uri = String::from(if Path::new(path).is_absolute() { "file://" } else { "" });
     for byte in path.bytes() {

@@ -1,17 +1,17 @@
-//! From choices and numbers of steps to indices of a history's steps, where timeouts are steps too.
+//! Indices of a history's steps, where timeouts are steps too, by choices and by numbers of steps.
 
 use crate::trace::Decision;
 
 /// See the module's documentation.
 pub struct StepIndex {
-    /// By decision.
+    /// Indices by decision.
     decisions: Vec<usize>,
-    /// By number, from 1.
+    /// Indices by number, from 1.
     numbers: Vec<usize>,
 }
 
 impl StepIndex {
-    /// For the choices of a trace.
+    /// The indices for the choices of a trace.
     pub fn of(choices: &[Decision]) -> StepIndex {
         let (mut decisions, mut numbers, mut next) = (Vec::new(), Vec::new(), 0_usize);
         for decision in choices {
@@ -29,12 +29,12 @@ impl StepIndex {
         StepIndex { decisions, numbers }
     }
 
-    /// The step that a choice is, or is a value of.
+    /// The index of the step that a choice is, or that it is a value of.
     pub fn of_decision(&self, decision: usize) -> usize {
         self.decisions.get(decision).copied().unwrap_or(self.len())
     }
 
-    /// The step of this number, from 1; of 0, the first one.
+    /// The index of the step with this number, from 1; for 0 that of the first step.
     pub fn of_number(&self, number: u64) -> usize {
         let at = (number as usize).checked_sub(1);
         at.map_or(0, |at| self.numbers.get(at).copied().unwrap_or(self.len()))

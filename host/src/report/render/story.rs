@@ -1,24 +1,24 @@
-//! The story of a bug: a column for each worker, or where that gets too narrow a list.
+//! The story of a bug: a column for each worker, or a list if columns would be too narrow.
 
 use super::style::Styles;
 use crate::results::{Story, StoryRow};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Columns of text where no terminal says how many there are.
+/// The width if there is no terminal.
 const WIDTH: usize = 110;
 
-/// A worker's column: its text may go on over those to the right, where nothing happens in that row.
+/// The width of a worker's column. Its text may extend over the columns to the right, which are empty in that row.
 const LANE_MIN: usize = 8;
 const LANE_MAX: usize = 18;
 
-/// A text has at least so many columns.
+/// The minimum width of a text.
 const TEXT_MIN: usize = 36;
 
-/// In front of the lanes stand the mark and the number of the step.
+/// The width of the mark and the number of the step, which precede the columns.
 const HEAD: usize = 9;
 
-/// The rows, at most so many columns wide if a text of [`TEXT_MIN`] fits there, each ending in a line feed.
+/// The rows, at most `width` wide if a text of [`TEXT_MIN`] fits, each ending in a line feed.
 pub fn story(story: &Story, width: Option<usize>, styles: Styles) -> String {
     let width = width.unwrap_or(WIDTH);
     let place = story.rows.iter().map(|row| short_place(row).chars().count()).max().unwrap_or_default();
@@ -32,7 +32,7 @@ pub fn story(story: &Story, width: Option<usize>, styles: Styles) -> String {
     }
 }
 
-/// A column for each worker.
+/// The story with a column for each worker.
 fn table(story: &Story, lane: usize, columns: usize, styles: Styles) -> String {
     let longest = story.rows.iter().map(|row| lane * row.worker + row.text.chars().count()).max();
     let names = lane * story.workers.len();
@@ -51,7 +51,7 @@ fn table(story: &Story, lane: usize, columns: usize, styles: Styles) -> String {
     text
 }
 
-/// A row a line: the step, the worker, what it does and where.
+/// The story as a list: for each row the step, the worker, the action and the place.
 fn list(story: &Story, width: usize, styles: Styles) -> String {
     let mut text = String::new();
     let name =
@@ -68,7 +68,7 @@ fn list(story: &Story, width: usize, styles: Styles) -> String {
     text
 }
 
-/// A row's line, which ends with its place.
+/// A row's line with styles; the line ends with its place.
 fn styled(line: &str, row: &StoryRow, styles: Styles) -> String {
     let place = short_place(row);
     let before = line.strip_suffix(&place).unwrap_or(line);
@@ -77,7 +77,7 @@ fn styled(line: &str, row: &StoryRow, styles: Styles) -> String {
     before + &styles.place(place, row.place.as_ref())
 }
 
-/// The mark of the decisive step, and the step.
+/// The mark of the decisive step, and the step's number.
 fn head(row: &StoryRow) -> String {
     let mark = if row.decisive { '!' } else { ' ' };
     let step = row.steps.map_or(String::new(), |(first, _)| first.to_string());
@@ -112,7 +112,7 @@ fn short_place(row: &StoryRow) -> String {
     }
 }
 
-/// At most so many columns of a text.
+/// A text, cut to `columns` characters.
 fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.into();

@@ -1,4 +1,4 @@
-//! Colours and links of the report for reading, on terminals that have them; elsewhere nothing is added.
+//! Colours and links of reports for readers, on terminals that support them; elsewhere nothing is added.
 
 use crate::symbols::SourceFrame;
 use anstyle::{AnsiColor, Style};
@@ -8,7 +8,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Styles {
     pub colours: bool,
-    /// Places are links to their files (OSC 8).
+    /// Whether places are links to their files (OSC 8).
     pub links: bool,
 }
 
@@ -18,7 +18,7 @@ impl Styles {
         self.paint(AnsiColor::Red.on_default().bold(), text)
     }
 
-    /// No bug, as far as was looked.
+    /// No bug was found.
     pub fn good(self, text: &str) -> String {
         self.paint(AnsiColor::Green.on_default().bold(), text)
     }
@@ -39,10 +39,10 @@ impl Styles {
         }
     }
 
-    /// The text as a link to the file of a frame, if that is known.
+    /// The text as a link to the file of a frame, if the file is known.
     pub fn place(self, text: &str, frame: Option<&SourceFrame>) -> String {
         let file = frame.filter(|_| self.links && !text.is_empty()).and_then(|frame| frame.file.as_deref());
-        // Files of libraries are mostly not there.
+        // Files of libraries mostly do not exist on this machine.
         let path = file.and_then(|file| std::path::absolute(file).ok()).filter(|path| path.is_file());
         match path {
             Some(path) => format!("\x1b]8;;{}\x1b\\{text}\x1b]8;;\x1b\\", url(&path)),

@@ -1,9 +1,9 @@
-//! A sweep of faults as a table, with a sentence that says how far it came.
+//! A sweep of faults as a table, with a sentence about its extent.
 
 use crate::plural::counted;
 use crate::report::model::{BugReport, SweepReport, SweptSiteReport};
 
-/// What was tried, and whether that is all.
+/// What was tried, and whether this is everything.
 pub fn summary(sweep: &SweepReport) -> String {
     let SweepReport { opportunities, samples, planned, tried, unfinished, left_out, .. } = sweep;
     let faults = sweep.faults.join(", ");
@@ -38,7 +38,7 @@ pub fn summary(sweep: &SweepReport) -> String {
     text
 }
 
-/// The lines of a terminal, each with its line feed.
+/// The table for a terminal. Every line ends in a line feed.
 pub fn text(sweep: &SweepReport, bugs: &[BugReport]) -> String {
     let mut rows = vec![["opportunities", "tried", "failed", "fault", "at"].map(String::from)];
     for site in &sweep.sites {
@@ -61,7 +61,7 @@ pub fn text(sweep: &SweepReport, bugs: &[BugReport]) -> String {
     text
 }
 
-/// How many faults were tried at a place, and of how many if not all.
+/// The number of faults that were tried at a place, and of how many if not all.
 pub fn tried(site: &SweptSiteReport) -> String {
     if site.swept.tried == site.planned {
         return site.planned.to_string();
@@ -69,7 +69,7 @@ pub fn tried(site: &SweptSiteReport) -> String {
     format!("{} of {}", site.swept.tried, site.planned)
 }
 
-/// The bugs of a place, each by its kind and the name of its trace.
+/// The bugs at a place, each by its kind and the name of its trace.
 pub fn bugs_of(site: &SweptSiteReport, bugs: &[BugReport]) -> String {
     let name = |identity: &String| {
         let bug = bugs.iter().find(|bug| bug.identity == *identity);

@@ -1,4 +1,4 @@
-//! The report for a terminal: of each test its bugs, what its iterations were like, and what its verdict does not
+//! The report for a terminal: for each test its bugs, the statistics of its iterations, and what its verdict does not
 //! say by itself.
 
 use super::{RenderOptions, Renderer, bugs, correlation, headline, not_run, sweep};
@@ -89,7 +89,7 @@ fn conclusion(run: &RunReport) -> String {
     }
 }
 
-/// That no test has a bug, and how much is known of that.
+/// The statement that no test has a bug, and its basis.
 fn no_bug(run: &RunReport) -> String {
     let proved = run.with("proved").len();
     let sum = |number: fn(&TestReport) -> u64| run.tests.iter().map(number).sum::<u64>();
@@ -118,7 +118,7 @@ fn no_bug(run: &RunReport) -> String {
     format!("{what} ({})", assumptions.join(", "))
 }
 
-/// What matters most of the executions of a search, in one line without a line feed.
+/// The most important numbers about the executions of a search, in one line without a line feed.
 fn search_line(test: &TestReport, search: &SearchSummary) -> String {
     let counts = &search.counts;
     let estimate = search.estimate.filter(|estimate| *estimate > counts.executions as f64);
@@ -138,14 +138,14 @@ fn search_line(test: &TestReport, search: &SearchSummary) -> String {
     )
 }
 
-/// Of all that were begun.
+/// The mean number of steps of all executions that were begun.
 fn steps_of_an_execution(search: &SearchSummary) -> f64 {
     let counts = &search.counts;
     let ends = counts.executions + counts.abandoned + counts.unfinished + counts.redundant;
     counts.steps as f64 / ends.max(1) as f64
 }
 
-/// What the executions of a search were like. Lines that end in a line feed each; no times.
+/// Statistics of the executions of a search, without times. Every line ends in a line feed.
 fn search_statistics(statistics: &Statistics, search: &SearchSummary) -> String {
     let counts = &search.counts;
     let mut text = String::from("... Exploration statistics:\n");
@@ -186,7 +186,7 @@ fn search_statistics(statistics: &Statistics, search: &SearchSummary) -> String 
     text
 }
 
-/// With two digits that mean something.
+/// With two significant digits if it is large.
 fn rounded(estimate: f64) -> String {
     if estimate < 1e6 { format!("{estimate:.0}") } else { format!("{estimate:.1e}") }
 }

@@ -1,12 +1,13 @@
-//! What steps did to later ones of other workers: the arrows of a history.
+//! The effects of steps on later steps of other workers: the arrows of a history.
 //!
-//! An arrow that orders is an edge of happens-before as [the stream](crate::runtime::stream) tells it: a release and
-//! the acquisition that follows it. Of atomics it is C++20's "synchronises with": an acquire that reads the value of a
-//! release store, or of read-modify-writes behind that. What follows from other arrows is left out: vector clocks tell.
+//! An arrow that orders is an edge of happens-before according to [the stream](crate::runtime::stream): a release and
+//! the acquisition that follows it. For atomics it is C++20's "synchronises with": an acquire that reads the value of a
+//! release store, or of read-modify-writes behind it. Arrows that follow from others are left out, which vector clocks
+//! determine.
 //!
-//! An edge may be missing: where orderings are not known, through fences, and of an exchange that leaves the value as
-//! it was. None is drawn where memory holds another value than the one that was written, since then a step wrote
-//! who was not seen.
+//! An edge may be missing: where orderings are not known, through fences, and for an exchange that leaves the value as
+//! it was. No edge is drawn if memory holds another value than the one that was written, since an unobserved write must
+//! then have happened.
 
 use super::super::recorder::{RawAccess, RawStep};
 use crate::observe::{HbObject, SyncEvent, SyncKind};
@@ -24,25 +25,25 @@ pub struct RawLink {
     pub through: Through,
 }
 
-/// What an arrow goes through.
+/// The object or memory by which an arrow passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Through {
     Nothing,
     Object(ObjectId),
-    /// So many bytes at an address.
+    /// This number of bytes at an address.
     Memory(u64, u32),
 }
 
-/// How much of each worker a worker knows: the number of its steps that happened before.
+/// The knowledge of a worker about each worker: the number of its steps that happened before.
 type Clock = BTreeMap<WorkerId, usize>;
 
-/// A release that others may acquire.
+/// A release that other workers may acquire.
 #[derive(Clone, Debug)]
 struct Release {
     worker: WorkerId,
     step: usize,
     clock: Clock,
-    /// By a reader, which other readers do not learn of.
+    /// Whether a reader released the lock: other readers do not acquire from it.
     shared: bool,
 }
 
@@ -119,13 +120,13 @@ impl Links {
         if kind.releases() {
             let release = self.release(worker, step, kind == SyncKind::ReleaseShared);
             let releases = self.objects.entry(object).or_default();
-            // The worker's own earlier ones are part of it.
+            // The new release includes the worker's own earlier ones.
             releases.retain(|other| other.worker != worker || other.shared != release.shared);
             releases.push(release);
         }
     }
 
-    /// The worker learns what was released. What it knew already needs no arrow.
+    /// The worker acquires what was released. What it knew already needs no arrow.
     fn acquire(
         &mut self,
         step: usize,
@@ -137,7 +138,7 @@ impl Links {
         releases.sort_by_key(|release| std::cmp::Reverse(release.step));
         for release in releases {
             let known = self.known.entry(worker).or_default();
-            // Steps are counted from 1, so that nothing is known of a worker at first.
+            // Steps are counted from 1, so that initially nothing is known about a worker.
             let news = known.get(&release.worker).is_none_or(|until| *until < release.step + 1);
             if release.worker == worker || !news {
                 continue;
@@ -170,7 +171,8 @@ impl Links {
         self.forget(address, bytes.into());
         let ordering = ordering.filter(|_| exchanged == Some(true));
         let (Some(ordering), Some(value)) = (ordering, after) else { return };
-        // A read-modify-write goes on with what the store before it passed on; every other store begins anew.
+        // A read-modify-write continues the release sequence of the store before it; every other store begins a new
+        // one.
         let mut heads = if reads { heads } else { Vec::new() };
         if ordering.releases() {
             heads.retain(|head| head.worker != worker);
@@ -181,7 +183,7 @@ impl Links {
         }
     }
 
-    /// These bytes are overwritten, or have become other memory.
+    /// Forgets atomics in these bytes, which were overwritten or have become other memory.
     fn forget(&mut self, address: u64, bytes: u64) {
         const WORD_BYTES_MAX: u64 = 16;
         let end = address.saturating_add(bytes);
@@ -192,13 +194,13 @@ impl Links {
     }
 }
 
-/// Notifications of condvars and futexes order nothing: see [`LinkKind::Wakes`].
+/// Whether the object is a wake-up by a condvar or futex, whose notifications order nothing: see [`LinkKind::Wakes`].
 fn is_unordered(object: HbObject) -> bool {
     let HbObject::Wake { queue: Some(queue), .. } = object else { return false };
     matches!(queue.class, Class::Condvar | Class::Futex)
 }
 
-/// From steps that woke a worker to its next one.
+/// Arrows from a step that woke a worker to the worker's next step.
 fn wakes(steps: &[RawStep]) -> Vec<RawLink> {
     let mut woken: BTreeMap<WorkerId, (usize, Through)> = BTreeMap::new();
     let mut links = Vec::new();

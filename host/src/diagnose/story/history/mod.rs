@@ -1,7 +1,7 @@
-//! The whole schedule of a bug, step by step: what a page and a timeline show.
+//! The whole schedule of a bug, step by step, for pages and timelines.
 //!
-//! - `links`: what steps did to later ones; `spans`: who held what, and who waited.
-//! - `texts`: the lines of the source that are shown beside it.
+//! - `links`: effects of steps on later ones; `spans`: when workers hold locks, and when they wait.
+//! - `texts`: the source lines that are shown beside it.
 
 mod links;
 mod spans;
@@ -21,7 +21,7 @@ use links::{RawLink, Through};
 use spans::{RawSpan, What};
 use std::collections::BTreeMap;
 
-/// What a history is made from beside the recording.
+/// The material for a history, in addition to the recording.
 pub struct Material<'a, 'b> {
     pub runtime: &'a Runtime,
     pub moments: &'a [Moment],
@@ -41,7 +41,7 @@ pub fn history(recording: &Recording, material: &mut Material<'_, '_>) -> Histor
         .collect();
     let mut moments = material.moments;
     for step in &recording.steps {
-        // The first moment of a step, and those of blocks that follow it.
+        // The first moment of a step, and the moments of blocks that follow it.
         let also = |moment: &&Moment| matches!(moment.act, Act::Allocates | Act::Frees);
         let count = 1 + moments.iter().skip(1).take_while(also).count();
         let (own, others) = moments.split_at(count.min(moments.len()));
@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-/// An access as words take it.
+/// An access in the form that `words` expects.
 fn shown(raw: &RawAccess) -> SharedAccess {
     SharedAccess { raw: raw.clone(), direct: true, is_contended: true }
 }

@@ -1,4 +1,4 @@
-//! When workers hold locks, and when they cannot go on.
+//! Spans of time in which workers hold locks, or cannot continue.
 
 use super::super::recorder::{RawStep, Wait};
 use crate::observe::{HbObject, SyncKind};
@@ -18,14 +18,14 @@ pub struct RawSpan {
     pub what: What,
 }
 
-/// What is held or waited for.
+/// The lock that is held, or what is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     Lock { place: ObjectId, shared: bool },
     Wait(Wait),
 }
 
-/// All spans, in the order of their beginnings.
+/// All spans, ordered by their beginnings.
 pub fn spans(steps: &[RawStep]) -> Vec<RawSpan> {
     let mut all: Vec<RawSpan> = Vec::new();
     let mut held: BTreeMap<(WorkerId, ObjectId), usize> = BTreeMap::new();

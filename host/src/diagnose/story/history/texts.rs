@@ -1,16 +1,16 @@
-//! The parts of source files that a history speaks of.
+//! The parts of source files to which a history refers.
 
 use crate::results::{History, SourceText};
 use crate::symbols::Sources;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Lines before and after one that is spoken of.
+/// The number of lines before and after each line that the history refers to.
 const AROUND: u32 = 60;
 
-/// All parts have no more bytes together: what comes after them by name is left out.
+/// The maximum total size of all parts. Later files, by name, are left out.
 const BYTES_MAX: usize = 1 << 20;
 
-/// The lines around all of the guest's own frames, of the files that are there.
+/// The lines around all of the guest's own frames, of those files that exist.
 pub fn texts(history: &History, sources: &mut Sources) -> Vec<SourceText> {
     let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for frame in history.frames.iter().filter(|frame| !frame.library).map(|frame| &frame.frame) {
@@ -36,7 +36,7 @@ pub fn texts(history: &History, sources: &mut Sources) -> Vec<SourceText> {
     texts
 }
 
-/// Ranges of lines, both ends included, around some of a file.
+/// The ranges of lines around given lines of a file, both ends included.
 fn ranges(lines: &BTreeSet<u32>, count: u32) -> Vec<(u32, u32)> {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for line in lines.iter().filter(|line| (1..=count).contains(*line)) {

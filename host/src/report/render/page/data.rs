@@ -1,4 +1,4 @@
-//! What a page shows, as its scripts read it: columns of numbers, and each text once.
+//! The data of a page, in the form for its scripts: columns of numbers, and each text once.
 
 use crate::report::frames;
 use crate::report::model::BugReport;
@@ -9,18 +9,18 @@ use crate::symbols::{SourceFrame, is_library};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How much is shown of each step.
+/// The level of detail of each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     All,
-    /// All but what it reads and writes beyond what its text says.
+    /// Everything except accesses that its text does not mention.
     Texts,
-    /// The operation, and where it is.
+    /// Only the operation and its place.
     Operations,
 }
 
 impl Detail {
-    /// The most detailed first.
+    /// The levels, the most detailed first.
     pub const ALL: [Detail; 3] = [Detail::All, Detail::Texts, Detail::Operations];
 
     fn left_out(self) -> Option<&'static str> {
@@ -32,7 +32,7 @@ impl Detail {
     }
 }
 
-/// See the module's documentation. Indices of things that are not there are -1.
+/// See the module's documentation. -1 stands for a missing index.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Data<'a> {
@@ -45,22 +45,22 @@ pub struct Data<'a> {
     why: Option<&'a str>,
     structure: Vec<&'a str>,
     replay: &'a str,
-    /// What experiments said: a name and a text each.
+    /// The results of experiments: a name and a text each.
     facts: Vec<(&'static str, String)>,
     workers: Vec<Worker<'a>>,
     things: Vec<(&'a str, &'a str)>,
     frames: Vec<Frame<'a>>,
     stacks: &'a [Vec<u32>],
     steps: Columns,
-    /// From which step to which one, how, through which thing.
+    /// Links: from step, to step, kind, thing.
     links: Vec<(u32, u32, u32, i64)>,
-    /// Of which worker, how, from which step on, up to which one, of which thing, in words.
+    /// Spans: worker, kind, from step, to step, thing, text.
     spans: Vec<(u32, u32, u32, i64, i64, u32)>,
     sources: Vec<Source<'a>>,
     story: Option<StoryData<'a>>,
-    /// Before which step, how many bugs, of how many continuations.
+    /// The curve: before which step, how many bugs, of how many continuations.
     curve: Vec<(usize, u64, u64)>,
-    /// Indices of the decisive step and of the worker that did it.
+    /// Indices of the decisive step and of the worker that executed it.
     decisive: i64,
     culprit: i64,
     ends: Vec<End<'a>>,
@@ -83,7 +83,7 @@ struct Frame<'a> {
     library: bool,
 }
 
-/// Steps by columns. Texts are indices into the table of strings.
+/// Steps in columns. Texts are indices into the table of strings.
 #[derive(Default, Serialize)]
 struct Columns {
     worker: Vec<u32>,
@@ -92,7 +92,7 @@ struct Columns {
     shared: Vec<u8>,
     stack: Vec<i64>,
     own: Vec<i64>,
-    /// By step: of those that have any.
+    /// By step, for steps that have any.
     accesses: BTreeMap<usize, Vec<u32>>,
     things: BTreeMap<usize, Vec<u32>>,
 }
@@ -124,7 +124,7 @@ struct Row<'a> {
     gap: bool,
 }
 
-/// Where a worker is in the end.
+/// The place of a worker at the end.
 #[derive(Serialize)]
 struct End<'a> {
     worker: i64,
@@ -144,7 +144,7 @@ struct Output<'a> {
     text: &'a str,
 }
 
-/// Texts, each once.
+/// A table of texts without duplicates.
 #[derive(Default)]
 struct Strings {
     all: Vec<String>,

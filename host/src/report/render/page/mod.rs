@@ -1,8 +1,9 @@
-//! A bug as a page: one file of HTML that needs nothing else, neither a network nor a server.
+//! A bug as a page: one file of HTML that needs neither a network nor a server.
 //!
-//! The page's own parts are `page.html`, `style.css` and the scripts beside this file; what it shows is
-//! `data`, embedded as JSON. A source text can hold anything, so nothing of the data ends the script that it stands in
-//! (see `embedded`), the scripts write texts as texts alone, and the page forbids itself to load or send anything.
+//! The static parts are `page.html`, `style.css` and the scripts beside this file; the data is `data`, embedded as
+//! JSON. A source text may contain anything, so the data is encoded such that it cannot end the script that contains it
+//! (see `embedded`), the scripts only create text nodes from texts, and the page forbids itself to load or send
+//! anything.
 
 mod data;
 
@@ -12,7 +13,7 @@ use data::Detail;
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 
-/// In the order in which they rest on each other.
+/// The scripts, in the order of their dependencies.
 const SCRIPTS: [&str; 4] = [
     include_str!("data.js"),
     include_str!("timeline.js"),
@@ -20,7 +21,7 @@ const SCRIPTS: [&str; 4] = [
     include_str!("main.js"),
 ];
 
-/// Of data with more bytes, details are left out.
+/// If the data is larger than this, details are left out.
 const DATA_BYTES_MAX: usize = 4_500_000;
 
 /// The page of a bug of a test; `None` without its history.
@@ -37,7 +38,7 @@ pub fn page(module: &str, test: &str, bug: &BugReport) -> Option<String> {
     let parts = [("TITLE", escaped(&title)), ("STYLE", STYLE.into()), ("DATA", data), ("SCRIPT", script)];
     let mut page = String::new();
     let mut rest = PAGE;
-    // One after the other, so that nothing is looked for within what was filled in.
+    // Parts are filled in one after the other, so that placeholders within filled-in content are not replaced.
     for (name, content) in parts {
         let (before, after) = rest.split_once(&format!("<!--{name}-->")).expect("it is in the page");
         page += before;
@@ -47,12 +48,12 @@ pub fn page(module: &str, test: &str, bug: &BugReport) -> Option<String> {
     Some(page + rest)
 }
 
-/// As the content of an element of HTML.
+/// Escapes a text for the content of an element of HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// JSON that can stand in a script: without `<`, neither `</script` nor `<!--` is in it.
+/// JSON for a script element: without `<`, it contains neither `</script` nor `<!--`.
 fn embedded(data: &data::Data<'_>) -> String {
     serde_json::to_string(data).expect("names are texts").replace('<', "\\u003c")
 }
