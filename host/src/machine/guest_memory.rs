@@ -1,5 +1,5 @@
-//! The only door to guest memory: every host access goes through here, so that none escapes the
-//! bookkeeping: of changed chunks, of owners, and of what the step touches.
+//! The host's only access to guest memory. It records every access, for the list of changed chunks, for
+//! owners, and for the step's footprint.
 
 use coyote_abi::rt::CHUNK;
 use coyote_strategies::{Access, Class, Effect};
@@ -33,13 +33,13 @@ impl<'a> GuestMemory<'a> {
         }
     }
 
-    /// Whether the range lies within guest memory. It is no access.
+    /// Checks that the range lies within guest memory. This is not an access.
     pub fn check(&self, address: u32, length: u32) -> Result<(), OutOfBounds> {
         let start = address as usize;
         self.bytes.get(start..start + length as usize).map(|_| ()).ok_or(OutOfBounds)
     }
 
-    /// What stands there, for reports: no access of the worker. `None` outside of guest memory.
+    /// The bytes of a range, for reports: not an access of the worker. `None` outside of guest memory.
     pub fn peek(&self, address: u32, length: u32) -> Option<&[u8]> {
         let start = address as usize;
         self.bytes.get(start..start + length as usize)
