@@ -134,7 +134,7 @@ pub struct Scheduler {
     pub fair_from: Option<u64>,
     /// Steps that a monitor may be hot in a fair execution; 0 for any number.
     pub hot_steps_max: u64,
-    /// The bound on steps of an iteration that is executed again, if it differs from those in `limits`.
+    /// A bound on steps that replaces those of `limits`, for an iteration that is executed again.
     pub bound: Option<u64>,
     /// Whether the iteration continues when workers wait in a circle, and becomes a deadlock at its end. A search that
     /// reverses races needs the steps that follow, to know what it still has to execute. In all other respects nothing
