@@ -76,7 +76,7 @@ pub enum Encoding {
     Bool,
     /// Shown as null or not.
     Pointer,
-    /// Of which nothing is shown.
+    /// Any other encoding: reports show no value, and the debugger shows a hexadecimal number.
     Other,
 }
 
