@@ -352,8 +352,8 @@ impl Execution {
         self.machine.scheduler_mut().hot_steps_max = 0;
     }
 
-    /// Counts for how long monitors are hot from this step on, also in iterations that only follow a schedule; `None`: as
-    /// their strategies say.
+    /// Counts for how long monitors are hot from this step on, also in iterations that only follow a schedule; `None`:
+    /// as their strategies say.
     pub(crate) fn set_fair_from(&mut self, step: Option<u64>) {
         self.fair_from = step;
     }

@@ -43,7 +43,7 @@ use std::sync::Arc;
 pub struct DetectorEntry {
     /// Its name, which is part of the trace format.
     pub name: &'static str,
-    /// What it finds, as a clause.
+    /// The bugs that it finds, as a clause.
     pub doc: &'static str,
     /// The way in which users turn it on and off.
     pub switch: Switch,
@@ -220,8 +220,8 @@ impl Detectors {
         detectors
     }
 
-    /// The detector for iterations that are watched more closely than others, if there are such and it can see anything in
-    /// this module.
+    /// The detector for iterations that are watched more closely than others, if there are such and it can see anything
+    /// in this module.
     pub(crate) fn sampled(&self, artifact: &Artifact) -> Option<Box<dyn Detector>> {
         let entry = by_name(RACES).filter(|entry| self.has(entry.name) && self.is_sampled(entry.name))?;
         let sees = (entry.check)(artifact).is_ok() && artifact.orderings().build_is_known();

@@ -14,7 +14,7 @@ use wasmtime::{Engine, Instance, Linker, Memory, Module, Result, Store, Val};
 use wasmtime_wasi::p1::{WasiP1Ctx, add_to_linker_sync};
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
-/// What the host answered to a call.
+/// The host's answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAnswer {
     /// The function's name.
@@ -77,7 +77,7 @@ impl Directories {
         &self.answers
     }
 
-    /// How the guest's calls differ from the recorded ones, if they do.
+    /// The difference between the guest's calls and the recorded ones, if there is one.
     pub fn diverged(&self) -> Option<&str> {
         self.diverged.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Which chunks of guest memory changed: the base of cheap restores, snapshots and fingerprints.
+//! Records which chunks of guest memory changed: the base of cheap restores, snapshots and fingerprints.
 //!
 //! The guest marks the chunk of the first byte of each store; the store may reach up to 15 bytes into
 //! the next chunk, so those bytes are treated as changed together with a marked chunk.
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-/// How far a store can reach beyond the chunk that it marks.
+/// Number of bytes that a store can reach beyond the chunk that it marks.
 const REACH: usize = 15;
 
 /// Number of bytes that are compared with zero at once.

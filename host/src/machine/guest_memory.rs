@@ -9,7 +9,7 @@ pub struct GuestMemory<'a> {
     bytes: &'a mut [u8],
     /// Chunks that the host wrote since this list was last collected.
     written: &'a mut Vec<u32>,
-    /// What the call touches.
+    /// The accesses of the call.
     touched: Vec<Access>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> GuestMemory<'a> {
         GuestMemory { bytes, written, touched: Vec::new() }
     }
 
-    /// What was touched.
+    /// The accesses so far.
     pub fn into_touched(self) -> Vec<Access> {
         self.touched
     }
@@ -51,7 +51,7 @@ impl<'a> GuestMemory<'a> {
         self.bytes.get(start..start + length as usize).ok_or(OutOfBounds)
     }
 
-    /// Up to 8 bytes as a little-endian number.
+    /// Reads a little-endian number of up to 8 bytes.
     pub fn read_number(&mut self, address: u32, bytes: u8) -> Result<u64, OutOfBounds> {
         let mut number = [0; 8];
         number[..bytes as usize].copy_from_slice(self.read(address, u32::from(bytes))?);

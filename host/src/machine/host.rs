@@ -73,7 +73,7 @@ pub struct Host {
     hot: Vec<HotSite>,
     /// The worker that a trap or a report stopped, and its stack, innermost first.
     pub stopped_at: Option<(WorkerId, Vec<Location>)>,
-    /// Where workers last threw an exception, innermost first.
+    /// The stacks of workers when they last threw an exception, innermost first.
     pub thrown_at: BTreeMap<WorkerId, Vec<Location>>,
     /// Observers, including detectors: changed with [`Host::set_observers`].
     pub observers: Observers,

@@ -65,7 +65,7 @@ pub struct FoundNew {
 /// A process that makes steps: a worker, or its timeout.
 #[derive(Clone, Debug, Default)]
 struct Process {
-    /// The same in all executions.
+    /// A number that is the same in all executions.
     key: u64,
     /// A hash of the data values that it was given.
     values: u64,

@@ -15,7 +15,7 @@ const OBJECTS_MAX: usize = 8;
 /// An object that a worker awaits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Awaited {
-    /// What it is, such as `mutex made at src/lib.rs:7`; unknown if that is empty.
+    /// A description, such as `mutex made at src/lib.rs:7`; empty if unknown.
     pub what: Box<str>,
     /// Its address in guest memory.
     pub object: u32,

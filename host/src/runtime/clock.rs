@@ -34,7 +34,7 @@ pub struct Jumps {
     monotonic_ns: u64,
 }
 
-/// How far a clock jumps.
+/// The span by which a clock jumps.
 const JUMP_NS: u64 = 3_600_000_000_000;
 
 /// The time of the real-time clock when the monotonic one shows 0: the beginning of the year 2000.

@@ -138,7 +138,7 @@ pub struct Runtime {
     pub files: Files,
     /// The blocks of the guest's allocator.
     pub heap: Heap,
-    /// What atomic accesses may read; `None` unless memory is weak.
+    /// The stores that atomic accesses may read; `None` unless memory is weak.
     pub weak: Option<Box<Weak>>,
     at_exit: AtExit,
     /// Whether the host is told about joins: a worker that is blocked for ever after the first one
@@ -157,7 +157,7 @@ pub struct Runtime {
     first: u32,
     /// The crashes so far, with their losses.
     pub crashes: Vec<Crash>,
-    /// How the program starts again, if it can crash.
+    /// The start of the program after a crash, if it can crash.
     pub recovery: Option<Start>,
     /// The stack of the running worker at its next call of a file function, if a crash may lose what the call does.
     pub call_stack: Option<Arc<[Location]>>,
@@ -165,7 +165,7 @@ pub struct Runtime {
     pub alone_ticks: u64,
     /// Events for strategies, until they are drained.
     pub events: Vec<Event>,
-    /// What the guest has printed in this iteration.
+    /// The output of the guest in this iteration.
     pub output: Vec<Output>,
     /// Events for observers, until they are taken.
     pub stream: EventStream,

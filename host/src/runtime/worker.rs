@@ -119,7 +119,7 @@ impl Request {
     }
 }
 
-/// How a new worker begins: the arguments of `Action::Start`.
+/// The start of a new worker: the arguments of `Action::Start`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
     /// Index into the site table's entries.
@@ -130,7 +130,7 @@ pub struct Start {
     pub stack: Option<(u32, u32)>,
 }
 
-/// How a blocked worker was woken.
+/// The cause by which a blocked worker was woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wake {
     Notified,
@@ -155,7 +155,7 @@ pub struct Worker {
     pub request: Request,
     /// Set while it sleeps or waits in a queue: `request` is half done.
     pub waiting: bool,
-    /// How its wait ended.
+    /// The cause by which its wait ended.
     pub wake: Option<Wake>,
     pub detached: bool,
     /// Whether some worker waited for its end.

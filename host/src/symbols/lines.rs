@@ -11,8 +11,8 @@ type Section = EndianArcSlice<LittleEndian>;
 pub struct Row<'a> {
     /// The file, as the compiler named it.
     pub file: &'a str,
-    /// From 1. `None` for code that belongs to no line, such as an instruction that the optimiser made of
-    /// two.
+    /// The line, from 1. `None` for code that belongs to no line, such as an instruction that the optimiser
+    /// made of two.
     pub line: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! From a place in the guest to its functions, files and lines.
+//! Finds the functions, files and lines of a place in the guest.
 //!
 //! Everything is read from the ORIGINAL module: instrumentation does not carry debug information over, and
 //! users only know their own code. Three sources, each optional: DWARF in the module's `.debug_*` sections,
@@ -42,13 +42,13 @@ pub(crate) use variables::{number_text, slice};
 /// A function that was executing at a place, and the place in its source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SourceFrame {
-    /// Demangled; never empty.
+    /// The demangled name; never empty.
     pub function: String,
     /// Relative to the current directory if it is below it.
     pub file: Option<String>,
-    /// From 1. `None` also for code that belongs to no line.
+    /// The line, from 1. `None` also for code that belongs to no line.
     pub line: Option<u32>,
-    /// From 1.
+    /// The column, from 1.
     pub column: Option<u32>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn function_names(original_wasm: &[u8]) -> Vec<String> {
 
 /// See the module's documentation. Owns all that it needs. Units are parsed when first asked for.
 pub struct Symbols {
-    /// By index in the original function index space; demangled, empty if unknown.
+    /// Names by index in the original function index space; demangled, empty if unknown.
     names: Vec<String>,
     lines: Lines,
     base: PathBuf,

@@ -4,7 +4,7 @@ use super::version::{MAGIC, VERSIONS};
 use std::io;
 use std::path::PathBuf;
 
-/// Why a trace could not be read or written.
+/// Reasons why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file does not exist or cannot be read.

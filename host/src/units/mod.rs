@@ -102,7 +102,7 @@ pub struct Results {
 /// Reasons why results cannot be put together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UniteError {
-    /// They are of different campaigns.
+    /// The results are of different campaigns.
     #[error("the results are of another {what}: {one} and {other}")]
     Campaign {
         /// The respect in which they differ.
@@ -112,7 +112,7 @@ pub enum UniteError {
         /// The value of the other.
         other: String,
     },
-    /// They are of different explorations of a test.
+    /// The results are of different explorations of a test.
     #[error("test {test}: {error}")]
     Test {
         /// The test.

@@ -14,8 +14,8 @@
 //! - Accesses that are no scheduling points, and those that are in no event: see [`crate::runtime::stream`]. Of a copy
 //!   or fill, the part behind the first MiB.
 //! - Accesses within atomic functions and sections are in no race with each other: one section is executed at a time.
-//!   Sections and the library's atomic functions order nothing, so that a call of `malloc` hides no race. In functions that
-//!   the user left out, atomic accesses and fences count as sequentially consistent.
+//!   Sections and the library's atomic functions order nothing, so that a call of `malloc` hides no race. In functions
+//!   that the user left out, atomic accesses and fences count as sequentially consistent.
 //! - A block that is handed out or taken back is new memory. Accesses of freed memory are reported by `memory-errors`.
 //! - If the allocator is not known, memory may have been reused unnoticed, and nothing is reported.
 //!

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The knowledge of a worker.
 #[derive(Clone, Debug, Default, Hash)]
 struct Knowledge {
-    /// What happened before its next access.
+    /// The clock of what happened before its next access.
     now: Clock,
     /// The clock that an acquire fence would add: from the stores that relaxed reads have read.
     read: Clock,

@@ -1,4 +1,4 @@
-//! How often a fault could happen in an execution, and how often it did.
+//! Counts of how often a fault could happen in an execution, and how often it did.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,7 +8,8 @@ pub fn hash(name: &str) -> u32 {
     xxhash_rust::xxh3::xxh3_64(name.as_bytes()) as u32
 }
 
-/// By the name of a class, or of a fault point behind `point.`. No part of the state: nothing depends on it.
+/// Counts by the name of a class, or of a fault point, such as `point.NAME`. Not part of the state: nothing
+/// depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FaultCounts(BTreeMap<String, FaultCount>);

@@ -56,7 +56,7 @@ pub enum BudgetId {
     Point(u16),
 }
 
-/// Why a budget cannot be read.
+/// Reasons why a budget cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
     #[error("there is no class of faults {0}; there are {all}", all = names())]

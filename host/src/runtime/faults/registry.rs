@@ -29,9 +29,9 @@ pub struct FaultRow {
     pub class: FaultClass,
     /// The name on the command line, in traces and in reports. Part of the trace format.
     pub name: &'static str,
-    /// What happens, as a clause.
+    /// The effect, as a clause.
     pub does: &'static str,
-    /// Where it may happen.
+    /// The places where it may happen.
     pub at: &'static str,
     /// The budget if the class is named without one.
     pub usual: u32,

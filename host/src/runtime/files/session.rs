@@ -170,7 +170,7 @@ impl Session<'_> {
     pub(super) fn renumber(&mut self, from: u32, to: u32) -> Result<Answer, Errno> {
         let open = self.descriptor(from)?;
         if matches!(self.descriptor(to)?, Open::Host { .. }) && from != to {
-            // It would stay open on the host.
+            // The descriptor would stay open on the host.
             return Err(Errno::NOTSUP);
         }
         if from != to {
@@ -288,7 +288,7 @@ impl Session<'_> {
     pub(super) fn sync(&mut self, number: u32, data_alone: bool) -> Result<Answer, Errno> {
         match self.descriptor(number)? {
             Open::File { inode, .. } => self.sync_inode(inode, data_alone),
-            // As on Linux.
+            // Directories can be synced, as on Linux.
             Open::Directory { inode, .. } => self.sync_inode(inode, data_alone),
             _ => return Err(Errno::BADF),
         }

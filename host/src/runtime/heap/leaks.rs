@@ -56,7 +56,7 @@ fn range(block: &LiveBlock) -> Range<usize> {
 }
 
 struct Marks<'a> {
-    /// In the order of their addresses.
+    /// Blocks in the order of their addresses.
     blocks: &'a [LiveBlock],
     reached: Vec<bool>,
     /// Blocks that were reached and are not yet scanned.

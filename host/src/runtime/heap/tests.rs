@@ -9,9 +9,9 @@ use coyote_strategies::{Iteration, WorkerId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Byte {
     Unknown,
-    /// Of the block that begins there.
+    /// Part of the block that begins there.
     LiveBlock(u32),
-    /// Behind the block that begins there.
+    /// Part of the gap behind the block that begins there.
     Gap(u32),
     Freed,
 }

@@ -1,8 +1,8 @@
 //! Weak memory: which stores an atomic load may read, and which place in modification order a store may take.
 //!
-//! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017) without load buffering, made operational by views, after
-//! the promising semantics without promises (Kang, Hur, Lahav, Vafeiadis, Dreyer, POPL 2017), with C++20's release
-//! sequences: a release store is continued by read-modify-writes alone.
+//! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017) without load buffering, made operational by
+//! views, after the promising semantics without promises (Kang, Hur, Lahav, Vafeiadis, Dreyer, POPL 2017), with C++20's
+//! release sequences: a release store is continued by read-modify-writes alone.
 //!
 //! For each location the last stores are kept in modification order, and for each worker how far it has come in that
 //! order. A load may read any store that is not behind that; a store may take any place after it; a read-modify-write
@@ -15,8 +15,8 @@
 //! - *Coherence*: an access reads no store, and takes no place, before the last store that its worker has read or made,
 //!   or that happens before it. Happens-before comes from releases and acquires, fences, and all sync objects.
 //! - *Atomicity*: see `Location::behind`.
-//! - *SC accesses* (`psc_base` of RC11): one reads no store before the last SC store to its location, nor before a store
-//!   that happened before an SC fence that was executed; an SC store takes a place behind both.
+//! - *SC accesses* (`psc_base` of RC11): one reads no store before the last SC store to its location, nor before a
+//!   store that happened before an SC fence that was executed; an SC store takes a place behind both.
 //! - *SC fences* (`psc_F`): what was seen before one is seen after every later one, and so are SC stores before it.
 //!
 //! Together that is RC11 with one exception: the order of SC accesses and fences is the one in which they are executed.

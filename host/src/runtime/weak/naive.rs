@@ -1,8 +1,8 @@
 //! RC11 by its axioms: checks every choice of the store that each read reads, with every order of stores. Shares
 //! nothing with the operational model but the orderings.
 //!
-//! After Lahav, Vafeiadis, Kang, Hur, Dreyer, "Repairing sequential consistency in C/C++11" (PLDI 2017), section 3, with
-//! C++20's release sequences (`rs = [W];(rf;rmw)*`). For tests.
+//! After Lahav, Vafeiadis, Kang, Hur, Dreyer, "Repairing sequential consistency in C/C++11" (PLDI 2017), section 3,
+//! with C++20's release sequences (`rs = [W];(rf;rmw)*`). For tests.
 
 use coyote_abi::Ordering;
 use coyote_strategies::rng::ChoiceRng;

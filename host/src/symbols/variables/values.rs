@@ -1,4 +1,4 @@
-//! From the name of a variable to its value: fields, elements, targets of pointers.
+//! Finds the value of a variable by its name: fields, elements, targets of pointers.
 //!
 //! An expression is `VARIABLE`, then any of `.FIELD`, `[INDEX]`; `*EXPRESSION` is the target of a pointer. `0xADDRESS`
 //! is a number of 4 bytes, `0xADDRESS:BYTES` a range.

@@ -8,8 +8,8 @@ use std::str::FromStr;
 pub struct CrashModel {
     /// What may survive of a queue of pending operations.
     pub rule: CrashRule,
-    /// Whether operations on names become durable in the order in which they were done, and by `fsync` of the file, too: as
-    /// in ext4. Otherwise each directory has to be synced itself.
+    /// Whether operations on names become durable in the order in which they were done, and also by `fsync` of the
+    /// file, as in ext4. Otherwise each directory has to be synced itself.
     pub ordered_names: bool,
 }
 
