@@ -5,7 +5,8 @@
 //! [`Runtime::stuck`](crate::runtime::Runtime::stuck) selects the workers that cause a deadlock.
 //!
 //! Not found while others go on: workers that wait for a notification that never comes, or for a lock of which it is
-//! not certain which workers can release it. Such a deadlock ends when all others do, or at the bound on steps.
+//! not certain which workers can release it. An execution with such a deadlock ends when all others do, or at the bound
+//! on steps.
 //!
 //! Cost: one test for each step that is no plain access, and a search through the blocked workers whenever a worker
 //! begins to wait for a blocked one.

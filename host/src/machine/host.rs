@@ -246,7 +246,7 @@ impl Host {
         let known = self.scheduler.runtime.heap.is_known();
         let footprint = &mut self.scheduler.runtime.footprint;
         if failed || before != known {
-            // A failed request depends on what other workers took, and an unknown heap may be any.
+            // A failed request depends on what other workers took, and an unknown heap may have any content.
             footprint.touch(Class::Heap, Effect::Write, 0);
         }
         let Some(change) = change else { return };
@@ -375,8 +375,8 @@ impl Host {
     }
 
     /// Returns the bound of the stack when the stack pointer is below the known bound. A worker of
-    /// wasi-threads sets its stack pointer itself when it begins: its stack is bounded by the begin of the
-    /// block in which that pointer lies. `None`: the stack overflowed.
+    /// wasi-threads sets its stack pointer itself when it begins: its stack is bounded by the beginning of
+    /// the block in which that pointer lies. `None`: the stack overflowed.
     pub fn learn_stack(&mut self, stack_pointer: u32) -> Option<u32> {
         let runtime = &mut self.scheduler.runtime;
         let worker = self.scheduler.running?;

@@ -21,7 +21,7 @@ const PER_PAGE: u32 = PAGE / GRANULE;
 /// Maximum length of a list of changed ranges: with more, the whole table is made anew.
 const CHANGED_MAX: usize = 1 << 12;
 
-/// Number of the latest ranges among which an equal one is searched.
+/// Number of the latest ranges among which an equal one is searched for.
 const RECENT: usize = 8;
 
 /// Which leases are given: all that are possible, or fewer, so that tests can compare.

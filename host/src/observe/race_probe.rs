@@ -55,7 +55,7 @@ pub struct SeenAtomic {
     /// The site that has its ordering.
     pub site: u32,
     pub order: Order,
-    /// Its place among all atomic accesses that were seen.
+    /// Its place among all atomic accesses that were recorded.
     pub number: usize,
 }
 

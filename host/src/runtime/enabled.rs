@@ -4,7 +4,8 @@ use super::worker::{Request, Wake};
 use super::{Availability, Lock, Runtime, Timers};
 use coyote_strategies::{Class, Effect, Event, OpKind, Operation, View, WorkerId, WorkerState};
 
-/// Announced rounds of loops within one call of an atomic function before it must let other workers run.
+/// Maximum number of announced rounds of loops within one call of an atomic function before it must let other
+/// workers run.
 const ATOMIC_TICKS_MAX: u32 = 1_000;
 
 impl Runtime {

@@ -109,8 +109,8 @@ impl Runtime {
         handle
     }
 
-    /// Takes over the effects of the program's initialisation on files, sync objects, time and monitors. The machine
-    /// keeps the heap.
+    /// Takes over the effects of the program's initialisation on files, sync objects, time, monitors and the
+    /// worker-local word. The machine keeps the heap.
     pub fn continue_from(&mut self, initialised: &Runtime) {
         self.files.clone_from(&initialised.files);
         self.sync.clone_from(&initialised.sync);

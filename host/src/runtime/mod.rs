@@ -161,7 +161,7 @@ pub struct Runtime {
     pub recovery: Option<Start>,
     /// The stack of the running worker at its next call of a file function, if a crash may lose what the call does.
     pub call_stack: Option<Arc<[Location]>>,
-    /// Announced rounds of loops that a worker alone in a test harness has executed.
+    /// Number of announced rounds of loops that a worker alone in a test harness has executed.
     pub alone_ticks: u64,
     /// Events for strategies, until they are drained.
     pub events: Vec<Event>,

@@ -1,8 +1,8 @@
 //! The step stream: the events of an execution, as data for observers and detectors (see [`crate::observe`]).
 //!
-//! All events pass through a few functions of the runtime, its *doors*, which also record the footprint of the
-//! relation: so both agree on what a step touches. An event that is in no [`Interest`] is not produced: each door tests
-//! one number.
+//! Accesses, synchronisation and the life of workers pass through a few functions of the runtime, its *doors*, which
+//! also record the footprint of the relation: so events and footprints agree on what a step touches. An event that is
+//! in no [`Interest`] is not produced: each door tests one number.
 //!
 //! | door | footprint | event |
 //! |---|---|---|

@@ -164,7 +164,8 @@ pub struct Worker {
     pub children: u32,
     /// Depth of the nested functions and sections without scheduling points that it is in.
     pub atomic_depth: u32,
-    /// Announced rounds of loops since it last entered an atomic function, up to the bound that matters.
+    /// Number of announced rounds of loops since it last entered an atomic function, up to the bound that
+    /// matters.
     pub atomic_ticks: u32,
     /// The event of the heap that allocated the block in which its stack lies, if one did.
     pub stack_block: Option<u32>,

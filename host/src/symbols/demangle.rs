@@ -22,8 +22,8 @@ fn without_hash(name: &str) -> &str {
     }
 }
 
-/// A function's name without its generic arguments, which can be longer than everything else. `<T as
-/// Trait>::method` keeps the part in front, `<T>::method` becomes `T::method`.
+/// A function's name without its generic arguments, which can be longer than the rest. `<T as Trait>::method`
+/// keeps the part in front, `<T>::method` becomes `T::method`.
 pub fn without_generics(name: &str) -> String {
     if let Some(plain) = without_brackets(name) {
         return without_generics(&plain);

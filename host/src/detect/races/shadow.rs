@@ -19,7 +19,7 @@ pub struct Kept {
     /// The worker's epoch.
     pub epoch: u32,
     pub how: How,
-    /// The bytes of the eight that it concerns.
+    /// The bytes of its group that it concerns, as bits.
     mask: u8,
     pub what: What,
 }

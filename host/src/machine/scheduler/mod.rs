@@ -90,8 +90,8 @@ pub struct Unfinished {
     pub values: Vec<u64>,
 }
 
-/// Announced rounds of loops that a worker alone in a test harness may execute, for each step of the bound on
-/// steps.
+/// Number of announced rounds of loops that a worker alone in a test harness may execute, for each step of
+/// the bound on steps.
 const ALONE_TICKS: u64 = 10;
 
 /// Number of steps between two checks of [`Scheduler::cancel`].

@@ -9,7 +9,7 @@ pub fn of_site(number: u32) -> u64 {
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr,)* })*) => {
-        /// A class of faults, which have one budget.
+        /// A class of faults, which share one budget.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum FaultClass { $($(#[$doc])* $variant,)* }

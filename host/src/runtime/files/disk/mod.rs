@@ -134,7 +134,7 @@ impl Disk {
         self.pending.push(Pending { change, origin });
     }
 
-    /// Makes durable what `fsync`, or `fdatasync` (`data_alone`), of a file or a directory does.
+    /// Makes durable what an `fsync` of a file or a directory covers, or an `fdatasync` with `data_alone`.
     pub(super) fn sync(&mut self, number: Ino, data_alone: bool) {
         let file = |pending: &Pending| pending.change.file() == Some(number);
         let mut durable: BTreeSet<usize> = self.indices(file).collect();
