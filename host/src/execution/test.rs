@@ -24,7 +24,7 @@ pub struct Test {
 /// work that wasi-libc's `_start` does first.
 ///
 /// # Errors
-/// The module has a `main`, and no name says which function that is.
+/// The module is a program with threads, and has no function with the name of libc's initialiser.
 fn needs_initialisers(artifact: &Artifact) -> Result<(), String> {
     let known = || ["_initialize", INITIALISERS[0]].iter().any(|export| artifact.entry(export).is_some());
     if artifact.table.wasi_threads && artifact.entry(START).is_some() && !known() {

@@ -135,7 +135,7 @@ impl Host {
         }
     }
 
-    /// The operation announced at a site. An unknown site cannot come from our instrumenter.
+    /// The operation announced at a site. The instrumenter produces no unknown site.
     #[inline]
     pub fn operation(&self, site: u32, object: u64) -> Operation {
         self.hot[site as usize].operation(object)

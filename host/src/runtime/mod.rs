@@ -141,8 +141,8 @@ pub struct Runtime {
     /// The stores that atomic accesses may read; `None` unless memory is weak.
     pub weak: Option<Box<Weak>>,
     at_exit: AtExit,
-    /// Whether the host is told about joins: a worker that is blocked for ever after the first one
-    /// ended is then a mistake of the program. With wasi-threads, joins happen inside of the guest.
+    /// Whether the host sees joins: a worker that is blocked for ever after the first one ended is then a
+    /// mistake of the program. With wasi-threads, joins happen inside of the guest.
     joins_visible: bool,
     /// The seed of the random bytes, which also depend on their worker.
     random_seed: u64,

@@ -6,7 +6,7 @@
 //!
 //! | door | footprint | event |
 //! |---|---|---|
-//! | `touch_access` | Memory | [`Event::Access`] of an operation, and of a told or a host access |
+//! | `touch_access` | Memory | [`Event::Access`] of an operation, and of a reported or a host access |
 //! | `touch_place` | the class of the object | [`Event::Sync`], see [`SyncKind::of`] |
 //! | `touch_worker` | Birth, End, Wake | [`Event::Sync`] |
 //! | `happened` | | [`Event::Spawned`], [`Event::Woken`], [`Event::Ended`], [`Event::Hint`], for strategies too |
