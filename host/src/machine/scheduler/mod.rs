@@ -1,5 +1,4 @@
-//! The scheduler chooses which worker runs next: the loop of choices between a worker's announcement and the
-//! next step.
+//! Chooses the worker that runs next: the loop of choices between an announcement and the next step.
 //!
 //! The guest calls in at every scheduling point. With a strategy in the scheduler, the choice is made
 //! on the spot: if the announcing worker is picked, its operation is performed and it goes on without
@@ -97,8 +96,7 @@ const ALONE_TICKS: u64 = 10;
 /// Number of steps between two checks of [`Scheduler::cancel`].
 const LOOK_STEPS: u64 = 64;
 
-/// When an iteration under a strategy is interrupted before its end to examine its state: see
-/// `execution::prove_livelock`.
+/// When an iteration under a strategy is interrupted to be examined: see `execution::prove_livelock`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
     #[default]
@@ -140,21 +138,18 @@ pub struct Scheduler {
     /// reverses races needs the steps that follow, to know what it still has to execute. In all other respects nothing
     /// changes, since a circle of waiting workers never dissolves.
     pub defers: bool,
-    /// Whether all states that can follow are being visited: no bound applies, and every access is a
-    /// scheduling point.
+    /// Whether all states that can follow are visited: no bound holds, and every access is a point.
     pub closing: bool,
     pub looks: Looks,
     /// The iteration was interrupted to be examined.
     pub looking: bool,
-    /// The step from which on the iteration is interrupted to search for a lasso. Each search sets the next
-    /// such step.
+    /// The step at which the iteration is interrupted to search for a lasso; each search sets the next.
     pub lasso_at: Option<u64>,
     /// A monitor has been hot for too long. Observers receive the event once the running worker is suspended.
     overheating: bool,
     /// The outcome, once the iteration has ended.
     pub outcome: Option<Outcome>,
-    /// The outcome that was replaced by the deadlock of workers that wait in a circle: see
-    /// [`Scheduler::defers`].
+    /// The outcome that a deadlock of workers in a circle replaced: see [`Scheduler::defers`].
     pub masked: Option<Outcome>,
     /// The program has crashed, and is about to start again: see [`Scheduler::take_crashed`].
     crashed: bool,
@@ -196,8 +191,7 @@ pub struct Scheduler {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Whether the iteration was given up because of `cancel`: it says nothing about the test.
     pub cancelled: bool,
-    /// The step from which on the scheduler checks whether the bound is reached or the state is to be
-    /// examined.
+    /// The step from which on the bound, and whether the state is to be examined, are checked.
     look_up_at: u64,
     /// The step from which on the iteration may be suspicious: see [`Looks::WhenSuspicious`].
     suspicious_at: u64,
