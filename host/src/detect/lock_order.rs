@@ -55,8 +55,8 @@ struct Edge {
     site: u32,
     /// All locks that the worker holds.
     gates: Vec<Held>,
-    /// For each worker, the number of its epochs that happened before. An epoch ends when its worker creates
-    /// another one, or ends.
+    /// For each worker, the number of its epochs that are known. An epoch ends when its worker creates another
+    /// worker, or ends.
     clock: Clock,
 }
 

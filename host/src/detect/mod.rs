@@ -45,7 +45,7 @@ pub struct DetectorEntry {
     pub name: &'static str,
     /// The bugs that it finds, as a clause.
     pub doc: &'static str,
-    /// The way in which users turn it on and off.
+    /// How users turn it on and off.
     pub switch: Switch,
     /// Whether the module must report what orders accesses (`Options::edges`).
     pub needs_edges: bool,
@@ -54,7 +54,7 @@ pub struct DetectorEntry {
     make: fn(&Detectors) -> Box<dyn Detector>,
 }
 
-/// The way in which a detector is turned on and off.
+/// How a detector is turned on and off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// It is always on.

@@ -35,7 +35,7 @@ pub use state::{GuestState, MemoryBounds, Stacks};
 /// Receives events about what is executed, in their order. It cannot change anything.
 ///
 /// It also receives the steps that a search executes, but is not informed when a search restores a snapshot. It does
-/// not receive the steps with which an iteration that seems not to end is examined ([`crate::livelock`]).
+/// not receive the steps with which an iteration that seems not to end is looked into ([`crate::livelock`]).
 pub trait Observer: Send {
     /// The events that it receives. Called once.
     fn interest(&self) -> Interest;
