@@ -43,7 +43,7 @@ pub struct Execution {
     entered: bool,
     /// Set once an iteration cannot go on because of this tool or its environment.
     error: Option<MachineError>,
-    /// When [`Execution::run`] examines an iteration for a livelock.
+    /// When [`Execution::run`] looks at an iteration for a livelock.
     looks: Looks,
     /// Maximum number of states that may follow a livelock for it to be proved.
     pub livelock_states_max: usize,
@@ -323,7 +323,7 @@ impl Execution {
         scheduler.outcome.clone().ok_or_else(|| MachineError::Internal("no outcome at the end".into()))
     }
 
-    /// Has iterations of [`Execution::run`] that begin after this call given up soon after the flag is raised.
+    /// Gives up iterations of [`Execution::run`] that begin after this call soon after the flag is raised.
     pub(crate) fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.machine.scheduler_mut().cancel = flag;
     }
@@ -333,7 +333,7 @@ impl Execution {
         self.machine.scheduler().cancelled
     }
 
-    /// Calls `function` while iterations are examined at other times.
+    /// Calls `function` with other times of looking at iterations.
     #[doc(hidden)]
     pub fn looking<R>(&mut self, looks: Looks, function: impl FnOnce(&mut Execution) -> R) -> R {
         let usual = std::mem::replace(&mut self.looks, looks);

@@ -1,4 +1,4 @@
-//! Iterations that are interrupted before their end, to be examined for livelocks and lassos.
+//! Iterations that are interrupted before their end, to look for livelocks and lassos.
 
 use super::prove_livelock::{self, Effort};
 use super::{Execution, MachineError, prove_lasso};
@@ -8,7 +8,7 @@ use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{Decision, Iteration};
 
 impl Execution {
-    /// Lets the guest run to the end of the iteration. Where the scheduler interrupts it to be examined, a livelock or
+    /// Lets the guest run to the end of the iteration. Where the scheduler interrupts it to be looked at, a livelock or
     /// a lasso ends it.
     pub(super) fn run_and_look(&mut self) -> Result<(), MachineError> {
         loop {
@@ -26,7 +26,7 @@ impl Execution {
             if for_lasso {
                 self.look_for_lasso(steps)?;
             }
-            // At the bound, a livelock is searched for, too.
+            // At the bound, it looks for a livelock, too.
             let scheduler = self.machine.scheduler();
             let round = matches!(self.looks, Looks::AfterRound(_));
             if scheduler.outcome.is_none() && !(for_lasso && (round || steps < scheduler.steps_max())) {
@@ -53,7 +53,7 @@ impl Execution {
     }
 
     fn look_for_livelock(&mut self, steps: u64) -> Result<(), MachineError> {
-        // An iteration that is only suspicious is not worth much effort: it is examined again at twice as
+        // An iteration that is only suspicious is not worth much effort: it is looked at again at twice as
         // many steps.
         let walk_max = match self.looks {
             Looks::After(_) => self.livelock_states_max,

@@ -26,13 +26,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Number of steps within which a state must repeat.
 const WALK_MAX: usize = 512;
 
-/// Number of examinations of one iteration.
+/// Number of looks at one iteration.
 const LOOKS: u64 = 4;
 
-/// Number of first iterations that are all examined; of later ones, one in 16 is.
+/// Number of first iterations that are all looked at; of later ones, one in 16 is.
 const ALL_BELOW: u64 = 256;
 
-/// The steps at which an iteration is examined, ascending. The first one is drawn between a power of two and the next
+/// The steps at which an iteration is looked at, ascending. The first one is drawn between a power of two and the next
 /// one; the powers up to 2,048 take turns from iteration to iteration. Each other step is drawn between the one before
 /// and its double.
 pub fn looks(iteration: Iteration) -> Vec<u64> {

@@ -12,9 +12,9 @@
 //! States are compared by their fingerprints. The cycle, which reports describe, is executed once more, and
 //! its states are then compared byte for byte.
 //!
-//! A sampler's iteration is examined at the bound on steps, and before that where the last half of all
-//! choices only read ([`crate::machine::scheduler::Looks`]), so tests that end pay nothing. Not found are
-//! livelocks of more states than the bound, and those that only unfair schedules avoid.
+//! A sampler's iteration is looked at when it reaches the bound on steps, and before that where the last half
+//! of all choices did nothing but look ([`crate::machine::scheduler::Looks`]), so tests that end pay nothing.
+//! Not found are livelocks of more states than the bound, and those that only unfair schedules avoid.
 
 use super::Execution;
 use crate::livelock::{Livelock, Look, Spin};
