@@ -4,8 +4,8 @@
 //! worker again ([`coyote_strategies::Strategy::quiet`]). For these the gate in the guest
 //! (`instrumenter/src/suspend/gate.rs`) lets accesses pass and writes them down. Whatever the guest calls next, the
 //! first thing that the host does is to *settle*: what was written down becomes steps, which the strategy accounts for
-//! and which are recorded and counted ([`Scheduler::leased_steps`]). So a lease only changes when that happens: the
-//! same seed makes the same choices with leases, without, and with some of them refused.
+//! and which are recorded and counted ([`Scheduler::leased_steps`]). So a lease changes only the time at which this is
+//! done: the same seed makes the same choices with leases, without, and with some of them refused.
 //!
 //! The checks of accesses are not left out: see [`super::lease`]. While an observer wants every access, no lease is
 //! given.

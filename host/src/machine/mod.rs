@@ -314,8 +314,8 @@ impl Machine {
         self.load_globals(&self.start.globals.clone())
     }
 
-    /// Starts the program again after a crash: everything except its files is reset to the start. No worker must be
-    /// running.
+    /// Starts the program again after a crash: everything except its files is reset to the start. The guest must have
+    /// been left.
     fn restart(&mut self) -> Result<(), MachineError> {
         self.reset_instance()?;
         self.with_owners(|owners, table| owners.restart(table));

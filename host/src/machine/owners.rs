@@ -359,8 +359,8 @@ impl OwnerTable {
         }
     }
 
-    /// Records what an allocator did that the worker leaves. `done`: whether another worker counts as done
-    /// with a block without having been joined; the block is given by its addresses and the one behind.
+    /// Records the change by an allocator, which the worker leaves. `done`: whether another worker counts as
+    /// done with a block without having been joined; the block is given by its addresses and the one behind.
     pub fn allocator_exit(
         &mut self,
         table: &mut [u8],

@@ -15,7 +15,7 @@ pub enum AccessResult {
     Ask(Asked),
 }
 
-/// The way in which an access is executed that detectors or observers must see first.
+/// How an access is executed that detectors or observers must see first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Its worker was picked.

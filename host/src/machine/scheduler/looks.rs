@@ -1,5 +1,4 @@
-//! When an iteration is interrupted to examine its state for livelocks and lassos, and when it has reached
-//! its bound.
+//! When an iteration is interrupted to look for livelocks and lassos, and when it has reached its bound.
 
 use super::{Choice, Context, LOOK_STEPS, Looks, SUSPICIOUS_FROM, Scheduler};
 use crate::evidence::Evidence;
@@ -8,7 +7,7 @@ use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use coyote_strategies::OpKind;
 
 impl Scheduler {
-    /// Continues an iteration that was interrupted to be examined, unless it has reached its bound.
+    /// Continues an iteration that was interrupted to be looked at, unless it has reached its bound.
     pub fn go_on(&mut self) {
         self.looking = false;
         self.suspicious_at = self.next_look();
@@ -20,7 +19,7 @@ impl Scheduler {
         }
     }
 
-    /// Checks whether the bound on steps is reached, or the state is to be examined.
+    /// Checks whether the bound on steps is reached, or the state is to be looked at.
     #[cold]
     pub(super) fn look_up(&mut self) {
         let steps = self.runtime.steps();
@@ -73,7 +72,7 @@ impl Scheduler {
     #[cold]
     pub(super) fn overheat(&mut self, deadline: u64, context: Option<&mut Context>) {
         if self.runtime.steps() < deadline {
-            // Plain accesses check nothing else.
+            // Plain accesses check nothing but `look_up_at`.
             self.look_up_at = self.look_up_at.min(deadline);
         } else if self.outcome.is_none() {
             self.runtime.stream.push(Event::Overheated);

@@ -96,12 +96,13 @@ const ALONE_TICKS: u64 = 10;
 /// Number of steps between two checks of [`Scheduler::cancel`].
 const LOOK_STEPS: u64 = 64;
 
-/// When an iteration under a strategy is interrupted to be examined: see `execution::prove_livelock`.
+/// When an iteration under a strategy is interrupted to be looked at: see `execution::prove_livelock`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
     #[default]
     Never,
-    /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices only read.
+    /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing
+    /// but look.
     WhenSuspicious,
     /// After this number of choices.
     After(usize),
@@ -141,9 +142,9 @@ pub struct Scheduler {
     /// Whether all states that can follow are visited: no bound holds, and every access is a point.
     pub closing: bool,
     pub looks: Looks,
-    /// The iteration was interrupted to be examined.
+    /// The iteration was interrupted to be looked at.
     pub looking: bool,
-    /// The step at which the iteration is interrupted to search for a lasso; each search sets the next.
+    /// The step from which on the iteration is interrupted to look for a lasso; each look sets the next.
     pub lasso_at: Option<u64>,
     /// A monitor has been hot for too long. Observers receive the event once the running worker is suspended.
     overheating: bool,
@@ -191,13 +192,14 @@ pub struct Scheduler {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Whether the iteration was given up because of `cancel`: it says nothing about the test.
     pub cancelled: bool,
-    /// The step from which on the bound, and whether the state is to be examined, are checked.
+    /// The step from which on [`Scheduler::look_up`] checks whether the bound is reached or the state is to be
+    /// looked at.
     look_up_at: u64,
     /// The step from which on the iteration may be suspicious: see [`Looks::WhenSuspicious`].
     suspicious_at: u64,
 }
 
-/// State that an iteration gets back when it continues after an examination.
+/// State that an iteration gets back when it continues after it was looked at.
 pub struct Course {
     choices: Vec<Choice>,
     decisions: u64,

@@ -39,7 +39,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         })
     };
     linker.func_wrap(MODULE, TIME, time)?;
-    // The name under which modules call it in which the clock may jump.
+    // The name under which modules call it if the clock may jump.
     linker.func_wrap(rt::MODULE, TIME, time)?;
     Ok(())
 }

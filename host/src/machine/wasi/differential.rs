@@ -1,6 +1,6 @@
 //! The file system in memory against wasmtime's on a real directory: random calls must get equal answers.
 //!
-//! Paths that end in `/` or `/.` are used only to open files and to create directories, since elsewhere wasmtime
+//! Paths that end in `/` or `/.` are passed only to `path_open` and `path_create_directory`, since elsewhere wasmtime
 //! differs from the Linux below it. The following is not compared, because it differs on purpose (docs/wasi.md) or has
 //! no meaning: inode numbers, times, sizes of directories, the order of listings, inherited rights, syncs of
 //! directories, and `fd_allocate`, which wasmtime does not have.

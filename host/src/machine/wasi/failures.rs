@@ -1,4 +1,4 @@
-//! The ways in which calls on files fail, with faults of class `io`.
+//! How calls on files fail, with faults of class `io`.
 
 use crate::runtime::files::{Answer, Call, Errno};
 

@@ -32,7 +32,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         })
     };
     linker.func_wrap(MODULE, NAME, random)?;
-    // The name under which modules call it in which the bytes may be extreme.
+    // The name under which modules call it if the bytes may be extreme.
     linker.func_wrap(rt::MODULE, NAME, random)?;
     Ok(())
 }
