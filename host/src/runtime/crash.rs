@@ -62,8 +62,8 @@ impl Runtime {
         worker.name = Some(NAME.into());
     }
 
-    /// Resets the state that lives in the program's memory to that of the beginning. No worker must be
-    /// running.
+    /// Resets the state that lives in the program's memory to that of the beginning. All workers must be
+    /// suspended.
     pub fn restart(&mut self, begun: &Runtime) {
         self.sync.clone_from(&begun.sync);
         self.heap.clone_from(&begun.heap);

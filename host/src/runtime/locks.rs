@@ -32,8 +32,8 @@ impl Runtime {
         self.sync.holds(id)
     }
 
-    /// Records what a request depends on that a worker in an atomic section announces: if it blocks the worker, other
-    /// workers make steps before the section goes on.
+    /// Records what the request of a worker in an atomic section depends on: if it blocks the worker, other workers make
+    /// steps before the section goes on.
     pub(super) fn touch_arrival(&mut self, request: Request) {
         match request {
             Request::Lock { lock, span_ns: None } => self.touch_place(lock.place(), Effect::Read),

@@ -201,7 +201,7 @@ pub enum HbObject {
     Annotated(u32),
 }
 
-/// The way in which a worker and an object exchange knowledge of what happened before.
+/// How a worker and an object exchange knowledge of what happened before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncKind {
     /// Everything that was released there, shared or not, happens before what follows.

@@ -88,7 +88,7 @@ impl Runtime {
         if surely { self.waits_for(id) } else { Vec::new() }
     }
 
-    /// Whether one of the workers for which a worker begins to wait is blocked, certain or not.
+    /// Whether one of the workers for which a worker begins to wait is blocked, whether or not the wait is certain.
     pub(super) fn awaits_blocked(&self, id: WorkerId) -> bool {
         // The state of the worker itself is not known yet.
         let blocked = |other: WorkerId| other == id || self.is(other, WorkerState::Blocked);

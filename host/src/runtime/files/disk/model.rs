@@ -23,8 +23,8 @@ pub enum CrashRule {
     /// Any subset of the operations on a file's bytes, in their order; of operations on names as
     /// [`CrashRule::Prefix`].
     Subset,
-    /// As [`CrashRule::Prefix`], and the first sectors, of this size in bytes, of the first write that does not
-    /// survive.
+    /// As [`CrashRule::Prefix`]; of the first write that does not survive as a whole, any number of its first
+    /// sectors, of this size in bytes, may survive.
     Torn(u32),
 }
 
