@@ -3,7 +3,8 @@
 //! [`Execution::run`] executes an iteration under a strategy. As a [`System`] the same execution is
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
 //!
-//! - `test`: what can be executed. `settings`: how. `looks`: iterations that seem not to end.
+//! - `test`: the tests that can be executed. `looks`: iterations that seem not to end, with the proofs in
+//!   `prove_livelock` and `prove_lasso`.
 
 mod looks;
 mod prove_lasso;
@@ -38,27 +39,28 @@ pub use test::Test;
 pub struct Execution {
     machine: Machine,
     test: Test,
-    /// Whether a harness came to its test function.
+    /// Whether a harness called its test function.
     entered: bool,
     /// Set once an iteration cannot go on because of this tool or its environment.
     error: Option<MachineError>,
-    /// When [`Execution::run`] asks whether an iteration is in a livelock.
+    /// When [`Execution::run`] looks at an iteration for a livelock.
     looks: Looks,
-    /// How many states may follow a livelock for it to be proved.
+    /// Maximum number of states that may follow a livelock for it to be proved.
     pub livelock_states_max: usize,
     livelock: Option<Livelock>,
-    /// Which lassos are bugs.
+    /// The kinds of lassos that are bugs.
     lassos: Wanted,
     lasso: Option<Lasso>,
-    /// The steps at which the iteration is left to look for one.
+    /// The steps at which the iteration is interrupted to search for a lasso.
     lasso_looks: Vec<u64>,
     /// See [`Execution::set_fair_from`].
     fair_from: Option<u64>,
     /// Whether iterations under a strategy record what their steps touch, for an observer that reads it.
     #[doc(hidden)]
     pub records_footprints: bool,
-    /// Whether an execution that is driven as a [`System`] ends as soon as workers wait in a circle. A search that leaves
-    /// orders of steps out because of races that it saw (`dpor`) must not do so: it has to see what follows.
+    /// Whether an execution that is driven as a [`System`] ends as soon as workers wait in a circle. A search that
+    /// leaves orders of steps out because of races that it saw (`dpor`) must not set this: it needs to see what
+    /// follows.
     pub ends_at_once: bool,
 }
 
@@ -66,8 +68,8 @@ impl Execution {
     /// Instantiates the module, runs its initialisation and setup, and takes the start snapshot.
     ///
     /// # Errors
-    /// The module cannot be instantiated, its initialisation fails, it needs more memory than it may have, or it cannot show
-    /// what a detector is to see.
+    /// The module cannot be instantiated, its initialisation fails, it needs more memory than it may have, or it does
+    /// not show what a detector must see.
     pub fn new(
         artifact: &Arc<Artifact>,
         test: &Test,
@@ -162,8 +164,8 @@ impl Execution {
         }
     }
 
-    /// Runs a test harness until it calls the test function, and makes iterations start there. If it
-    /// calls none, or cannot be suspended there, they start where it starts.
+    /// Runs a test harness until it calls the test function, and makes iterations start there. If it calls
+    /// none, or cannot be suspended there, iterations start where the harness starts.
     fn follow_harness(&mut self) -> Result<(), MachineError> {
         self.machine.scheduler_mut().fair = true;
         self.begin()?;
@@ -185,8 +187,8 @@ impl Execution {
         Ok(())
     }
 
-    /// Whether a test harness came to its test function: if not, it ignored the test, was only asked
-    /// for a list, or failed. What became of that stands in the scheduler until the next beginning.
+    /// Whether a test harness called its test function: if not, it ignored the test, was only asked for a
+    /// list, or failed. The scheduler holds the outcome until the next beginning.
     pub(crate) fn entered_test(&self) -> bool {
         self.entered
     }
@@ -197,41 +199,42 @@ impl Execution {
         &mut self.machine
     }
 
-    /// The guest, to be looked into.
+    /// The guest, for inspection.
     #[doc(hidden)]
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// Which memory accesses are scheduling points from the next beginning on; at first all are. What
-    /// becomes shared in an iteration that began with less is asked for with [`Execution::take_grown`]:
-    /// a search that got an answer has missed schedules, and must begin again with that added.
+    /// Sets which memory accesses are scheduling points from the next beginning on; at first all are.
+    /// [`Execution::take_grown`] returns the granules that became shared in an iteration that began with
+    /// fewer points: a search that gets any has missed schedules, and must begin again with these added.
     pub fn share(&mut self, sharing: Sharing) {
         self.machine.share(sharing);
     }
 
-    /// Granules that became shared since the iteration began, or since this was last asked. Going back
-    /// to a snapshot does not take them back.
+    /// Takes the granules that became shared since the iteration began, or since the last call. Restoring a
+    /// snapshot does not remove them.
     pub fn take_grown(&mut self) -> Granules {
         self.machine.take_grown()
     }
 
-    /// Adds who looks on, from the next beginning on. It is not told of what initialises the program.
+    /// Adds an observer, from the next beginning on. It receives no events of the program's initialisation.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.machine.set_observers(|all| all.add_observer(observer));
     }
 
-    /// Takes out all that [`Execution::observe`] has added.
+    /// Takes out all observers that [`Execution::observe`] has added.
     pub fn take_observers(&mut self) -> Vec<Box<dyn Observer>> {
         self.machine.set_observers(Observers::take_observers)
     }
 
-    /// Adds a detector, from the next beginning on. Snapshots that were made before do not fit any more.
+    /// Adds a detector, from the next beginning on. Earlier snapshots must not be restored any more.
     pub fn detect(&mut self, detector: Box<dyn Detector>) {
         self.machine.set_observers(|all| all.add_detector(detector));
     }
 
-    /// Takes out what [`Execution::detect`] added last. Snapshots that were made before do not fit any more.
+    /// Takes out the detector that [`Execution::detect`] added last. Earlier snapshots must not be restored
+    /// any more.
     pub fn stop_detecting(&mut self) -> Option<Box<dyn Detector>> {
         self.machine.set_observers(Observers::take_last_detector)
     }
@@ -251,10 +254,10 @@ impl Execution {
         &self.machine.scheduler().choices
     }
 
-    /// Executes one iteration from the start snapshot. The strategy comes back with its state.
+    /// Executes one iteration from the start snapshot. Returns the strategy with its state.
     ///
     /// # Errors
-    /// A fresh instance was needed and could not be made, or something is wrong with this tool. A bug of the guest is an
+    /// A fresh instance was needed and could not be made, or there is a bug in this tool. A bug of the guest is an
     /// outcome.
     pub fn run(
         &mut self,
@@ -271,7 +274,7 @@ impl Execution {
         self.machine.scheduler_mut().runtime.footprint.recording = self.records_footprints;
         (self.livelock, self.lasso) = (None, None);
         self.machine.begin()?;
-        // Also of an attempt before that is repeated.
+        // Drops the counts, also those of an earlier attempt that is repeated now.
         self.machine.take_counts();
         self.machine.scheduler_mut().strategy = Some(strategy);
         let result = self.run_and_look();
@@ -286,8 +289,8 @@ impl Execution {
         Ok((outcome, strategy))
     }
 
-    /// Goes on from a saved state under a strategy, to the end of the iteration. The strategy sees the rest alone, and is
-    /// told which workers there are.
+    /// Continues from a saved state under a strategy, to the end of the iteration. The strategy only sees the rest, and
+    /// receives the creations of the present workers.
     ///
     /// # Errors
     /// As [`Execution::run`].
@@ -320,17 +323,17 @@ impl Execution {
         scheduler.outcome.clone().ok_or_else(|| MachineError::Internal("no outcome at the end".into()))
     }
 
-    /// Iterations of [`Execution::run`] that begin after this call are given up soon after the flag is raised.
+    /// Gives up iterations of [`Execution::run`] that begin after this call soon after the flag is raised.
     pub(crate) fn cancel_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.machine.scheduler_mut().cancel = flag;
     }
 
-    /// Whether the last iteration was given up for that: it says nothing about the test.
+    /// Whether the last iteration was given up because of that flag: it says nothing about the test.
     pub(crate) fn cancelled(&self) -> bool {
         self.machine.scheduler().cancelled
     }
 
-    /// Does something while iterations are looked at at other times.
+    /// Calls `function` with other times of looking at iterations.
     #[doc(hidden)]
     pub fn looking<R>(&mut self, looks: Looks, function: impl FnOnce(&mut Execution) -> R) -> R {
         let usual = std::mem::replace(&mut self.looks, looks);
@@ -344,13 +347,13 @@ impl Execution {
         self.machine.scheduler_mut().bound = bound;
     }
 
-    /// Says nothing of how long monitors are hot: the bound of an iteration that measures how long executions are.
+    /// Removes the bound on how long monitors may be hot, for an iteration that measures the length of executions.
     pub(crate) fn set_any_heat(&mut self) {
         self.machine.scheduler_mut().hot_steps_max = 0;
     }
 
-    /// Counts for how long monitors are hot from this step on, also in iterations that only follow a schedule; `None`: as
-    /// their strategies say.
+    /// Counts for how long monitors are hot from this step on, also in iterations that only follow a schedule; `None`:
+    /// as their strategies say.
     pub(crate) fn set_fair_from(&mut self, step: Option<u64>) {
         self.fair_from = step;
     }
@@ -360,7 +363,7 @@ impl Execution {
         self.machine.scheduler().bound
     }
 
-    /// What the iteration that has just ended by a livelock runs in for ever.
+    /// The livelock with which the iteration has just ended, if that is the bug.
     pub(crate) fn livelock(&self) -> Option<&Livelock> {
         self.livelock.as_ref()
     }
@@ -370,15 +373,15 @@ impl Execution {
         self.lasso.as_ref()
     }
 
-    /// How often instructions were executed in the iteration that has just ended, what comes before all iterations
-    /// included; `None` if the module counts none. Asked for once.
+    /// Takes the execution counts of the iteration that has just ended, including what comes before all iterations;
+    /// `None` if the module counts nothing. Must be called only once.
     pub(crate) fn executed(&mut self) -> Option<ExecutionCounts> {
         let mut executed = self.machine.take_counts()?;
         executed.merge(self.machine.counts_before()?);
         Some(executed)
     }
 
-    /// What statistics want to know of the iteration that just ended.
+    /// The data about the iteration that just ended, for statistics.
     pub fn record(&self, fair: bool) -> IterationRecord {
         let scheduler = self.machine.scheduler();
         IterationRecord {
@@ -401,8 +404,8 @@ impl Execution {
         }
     }
 
-    /// Goes back to the start snapshot, to be driven as a [`System`] from there. That workers wait in a circle ends
-    /// it only when it has ended anyway, unless [`Execution::ends_at_once`].
+    /// Restores the start snapshot, from which the execution is driven as a [`System`]. Workers that wait in a circle
+    /// become a deadlock only at its end, unless [`Execution::ends_at_once`] is set.
     ///
     /// # Errors
     /// As [`Execution::run`].
@@ -410,7 +413,7 @@ impl Execution {
         self.begin_driven(None)
     }
 
-    /// As [`Execution::begin`]; monitors are judged from a step on.
+    /// As [`Execution::begin`]; the time for which monitors are hot counts from the step `fair_from` on.
     fn begin_driven(&mut self, fair_from: Option<u64>) -> Result<(), MachineError> {
         self.machine.scheduler_mut().fair_from = fair_from;
         self.machine.scheduler_mut().looks = Looks::Never;
@@ -423,7 +426,7 @@ impl Execution {
         Ok(())
     }
 
-    /// An error of this tool or of the environment, after which nothing more can be said.
+    /// Takes an error of this tool or of the environment, after which the execution cannot go on.
     pub fn take_error(&mut self) -> Option<MachineError> {
         self.error.take()
     }
@@ -499,7 +502,7 @@ impl System for Execution {
     fn ends_program(&self) -> bool {
         let scheduler = self.machine.scheduler();
         match scheduler.masked.as_ref().or(scheduler.outcome.as_ref()) {
-            // The others could have gone on.
+            // The other workers could have gone on.
             Some(Outcome::Bound(_)) => scheduler.masked.is_some(),
             Some(Outcome::Bug(bug)) if bug.kind == BugKind::MaxSteps && scheduler.masked.is_some() => true,
             Some(Outcome::Bug(bug)) if !matches!(bug.kind, BugKind::Leak | BugKind::Liveness) => {

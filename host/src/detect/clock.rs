@@ -1,10 +1,10 @@
-//! Vector clocks: how much of each worker happened before something.
+//! Vector clocks: how much of each worker happened before an event.
 
 use crate::observe::Join;
 use coyote_strategies::WorkerId;
 use smallvec::SmallVec;
 
-/// For each worker how many of its epochs are known; a worker that is not in it has none.
+/// For each worker, the number of its epochs that are known; 0 for a worker that is not listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Clock(SmallVec<[u32; 8]>);
 
@@ -14,7 +14,7 @@ impl Clock {
         self.0.get(worker.index()).copied().unwrap_or(0)
     }
 
-    /// The worker begins its next epoch.
+    /// Begins the worker's next epoch.
     pub fn advance(&mut self, worker: WorkerId) {
         if self.0.len() <= worker.index() {
             self.0.resize(worker.index() + 1, 0);

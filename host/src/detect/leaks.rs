@@ -1,14 +1,14 @@
-//! Blocks of the heap that a test which passed has lost: nothing points to them any more.
+//! Leaks: blocks of the heap to which nothing points at the end of a test that passed.
 //!
-//! A word with the address of a block, or of a place in it, is a pointer, as for other conservative collectors; so a block
-//! may be taken for reachable that is not. Cost: memory is read once at the end of an iteration.
+//! A word with the address of a block, or of a place in it, is a pointer, as for other conservative collectors; so a
+//! lost block may count as reachable. Cost: memory is read once at the end of an iteration.
 
 use crate::evidence::Evidence;
 use crate::observe::{Detector, Ending, Finding, Interest};
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::heap::BlockRef;
 
-/// See the module's documentation. It keeps nothing.
+/// See the module's documentation. It has no state.
 pub struct Leaks;
 
 impl Detector for Leaks {

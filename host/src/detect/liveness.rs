@@ -1,16 +1,18 @@
-//! Something that has to come about does not: a monitor of the guest stays hot.
+//! Liveness: something that must eventually happen does not, and a monitor of the guest stays hot.
 //!
 //! - *At the end.* An execution that passed has a monitor that is hot. That is certain, whatever the strategy.
-//! - *For too long.* A monitor has spent more steps hot, since it was last cold, than the bound on that: by default half of the
-//!   bound on steps of fair strategies, `5N` for `--max-steps N`, as Coyote does. Counted are steps of a fair execution (of
-//!   a strategy that is fair from some step on, those from there on) in which no budget of faults has anything left: the guest
-//!   ends them by `fault_stop`, or they are used up. It is no proof: a longer execution may still make it cold.
+//! - *For too long.* A monitor has spent more steps hot, since it was last cold, than the bound on that: by default
+//!   half of the bound on steps of fair strategies, `5N` for `--max-steps N`, as Coyote does. Only steps of a fair
+//!   execution count (with a strategy that is fair from some step on, those from there on), and only once nothing is
+//!   left of any budget of faults: the guest stops faults by `fault_stop`, or the budgets are used up. This is no
+//!   proof: a longer execution may still make it cold.
 //!
-//! After Coyote's liveness checking, with its thresholds. We differ: a warm monitor keeps its temperature and gains none.
+//! After Coyote's liveness checking, with its thresholds. Different from there, a warm monitor keeps its temperature,
+//! which does not rise.
 //!
-//! What it can miss: what is hot for ever in executions that strategies without fairness and searches make, which only
-//! know ends; what is warm for ever. What could make it lie: a bound that is too low for the program, and a strategy that
-//! calls itself fair and is not.
+//! What it can miss: monitors that are hot for ever in executions of unfair strategies and of searches, which only
+//! check ends; monitors that are warm for ever. What could make it wrong: a bound that is too low for the program, and
+//! a strategy that claims to be fair and is not.
 //!
 //! Cost: none for steps. A change of a monitor computes the step at which it will have been hot for too long.
 
@@ -19,7 +21,7 @@ use crate::observe::{Detector, Ending, Event, Finding, GuestState, Interest};
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::monitors::{Monitor, MonitorId};
 
-/// See the module's documentation. It keeps nothing: what monitors are belongs to the state of the runtime.
+/// See the module's documentation. It has no state: monitors belong to the state of the runtime.
 pub struct Liveness;
 
 impl Detector for Liveness {

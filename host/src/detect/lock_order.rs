@@ -1,19 +1,21 @@
-//! Locks that workers take in opposite orders, so that a deadlock is possible though this execution had none (Goodlock:
-//! Havelund, SPIN 2000; Bensalem and Havelund, 2005; cycles of several workers and gate locks as in Agarwal et al., 2006).
+//! Locks that workers take in opposite orders, so that a deadlock is possible although this execution had none
+//! (Goodlock: Havelund, SPIN 2000; Bensalem and Havelund, 2005; cycles of several workers and gate locks as in Agarwal
+//! et al., 2006).
 //!
 //! Each acquisition that waits makes an edge from every lock that its worker holds. Edges of different workers
 //! that close a cycle are an *inversion*, unless one of the workers' other locks keeps them apart (a gate lock), or
 //! one worker did its part before another one was created or after it was joined.
 //!
-//! An inversion is no bug. After an exploration without a bug, schedules are steered towards each
-//! (`explore/steer.rs`): what deadlocks then is reported as what it is, with its trace; what does not is a note.
+//! An inversion is no bug. After an exploration without a bug, schedules are steered towards each (`explore/steer.rs`):
+//! a deadlock that is reached is reported as such, with its trace; other inversions are notes.
 //!
-//! Found are mutexes and rwlocks that the host knows: of the SDK, of pthreads, C11 and C++ threads. Not found: locks that a library
-//! makes of futexes, as Rust's std does; cycles of more than [`LENGTH_MAX`] workers; inversions of locks that no execution took.
-//! What could make it lie: an order by semaphores, condvars or flags is not seen, so that a note may be about what
-//! cannot happen; so may a lock with a time limit. That is why only what was executed is a bug.
+//! Found are inversions of mutexes and rwlocks that the host knows: those of the SDK, of pthreads, C11 and C++ threads.
+//! Not found: locks that a library makes of futexes, as Rust's std does; cycles of more than [`LENGTH_MAX`] workers;
+//! inversions of locks that no execution took. What could make it wrong: an order by semaphores, condvars or flags is
+//! not seen, so a note may be about a deadlock that cannot happen; the same holds for a lock with a timeout. That is
+//! why only a deadlock that was executed is a bug.
 //!
-//! Cost: an event for each acquisition and release. Accesses of memory are not asked about.
+//! Cost: an event for each acquisition and release. The detector does not see accesses of memory.
 
 use super::clock::Clock;
 use crate::evidence::{Inversion, Side};
@@ -25,39 +27,40 @@ use coyote_instrumenter::Location;
 use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
 
-/// Workers of one inversion at most.
+/// Maximum number of workers of an inversion.
 pub const LENGTH_MAX: usize = 4;
 
-/// Edges of one execution, and steps of the search for cycles: more are left out.
+/// Maximum number of edges of one execution, and of steps of the search for cycles: more are left out.
 const EDGES_MAX: usize = 2_000;
 const STEPS_MAX: usize = 100_000;
 
-/// Inversions that are kept.
+/// Maximum number of inversions that are kept.
 const INVERSIONS_MAX: usize = 64;
 
-/// A lock that a worker has.
+/// A lock that a worker holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     place: ObjectId,
-    /// With others that read.
+    /// Whether it is held to read, possibly with other readers.
     shared: bool,
     taken: Option<Location>,
 }
 
-/// A worker takes a lock while it holds another one.
+/// An edge: a worker takes a lock while it holds another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Edge {
     worker: WorkerId,
     held: Held,
     wanted: Held,
     site: u32,
-    /// All that it holds.
+    /// All locks that the worker holds.
     gates: Vec<Held>,
-    /// Up to which of its spawns and joins it knows each worker.
+    /// For each worker, the number of its epochs that are known. An epoch ends when its worker creates another
+    /// worker, or ends.
     clock: Clock,
 }
 
-/// What is known of one execution.
+/// The state about one execution.
 #[derive(Clone, Default)]
 struct Known {
     held: Vec<Vec<Held>>,
@@ -70,7 +73,7 @@ struct Known {
 #[derive(Default)]
 pub struct LockOrder {
     known: Known,
-    /// Of all executions, by the places of their acquisitions.
+    /// Inversions of all executions, by the locations of their acquisitions.
     found: BTreeMap<Vec<[Option<Location>; 2]>, Inversion>,
 }
 
@@ -99,7 +102,7 @@ impl Known {
         }
     }
 
-    /// Workers are created and joined.
+    /// Records the order by creations and joins of workers.
     fn order(&mut self, worker: WorkerId, object: HbObject, kind: SyncKind) {
         let clock = &mut self.clocks[worker.index()];
         if kind.releases() {
@@ -116,7 +119,7 @@ impl Known {
             at.map(|at| held.remove(at))
         };
         if drop(&mut self.held[worker.index()]).is_none() {
-            // Another worker's.
+            // Another worker holds it.
             self.held.iter_mut().for_each(|held| _ = drop(held));
         }
     }
@@ -171,14 +174,14 @@ impl Known {
     }
 }
 
-/// Whether who holds the one keeps others from the other.
+/// Whether a worker with `held` keeps others from taking `wanted`.
 fn keeps(wanted: &Held, held: &Held) -> bool {
     wanted.place == held.place && !(wanted.shared && held.shared)
 }
 
-/// Whether two workers may stand where these edges are at the same time.
+/// Whether two workers may be at these edges at the same time.
 fn may_meet(a: &Edge, b: &Edge) -> bool {
-    // What the one did, the other one knew of.
+    // Whether the first edge happened before the second.
     let before = |a: &Edge, b: &Edge| b.clock.of(a.worker) >= a.clock.of(a.worker);
     a.worker != b.worker
         && !before(a, b)

@@ -1,13 +1,13 @@
-//! Accesses that the guest must not make: of null, beyond memory, of freed blocks and behind blocks; and frees of what is
-//! no block.
+//! Accesses that the guest must not make: of null, beyond memory, of freed blocks and behind blocks; and frees of
+//! addresses that are no blocks.
 //!
-//! An access is looked at when its worker was picked, not when it announced it: others may free the block
-//! in between. Exempt are an allocator's accesses of its own heap, and a worker's accesses of its own freed stack: thread
-//! libraries free the stack of a thread that has announced its end, while its last instructions still run on it.
+//! An access is checked when its worker is picked, not when it announces the access: other workers may free the block
+//! in between. Exempt are an allocator's accesses of its own heap, and a worker's accesses of its own freed stack:
+//! thread libraries free the stack of a thread that has announced its end, while its last instructions still run on it.
 //!
-//! What is not found stands in docs/memory-errors.md. Without `Options::memory_errors` nothing is known of blocks, and
-//! null and the end of memory are all that is looked at. Cost: asked of what the map of the heap does not allow plainly
-//! (`observe/filter.rs`), which is a byte for each access.
+//! docs/memory-errors.md lists what is not found. Without `Options::memory_errors`, nothing is known of blocks, and
+//! only null and the end of memory are checked. Cost: the detector is asked only about accesses that the map of the
+//! heap does not plainly allow (`observe/filter.rs`), which is a test of a byte for each access.
 
 use crate::evidence::{Block, Evidence, HeapAccess, Trap};
 use crate::observe::{Attempt, Detector, Finding, GuestState, Interest, uses_object};
@@ -16,7 +16,7 @@ use crate::runtime::Request;
 use crate::runtime::heap::{BlockRef, HeapError};
 use coyote_strategies::{Access, Effect, OpKind, Operation, WorkerId};
 
-/// See the module's documentation. It keeps nothing: the heap belongs to the runtime.
+/// See the module's documentation. It has no state: the heap belongs to the runtime.
 pub struct MemoryErrors;
 
 impl Detector for MemoryErrors {
@@ -45,14 +45,15 @@ struct Range {
     write: bool,
 }
 
-/// Why the worker must not do what it announced, if it must not.
+/// The finding if the worker must not execute its announced operation.
 fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Operation) -> Option<Finding> {
     let range = |address: u64, bytes: u32, write: bool| Range { address, bytes, write };
     let mut ranges = [None, None];
     let doer = state.runtime.worker(worker);
     match operation.kind {
         OpKind::FutexWait => {
-            // Woken, it has read already; and whoever woke it may have freed the memory.
+            // A worker that was woken has already read the value, and the worker that woke it may have freed
+            // the memory.
             if let Request::FutexWait { address, bytes, .. } = doer.request
                 && !doer.waiting
             {
@@ -66,7 +67,7 @@ fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Ope
         kind if kind.accesses_memory() => {
             ranges[0] = Some(range(operation.object, operation.size, kind.writes()));
         }
-        // Whoever ends a wait may free what was waited for.
+        // The worker that ends a wait may free the object of the wait.
         kind if uses_object(kind) && doer.waiting => return None,
         kind if uses_object(kind) => {
             let wrong = freed(state, worker, range(operation.object, 1, false))?;
@@ -77,12 +78,12 @@ fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Ope
     ranges.into_iter().flatten().find_map(|r| forbidden(state, worker, r, operation.kind.name()))
 }
 
-/// Why the worker must not let the host make this access.
+/// The finding if the worker must not let the host make this access.
 fn forbidden_to_host(state: &GuestState<'_>, worker: WorkerId, access: &Access) -> Option<Finding> {
     let write = access.effect == Effect::Write;
     let what = if write { "write by the host" } else { "read by the host" };
     let range = Range { address: access.object, bytes: access.size, write };
-    // Beyond memory it is an error that the guest is told.
+    // An access beyond memory is an error that the call returns to the guest.
     let within = access.object + u64::from(access.size) <= state.bounds.memory_bytes;
     if within { forbidden(state, worker, range, what) } else { None }
 }
@@ -116,7 +117,7 @@ fn forbidden(state: &GuestState<'_>, worker: WorkerId, range: Range, what: &'sta
     Some(heap_error(worker, wrong, what, address, bytes))
 }
 
-/// Whether a range was freed, and is not a part of the worker's own stack.
+/// The error if a range was freed, and is not a part of the worker's own stack.
 fn freed(state: &GuestState<'_>, worker: WorkerId, range: Range) -> Option<HeapError> {
     let wrong = state.runtime.heap.wrong(range.address as u32, range.bytes, range.write)?;
     let HeapError::Freed(freed) = wrong else { return None };

@@ -1,5 +1,5 @@
-//! What may call an execution a bug: one file each, and one row of [`DETECTORS`], which the command line, the options of
-//! traces and the library read.
+//! Detectors, which may report a bug of an execution: one file each, and one row of [`DETECTORS`], which the command
+//! line, the options of traces and the library read.
 //!
 //! - `deadlock`: no worker can go on, or some wait in a circle.
 //! - `memory_errors`: accesses and frees that the heap does not allow.
@@ -8,10 +8,10 @@
 //! - `leaks`: blocks that are lost at the end.
 //! - `liveness`: monitors that do not become cold.
 //! - `rounds`: rounds of steps that can be repeated for ever.
-//! - `clock`: vector clocks, for those that ask what happened before what.
+//! - `clock`: vector clocks, for detectors that use happens-before.
 //!
-//! A detector reads events ([`crate::observe`]) and never the engine. One of the user's own is added with
-//! [`Detectors::add`]: `host/examples/custom_detector.rs`.
+//! A detector reads events ([`crate::observe`]) and never the engine. A detector of the user's own is added
+//! with [`Detectors::add`]: `host/examples/custom_detector.rs`.
 
 #[doc(hidden)]
 pub mod deadlock;
@@ -41,15 +41,15 @@ use std::sync::Arc;
 
 /// A detector that has a name on the command line.
 pub struct DetectorEntry {
-    /// Part of the trace format.
+    /// Its name, which is part of the trace format.
     pub name: &'static str,
-    /// What it finds, as a clause.
+    /// The bugs that it finds, as a clause.
     pub doc: &'static str,
     /// How users turn it on and off.
     pub switch: Switch,
-    /// Whether the module has to tell what orders accesses (`Options::edges`).
+    /// Whether the module must report what orders accesses (`Options::edges`).
     pub needs_edges: bool,
-    /// Why it could see nothing in a module, and what to do.
+    /// Checks that it can see anything in a module; the error says why not, and what to do.
     check: fn(&Artifact) -> Result<(), String>,
     make: fn(&Detectors) -> Box<dyn Detector>,
 }
@@ -59,11 +59,12 @@ pub struct DetectorEntry {
 pub enum Switch {
     /// It is always on.
     Always,
-    /// With `Options::memory_errors`: what it rests on is instrumented. It is always there.
+    /// With `Options::memory_errors`, for which the module is instrumented. The detector itself is always
+    /// present.
     MemoryErrors,
     /// With [`Detectors::set`].
     Set {
-        /// Whether the detector is in it unless the user says otherwise.
+        /// Whether the detector is on by default.
         default: bool,
     },
 }
@@ -146,27 +147,27 @@ pub static DETECTORS: &[DetectorEntry] = &[
     },
 ];
 
-/// The row of a name.
+/// The row with a name.
 pub fn by_name(name: &str) -> Option<&'static DetectorEntry> {
     DETECTORS.iter().find(|entry| entry.name == name)
 }
 
-/// Makes a detector of the user's own, for each execution anew.
+/// Creates a detector of the user's own, anew for each execution.
 pub type MakeDetector = Arc<dyn Fn() -> Box<dyn Detector> + Send + Sync>;
 
-/// Which detectors watch a test.
+/// The detectors that watch a test.
 #[derive(Clone)]
 pub struct Detectors {
     on: BTreeSet<&'static str>,
-    /// What becomes of data races.
+    /// The treatment of data races.
     pub races: races::Rules,
-    /// Steps that a monitor may be hot in a fair execution; 0 for any number, `None` for half of the bound on steps of
-    /// fair strategies.
+    /// Number of steps for which a monitor may be hot in a fair execution; 0 for any number, `None` for half of the
+    /// bound on steps of fair strategies.
     pub hot_steps_max: Option<u64>,
     own: Vec<MakeDetector>,
 }
 
-/// Those that are on unless the user says otherwise; data races are looked for in some iterations.
+/// The detectors that are on by default.
 impl Default for Detectors {
     fn default() -> Detectors {
         let on = DETECTORS.iter().filter(|entry| entry.switch == Switch::Set { default: true });
@@ -180,7 +181,7 @@ impl Default for Detectors {
 }
 
 impl Detectors {
-    /// None but those that are always there.
+    /// Only the detectors that are always present.
     pub fn none() -> Detectors {
         Detectors {
             on: BTreeSet::new(),
@@ -200,12 +201,12 @@ impl Detectors {
         self.has(name) && !self.is_sampled(name)
     }
 
-    /// Whether it watches some iterations of samplers alone.
+    /// Whether it watches only some iterations of samplers.
     fn is_sampled(&self, name: &str) -> bool {
         name == RACES && self.races.watched == Watched::Some
     }
 
-    /// Those that watch some iterations alone watch all.
+    /// The same detectors, of which those that watch only some iterations watch all.
     pub fn in_all(&self) -> Detectors {
         let races = Rules { watched: Watched::All, ..self.races.clone() };
         Detectors { races, ..self.clone() }
@@ -218,7 +219,7 @@ impl Detectors {
         detectors
     }
 
-    /// Data races are looked for in some iterations of samplers.
+    /// The same detectors, with a search for data races in some iterations of samplers.
     pub fn in_some(&self) -> Detectors {
         let mut detectors = self.clone();
         detectors.set(RACES, true);
@@ -226,15 +227,16 @@ impl Detectors {
         detectors
     }
 
-    /// The detector for iterations that are watched more closely than others, if there are such and it can see anything in
-    /// this module.
+    /// The detector for iterations that are watched more closely than others, if there are such and it can see anything
+    /// in this module.
     pub(crate) fn sampled(&self, artifact: &Artifact) -> Option<Box<dyn Detector>> {
         let entry = by_name(RACES).filter(|entry| self.has(entry.name) && self.is_sampled(entry.name))?;
         let sees = (entry.check)(artifact).is_ok() && artifact.orderings().is_of_languages_with_races();
         sees.then(|| (entry.make)(self))
     }
 
-    /// Turns a detector on, for all executions, or off that can be. Returns whether there is one of this name.
+    /// Turns a detector with [`Switch::Set`] on, for all executions, or off. Returns whether there is one with this
+    /// name.
     pub fn set(&mut self, name: &str, on: bool) -> bool {
         let switched = |entry: &&DetectorEntry| matches!(entry.switch, Switch::Set { .. });
         let Some(entry) = by_name(name).filter(switched) else { return false };
@@ -248,12 +250,12 @@ impl Detectors {
         true
     }
 
-    /// Adds a detector of the user's own. No trace names it: a replay needs it, too.
+    /// Adds a detector of the user's own. No trace names it, so a replay must add it too.
     pub fn add(&mut self, make: impl Fn() -> Box<dyn Detector> + Send + Sync + 'static) {
         self.own.push(Arc::new(make));
     }
 
-    /// Which rounds of steps are bugs.
+    /// The kinds of rounds of steps that are bugs.
     pub fn lassos(&self) -> Wanted {
         Wanted {
             together: self.has("lassos"),
@@ -262,16 +264,16 @@ impl Detectors {
         }
     }
 
-    /// What else the module has to be instrumented with for those that are on.
+    /// Adds the options with which a module must be instrumented for the detectors that are on.
     pub fn prepare(&self, options: &mut Options) {
         let needs = |entry: &DetectorEntry| entry.needs_edges && self.has(entry.name);
         options.edges |= options.points == Points::Heap && DETECTORS.iter().any(needs);
     }
 
-    /// Why those that are on could see nothing in this module.
+    /// Checks that the detectors that are on can see anything in this module.
     ///
     /// # Errors
-    /// What to do.
+    /// The reason why one of them cannot, and what to do.
     pub fn check(&self, artifact: &Artifact) -> Result<(), String> {
         DETECTORS
             .iter()
@@ -279,7 +281,7 @@ impl Detectors {
             .try_for_each(|entry| (entry.check)(artifact))
     }
 
-    /// What proofs take for granted because of them.
+    /// The assumptions of proofs because of these detectors.
     pub fn assumptions(&self) -> Vec<&'static str> {
         self.make().iter().flat_map(|detector| detector.assumptions()).copied().collect()
     }

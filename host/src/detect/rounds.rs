@@ -1,19 +1,20 @@
-//! Rounds of steps that can be repeated for ever: three rows of the table, of which [`crate::lasso`] says what they are, how
-//! they are proved, what could make them lie and what they miss.
+//! Rounds of steps that can be repeated for ever: three rows of the table. [`crate::lasso`] says what they are, how
+//! they are proved, what could make them wrong and what they miss.
 //!
-//! - `lassos`: all workers go round, and get nowhere; with a monitor that is never cold, that is the bug.
+//! - `lassos`: all workers repeat their steps without progress; if a monitor is never cold meanwhile, that is
+//!   the bug.
 //! - `starvation`: a worker is overtaken for ever.
-//! - `good-samaritan`: a worker goes round without giving way.
+//! - `good-samaritan`: a worker repeats its steps without giving way.
 //!
-//! They are no bugs unless the user says so: a program may rest on a scheduler that does not stay in step with it, and give
-//! way by other means. They are looked for in executions of samplers, in each of the first 256 iterations and in one of 16
-//! later, from up to four states; no step is told them.
+//! They are bugs only if the user says so: a program may rely on a scheduler that does not stay in step with it, and
+//! give way by other means. They are searched for in executions of samplers, in each of the first 256 iterations and in
+//! one of 16 later ones, from up to four states. These detectors receive no events.
 
 use crate::artifact::Artifact;
 use crate::observe::{Detector, Interest};
 use coyote_instrumenter::Points;
 
-/// What is looked for.
+/// The kinds of rounds that are searched for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// See [`crate::evidence::RoundKind::Together`].
@@ -25,13 +26,13 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether it is anything.
+    /// Whether any kind is searched for.
     pub fn any(self) -> bool {
         self.together || self.without || self.alone
     }
 }
 
-/// See the module's documentation. It is told nothing.
+/// See the module's documentation. It receives no events.
 pub struct Rounds;
 
 impl Detector for Rounds {
@@ -40,7 +41,7 @@ impl Detector for Rounds {
     }
 }
 
-/// Why no state of a module could be compared with another.
+/// Checks that states of a module can be compared; the error says why not.
 pub fn check(artifact: &Artifact) -> Result<(), String> {
     let options = &artifact.options;
     let filtered = !options.no_points_in.is_empty() || !options.points_only_in.is_empty();

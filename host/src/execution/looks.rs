@@ -1,4 +1,4 @@
-//! Iterations that are left before their end, to be looked at for livelocks and lassos.
+//! Iterations that are interrupted before their end, to look for livelocks and lassos.
 
 use super::prove_livelock::{self, Effort};
 use super::{Execution, MachineError, prove_lasso};
@@ -8,8 +8,8 @@ use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::{Decision, Iteration};
 
 impl Execution {
-    /// Lets the guest run to the end of the iteration. Where the scheduler leaves it to be looked at, a livelock
-    /// is such an end.
+    /// Lets the guest run to the end of the iteration. Where the scheduler interrupts it to be looked at, a livelock or
+    /// a lasso ends it.
     pub(super) fn run_and_look(&mut self) -> Result<(), MachineError> {
         loop {
             self.machine.run()?;
@@ -26,7 +26,7 @@ impl Execution {
             if for_lasso {
                 self.look_for_lasso(steps)?;
             }
-            // At the bound, a livelock is asked for, too.
+            // At the bound, it looks for a livelock, too.
             let scheduler = self.machine.scheduler();
             let round = matches!(self.looks, Looks::AfterRound(_));
             if scheduler.outcome.is_none() && !(for_lasso && (round || steps < scheduler.steps_max())) {
@@ -53,7 +53,8 @@ impl Execution {
     }
 
     fn look_for_livelock(&mut self, steps: u64) -> Result<(), MachineError> {
-        // What is just suspicious is not worth much: it is suspicious again at twice as many steps.
+        // An iteration that is only suspicious is not worth much effort: it is looked at again at twice as
+        // many steps.
         let walk_max = match self.looks {
             Looks::After(_) => self.livelock_states_max,
             _ => usize::try_from(steps / 16).unwrap_or(usize::MAX).clamp(64, 2_048),
@@ -65,11 +66,11 @@ impl Execution {
         Ok(())
     }
 
-    /// Executes the iteration that has just ended with this bug again, if it is a livelock or a lasso, and ends it as early as
-    /// that can be proved. Returns the bug as it is there.
+    /// Executes the iteration that has just ended with this bug again, if it is a livelock or a lasso, and ends it as
+    /// early as that can be proved. Returns the bug at that point.
     ///
     /// # Errors
-    /// As [`Execution::run`]; also if it cannot be proved again, which is a bug of ours.
+    /// As [`Execution::run`]; also if it cannot be proved again, which is a bug in this tool.
     pub(crate) fn shorten(&mut self, bug: &Bug) -> Result<Bug, MachineError> {
         match bug.kind {
             BugKind::Livelock => prove_livelock::shorten(self),
@@ -78,7 +79,7 @@ impl Execution {
         }
     }
 
-    /// Executes these choices, and nothing more: they have led into a livelock, or else the outcome is another.
+    /// Executes these choices, and nothing more. The outcome is a livelock if they lead into one.
     ///
     /// # Errors
     /// As [`Execution::run`].
@@ -90,7 +91,7 @@ impl Execution {
         self.run_to_look(path, fair, Looks::After(path.len()))
     }
 
-    /// The same of choices that have led to a lasso.
+    /// [`Execution::run_into_livelock`] for choices that have led to a lasso.
     ///
     /// # Errors
     /// As [`Execution::run`].

@@ -1,15 +1,16 @@
 //! Proves [lassos](crate::lasso): rounds of steps that can be repeated for ever.
 //!
-//! From a state of a sampled execution, the workers concerned take turns until a state repeats. The round is then executed
-//! once more, and the bytes are compared. These are proofs of an execution and not of all: others may end.
+//! From a state of a sampled execution, the workers concerned take turns until a state repeats. The round is then
+//! executed once more, and the bytes are compared. Such a proof is about one execution and not about all: others may
+//! end.
 //!
-//! What would make it lie, and is left out: rounds with a value that is chosen (a guest that draws how long it backs off
-//! does so in every round, and leaves in the end) or a fault that might happen; pending timeouts; time that passes, which
-//! makes states different; whatever [`super::prove_livelock`] takes for an end. Files, the heap and random streams belong to the
-//! state. Output does not: who prints for ever does not end either.
+//! The following would make the proof wrong and is left out: rounds with a chosen value (a guest that draws how long it
+//! backs off does so in every round, and leaves in the end) or with a possible fault; pending timeouts; time that
+//! passes, which makes states different; whatever [`super::prove_livelock`] treats as an end. Files, the heap and
+//! random streams belong to the state. Output does not: a worker that prints for ever does not end either.
 //!
-//! What is missed: rounds that a search through all states would find and taking turns does not; rounds in which a counter
-//! goes up.
+//! Not found are rounds that a search through all states would find but taking turns does not, and rounds in which a
+//! counter goes up.
 
 use super::Execution;
 use super::prove_livelock::{Key, aside, goes_on, key};
@@ -22,17 +23,18 @@ use crate::runtime::monitors::{Heat, MonitorId};
 use coyote_strategies::{Decision, Iteration, OpKind, Pick, Status, System, WorkerId, WorkerState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Steps within which a state must repeat.
+/// Number of steps within which a state must repeat.
 const WALK_MAX: usize = 512;
 
-/// Looks at one iteration.
+/// Number of looks at one iteration.
 const LOOKS: u64 = 4;
 
-/// Iterations that are looked at from the first on; later one in 16 is.
+/// Number of first iterations that are all looked at; of later ones, one in 16 is.
 const ALL_BELOW: u64 = 256;
 
-/// The steps at which an iteration is looked at, ascending. The first one is drawn from a power of two up to 2,048 on, each of
-/// which is as often the one as any other; each other one up to twice as far as the one before.
+/// The steps at which an iteration is looked at, ascending. The first one is drawn between a power of two and the next
+/// one; the powers up to 2,048 take turns from iteration to iteration. Each other step is drawn between the one before
+/// and its double.
 pub fn looks(iteration: Iteration) -> Vec<u64> {
     let Iteration { seed, index } = iteration;
     if index >= ALL_BELOW && index % 16 != 0 {
@@ -49,10 +51,10 @@ pub fn looks(iteration: Iteration) -> Vec<u64> {
     looks
 }
 
-/// Looks for a lasso from the present state of the execution, which stays there.
+/// Searches for a lasso from the present state of the execution, which is left in that state.
 ///
 /// # Errors
-/// The machine's: of ours or of the environment.
+/// Errors of the machine, by this tool or the environment.
 pub fn prove(execution: &mut Execution, wanted: Wanted) -> Result<Option<Lasso>, MachineError> {
     let last = execution.choices().iter().rev().find_map(|choice| match Decision::from(*choice) {
         Decision::Pick(pick) => Some(pick.worker()),
@@ -70,7 +72,7 @@ pub fn prove(execution: &mut Execution, wanted: Wanted) -> Result<Option<Lasso>,
     })
 }
 
-/// The ways to take turns.
+/// The walks to try: the ways to take turns.
 fn walks(execution: &Execution, wanted: Wanted) -> Vec<Walk> {
     let workers = execution.view().workers;
     let left = (0..workers.len() as u32).map(WorkerId);
@@ -81,20 +83,20 @@ fn walks(execution: &Execution, wanted: Wanted) -> Vec<Walk> {
     together.into_iter().chain(rest).collect()
 }
 
-/// Who takes turns: all, all but one, or one.
+/// The workers that take turns: all, all but one, or one.
 #[derive(Clone, Copy)]
 struct Walk {
     kind: RoundKind,
     of: Option<WorkerId>,
 }
 
-/// A state on the way, before the decision behind it.
+/// A state of the round, with the decision that follows it.
 struct Passed {
     decision: Decision,
     enabled: BTreeSet<WorkerId>,
     /// Monitors that are not cold.
     heats: BTreeMap<MonitorId, Heat>,
-    /// What makes a state the one with which the round is said to begin.
+    /// The operations and sites of all workers, by which the first state of the round is selected.
     places: Vec<(OpKind, u32)>,
     step: RoundStep,
 }
@@ -108,7 +110,7 @@ impl Walk {
             if !goes_on(execution) || path.len() > WALK_MAX {
                 return None;
             }
-            // No value may be chosen on the way round; on the way there it may.
+            // No value may be chosen within the round; before the round it may.
             if let Status::Choosing { .. } = execution.status() {
                 seen.clear();
                 coyote_strategies::system::decide(execution, Decision::Value(0));
@@ -149,7 +151,7 @@ impl Walk {
         later.or(enabled.first()).map(|id| **id)
     }
 
-    /// What is to be known of a state on the way round; `None` if there must be none such.
+    /// The data about a state of the round; `None` if no round may contain such a state.
     fn pass(self, execution: &Execution, decision: Decision) -> Option<Passed> {
         let Decision::Pick(Pick::Step(worker)) = decision else { return None };
         let (runtime, view) = (execution.runtime(), execution.view());
@@ -175,7 +177,8 @@ impl Walk {
         Some(Passed { decision, enabled, heats: heats.collect(), places: places.collect(), step })
     }
 
-    /// Whether the round is what it is looked for; the execution stands behind it.
+    /// The lasso, if the round is one of the kind that is searched for. The execution is at the end of the
+    /// round.
     fn lasso(self, execution: &Execution, path: Vec<Decision>, mut passed: Vec<Passed>) -> Option<Lasso> {
         let runtime = execution.runtime();
         let steps = |id: &WorkerId| passed.iter().any(|p| p.decision == Decision::Pick(Pick::Step(*id)));
@@ -193,7 +196,7 @@ impl Walk {
             return None;
         }
         let workers: Vec<WorkerId> = ever.iter().filter(|id| steps(id)).copied().collect();
-        // The round is a circle: it is said to begin where that depends on the program alone.
+        // The round is a circle: the choice of its first state depends on the program alone.
         let first = (0..passed.len()).min_by_key(|at| {
             let rotated = passed[*at..].iter().chain(&passed[..*at]);
             rotated.map(|p| (&p.places, p.decision)).collect::<Vec<_>>()
@@ -223,18 +226,18 @@ impl Walk {
     }
 }
 
-/// The first monitor that is hot somewhere on the way round and cold nowhere.
+/// The first monitor that is hot in some state of the round and cold in none.
 fn hot_for_ever(passed: &[Passed]) -> Option<MonitorId> {
     let hot = |id: &MonitorId| passed.iter().any(|p| p.heats[id] == Heat::Hot);
     let never_cold = |id: &&MonitorId| passed.iter().all(|p| p.heats.contains_key(*id));
     passed.first()?.heats.keys().filter(never_cold).find(|id| hot(id)).cloned()
 }
 
-/// Executes the iteration that has just ended in a lasso again, and ends it where the round begins. Returns the bug as it is
-/// there.
+/// Executes the iteration that has just ended in a lasso again, and ends it where the round begins. Returns the bug at
+/// that point.
 ///
 /// # Errors
-/// The machine's; also if there is no round when it is executed again, which is a bug of ours.
+/// Errors of the machine; also if there is no round when it is executed again, which is a bug in this tool.
 pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
     let mut path: Vec<Decision> = execution.choices().iter().map(|choice| Decision::from(*choice)).collect();
     let fair = execution.machine().scheduler().fair;

@@ -1,19 +1,20 @@
 //! Proves livelocks: states from which no end can be reached, whatever is chosen.
 //!
-//! A state is one if the set of all states that can follow is finite and no execution ends in it. That is
-//! exact, whatever the strategy: the set is computed, by snapshots, and given up beyond a bound.
-//! Everything that is not understood counts as an end: a failed assumption anywhere, a loop within an
-//! atomic function, workers that a program leaves behind when it has ended, a directory of the host, a table
-//! that changes, memory that turns out to be shared on the way, accesses that the user's options make no
-//! scheduling points. As time passes no two states are equal, so who sleeps or polls the clock in a loop
-//! lives on.
+//! A state is a livelock if the set of all states that can follow is finite and no execution ends in it. That
+//! is exact, whatever the strategy: the set is computed, by snapshots, and given up beyond a bound.
+//! Everything that is not understood counts as an end: a failed assumption anywhere, a loop within an atomic
+//! function, workers that a program leaves behind when it has ended, a directory of the host, a table that
+//! changes, memory that turns out to be shared on the way, accesses that the user's options make no
+//! scheduling points. While time passes, no two states are equal, so a worker that sleeps or polls the clock
+//! in a loop makes no livelock.
 //!
-//! First all enabled workers take turns until a state repeats: who steps on the way round *spins*. States are
-//! compared by their fingerprints; of this cycle, which reports are about, also byte for byte, once round.
+//! First all enabled workers take turns until a state repeats: the workers that step in this cycle *spin*.
+//! States are compared by their fingerprints. The cycle, which reports describe, is executed once more, and
+//! its states are then compared byte for byte.
 //!
-//! In a sampler's iteration the question is asked at the bound on steps, and before that wherever half of all
-//! choices did nothing but look ([`crate::machine::scheduler::Looks`]), so tests that end pay nothing.
-//! What is missed: livelocks of more states than the bound, and those that only unfairness avoids.
+//! A sampler's iteration is looked at when it reaches the bound on steps, and before that where the last half
+//! of all choices did nothing but look ([`crate::machine::scheduler::Looks`]), so tests that end pay nothing.
+//! Not found are livelocks of more states than the bound, and those that only unfair schedules avoid.
 
 use super::Execution;
 use crate::livelock::{Livelock, Look, Spin};
@@ -24,22 +25,23 @@ use coyote_instrumenter::Points;
 use coyote_strategies::{Class, Decision, Pick, Status, System, View, WorkerId, WorkerState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Addresses that are named of one worker.
+/// Maximum number of addresses that are named for one worker.
 const LOOKS_MAX: usize = 4;
 
-/// How hard to try.
+/// Bounds on the effort of a proof.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// States that may follow.
+    /// Maximum number of states that follow.
     pub states_max: usize,
-    /// Steps within which a state must repeat while all take turns.
+    /// Number of steps within which a state must repeat while all workers take turns.
     pub walk_max: usize,
 }
 
-/// Whether the present state of the execution is a livelock. The execution stays there.
+/// Proves that the present state of the execution is a livelock, if it is one. The execution is left in that
+/// state.
 ///
 /// # Errors
-/// The machine's: of ours or of the environment.
+/// Errors of the machine, by this tool or the environment.
 pub fn prove(execution: &mut Execution, effort: Effort) -> Result<Option<Livelock>, MachineError> {
     if !execution.runtime().may_livelock() {
         return Ok(None);
@@ -59,11 +61,11 @@ pub fn prove(execution: &mut Execution, effort: Effort) -> Result<Option<Liveloc
     }))
 }
 
-/// Executes what can follow, without bounds, and goes back to where the execution was. `None` if nothing can be said: not
-/// all that can happen is seen, or memory turned out to be shared.
+/// Calls `function`, which executes what can follow, without bounds, and then restores the state of the execution.
+/// `None` if nothing can be concluded: not all that can happen is seen, or memory turned out to be shared.
 ///
 /// # Errors
-/// The machine's: of ours or of the environment.
+/// Errors of the machine, by this tool or the environment.
 pub(crate) fn aside<R>(
     execution: &mut Execution,
     function: impl FnOnce(&mut Execution) -> Option<R>,
@@ -96,7 +98,8 @@ fn is_exact(execution: &Execution) -> bool {
         && options.points_only_in.is_empty()
 }
 
-/// What tells states apart: the fingerprint leaves out the time as long as it was not read.
+/// The key that distinguishes states. It includes the time, which the fingerprint leaves out if the program
+/// can never know it.
 pub(crate) type Key = (u128, u64);
 
 pub(crate) fn key(execution: &mut Execution) -> Key {
@@ -107,8 +110,8 @@ pub(crate) fn goes_on(execution: &Execution) -> bool {
     !execution.status().is_final() && execution.runtime().may_livelock()
 }
 
-/// Lets the workers take turns until a state repeats, and goes round once more. What leads to the round, and who
-/// steps there; `None` if no state repeats, or not byte for byte.
+/// Lets the workers take turns until a state repeats, and executes the cycle once more. Returns the decisions that lead
+/// to the cycle, and the workers that step in it; `None` if no state repeats, or not byte for byte.
 fn cycle(execution: &mut Execution, walk_max: usize) -> Option<(Vec<Decision>, Vec<Spin>)> {
     let mut seen: BTreeMap<(Key, Option<WorkerId>), usize> = BTreeMap::new();
     let mut path: Vec<Decision> = Vec::new();
@@ -167,7 +170,7 @@ fn number(memory: &[u8], address: u64, bytes: u32) -> Option<u64> {
     Some(u64::from_le_bytes(number))
 }
 
-/// Visits all states that can follow. How many there are; `None` if they are too many, or one is an end.
+/// Visits all states that can follow. Returns their number; `None` if they are too many, or one is an end.
 fn states_that_follow(execution: &mut Execution, states_max: usize, spinning: &mut [Spin]) -> Option<usize> {
     let mut seen: BTreeSet<Key> = BTreeSet::from([key(execution)]);
     let mut left = vec![execution.snapshot()];
@@ -196,7 +199,7 @@ fn states_that_follow(execution: &mut Execution, states_max: usize, spinning: &m
     Some(seen.len())
 }
 
-/// All that can be decided now; `None` if that is too much.
+/// All decisions that are possible now; `None` if there are too many, or none.
 fn decisions(execution: &Execution, max: usize) -> Option<Vec<Decision>> {
     match execution.status() {
         Status::Ready => {
@@ -209,12 +212,13 @@ fn decisions(execution: &Execution, max: usize) -> Option<Vec<Decision>> {
     }
 }
 
-/// Executes the iteration that has just ended in a livelock again, and ends it as early as that can be
-/// proved, and there where the workers begin to spin if they take turns: from a livelock only livelocks
-/// follow. Returns the bug as it is there: a deadlock if others wait in a circle by then.
+/// Executes the iteration that has just ended in a livelock again. Takes the earliest state in which the
+/// livelock can be proved, and from there goes on to the state in which the workers begin to spin if they
+/// take turns: from a livelock only livelocks follow. Returns the bug in that state: a deadlock if others
+/// wait in a circle by then.
 ///
 /// # Errors
-/// The machine's; also if the livelock cannot be proved again, which is a bug of ours.
+/// Errors of the machine; also if the livelock cannot be proved again, which is a bug in this tool.
 pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
     let path: Vec<Decision> = execution.choices().iter().map(|c: &Choice| Decision::from(*c)).collect();
     let fair = execution.machine().scheduler().fair;

@@ -11,18 +11,20 @@ use std::sync::Arc;
 /// A test of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
-    /// As the user names it.
+    /// Its name for the user.
     pub name: String,
     /// The export that is called.
     pub export: String,
-    /// If the export runs a test harness: its arguments. It is followed to the test function.
+    /// The arguments of the test harness, if the export runs one. The harness is followed to the test
+    /// function.
     pub harness: Option<Vec<String>>,
 }
 
-/// What a program with threads calls beside `main` cannot do without what wasi-libc's `_start` does first.
+/// Checks that the initialisers of a program with threads are known: an export other than `main` needs the
+/// work that wasi-libc's `_start` does first.
 ///
 /// # Errors
-/// The module has a `main`, and no name says which function that is.
+/// The module is a program with threads, and has no function with the name of libc's initialiser.
 fn needs_initialisers(artifact: &Artifact) -> Result<(), String> {
     let known = || ["_initialize", INITIALISERS[0]].iter().any(|export| artifact.entry(export).is_some());
     if artifact.table.wasi_threads && artifact.entry(START).is_some() && !known() {
@@ -38,7 +40,7 @@ fn needs_initialisers(artifact: &Artifact) -> Result<(), String> {
 /// The export of a program.
 const START: &str = "_start";
 
-/// The name of the test that a plain program is.
+/// The name of the test for a plain program.
 const PROGRAM: &str = "main";
 
 impl Test {
@@ -68,7 +70,7 @@ impl Test {
     /// The exports that are called once, before iterations begin. A program initialises itself.
     ///
     /// # Errors
-    /// It cannot be told how the test's libc is initialised.
+    /// It is unknown how the test's libc is initialised.
     pub(super) fn initialisers(&self, artifact: &Artifact) -> Result<Vec<&'static str>, String> {
         if self.is_program() {
             return Ok(vec![guest::SETUP]);
@@ -81,7 +83,7 @@ impl Test {
         self.export == START
     }
 
-    /// What runs after a crash: the function for that, or the program, which starts again.
+    /// The entry that runs after a crash: the function for that, or the program, which starts again.
     fn recovery(&self, artifact: &Artifact) -> Result<Option<u32>, String> {
         let Some(recover) = artifact.entry(guest::RECOVER) else {
             return Ok(artifact.entry(&self.export).filter(|_| self.is_program()));
@@ -89,15 +91,15 @@ impl Test {
         if !self.is_program() {
             return Ok(Some(recover));
         }
-        // Memory is then as it was before the program initialised itself.
+        // After a crash, memory is as it was before the program initialised itself.
         needs_initialisers(artifact)?;
         Ok(artifact.entry(RECOVER_PROGRAM).or(Some(recover)))
     }
 
-    /// How the program starts again after a crash, if it may crash.
+    /// The start of the program after a crash, if it may crash.
     ///
     /// # Errors
-    /// It cannot: why, and what to do.
+    /// The program cannot start again; the text says why, and what to do.
     pub(super) fn restart(&self, artifact: &Artifact, settings: &Settings) -> Result<Option<Start>, String> {
         if !settings.faults.has(FaultClass::Crash) {
             return Ok(None);

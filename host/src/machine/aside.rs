@@ -1,5 +1,5 @@
-//! An iteration that is left for a while, so that what can follow is found out, and then goes on as if
-//! nothing had happened.
+//! Setting an iteration aside: the machine explores what can follow from its state, and then continues the
+//! iteration unchanged.
 
 use super::scheduler::Course;
 use super::{Machine, MachineError, Snapshot};
@@ -9,7 +9,7 @@ use coyote_strategies::Strategy;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is put back when the iteration goes on.
+/// The parts of an iteration that [`Machine::bring_back`] restores.
 pub struct Aside {
     snapshot: Snapshot,
     course: Course,
@@ -17,7 +17,7 @@ pub struct Aside {
     recording: bool,
     memory_refused: bool,
     refused_calls: BTreeSet<&'static str>,
-    /// They are not told of steps that are taken back.
+    /// Observers of the iteration: they receive no events about steps that are taken back.
     observers: Vec<(Interest, Box<dyn Observer>)>,
 }
 
@@ -28,7 +28,7 @@ impl Aside {
     }
 }
 
-/// All bytes of a state, for who may not rely on hashes.
+/// All bytes of a state, for comparisons that must not rely on hashes.
 pub struct Bytes {
     memory: Vec<u8>,
     globals: Arc<[u8]>,
@@ -48,8 +48,8 @@ impl PartialEq for Bytes {
 }
 
 impl Machine {
-    /// Leaves the iteration where it is. From now on the machine is driven from outside, without bounds, until
-    /// [`Machine::bring_back`]. Every worker must be suspended, and [`Machine::can_snapshot`] hold.
+    /// Sets the iteration aside. Until [`Machine::bring_back`], the machine is driven from outside, without bounds.
+    /// Every worker must be suspended, and [`Machine::can_snapshot`] must hold.
     pub fn set_aside(&mut self) -> Aside {
         let snapshot = self.snapshot();
         self.stop_counting();
@@ -66,7 +66,7 @@ impl Machine {
         }
     }
 
-    /// Goes back to where the iteration was left.
+    /// Restores the iteration that was set aside.
     pub fn bring_back(&mut self, aside: Aside) -> Result<(), MachineError> {
         let Aside { snapshot, course, strategy, recording, memory_refused, refused_calls, observers } = aside;
         let restored = self.restore(&snapshot);

@@ -1,5 +1,5 @@
-//! What programs compiled by AssemblyScript import unless they are told otherwise: `env.abort`, called by a
-//! failed assertion with its message and place.
+//! The import `env.abort` of programs that AssemblyScript compiled with default options: a failed assertion
+//! calls it with its message and place.
 
 use super::calls::with_memory;
 use super::host::Host;
@@ -29,8 +29,8 @@ pub fn define(linker: &mut Linker<Host>, module: &Module, stubs: &[String]) -> R
     Ok(())
 }
 
-/// A string of AssemblyScript's: UTF-16, its length in bytes in the four bytes before it. Null, or what
-/// lies outside of memory, is none.
+/// Reads an AssemblyScript string: UTF-16, with its length in bytes in the four bytes before it. `None` if
+/// the address is null or the string lies outside of memory.
 fn text(guest: &mut Guest, address: u32) -> Option<String> {
     let length_at = address.checked_sub(4)?;
     with_memory(guest, |memory, _, _| {

@@ -39,7 +39,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// An atomic access or a fence is announced: whether to unwind.
+/// Announces an atomic access or a fence. Returns whether to unwind, as 0 or 1.
 fn point(guest: &mut Guest, site: u32, address: u32, expected: u64) -> i32 {
     let host = guest.data_mut();
     let Some(worker) = host.scheduler.running else { return 0 };
@@ -61,7 +61,7 @@ fn point(guest: &mut Guest, site: u32, address: u32, expected: u64) -> i32 {
     announce(guest, site as i32, address.into(), Request::Atomic { expected, orders }).1
 }
 
-/// An atomic access or a fence is executed that is no scheduling point.
+/// Tells the runtime about an atomic access or a fence that is no scheduling point.
 fn newest(guest: &mut Guest, site: u32, address: u32, expected: u64) {
     let (bytes, host) = split(guest);
     let Some(worker) = host.scheduler.running.filter(|_| host.scheduler.runtime.weak.is_some()) else {
@@ -73,7 +73,8 @@ fn newest(guest: &mut Guest, site: u32, address: u32, expected: u64) {
     host.scheduler.runtime.atomic_newest(worker, operation, (expected, orders), read);
 }
 
-/// The orderings of a site. What is not known is sequentially consistent, and so is all where fences left nothing.
+/// The orderings of a site. An unknown ordering counts as sequentially consistent, and so does every ordering of a
+/// module whose fences left no instructions.
 fn orders(host: &Host, site: u32) -> Orders {
     let orderings = host.orderings.get();
     match orderings.of(site) {

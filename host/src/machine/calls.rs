@@ -1,4 +1,4 @@
-//! The guest's calls, from its side of the door to the scheduler and back.
+//! The way of a guest's call from its import to the scheduler and back.
 
 use super::gate::{settle, settled};
 use super::guest_memory::GuestMemory;
@@ -22,7 +22,8 @@ pub fn with_memory<R>(
     settle(caller);
     let (bytes, host) = split(caller);
     let footprint = host.scheduler.runtime.footprint.recording;
-    // There may be more than the guest sees; before the start function ends, the size has not been told.
+    // Memory may be larger than the guest sees. Before the start function ends, the bounds do not hold its
+    // size yet.
     let seen = match host.scheduler.bounds.memory_bytes as usize {
         0 => bytes.len(),
         seen => seen.min(bytes.len()),
@@ -77,7 +78,7 @@ pub fn announce(caller: &mut Caller<'_, Host>, site: i32, object: u64, request: 
             }
         }
         Request::Spawn(_) => {
-            // It does nothing more before the new worker exists.
+            // The creator does nothing more before the new worker exists.
             let host = caller.data_mut();
             if let (Some(worker), Some(global)) = (host.scheduler.running, host.me) {
                 let children = host.scheduler.runtime.worker(worker).children;
@@ -130,7 +131,7 @@ pub fn next(caller: &mut Caller<'_, Host>, frames_end: i32) -> Next {
         host.write_fresh_globals(worker, &mut bytes);
         *host.image(worker) = SavedWorker { bytes, started: true };
         if host.table.changes_tables && host.table.entries[start.entry as usize] == Entry::Table {
-            // It begins with what stands in the first table, which its creator calls by its index.
+            // The worker begins with a function of the first table, of which its creator passed the index.
             host.scheduler.runtime.footprint.seen((rt::Seen::TableRead, 0), start.a as u32, 1);
         }
         Action::Start

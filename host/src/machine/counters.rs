@@ -1,21 +1,21 @@
-//! How often instructions were executed, where the module counts them (`counters` of the instrumenter).
+//! Execution counts of instructions, in modules that count them (pass `counters` of the instrumenter).
 //!
-//! The numbers are kept by the instance, outside of all that snapshots save: going back to a state takes nothing back. An
-//! instance that is given up is read before. What is executed while an iteration is set aside, to find out what could
-//! follow, is not counted.
+//! The instance keeps the numbers outside everything that snapshots save, so restoring a state does not change them.
+//! They are read before an instance is given up. Instructions that are executed while an iteration is set aside do not
+//! count.
 
 use super::Machine;
 use crate::execution_counts::ExecutionCounts;
 use coyote_instrumenter::COUNTER_BYTES;
 
-/// What was read so far.
+/// The counts that were read so far.
 #[derive(Default)]
 pub(super) struct Counters {
-    /// Up to the start, which all iterations share.
+    /// Counts up to the start snapshot, which all iterations share.
     before: ExecutionCounts,
-    /// Since then, or since it was last asked for.
+    /// Counts since the start, or since the last [`Machine::take_counts`].
     counts: ExecutionCounts,
-    /// Whether what is executed now does not count.
+    /// Whether counting is paused.
     paused: bool,
 }
 
@@ -25,7 +25,7 @@ impl Machine {
         !self.artifact.table.counters.is_empty()
     }
 
-    /// Reads the instance's numbers, which begin at zero again.
+    /// Reads the instance's numbers and resets them to zero.
     pub(super) fn read_counters(&mut self) {
         let Some(memory) = self.exports.counters else { return };
         let numbers = memory.data_mut(&mut self.store);
@@ -40,39 +40,39 @@ impl Machine {
         }
     }
 
-    /// All that was executed up to now is what comes before every iteration.
+    /// Counts what was executed so far as executed before every iteration.
     pub(super) fn counted_before(&mut self) {
         self.read_counters();
         let counts = std::mem::take(&mut self.counters.counts);
         self.counters.before.merge(&counts);
     }
 
-    /// A fresh instance has executed its start function again.
+    /// Discards the counts of a fresh instance, which has executed its start function again.
     pub(super) fn reset_counters(&mut self) {
         let paused = std::mem::replace(&mut self.counters.paused, true);
         self.read_counters();
         self.counters.paused = paused;
     }
 
-    /// From now on nothing counts, until [`Machine::go_on_counting`].
+    /// Pauses counting until [`Machine::go_on_counting`].
     pub(super) fn stop_counting(&mut self) {
         self.read_counters();
         self.counters.paused = true;
     }
 
-    /// See [`Machine::stop_counting`].
+    /// Resumes counting after [`Machine::stop_counting`].
     pub(super) fn go_on_counting(&mut self) {
         self.read_counters();
         self.counters.paused = false;
     }
 
-    /// What was executed since the start, or since this was last asked; `None` if nothing is counted.
+    /// Takes the counts since the start or since the last call; `None` if the module counts nothing.
     pub fn take_counts(&mut self) -> Option<ExecutionCounts> {
         self.read_counters();
         self.counts_anything().then(|| std::mem::take(&mut self.counters.counts))
     }
 
-    /// What was executed before the start, which all iterations share.
+    /// The counts before the start, which all iterations share; `None` if the module counts nothing.
     pub fn counts_before(&self) -> Option<&ExecutionCounts> {
         self.counts_anything().then_some(&self.counters.before)
     }

@@ -1,7 +1,8 @@
-//! Directories of the host (`--dir`): wasmtime's implementation of preview 1 answers.
+//! Directories of the host (`--dir`), served by wasmtime's implementation of preview 1.
 //!
-//! It only talks to a wasm instance's memory, so there is a small one that does nothing but pass calls
-//! on. Every answer is kept for the trace, and a replay takes them from there without touching the host.
+//! That implementation only works on the memory of a wasm instance, so there is a small instance that does
+//! nothing but pass calls on. Every answer is kept for the trace. A replay takes the answers from the trace
+//! and does not touch the host.
 
 use crate::preview1::MODULE;
 use crate::runtime::files::{Answer, Call, Errno};
@@ -13,7 +14,7 @@ use wasmtime::{Engine, Instance, Linker, Memory, Module, Result, Store, Val};
 use wasmtime_wasi::p1::{WasiP1Ctx, add_to_linker_sync};
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
-/// What the host answered to a call.
+/// The host's answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAnswer {
     /// The function's name.
@@ -23,11 +24,10 @@ pub struct HostAnswer {
     pub answer: Answer,
 }
 
-/// Whether there is an answer.
+/// The result of [`Directories::ask`].
 pub enum Asked {
     Answered(Answer),
-    /// The guest asks for something else than the one whose answers are replayed: see
-    /// [`Directories::diverged`].
+    /// The guest makes another call than the recorded execution did: see [`Directories::diverged`].
     Diverged,
 }
 
@@ -35,11 +35,11 @@ pub enum Asked {
 pub struct Directories {
     engine: Engine,
     given: Vec<Mapping>,
-    /// Made at the first call of an iteration: descriptors belong to the iteration.
+    /// Created at the first call of an iteration: descriptors belong to the iteration.
     live: Option<Live>,
     /// The answers of this iteration.
     answers: Vec<HostAnswer>,
-    /// Recorded answers that are given instead.
+    /// Recorded answers, which are given instead of the host's.
     recorded: Option<Vec<HostAnswer>>,
     diverged: Option<String>,
 }
@@ -56,19 +56,19 @@ impl Directories {
         }
     }
 
-    /// Whether the program was given any: then its state is not ours alone.
+    /// Whether the program was given a directory: parts of its state are then outside of this tool's control.
     pub fn any(&self) -> bool {
         !self.given.is_empty()
     }
 
-    /// A new iteration.
+    /// Begins a new iteration.
     pub fn begin(&mut self) {
         self.live = None;
         self.answers.clear();
         self.diverged = None;
     }
 
-    /// From now on these answers are given, in this order, and the host is left alone.
+    /// Gives these answers, in this order, to later calls instead of asking the host.
     pub fn replay(&mut self, recorded: Vec<HostAnswer>) {
         self.recorded = Some(recorded);
     }
@@ -77,12 +77,12 @@ impl Directories {
         &self.answers
     }
 
-    /// How the guest left the recorded answers.
+    /// The difference between the guest's calls and the recorded ones, if there is one.
     pub fn diverged(&self) -> Option<&str> {
         self.diverged.as_deref()
     }
 
-    /// Asks the host.
+    /// Answers a call: from the recorded answers if there are any, else by asking the host.
     ///
     /// # Errors
     /// The host cannot be asked: a directory is gone, or wasmtime fails.
@@ -117,14 +117,14 @@ impl Directories {
     }
 }
 
-/// wasmtime's preview 1 and the instance that it talks to.
+/// wasmtime's preview 1 and the instance on whose memory it works.
 pub(super) struct Live {
     store: Store<WasiP1Ctx>,
     instance: Instance,
     memory: Memory,
 }
 
-/// Where the layout of a call begins: address 0 is no good address for everybody.
+/// The address at which the layout of a call begins: not 0, which not all code accepts as an address.
 const START: usize = 64;
 
 impl Live {
@@ -160,7 +160,8 @@ impl Live {
         let mut results = [Val::I32(0)];
         let called = function.expect("it stands in the text").call(&mut self.store, &arguments, &mut results);
         if called.is_err() {
-            // It ends a program that passes flags which do not exist. Addresses are ours, and good.
+            // wasmtime ends a program that passes flags which do not exist. Addresses cannot be the cause:
+            // they are those of the layout.
             return Ok(Answer::error(Errno::INVAL));
         }
         let memory = self.memory.data(&self.store);
@@ -183,13 +184,13 @@ impl Live {
     }
 }
 
-/// A call in memory.
+/// The layout of a call in the instance's memory.
 #[derive(Default)]
 struct Layout {
     bytes: Vec<u8>,
     /// Address and size of the fixed result.
     result: Option<(usize, usize)>,
-    /// Where what is read goes.
+    /// Address of the buffer that receives what is read.
     data: Option<usize>,
 }
 
@@ -239,7 +240,7 @@ impl Layout {
         arguments
     }
 
-    /// A list of one buffer.
+    /// Places a list of one buffer, and returns the list's address.
     fn buffer(&mut self, at: usize, length: usize) -> usize {
         let words = [at as u32, length as u32].map(u32::to_le_bytes).concat();
         self.place(&words)

@@ -1,4 +1,4 @@
-//! Which chunks of guest memory changed: the base of cheap restores, snapshots and fingerprints.
+//! Records which chunks of guest memory changed: the base of cheap restores, snapshots and fingerprints.
 //!
 //! The guest marks the chunk of the first byte of each store; the store may reach up to 15 bytes into
 //! the next chunk, so those bytes are treated as changed together with a marked chunk.
@@ -12,10 +12,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-/// How far a store can reach beyond the chunk that it marks.
+/// Number of bytes that a store can reach beyond the chunk that it marks.
 const REACH: usize = 15;
 
-/// So many bytes are compared with zero in one go.
+/// Number of bytes that are compared with zero at once.
 const BLOCK: usize = 64;
 
 fn is_zero(block: &[u8]) -> bool {
@@ -58,13 +58,13 @@ pub struct DirtyMemory {
     at: Chunks,
     /// Chunks marked since then.
     changed: ChunkSet,
-    /// Whether fingerprints are asked for at all.
+    /// Whether fingerprints have been asked for, so that hashes are kept.
     hashing: bool,
     hashes: Vec<u128>,
     sum: u128,
-    /// Chunks whose hash is not that of their content.
+    /// Chunks whose hash is out of date.
     stale: ChunkSet,
-    /// Ranges that the hashes take for zero.
+    /// Ranges that count as zero in the hashes.
     dead: Vec<Range<usize>>,
     /// Chunks that the host wrote.
     pub host_written: Vec<u32>,
@@ -91,7 +91,7 @@ impl DirtyMemory {
 
     /// Takes over and clears the guest's and the host's marks.
     pub fn collect(&mut self, marks: &mut [u8]) {
-        // Nearly all of it is zero.
+        // Nearly all marks are zero.
         for (i, block) in marks.chunks_mut(BLOCK).enumerate() {
             if is_zero(block) {
                 continue;
@@ -115,7 +115,8 @@ impl DirtyMemory {
         }
     }
 
-    /// The base image's content of a chunk; zero beyond its end. The last may be short.
+    /// The base image's content of a chunk. `None` beyond its end, where memory is zero. The last chunk may
+    /// be short.
     fn base_chunk(&self, chunk: u32) -> Option<&[u8]> {
         let start = chunk as usize * CHUNK;
         self.base.get(start..(start + CHUNK).min(self.base.len())).filter(|b| !b.is_empty())
@@ -166,7 +167,7 @@ impl DirtyMemory {
         }
     }
 
-    /// Memory was replaced as a whole by the base image.
+    /// Starts anew after the whole memory was replaced by the base image.
     pub fn rebased(&mut self) {
         self.changed.take();
         self.host_written.clear();
@@ -217,9 +218,9 @@ impl DirtyMemory {
         }
     }
 
-    /// A hash of memory in which the `dead` ranges count as zero: a sum over chunks, so that only
-    /// what changed is hashed again. All marks must have been collected. Of the pages behind `size`, which the guest
-    /// does not have, it holds what is written there: an access that is no scheduling point is not refused.
+    /// A hash of memory in which the `dead` ranges count as zero: a sum over chunks, so that only what changed is
+    /// hashed again. All marks must have been collected. It includes what was written to pages behind `size`, which the
+    /// guest does not have: accesses that are not scheduling points are not refused there.
     pub fn hash(&mut self, memory: &[u8], size: u64, dead: Vec<Range<usize>>) -> u128 {
         let count = memory.len().div_ceil(CHUNK);
         if !self.hashing {
@@ -227,7 +228,8 @@ impl DirtyMemory {
             self.hashes.clear();
             self.sum = 0;
         }
-        // What memory has gained is hashed, and what it has lost is left out: the rest is as it was.
+        // Chunks that memory gained are hashed, and hashes of chunks that it lost are subtracted. The rest is
+        // unchanged.
         (self.hashes.len()..count).for_each(|c| self.stale.insert(c as u32));
         let lost = self.hashes.iter().skip(count).fold(0u128, |sum, hash| sum.wrapping_add(*hash));
         self.sum = self.sum.wrapping_sub(lost);
@@ -251,7 +253,8 @@ impl DirtyMemory {
     }
 }
 
-/// 0 if there are only zeros: how much memory there is behind what the guest has makes no difference.
+/// The hash of a chunk, or 0 if it contains only zeros: the size of memory behind the guest's pages makes no
+/// difference.
 fn hash_chunk(chunk: u32, bytes: &[u8], dead: &[Range<usize>], at: Range<usize>) -> u128 {
     let mut masked = [0; CHUNK];
     let mut live = bytes;

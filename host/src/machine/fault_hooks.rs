@@ -1,4 +1,4 @@
-//! Imports of modules that are instrumented for faults: whether what follows fails.
+//! Imports of modules that are instrumented for faults: they decide whether the call that follows fails.
 
 use super::calls::{announce, with_memory};
 use super::gate::settled;
@@ -11,7 +11,7 @@ use coyote_abi::file;
 use coyote_abi::rt::{self, FaultHook};
 use wasmtime::{Caller, Linker, Result};
 
-/// How many other streams of random bytes there are for a worker: few, so that a search can visit them.
+/// Number of alternative streams of random bytes for a worker: few, so that a search can visit them.
 const STREAMS: u32 = 15;
 
 type Guest<'a> = Caller<'a, Host>;
@@ -32,7 +32,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
                 return announce(&mut guest, site, object, request);
             }
             match hook {
-                // As without the hook.
+                // The same announcement as without the hook.
                 FaultHook::File => {
                     let result = guest.data_mut().call_point(site as u32, object as u32);
                     let operation = |host: &Host| host.operation(site as u32, u64::from(object as u32));
@@ -53,7 +53,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// The class of what may fail now, and in how many ways.
+/// The class of the fault that may happen now, and the number of its ways.
 fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(FaultClass, u32)> {
     let runtime = &host.scheduler.runtime;
     let worker = host.scheduler.running?;
@@ -64,13 +64,13 @@ fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(
         FaultHook::Random if runtime.faults().budget(FaultClass::Random) > 0 => (FaultClass::Random, 2),
         FaultHook::Random if runtime.may_fail(FaultClass::Seed) => (FaultClass::Seed, STREAMS),
         FaultHook::Random => (FaultClass::Random, 2),
-        // What is atomic does not wait for others.
+        // An atomic section does not wait for other workers.
         FaultHook::Poll if runtime.worker(worker).atomic_depth > 0 => return None,
         FaultHook::Poll => (FaultClass::Poll, 1),
-        // In how many ways is known when it comes to it.
+        // The number of ways is known only when the operation is performed.
         FaultHook::Crash => (FaultClass::Crash, 1),
-        // An allocator that calls another is one; what is atomic is not to be left in its middle for this; and no
-        // bytes may be none.
+        // No fault for a nested call of an allocator, which is part of the outer call, nor within other atomic code,
+        // which must not be left in its middle; nor for a request of 0 bytes, which may be answered with null anyway.
         FaultHook::Allocation if object == 0 || runtime.worker(worker).atomic_depth > 0 => return None,
         FaultHook::Allocation if what == 0 => (FaultClass::Alloc, 1),
         FaultHook::Allocation => (FaultClass::AllocRust, 1),

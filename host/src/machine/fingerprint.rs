@@ -8,21 +8,21 @@ use coyote_strategies::{WorkerId, WorkerState};
 use std::hash::Hash;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128_with_seed};
 
-/// What a fingerprint is made of.
+/// A part of the state that a fingerprint covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Memory,
-    /// Whose memory is: see `owners`.
+    /// Which worker owns which memory: see `owners`.
     OwnerTable,
-    /// Sync objects, the clock, who waits for what.
+    /// Sync objects, the clock, what each worker waits for.
     Runtime,
     /// Globals that workers share.
     Globals,
-    /// What stands in tables, and in globals that hold references.
+    /// The entries of tables, and globals that hold references.
     References,
     /// A step that still needs a value.
     Unfinished,
-    /// What detectors know that decides verdicts.
+    /// The part of the detectors' state that decides verdicts.
     Detectors,
     /// A worker's saved frames and its own globals.
     Frames(WorkerId),
@@ -55,7 +55,8 @@ impl Machine {
         self.fingerprint_with(stack::RED_ZONE)
     }
 
-    /// With another red zone than compilers use: a fault that tests must notice.
+    /// [`Machine::fingerprint`] with another red zone than compilers use: a planted fault that tests must
+    /// notice.
     #[doc(hidden)]
     pub fn fingerprint_with(&mut self, red_zone: u32) -> u128 {
         let mut print = 0u128;
@@ -70,7 +71,7 @@ impl Machine {
         saved.map_or(0, |saved| xxh3_64(&stack::canonical(&data.table, &saved.bytes)))
     }
 
-    /// What the fingerprint is the sum of, each with a name. Every worker must be suspended.
+    /// The named parts whose sum is the fingerprint. Every worker must be suspended.
     pub fn fingerprint_parts(&mut self) -> Vec<(Part, u128)> {
         let mut parts = Vec::new();
         self.each_part(stack::RED_ZONE, |part, print| parts.push((part, print)));
@@ -90,8 +91,8 @@ impl Machine {
         }
         each(Part::OwnerTable, self.with_owners(|owners, table| owners.digest(table)));
         let host = self.store.data();
-        // A step that must not be taken, or that ends the program, changes nothing but the outcome. Other ends
-        // follow from the rest; how many steps there may be is no part of a state.
+        // A step that must not be taken, or that ends the program, changes nothing but the outcome. Other outcomes
+        // follow from the rest of the state; the bound on steps is no part of a state.
         let ended = match &host.scheduler.outcome {
             Some(Outcome::Bug(bug)) => {
                 let worker = bug.worker.map(|worker| host.scheduler.runtime.worker(worker).key);
@@ -116,7 +117,7 @@ impl Machine {
         }
         let workers = host.scheduler.runtime.view().workers.iter().zip(host.scheduler.runtime.workers());
         for (number, ((pending, worker), image)) in workers.zip(&host.saved_workers).enumerate() {
-            // A worker that has not begun is all in the runtime, and one that has ended is no more.
+            // A worker that has not begun has state only in the runtime, and one that has ended has none.
             if image.started && pending.state != WorkerState::Ended {
                 let bytes = stack::canonical(&host.table, &image.bytes);
                 each(Part::Frames(WorkerId(number as u32)), xxh3_128_with_seed(&bytes, worker.key));

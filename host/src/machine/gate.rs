@@ -1,14 +1,14 @@
-//! The host's side of the gate: leases are given, and settled.
+//! The host's side of the gate: gives leases and settles them.
 //!
 //! When an access was executed on the spot, the strategy is asked for how many steps it is certain to pick the running
 //! worker again ([`coyote_strategies::Strategy::quiet`]). For these the gate in the guest
-//! (`instrumenter/src/suspend/gate.rs`) lets accesses pass and writes them down. Whatever the guest calls next, the first
-//! thing that the host does is to *settle*: what was written down becomes steps, which the strategy accounts for and which
-//! are recorded and counted ([`Scheduler::leased_steps`]). So a lease changes nothing but when that is done: the same seed
-//! makes the same choices with leases, without, and with some of them refused.
+//! (`instrumenter/src/suspend/gate.rs`) lets accesses pass and writes them down. Whatever the guest calls next, the
+//! first thing that the host does is to *settle*: what was written down becomes steps, which the strategy accounts for
+//! and which are recorded and counted ([`Scheduler::leased_steps`]). So a lease changes only the time at which this is
+//! done: the same seed makes the same choices with leases, without, and with some of them refused.
 //!
-//! What accesses are checked for is not left out: see [`super::lease`]. Observers that want to know of every access get no
-//! lease.
+//! The checks of accesses are not left out: see [`super::lease`]. While an observer wants every access, no lease is
+//! given.
 
 use super::host::Host;
 use super::lease::{Checks, get};
@@ -16,14 +16,14 @@ use super::scheduler::Scheduler;
 use coyote_abi::rt::lease::STEPS_MAX;
 use wasmtime::Caller;
 
-/// The host, after what was made under the lease has become steps: the first thing that an import asks for.
+/// Settles the lease and returns the host. Every import calls this before anything else.
 #[inline]
 pub fn settled<'a>(caller: &'a mut Caller<'_, Host>) -> &'a mut Host {
     settle(caller);
     caller.data_mut()
 }
 
-/// See [`settled`].
+/// Settles the lease, if one is out: see [`settled`].
 #[inline]
 pub fn settle(caller: &mut Caller<'_, Host>) {
     if caller.data().lease.is_out()
@@ -53,7 +53,7 @@ fn checks(scheduler: &Scheduler) -> Checks<'_> {
 }
 
 impl Host {
-    /// What was made under the lease becomes steps.
+    /// Turns the accesses that were made under the lease into steps.
     pub fn settle(&mut self, table: &mut [u8]) {
         let steps = self.lease.take_back(table);
         if steps.is_empty() {

@@ -1,5 +1,5 @@
-//! The only door to guest memory: every host access goes through here, so that none escapes the
-//! bookkeeping: of changed chunks, of owners, and of what the step touches.
+//! The host's only access to guest memory. It records every access, for the list of changed chunks, for
+//! owners, and for the step's footprint.
 
 use coyote_abi::rt::CHUNK;
 use coyote_strategies::{Access, Class, Effect};
@@ -9,7 +9,7 @@ pub struct GuestMemory<'a> {
     bytes: &'a mut [u8],
     /// Chunks that the host wrote since this list was last collected.
     written: &'a mut Vec<u32>,
-    /// What the call touches.
+    /// The accesses of the call.
     touched: Vec<Access>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> GuestMemory<'a> {
         GuestMemory { bytes, written, touched: Vec::new() }
     }
 
-    /// What was touched.
+    /// The accesses so far.
     pub fn into_touched(self) -> Vec<Access> {
         self.touched
     }
@@ -33,13 +33,13 @@ impl<'a> GuestMemory<'a> {
         }
     }
 
-    /// Whether the range lies within guest memory. It is no access.
+    /// Checks that the range lies within guest memory. This is not an access.
     pub fn check(&self, address: u32, length: u32) -> Result<(), OutOfBounds> {
         let start = address as usize;
         self.bytes.get(start..start + length as usize).map(|_| ()).ok_or(OutOfBounds)
     }
 
-    /// What stands there, for reports: no access of the worker. `None` outside of guest memory.
+    /// The bytes of a range, for reports: not an access of the worker. `None` outside of guest memory.
     pub fn peek(&self, address: u32, length: u32) -> Option<&[u8]> {
         let start = address as usize;
         self.bytes.get(start..start + length as usize)
@@ -51,7 +51,7 @@ impl<'a> GuestMemory<'a> {
         self.bytes.get(start..start + length as usize).ok_or(OutOfBounds)
     }
 
-    /// Up to 8 bytes as a little-endian number.
+    /// Reads a little-endian number of up to 8 bytes.
     pub fn read_number(&mut self, address: u32, bytes: u8) -> Result<u64, OutOfBounds> {
         let mut number = [0; 8];
         number[..bytes as usize].copy_from_slice(self.read(address, u32::from(bytes))?);

@@ -1,4 +1,4 @@
-//! What the guest's imports work on: the data of the wasmtime store.
+//! The data of the wasmtime store, on which the guest's imports work.
 
 use super::directories::Directories;
 use super::dirty_memory::DirtyMemory;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wasmtime::{Caller, Global, Memory, ResourceLimiter, WasmBacktrace};
 
-/// What is known of a site on the hot path.
+/// The data of a site that is needed on the hot path.
 #[derive(Clone, Copy)]
 pub struct HotSite {
     kind: OpKind,
@@ -29,7 +29,7 @@ pub struct HotSite {
     offset: u64,
     /// The first site of the same instruction.
     first: u32,
-    /// Whether the instruction has several, one for each memory order.
+    /// Whether the instruction has several sites, one for each memory order.
     ordered: bool,
 }
 
@@ -51,9 +51,9 @@ pub struct Host {
     pub world: Arc<World>,
     /// Directories of the host that the guest works in.
     pub directories: Directories,
-    /// What identifies functions of the instance, with their indices in [`rt::FUNCTIONS`]; empty until they are asked for.
+    /// Indices in [`rt::FUNCTIONS`] by the engine's identity of a function of this instance; empty until first needed.
     pub functions: BTreeMap<usize, i32>,
-    /// Functions that the guest called in this iteration though this tool does not have them.
+    /// Functions that the guest called in this iteration although this tool does not implement them.
     pub refused_calls: BTreeSet<&'static str>,
     pub memory: Option<Memory>,
     pub frames: Option<Memory>,
@@ -61,7 +61,7 @@ pub struct Host {
     pub owner_table: Option<Memory>,
     /// The bound of the running worker's stack, if the guest has a stack pointer.
     pub stack_low: Option<Global>,
-    /// With what the running worker passes there.
+    /// The global [`rt::ME`]: the byte of the owner table with which the running worker passes.
     pub me: Option<Global>,
     pub memory_bytes_max: usize,
     /// Whether a growth of memory was refused in this iteration.
@@ -71,15 +71,15 @@ pub struct Host {
     /// Worker globals of the first worker: a new instance may have initialised them.
     pub main_globals: Vec<u128>,
     hot: Vec<HotSite>,
-    /// Where a worker stopped, innermost first, if by a trap or a report.
+    /// The worker that a trap or a report stopped, and its stack, innermost first.
     pub stopped_at: Option<(WorkerId, Vec<Location>)>,
-    /// Where workers last threw an exception, innermost first.
+    /// The stacks of workers when they last threw an exception, innermost first.
     pub thrown_at: BTreeMap<WorkerId, Vec<Location>>,
-    /// Who looks on, detectors among them: changed with [`Host::set_observers`].
+    /// Observers, including detectors: changed with [`Host::set_observers`].
     pub observers: Observers,
 }
 
-/// The host function does not return to the guest: the reason stands in [`Scheduler::outcome`].
+/// The host function does not return to the guest: the reason is in [`Scheduler::outcome`].
 #[derive(Debug)]
 pub struct Stopped;
 
@@ -135,7 +135,7 @@ impl Host {
         }
     }
 
-    /// The operation announced at a site. An unknown site cannot come from our instrumenter.
+    /// The operation announced at a site. The instrumenter produces no unknown site.
     #[inline]
     pub fn operation(&self, site: u32, object: u64) -> Operation {
         self.hot[site as usize].operation(object)
@@ -148,7 +148,7 @@ impl Host {
         self.scheduler.access(operation)
     }
 
-    /// Takes down which of the sites of an instruction the running worker announces.
+    /// Records which of the sites of an instruction the running worker announces.
     #[inline]
     pub fn order_site(&mut self, site: u32) {
         let HotSite { first, ordered, .. } = self.hot[site as usize];
@@ -169,18 +169,19 @@ impl Host {
         (scheduler, Context { memory, written, observers, orderings, suspended })
     }
 
-    /// Changes who looks on, and has what they want produced.
+    /// Changes the observers, and has the events of their interest produced.
     pub fn set_observers<R>(&mut self, change: impl FnOnce(&mut Observers) -> R) -> R {
         let result = change(&mut self.observers);
         self.scheduler.runtime.stream.want(self.observers.interest());
         result
     }
 
-    /// The running worker accesses memory that may not be its own. Whether that is a scheduling point.
+    /// Records an access by the running worker of memory that may not be its own. Returns whether it is a
+    /// scheduling point.
     pub fn touch(&mut self, table: &mut [u8], touch: Touch) -> bool {
         // Before the first worker runs, nothing is shared.
         let Some(worker) = self.scheduler.running else { return false };
-        // What cannot be accessed is a bug, and the point reports it.
+        // An access outside of the guest's memory is a bug, which the point reports.
         let within = u64::from(touch.address) + u64::from(touch.bytes) <= self.scheduler.bounds.memory_bytes
             && u64::from(touch.address) >= self.scheduler.bounds.null_bytes;
         if !within {
@@ -201,7 +202,7 @@ impl Host {
         let seen = rt::Seen::from_argument(what).expect("it comes from our instrumenter");
         let own = match seen.0 {
             rt::Seen::MemoryRead | rt::Seen::MemoryWrite => runtime.is_worker_local(object.into(), size),
-            // What an allocator asks for says which addresses it hands out, and no more.
+            // The size that an allocator queries only decides which addresses it hands out.
             rt::Seen::MemorySize => runtime.heap.allocating(worker),
             _ => false,
         };
@@ -221,12 +222,13 @@ impl Host {
         runtime.observe_access(worker, &access, source, seen.1 & rt::ATOMIC != 0);
     }
 
-    /// Whose calls of an allocator these are: before the first worker runs, it is as if that called.
+    /// The worker that calls of allocators are attributed to: the first worker before any worker runs.
     pub fn allocates(&self) -> WorkerId {
         self.scheduler.running.unwrap_or(self.scheduler.runtime.first())
     }
 
-    /// See [`coyote_abi::rt::ALLOCATOR_ENTER`]. Whether detectors have to be asked about the block that is given back.
+    /// See [`coyote_abi::rt::ALLOCATOR_ENTER`]. Returns whether detectors must be asked about the block that is given
+    /// back.
     pub fn allocator_enter(&mut self, old: u32) -> bool {
         self.scheduler.atomic_enter();
         let worker = self.allocates();
@@ -244,7 +246,7 @@ impl Host {
         let known = self.scheduler.runtime.heap.is_known();
         let footprint = &mut self.scheduler.runtime.footprint;
         if failed || before != known {
-            // Another worker took what it needed. And what is not known may be anything.
+            // A failed request depends on what other workers took, and an unknown heap may have any content.
             footprint.touch(Class::Heap, Effect::Write, 0);
         }
         let Some(change) = change else { return };
@@ -276,8 +278,8 @@ impl Host {
         self.owners.allocator_exit(table, runtime, worker, &change, &done);
     }
 
-    /// To free a block, or to hand it out, is to write it, for whoever accesses it without being ordered: with a
-    /// stale pointer, or beyond the end of another block. Stacks that are freed are left out: see
+    /// Records freeing a block, or handing it out, as a write of the block: an access of it by another worker, through
+    /// a stale pointer or beyond the end of another block, depends on it. Stacks that are freed are left out: see
     /// [`crate::detect::memory_errors`].
     fn touch_blocks(&mut self, change: &Change) {
         let runtime = &mut self.scheduler.runtime;
@@ -289,17 +291,17 @@ impl Host {
             let gap = heap.freed_at(old).map_or(0, |freed| freed.range().end - old);
             Some((old, bytes?.max(gap)))
         });
-        // With the gap behind it, where an access is an overflow.
+        // The new block with the gap behind it, where an access is an overflow.
         let mut touched = change.new.map(|(new, bytes)| (new, bytes.max(heap.extent(new))));
         if let Some((old, bytes)) = taken_back {
             let block = old..=old.saturating_add(bytes);
-            // Of a worker that still has instructions to execute there.
+            // The stack of a worker that still has instructions to execute on it.
             let is_stack = runtime.workers().iter().zip(runtime.view().workers).any(|(worker, pending)| {
                 let within = worker.start.stack.is_some_and(|(_, high)| block.contains(&high));
                 within && pending.state != WorkerState::Ended
             });
             touched = match touched {
-                // It stays where it is, with another size.
+                // The block is resized in place.
                 Some((new, size)) if new == old => Some((new, size.max(bytes))),
                 touched => {
                     if !is_stack {
@@ -314,7 +316,7 @@ impl Host {
         }
     }
 
-    /// Whether the guest may have `pages` pages of memory, which it asks for.
+    /// Handles the guest's request to have `pages` pages of memory. Returns whether it is granted.
     pub fn memory_grown(&mut self, pages: u32) -> bool {
         let bytes = u64::from(pages) << 16;
         let fits = bytes <= self.memory_bytes_max as u64;
@@ -341,7 +343,7 @@ impl Host {
         self.thrown_at.clear();
     }
 
-    /// The guest reports that it is wrong.
+    /// Records a bug of the running worker as the outcome, unless there is one already.
     pub fn stop(&mut self, kind: BugKind, evidence: impl Into<Evidence>) -> Stopped {
         let worker = self.scheduler.running;
         self.scheduler.outcome.get_or_insert(Outcome::Bug(Bug { kind, evidence: evidence.into(), worker }));
@@ -372,8 +374,9 @@ impl Host {
         }
     }
 
-    /// The stack pointer is below its bound. A worker of wasi-threads sets its own when it begins: then its
-    /// stack ends where the block begins in which that lies. `None`: there is no room for more.
+    /// Returns the bound of the stack when the stack pointer is below the known bound. A worker of
+    /// wasi-threads sets its stack pointer itself when it begins: its stack is bounded by the beginning of
+    /// the block in which that pointer lies. `None`: the stack overflowed.
     pub fn learn_stack(&mut self, stack_pointer: u32) -> Option<u32> {
         let runtime = &mut self.scheduler.runtime;
         let worker = self.scheduler.running?;
@@ -388,7 +391,8 @@ impl Host {
         Some(block.map_or(0, |block| block.address))
     }
 
-    /// The workers' saved_workers as they are when an iteration starts: those in mid-run, and none of the others.
+    /// Resets the saved workers to the start of an iteration: `started` has those in mid-run, the others have no
+    /// frames.
     pub fn start_saved_workers(&mut self, started: &[SavedWorker]) {
         for image in &mut self.saved_workers {
             image.started = false;
@@ -397,7 +401,7 @@ impl Host {
         let slot = self.table.worker_globals.iter().position(|g| g.name == coyote_abi::rt::ME);
         for (worker, from) in started.iter().enumerate() {
             let id = WorkerId(worker as u32);
-            // Its memory is its own again.
+            // The worker owns its memory again.
             let me = self.owners.begin_segment(id, 0);
             let image = self.image(id);
             image.started = from.started;
@@ -410,7 +414,7 @@ impl Host {
         }
     }
 
-    /// The worker is suspended: see [`crate::runtime::worker_local_word`].
+    /// Saves the worker-local word when its worker is suspended: see [`crate::runtime::worker_local_word`].
     pub fn put_own_word_away(&mut self, bytes: &mut [u8], worker: WorkerId) {
         let Some(address) = self.scheduler.runtime.worker_local_word() else { return };
         let mut memory = GuestMemory::new(bytes, &mut self.dirty_memory.host_written);
@@ -421,7 +425,7 @@ impl Host {
         self.scheduler.runtime.keep_own_word(worker, word);
     }
 
-    /// The worker goes on.
+    /// Restores the worker-local word when its worker continues.
     pub fn bring_own_word_back(&mut self, bytes: &mut [u8], worker: WorkerId) {
         let Some(address) = self.scheduler.runtime.worker_local_word() else { return };
         let word = self.scheduler.runtime.take_own_word(worker);
@@ -464,7 +468,7 @@ impl ResourceLimiter for Host {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        // What a module has from the beginning is not growth.
+        // The initial memory of a module is not growth.
         let fits = current == 0 || desired <= self.memory_bytes_max;
         if !fits {
             self.refuse_memory();

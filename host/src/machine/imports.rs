@@ -1,4 +1,4 @@
-//! What the guest calls, translated into operations of the runtime.
+//! The imports of an instrumented module: translates the guest's calls into operations of the runtime.
 
 use super::atomics;
 use super::calls::{announce, next, with_memory};
@@ -113,7 +113,7 @@ fn with_owners<R>(guest: &mut Guest, function: impl FnOnce(&mut [u8], &mut Host)
             let (table, host) = table.data_and_store_mut(guest);
             function(table, host)
         }
-        // The start function: the table is not known yet, nor does any worker run.
+        // Within the start function, the table is not known yet, and no worker runs.
         None => function(&mut [], guest.data_mut()),
     }
 }
@@ -336,14 +336,14 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// The length of a text that a zero byte ends. If none does, one that no memory has.
+/// The length of a text that ends at a zero byte. Without a zero byte: -1, a length that no memory has.
 fn zero_after(guest: &mut Guest, address: i32) -> i32 {
     let (bytes, _) = split(guest);
     let text = bytes.get(address as u32 as usize..).unwrap_or_default();
     text.iter().position(|byte| *byte == 0).map_or(-1, |length| length as i32)
 }
 
-/// A text argument of a guest's call. Outside of memory it is the guest's bug.
+/// Reads a text argument of a guest's call. A text outside of memory is a bug of the guest.
 fn text_at(guest: &mut Guest, address: i32, length: i32) -> Result<String> {
     let bytes =
         with_memory(guest, |memory, _, _| memory.read(address as u32, length as u32).map(<[u8]>::to_vec));

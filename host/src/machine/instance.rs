@@ -1,4 +1,4 @@
-//! An instance of the instrumented module, and what the host drives in it.
+//! An instance of the instrumented module, with the exports that the host uses.
 
 use super::host::Host;
 use super::{MachineError, assemblyscript, imports, references, stubs, wasi};
@@ -7,19 +7,19 @@ use coyote_abi::rt;
 use coyote_instrumenter::COUNTERS;
 use wasmtime::{Extern, Global, Instance, Linker, Memory, Store, Trap, TypedFunc, Val};
 
-/// The exports that the host drives, and where the shared globals are exchanged.
+/// The exports that the host uses, and the place where the shared globals are exchanged.
 pub(super) struct Exports {
     pub instance: Instance,
     pub run: TypedFunc<(), ()>,
     pub memory: Option<Memory>,
     pub dirty: Option<Memory>,
-    /// How often instructions were executed, if they are counted.
+    /// Execution counts of instructions, if the module counts them.
     pub counters: Option<Memory>,
     /// The lease memory, if points are gated.
     pub lease: Option<Memory>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Memory>,
-    /// Pages of memory as the guest sees it, if that is not all there is.
+    /// Pages of memory that the guest sees, if there are more.
     pub pages: Option<Global>,
     /// Real size of memory in bytes after instantiation; the guest may see less.
     pub real_bytes: usize,
@@ -77,7 +77,7 @@ pub(super) fn instantiate(
         None => None,
     };
     if let Some(changed) = instance.get_global(&mut store, rt::TABLES_CHANGED) {
-        // What the start function does belongs to a fresh instance.
+        // Changes by the start function are part of a fresh instance.
         changed.set(&mut store, Val::I32(0)).map_err(failed)?;
     }
     let pages = instance.get_global(&mut store, rt::PAGES);

@@ -1,11 +1,13 @@
-//! What the running worker may do without a call of the host: the lease that is out, and the table that the gate reads.
+//! Leases: what the running worker may access without a call of the host. Holds the lease that is out, and the table
+//! that the gate reads.
 //!
-//! The table has open what `observe::is_plain` says of memory: not the null page, no freed memory, no gap
-//! behind a block; nor the word that is each worker's own. All else asks, as does what is behind the end of memory, and
-//! *watched* memory, on which the strategy's next choice may depend.
+//! In the table, granules are open that `observe::is_plain` allows: not the null page, no freed memory, no gap behind a
+//! block. The worker-local word is closed too. Accesses of closed granules ask the host, as do accesses behind the end
+//! of memory, and accesses of *watched* memory, on which the strategy's next choice may depend.
 //!
-//! It is brought up to date when a lease is given, by what allocators did since: within an iteration that is a list of
-//! ranges, and going back to the beginning of one is the same list again. `machine::gate` gives leases and settles them.
+//! When a lease is given, the table is brought up to date with what allocators did since the last one. Within an
+//! iteration, that is a list of ranges; a return to the beginning of the iteration applies the same list again.
+//! `machine::gate` gives leases and settles them.
 
 use crate::observe::{MemoryBounds, is_plain};
 use crate::runtime::heap::{Change, Heap, Shadow};
@@ -16,19 +18,19 @@ use std::ops::Range;
 use wasmtime::Memory;
 
 const PER_PAGE: u32 = PAGE / GRANULE;
-/// Ranges that are worth a list: with more, the whole table is made anew.
+/// Maximum length of a list of changed ranges: with more, the whole table is made anew.
 const CHANGED_MAX: usize = 1 << 12;
 
-/// How many of them are looked at for the same one.
+/// Number of the latest ranges among which an equal one is searched for.
 const RECENT: usize = 8;
 
-/// Which leases are given: all that can be, or fewer, so that tests can compare.
+/// Which leases are given: all that are possible, or fewer, so that tests can compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leases {
     #[default]
     Given,
     Refused,
-    /// About every second one, and shorter ones than could be.
+    /// About every second lease is refused, and others are shorter than possible.
     SomeRefused,
 }
 
@@ -36,9 +38,9 @@ pub enum Leases {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
-    /// What allocators do changes nothing in the table.
+    /// Calls of allocators do not change the table.
     TableNotUpdated,
-    /// Going back to the start leaves the table as it is.
+    /// A return to the start does not change the table.
     TableNotReset,
     /// A lease has one step more than promised.
     OneTooMany,
@@ -48,22 +50,22 @@ pub enum Mutant {
     StepsForgotten,
 }
 
-/// What accesses are checked for.
+/// The state that accesses are checked against.
 pub struct Checks<'a> {
     pub heap: &'a Heap,
     pub bounds: MemoryBounds,
     pub own_word: Option<u32>,
 }
 
-/// What the granules of a page in the table say.
+/// The state of a page's granules in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Granules {
-    /// Nothing yet: all are closed.
+    /// All are closed: nothing was copied yet.
     #[default]
     Closed,
     /// All are open.
     Open,
-    /// Those of the heap's page, which has open ones and others.
+    /// Copied from the heap's page, of which some are open and others are not.
     Mixed,
 }
 
@@ -74,16 +76,16 @@ pub struct Lease {
     pub memory: Option<Memory>,
     /// Steps of the lease that is out; 0 if none is.
     steps: u32,
-    /// Granules that are closed as long as it is.
+    /// Granules that are closed while this lease is out.
     watched: Vec<u32>,
-    /// Operations of the lease that was settled last; keeps its room.
+    /// Operations of the lease that was settled last; kept to reuse its allocation.
     pub operations: Vec<Operation>,
     pages: Vec<Granules>,
-    /// Size of guest memory, as the table says it.
+    /// Size of guest memory that the table holds.
     bytes: Option<u64>,
     /// Granules that changed since the table was brought up to date.
     changed: Vec<Range<u32>>,
-    /// All that changed since the iteration began.
+    /// Granules that changed since the iteration began.
     to_undo: Vec<Range<u32>>,
     /// The table has to be made anew: now, and when the next iteration begins.
     stale: bool,
@@ -92,14 +94,14 @@ pub struct Lease {
     pub leases: Leases,
     /// Steps that were made under leases.
     pub steps_made: u64,
-    /// How many were asked for: decides which are refused.
+    /// Number of leases that were asked for: decides which ones are refused.
     asked: u64,
     #[doc(hidden)]
     pub mutant: Option<Mutant>,
 }
 
 impl Lease {
-    /// Another instance: nothing stands in its table.
+    /// Begins with another instance, whose table is empty.
     pub fn begin_instance(&mut self, memory: Option<(Memory, &mut [u8])>, sites: &SiteTable) {
         let Lease { leases, mutant, asked, steps_made, .. } = *self;
         *self = Lease { leases, mutant, asked, steps_made, ..Lease::default() };
@@ -120,7 +122,7 @@ impl Lease {
         }
     }
 
-    /// An iteration begins: the heap is as it was at the start.
+    /// Begins an iteration: the heap is as it was at the start.
     pub fn begin_iteration(&mut self) {
         if self.mutant == Some(Mutant::TableNotReset) {
             return;
@@ -130,24 +132,24 @@ impl Lease {
         self.shorten();
     }
 
-    /// The heap is any other.
+    /// Has the whole table made anew, since the heap may be any other.
     pub fn begin_elsewhere(&mut self) {
         self.stale = true;
         self.stale_at_begin = true;
     }
 
-    /// An allocator took back or handed out blocks.
+    /// Records that an allocator took back or handed out blocks.
     pub fn heap_changed(&mut self, change: &Change) {
         if self.memory.is_none() || self.mutant == Some(Mutant::TableNotUpdated) {
             return;
         }
         let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
         for (address, bytes) in [old, change.new].into_iter().flatten() {
-            // With the gap behind it.
+            // The block with the gap behind it.
             let end = u64::from(address) + u64::from(bytes) + u64::from(GRANULE);
             let range = address / GRANULE..(end / u64::from(GRANULE)) as u32 + 1;
             for list in [&mut self.changed, &mut self.to_undo] {
-                // Blocks are mostly freed as they were handed out.
+                // A block is mostly freed with the range with which it was handed out.
                 if !list.iter().rev().take(RECENT).any(|known| *known == range) {
                     list.push(range.clone());
                 }
@@ -170,7 +172,7 @@ impl Lease {
         self.steps > 0
     }
 
-    /// Gives a lease of so many steps, in which what is watched must not be accessed.
+    /// Gives a lease of `steps` steps, in which `watched` memory must not be accessed.
     pub fn give(&mut self, table: &mut [u8], steps: u32, watched: &[(u64, u32)], of: &Checks) {
         self.update(table, of);
         self.watch(table, watched);
@@ -179,7 +181,7 @@ impl Lease {
         put(table, AT, END - 8 * self.steps);
     }
 
-    /// Ends the lease that is out: where in the table the steps stand that were made under it.
+    /// Ends the lease that is out. Returns the range of the table that holds the steps made under it.
     pub fn take_back(&mut self, table: &mut [u8]) -> Range<usize> {
         let first = (END - 8 * std::mem::take(&mut self.steps)) as usize;
         let end = get(table, AT) as usize;
@@ -192,7 +194,7 @@ impl Lease {
         first..end
     }
 
-    /// How many of the steps that could be given are.
+    /// The number of steps to give, of `steps` that could be given.
     pub fn given(&mut self, steps: u32) -> u32 {
         match self.leases {
             Leases::Given => steps,
@@ -258,7 +260,7 @@ impl Lease {
         true
     }
 
-    /// Brings pages up to date, of which only these granules changed if any are given.
+    /// Brings pages up to date: only the granules `only` if given, else all.
     fn copy_pages(&mut self, table: &mut [u8], of: &Checks, pages: Range<u32>, only: Option<Range<u32>>) {
         for page in pages.clone() {
             let (first, end) = (page * PER_PAGE, (page + 1) * PER_PAGE);
@@ -275,7 +277,7 @@ impl Lease {
         }
     }
 
-    /// Brings a page up to date, of which only these granules changed if any are given.
+    /// Brings a page up to date: only the granules `only` if given, else all.
     fn copy_page(&mut self, table: &mut [u8], of: &Checks, page: u32, only: Option<Range<u32>>) {
         if self.pages.len() <= page as usize {
             self.pages.resize(page as usize + 1, Granules::Closed);
@@ -313,16 +315,16 @@ impl Lease {
         }
     }
 
-    /// The first granule of which the table, brought up to date, says something else than the checks do.
+    /// Brings the table up to date, and returns the first granule for which it disagrees with the checks.
     pub fn differs_at(&mut self, table: &mut [u8], of: &Checks) -> Option<u32> {
         self.update(table, of);
         let last = get(table, BYTES);
-        // And some behind the end of memory.
+        // Includes granules behind the end of memory.
         (0..last / GRANULE + PER_PAGE).find(|granule| {
             let first = granule * GRANULE;
             let is_open = |page: u32| table[(PAGES + page) as usize] == 1;
             let (page, open) = (first / PAGE, table[*granule as usize] == 1);
-            // The gate looks at the page of an access's first byte alone.
+            // The gate only looks at the page of an access's first byte.
             let reached = first.is_multiple_of(PAGE) && page > 0 && is_open(page - 1);
             if reached && open && !is_open(page) {
                 return true;

@@ -1,23 +1,23 @@
-//! Why a trap may be our limit and not the guest's mistake.
+//! Recognises traps and panics that are limits of this tool, not mistakes of the guest.
 //!
-//! What is said here must be certain: a limit is no verdict, and so hides a bug where it is none. It rests on the
-//! names of the functions on the stack and on the texts of panics, which std and the linker chose. What is only
-//! likely is a note in the report of the bug ([`crate::report`]).
+//! The decision must be certain: a limit is no verdict, so a wrong one hides a bug. It rests on the names of the
+//! functions on the stack and on the texts of panics, which std and the linker chose. A cause that is only likely
+//! becomes a note in the report of the bug ([`crate::report`]).
 
 use super::Machine;
 use crate::symbols::Symbols;
 use coyote_strategies::WorkerId;
 
-/// What wasm-ld calls the functions that it makes for calls with other types than the function has. They trap.
+/// The prefix of functions that wasm-ld generates for calls with other types than the callee has. They trap.
 const MISMATCH: &str = "signature_mismatch:";
 
-/// What std says where there is no memory for a thread.
+/// The message of std when there is no memory for a thread.
 const NO_THREAD: &str = "failed to spawn thread";
 
-/// Where Rust aborts for want of memory.
+/// The function in which Rust aborts when there is no memory.
 const OUT_OF_MEMORY: &str = "handle_alloc_error";
 
-/// What a panic says that no program could avoid here, and what helps.
+/// Messages of panics that no program could avoid here, each with advice.
 const UNSUPPORTED: &[(&str, &str)] = &[
     (
         "no filesystem on wasm",
@@ -41,13 +41,13 @@ const UNSUPPORTED: &[(&str, &str)] = &[
 ];
 
 impl Machine {
-    /// What a panic of a worker means if it does not mean a bug.
+    /// The limit that a worker's panic shows, if it is not a bug.
     pub(super) fn limit_of_panic(&mut self, worker: WorkerId, message: &str) -> Option<String> {
         if let Some(limit) = self.limit_of_message(message) {
             return Some(limit);
         }
         if self.artifact.unwinds() {
-            // What could be caught is not a trap.
+            // A panic that the program can catch is not a trap.
             return None;
         }
         let (own, stack) = (self.functions(self.scheduler().runtime.first()), self.functions(worker));
@@ -59,7 +59,7 @@ impl Machine {
         })
     }
 
-    /// What executing `unreachable` without a panic means if it does not mean a bug.
+    /// The limit that `unreachable` without a panic shows, if it is not a bug.
     pub(super) fn limit_of_unreachable(&mut self, worker: WorkerId) -> Option<String> {
         let stack = self.functions(worker);
         if stack.iter().any(|function| function.ends_with(OUT_OF_MEMORY)) {
@@ -72,8 +72,8 @@ impl Machine {
         ))
     }
 
-    /// What a panic's message says that is no bug: what no program can do here, or that there is no memory that the
-    /// user lets the program have.
+    /// The limit that a panic's message shows, if it is not a bug: something that no program can do here, or memory
+    /// beyond the user's limit.
     pub(super) fn limit_of_message(&self, message: &str) -> Option<String> {
         unsupported(message).or_else(|| self.refused().filter(|_| message.contains(NO_THREAD)))
     }
@@ -88,7 +88,7 @@ impl Machine {
         })
     }
 
-    /// The functions in which a worker is, innermost first.
+    /// The functions on a worker's stack, innermost first.
     fn functions(&mut self, worker: WorkerId) -> Vec<String> {
         let stack = self.stack(worker);
         let symbols = self.symbols.get_or_insert_with(|| Symbols::new(&self.artifact.original));
@@ -96,7 +96,7 @@ impl Machine {
     }
 }
 
-/// What a panic means if no program could avoid it here.
+/// The text for a panic that no program could avoid here.
 fn unsupported(message: &str) -> Option<String> {
     let (_, help) = UNSUPPORTED.iter().find(|(text, _)| message.contains(text))?;
     Some(format!("panic: {message}; {help}"))
@@ -117,7 +117,7 @@ fn own_crate(functions: &[String]) -> Option<&str> {
     functions.iter().rev().filter_map(|f| crate_of(f)).find(|name| !DISTRIBUTION.contains(name))
 }
 
-/// Whether a function of the crate itself, not of a library that passes panics on, calls catch_unwind.
+/// Whether a function of the crate `own`, not of a library that passes panics on, calls catch_unwind.
 fn catches(functions: &[String], own: &str) -> bool {
     let is_catch = |f: &String| f.split("::<").next().is_some_and(|path| path == "std::panic::catch_unwind");
     functions.windows(2).any(|pair| is_catch(&pair[0]) && crate_of(&pair[1]) == Some(own))

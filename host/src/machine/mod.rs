@@ -1,11 +1,12 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
 //! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`], `assemblyscript`
-//! and `stubs`, which work on the [`host`], [`directories`] of the real one among it; its [`scheduler`] chooses who goes on; [`guest_memory`] is
-//! the door to memory, [`dirty_memory`] knows what changed there, [`owners`] whose it is, [`lease`] what a worker may do without asking, at the `gate`; [`stack`] reads suspended stacks, `trap` tells what a trap means, [`panic`] what Rust
-//! said before it aborted, and `limits` whether that is our limit. Of the whole there are
-//! a `snapshot` and a `fingerprint`, and it can be set `aside`; `counters` say what was executed; `instance` is what wasmtime
-//! makes of the module.
+//! and `stubs`. These work on the [`host`], which includes [`directories`] of the real one. Its [`scheduler`] chooses
+//! which worker goes on. [`guest_memory`] is the host's access to memory, [`dirty_memory`] records what changed there,
+//! [`owners`] which worker owns it, and [`lease`] what a worker may access without a call of the host, at the `gate`.
+//! [`stack`] reads suspended stacks, `trap` interprets traps, [`panic`] reads the message with which Rust aborted, and
+//! `limits` recognises limits of this tool. `snapshot` and `fingerprint` work on the whole state, which can also be set
+//! `aside`. `counters` counts executed instructions. `instance` holds what wasmtime makes of the module.
 
 mod aside;
 mod assemblyscript;
@@ -74,7 +75,7 @@ pub struct Machine {
     exact_addresses: bool,
     /// Whether table state has to be assumed changed: the next start takes a fresh instance.
     tables_changed: bool,
-    /// Once a function's name was asked for.
+    /// Read when a function's name is first needed.
     symbols: Option<Symbols>,
     counters: Counters,
 }
@@ -85,34 +86,34 @@ pub enum MachineError {
     /// The engine refuses the module, with its words.
     #[error("the module cannot be instantiated: {0}")]
     Instantiate(String),
-    /// Code that runs before the test ended in another way than by returning: how.
+    /// Code that runs before the test did not return; says how it ended.
     #[error("the module's initialisation failed: {0}")]
     Initialise(String),
     /// The module declares more memory than it may have.
     #[error("the module's memory begins with {has} MiB, a guest may have {max} MiB: raise --max-memory")]
     Memory {
-        /// What it declares, in MiB.
+        /// The declared size, in MiB.
         has: usize,
-        /// What it may have, in MiB.
+        /// The bound, in MiB.
         max: usize,
     },
-    /// A detector could see nothing in the module: why, and what to do.
+    /// A detector would see nothing in the module; says why, and what to do.
     #[error("{0}")]
     Detectors(String),
-    /// Weak memory cannot be had for this module, or with these options: why, and what to do.
+    /// Weak memory is not possible with this module or these options; says why, and what to do.
     #[error("{0}")]
     WeakMemory(String),
-    /// The program cannot crash and start again: why, and what to do.
+    /// The program cannot crash and start again; says why, and what to do.
     #[error("{0}")]
     Crashes(String),
-    /// Something is wrong with this tool: what.
+    /// A bug in this tool; says which.
     #[error("this is a bug in coyote-wasm: {0}")]
     Internal(String),
 }
 
 impl Machine {
-    /// A fresh instance, before any of its code but the start function has run. Its state is the
-    /// start snapshot until [`Machine::set_start`] says otherwise.
+    /// A fresh instance, before any of its code but the start function has run. Its state is the start
+    /// snapshot until [`Machine::set_start`] changes that.
     pub fn new(
         artifact: Arc<Artifact>,
         scheduler: Scheduler,
@@ -149,8 +150,8 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Takes the worker globals as they are now for those of the first worker. What ran before must
-    /// have been that worker's code alone.
+    /// Keeps the present worker globals as those of the first worker. Only that worker's code must have run
+    /// so far.
     pub fn keep_main_globals(&mut self) {
         let count = self.artifact.table.worker_globals.len();
         let values = (0..count).map(|n| {
@@ -186,7 +187,7 @@ impl Machine {
         self.exact_addresses = exact;
     }
 
-    /// See [`crate::runtime::footprint::Footprint::requests_max`]: what leaves half of all memory, for pages that an
+    /// See [`crate::runtime::footprint::Footprint::requests_max`]. Leaves half of all memory free, for pages that an
     /// allocator has begun.
     fn requests_max(&self) -> u64 {
         if self.exact_addresses || self.artifact.table.tells_memory_size {
@@ -222,7 +223,7 @@ impl Machine {
         &mut self.store.data_mut().directories
     }
 
-    /// Functions that the guest called in this iteration though this tool does not have them.
+    /// Functions that the guest called in this iteration although this tool does not implement them.
     pub fn refused_calls(&self) -> impl Iterator<Item = &'static str> {
         self.store.data().refused_calls.iter().copied()
     }
@@ -237,22 +238,22 @@ impl Machine {
         self.store.data().observers.inversions()
     }
 
-    /// Which accesses are scheduling points from the next iteration on. Without an owner table: all.
+    /// Sets which accesses are scheduling points from the next iteration on. Without an owner table: all.
     pub fn share(&mut self, sharing: Sharing) {
         self.store.data_mut().owners.share(sharing);
     }
 
-    /// Which accesses are scheduling points, but for what has become shared in the present iteration.
+    /// Which accesses are scheduling points, without what became shared in the present iteration.
     pub fn sharing(&self) -> &Sharing {
         self.store.data().owners.sharing()
     }
 
-    /// Granules that became shared since the iteration began, or since this was last asked.
+    /// Takes the granules that became shared since the iteration began, or since the last call.
     pub fn take_grown(&mut self) -> Granules {
         self.store.data_mut().owners.take_grown()
     }
 
-    /// How many granules became shared and were not asked for yet.
+    /// Number of granules that [`Machine::take_grown`] would return.
     pub fn grown_count(&self) -> usize {
         self.store.data().owners.grown_count()
     }
@@ -269,8 +270,8 @@ impl Machine {
         &mut self.store.data_mut().lease
     }
 
-    /// The first granule of which the table of leases, brought up to date, says something else than what accesses are
-    /// checked for otherwise.
+    /// Brings the table of leases up to date, and returns the first granule for which it disagrees with the checks of
+    /// accesses.
     #[doc(hidden)]
     pub fn lease_differs_at(&mut self) -> Option<u32> {
         let (table, host) = self.exports.lease?.data_and_store_mut(&mut self.store);
@@ -283,7 +284,7 @@ impl Machine {
         function(&mut host.owners, table)
     }
 
-    /// Goes back to the start snapshot.
+    /// Restores the start snapshot for a new iteration.
     pub fn begin(&mut self) -> Result<(), MachineError> {
         self.store.data_mut().forget_stops();
         self.reset_instance()?;
@@ -303,7 +304,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Gives memory, tables and globals what they hold at the start.
+    /// Resets memory, tables and globals to their contents at the start.
     fn reset_instance(&mut self) -> Result<(), MachineError> {
         if self.tables_changed || self.memory().len() > self.exports.real_bytes {
             return self.rebuild();
@@ -313,7 +314,8 @@ impl Machine {
         self.load_globals(&self.start.globals.clone())
     }
 
-    /// The program has crashed: all that is not in its files is what it was at the start. All workers have been left.
+    /// Starts the program again after a crash: everything except its files is reset to the start. The guest must have
+    /// been left.
     fn restart(&mut self) -> Result<(), MachineError> {
         self.reset_instance()?;
         self.with_owners(|owners, table| owners.restart(table));
@@ -327,8 +329,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Lets the guest run until it leaves: because the iteration ended or, without a strategy, because
-    /// a choice is due. What happened stands in the scheduler.
+    /// Lets the guest run until it leaves: because the iteration ended or, without a strategy, because a
+    /// choice is due. The scheduler then holds what happened.
     pub fn run(&mut self) -> Result<(), MachineError> {
         self.go()?;
         while self.scheduler_mut().take_crashed() {
@@ -401,12 +403,12 @@ impl Machine {
         Ok(())
     }
 
-    /// Finds out whether the iteration has ended by now.
+    /// Checks whether the iteration has ended.
     pub fn check_end(&mut self) {
         self.with_context(|scheduler, context| scheduler.check_end(Some(context)));
     }
 
-    /// Does something with the scheduler while all workers are suspended.
+    /// Calls `function` with the scheduler while all workers are suspended.
     fn with_context<R>(&mut self, function: impl FnOnce(&mut Scheduler, &mut Context) -> R) -> R {
         let (bytes, host) = match self.exports.memory {
             Some(memory) => memory.data_and_store_mut(&mut self.store),
@@ -416,12 +418,13 @@ impl Machine {
         function(scheduler, &mut context)
     }
 
-    /// Changes who looks on.
+    /// Changes the observers.
     pub fn set_observers<R>(&mut self, change: impl FnOnce(&mut Observers) -> R) -> R {
         self.store.data_mut().set_observers(change)
     }
 
-    /// Where a worker is, innermost first: from its saved frames, or from where the guest stopped.
+    /// The stack of a worker, innermost first: from its saved frames, from where the guest stopped, or from
+    /// where its task awaits.
     pub fn stack(&self, worker: coyote_strategies::WorkerId) -> Vec<Location> {
         let host = self.store.data();
         if let Some((stopped, stack)) = &host.stopped_at
@@ -438,7 +441,7 @@ impl Machine {
         host.saved_workers.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
     }
 
-    /// Tells observers if the iteration has ended. A detector may call it a bug if it passed.
+    /// Tells observers if the iteration has ended. If it passed, a detector may report a bug.
     pub fn end_iteration(&mut self) {
         let interest = self.store.data().observers.interest();
         let Some(outcome) = self.scheduler().outcome.clone().filter(|_| interest.contains(Interest::ENDS))
@@ -480,7 +483,7 @@ impl Machine {
         })
     }
 
-    /// Guest memory, and behind it what the guest does not see.
+    /// Guest memory, followed by the pages that the guest does not see.
     pub fn memory(&self) -> &[u8] {
         self.exports.memory.map_or(&[], |m| m.data(&self.store))
     }

@@ -1,7 +1,8 @@
-//! What happens within calls of the guest, told to observers; and what detectors forbid there.
+//! Sends observers the events that happen within calls of the guest, and asks detectors whether to allow
+//! them.
 //!
-//! Steps are told by the scheduler, which knows no caller. What a host function does between two scheduling points is
-//! told here, when it returns, with the stack of the running worker.
+//! The scheduler sends the events about steps; it does not have the caller. Events of a host function between two
+//! scheduling points are sent here, when it returns, with the stack of the running worker.
 
 use super::gate::settled;
 use super::host::{Host, Stopped, original_stack, split};
@@ -28,7 +29,7 @@ impl Stacks for Running<'_> {
     }
 }
 
-/// Does something with the observers and what they may read.
+/// Calls `function` with the observers and the state that they may read.
 pub fn observe<R>(
     store: &mut impl AsContextMut<Data = Host>,
     function: impl FnOnce(&mut Observers, &GuestState<'_>) -> R,
@@ -46,7 +47,7 @@ pub fn observe<R>(
     result
 }
 
-/// Tells what has happened since observers were last told.
+/// Sends observers the events since the last delivery.
 #[inline]
 pub fn deliver(caller: &mut Caller<'_, Host>) {
     if !caller.data().scheduler.runtime.stream.is_empty() {
@@ -62,7 +63,7 @@ fn deliver_events(caller: &mut Caller<'_, Host>) {
     stop_running(caller, finding);
 }
 
-/// Something is wrong with what the running worker does. It goes on until it comes to the next scheduling point.
+/// Records a finding about the running worker, with its stack. The worker continues up to its next scheduling point.
 fn stop_running(caller: &mut Caller<'_, Host>, finding: Option<Finding>) {
     let Some(finding) = finding else { return };
     caller.data_mut().scheduler.stop_at(finding);
@@ -71,7 +72,7 @@ fn stop_running(caller: &mut Caller<'_, Host>, finding: Option<Finding>) {
     caller.data_mut().stopped_at.get_or_insert((worker, stack));
 }
 
-/// Takes down where the running worker is, which is about to throw.
+/// Records the stack of the running worker, which is about to throw.
 #[cold]
 pub fn thrown(caller: &mut Caller<'_, Host>) {
     let Some(worker) = settled(caller).scheduler.running else { return };
@@ -79,7 +80,7 @@ pub fn thrown(caller: &mut Caller<'_, Host>) {
     caller.data_mut().thrown_at.insert(worker, stack);
 }
 
-/// Asks whether the host may make accesses that it has made on the worker's behalf.
+/// Asks detectors about accesses that the host made on the worker's behalf.
 #[cold]
 pub fn forbid_to_host(caller: &mut Caller<'_, Host>, worker: WorkerId, accesses: &[Access]) {
     let finding = observe(caller, |observers, state| {
@@ -88,10 +89,10 @@ pub fn forbid_to_host(caller: &mut Caller<'_, Host>, worker: WorkerId, accesses:
     stop_running(caller, finding);
 }
 
-/// Asks whether this address may be given back to the allocator.
+/// Asks detectors whether this address may be given back to the allocator.
 ///
 /// # Errors
-/// [`Stopped`] if not.
+/// [`Stopped`] if it may not.
 #[cold]
 pub fn forbid_free(caller: &mut Caller<'_, Host>, address: u32) -> Result<(), Stopped> {
     let worker = caller.data().allocates();
@@ -102,7 +103,7 @@ pub fn forbid_free(caller: &mut Caller<'_, Host>, address: u32) -> Result<(), St
     Err(Stopped)
 }
 
-/// What the scheduler said of an access, as the guest is told it: whether to unwind.
+/// The guest's return value for the scheduler's answer to an access: 1 to unwind, else 0.
 #[inline]
 pub fn accessed(
     caller: &mut Caller<'_, Host>,
@@ -127,7 +128,7 @@ fn access_asked(caller: &mut Caller<'_, Host>, operation: Operation, asked: Aske
     if scheduler.access_asked(operation, asked, &mut context) == AccessResult::Unwind {
         return 1;
     }
-    // It is no scheduling point, but can be stopped at.
+    // The access is no scheduling point, but the worker can be stopped at it.
     deliver(caller);
     i32::from(caller.data().scheduler.outcome.is_some())
 }

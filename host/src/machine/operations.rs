@@ -1,4 +1,4 @@
-//! Imports that announce an operation and do nothing else: from what the guest passes to a [`Request`].
+//! Imports that announce an operation and do nothing else: makes a [`Request`] of the guest's arguments.
 
 use super::calls::announce;
 use super::host::Host;
@@ -7,8 +7,8 @@ use coyote_abi::rt;
 use coyote_strategies::Class;
 use wasmtime::{Caller, Linker, Result};
 
-/// Each line: name and parameters as in the contract, the operation's object, the request. What returns
-/// something says so; the unwind flag comes on top.
+/// Each line: name and parameters as in the contract, the operation's object, the request. A result is named
+/// after the arrow; the unwind flag is returned in addition.
 macro_rules! operations {
     ($linker:ident: $($name:literal ($($parameter:ident: $ty:ty),*) $(-> $result:ident)? = $object:expr, $request:expr;)*) => {
         $($linker.func_wrap(
@@ -67,14 +67,14 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         "choose_bool"() -> value = 0u32, Request::ChooseBool;
         "choose_int"(bound: u32) -> value = 0u32, Request::ChooseInt { bound };
     }
-    // One that holds is no operation.
+    // An assumption that holds is no operation.
     linker.func_wrap(rt::MODULE, "assume", |mut guest: Caller<Host>, condition: i32, site: i32| {
         if condition != 0 { 0 } else { announce(&mut guest, site, 0, Request::Assume).1 }
     })?;
     Ok(())
 }
 
-/// A timeout of the guest's: negative means none.
+/// The span of a timeout of the guest; negative means no timeout.
 fn span(nanoseconds: i64) -> Option<u64> {
     u64::try_from(nanoseconds).ok()
 }

@@ -1,45 +1,46 @@
-//! Whose memory is: so that only accesses of memory that workers share are scheduling points.
+//! Memory ownership: only accesses of memory that several workers share are scheduling points.
 //!
-//! A byte of the guest's memory `rt::OWNERS` says of each granule what is known (`rt::Granule`). An
-//! access by a worker that has a granule to itself passes in the guest; the others come here. A granule
-//! that a second worker accesses, one of the two writing, is shared from that access on: it and every
-//! later one is a scheduling point. The accesses before were none, so the iteration is repeated with the
-//! granule known from its beginning: see [`crate::epochs`].
+//! One byte of the memory `rt::OWNERS` holds what is known about each granule (`rt::Granule`). An access by
+//! the worker that owns its granule passes in the guest; other accesses ask the host. When a second worker
+//! accesses a granule, and one of the two writes, the granule becomes shared: this access and all later ones
+//! are scheduling points. Earlier accesses were not, so the iteration is repeated with the granule shared
+//! from the beginning: see [`crate::epochs`].
 //!
 //! # Why that is enough
-//! Let S be the set of granules known to be shared when an iteration begins. If no schedule of the points
-//! at S makes another granule shared, then every access outside of S is to memory that one worker has to
-//! itself, or that is never written. Such accesses commute with everything that other workers do, so every
-//! execution with points everywhere is equivalent to one with points at S. If one were not, take the
-//! shortest that touches a granule outside of S by two workers: up to that touch it is equivalent to one
-//! with points at S, which touches the granule in the same way and is noticed. What is noticed does not
-//! depend on which of the two accesses comes first, since the order within a step cannot be turned.
+//! Let S be the set of granules known to be shared when an iteration begins. If no schedule of the points at
+//! S makes another granule shared, then every access outside of S is to memory that only one worker uses, or
+//! that is never written. Such accesses commute with everything that other workers do, so every execution
+//! with points everywhere is equivalent to one with points at S. Otherwise, take the shortest execution in
+//! which two workers touch a granule outside of S: up to that touch it is equivalent to one with points at S,
+//! which touches the granule in the same way, and the touch is noticed. That does not depend on which of the
+//! two accesses comes first, since the order within a step cannot be reversed.
 //!
 //! # Memory that is handed over
 //! What a worker does before it creates another one comes before all that the other one does, and what a
 //! worker did comes before what is done by a worker that joined it. So the owner of memory is a segment of a
-//! worker (`super::thread_segments`), and whoever comes after all of that segment gets the memory: the two
-//! accesses have one order in every schedule. If the owner comes back to it in a later segment, that
-//! segment is the owner, or finds out that another one is. Who wrote is remembered as long as the
-//! memory is only read: others may read it too if they also come after that.
+//! worker (`super::thread_segments`), and a worker whose access comes after all of that segment takes the
+//! memory over: the two accesses have the same order in every schedule. If the former owner accesses the
+//! memory again in a later segment, that segment becomes the owner, or finds that another one is. The segment
+//! that wrote is remembered as long as the memory is only read: other workers may read it too if they also
+//! come after that segment.
 //!
 //! # Blocks of the heap
-//! A block that is freed and handed out again is other memory, at the same address. From free to
-//! malloc its whole granules are [`Granule::Freed`], then untouched. What that forgets are accesses
-//! before the free against accesses after the malloc. If the later one goes through the new block, the
-//! allocator orders them in every schedule in which the block has this address. If it goes through a
-//! stale pointer, then it can also come before the malloc, where it finds a freed granule, and whoever
-//! accesses that makes it shared. To free is to write: granules of a block that belong to another worker
-//! become shared, unless that worker's accesses come before. With wasi-threads, where joins are not known, a
-//! worker that has ended, or whose stack is freed, is taken to have been joined. Of a granule of which only
-//! a part was freed, what is known stays; but every access of it is looked at, since one of the freed part
-//! is an error of the guest ([`crate::detect::memory_errors`]).
+//! A block that is freed and handed out again is other memory, at the same address. From free to malloc its
+//! whole granules are [`Granule::Freed`], then untouched. This forgets conflicts between accesses before the
+//! free and accesses after the malloc. If the later one goes through the new block, the allocator orders them
+//! in every schedule in which the block has this address. If it goes through a stale pointer, then it can
+//! also come before the malloc, where it finds a freed granule, and an access of a freed granule makes it
+//! shared. Freeing is a write: granules of a block that belong to another worker become shared, unless that
+//! worker's accesses come before. With wasi-threads, where joins are not known, a worker that has ended, or
+//! whose stack is freed, counts as joined. If only a part of a granule was freed, what is known about the
+//! granule stays; but every access of it asks the host, since an access of the freed part is an error of the
+//! guest ([`crate::detect::memory_errors`]).
 //!
 //! # What is not seen
-//! - Interaction through anything but memory and operations: the addresses that malloc returns, virtual
-//!   time, output. It is explored, but only as finely as points are.
-//! - With wasi-threads: a worker that says that it is done, uses a block of the heap once more and ends
-//!   without another point, or so uses its own stack, when that is freed thereupon.
+//! - Interaction through anything but memory and operations: the addresses that malloc returns, virtual time,
+//!   output. It is explored, but only at the points that there are.
+//! - With wasi-threads: a worker that signals that it is done, then uses a block of the heap once more and
+//!   ends without another point; the same with its own stack, if that is freed because of the signal.
 //! - Accesses of a function to its own stack frame, as with points everywhere.
 
 use super::thread_segments::{Segment, Segments};
@@ -66,14 +67,14 @@ pub struct Touch {
     pub write: bool,
 }
 
-/// Everything about owners that belongs to the state of the program, but for the table itself.
+/// Everything about owners that belongs to the state of the program, except the table itself.
 #[derive(Clone, Debug, Default)]
 struct Known {
     segments: Segments,
-    /// Who wrote, and handed over, what its owner has only read.
+    /// By granule: the segment that wrote it and handed it over to an owner that has only read it since.
     given: BTreeMap<u32, Segment>,
-    /// The bytes of granules of which a part was freed: in the table they stand as untouched, so that every
-    /// access of them is looked at.
+    /// The bytes of granules of which a part was freed. The table has them as untouched, so that every access
+    /// of them asks the host.
     hidden: BTreeMap<u32, u8>,
 }
 
@@ -86,17 +87,17 @@ pub struct OwnersSnapshot {
     known: Known,
 }
 
-/// See the module's documentation. The table itself is the guest's memory; `None` where there is none.
+/// See the module's documentation. The table itself is a memory of the guest, and is passed to the methods.
 #[derive(Debug, Default)]
 pub struct OwnerTable {
-    /// Which accesses are points, and which will be from the next beginning on.
+    /// Which accesses are points now (`sharing`), and from the next beginning on (`next`).
     sharing: Sharing,
     next: Sharing,
-    /// Up to which granule the table is filled, for `All`.
+    /// Number of granules up to which the table is filled, for `All`.
     filled: usize,
-    /// Granules whose byte is not that of the start, in the order in which that came to be.
+    /// Granules whose byte differs from that at the start, in the order in which they changed.
     changed: Vec<u32>,
-    /// Granules that became shared, since they were last asked for.
+    /// Granules that became shared since the last [`OwnerTable::take_grown`].
     grown: BTreeSet<u32>,
     known: Known,
     /// A planted fault.
@@ -112,13 +113,13 @@ pub enum Mutant {
     NoStraddleCheck,
     /// Accesses by the host do not count.
     HostUnchecked,
-    /// Freed memory belongs to no worker at once.
+    /// Freed memory counts as untouched at once.
     NothingFreed,
-    /// To free is no access.
+    /// Freeing a block is no access.
     FreeIsNoWrite,
-    /// A restored state keeps the table as it is.
+    /// Restoring a state does not change the table.
     NotRestored,
-    /// What its creator wrote, a worker gets in any case.
+    /// Every access counts as coming after the owner's segment, so memory is always handed over.
     AlwaysHandedOver,
 }
 
@@ -127,8 +128,8 @@ fn granules(address: u32, bytes: u32) -> RangeInclusive<u32> {
 }
 
 impl OwnerTable {
-    /// A segment of a worker begins, in which it has created `children` others. With what it passes in the
-    /// guest.
+    /// Begins a segment of a worker that has created `children` others. Returns the value of `rt::ME`, with
+    /// which the worker passes in the guest.
     pub fn begin_segment(&mut self, worker: WorkerId, children: u32) -> u32 {
         if self.sharing == Sharing::All {
             return NOBODY;
@@ -136,7 +137,7 @@ impl OwnerTable {
         self.known.segments.begin(worker, children).map_or(NOBODY, |byte| u32::from(byte) + 1)
     }
 
-    /// Which accesses are points, from the next beginning on.
+    /// Sets which accesses are points from the next beginning on.
     pub fn share(&mut self, sharing: Sharing) {
         self.next = sharing;
     }
@@ -145,29 +146,29 @@ impl OwnerTable {
         &self.sharing
     }
 
-    /// Granules that became shared since the beginning, or since this was last asked.
+    /// Takes the granules that became shared since the beginning, or since the last call.
     pub fn take_grown(&mut self) -> Granules {
         Granules(std::mem::take(&mut self.grown))
     }
 
-    /// How many granules [`OwnerTable::take_grown`] would give.
+    /// Number of granules that [`OwnerTable::take_grown`] would return.
     pub fn grown_count(&self) -> usize {
         self.grown.len()
     }
 
-    /// The present state is the one in which iterations start: nothing has been accessed since.
+    /// Makes the present state the one in which iterations start: no memory has been accessed since.
     pub fn set_start(&mut self, table: &mut [u8]) {
         self.begin(table);
     }
 
-    /// The table is that of a new instance: all zeros.
+    /// Adapts to the table of a new instance, which is all zeros.
     pub fn rebuilt(&mut self, table: &mut [u8]) {
         self.changed.clear();
         self.filled = 0;
         self.mark_known(table, SHARED);
     }
 
-    /// Goes back to the start. Costs what changed since then.
+    /// Returns to the start. The cost is that of the changes since then.
     pub fn begin(&mut self, table: &mut [u8]) {
         self.grown.clear();
         self.known = Known::default();
@@ -175,7 +176,7 @@ impl OwnerTable {
         self.change_sharing(table, self.next.clone());
     }
 
-    /// The program starts again within an iteration: memory is nobody's.
+    /// Resets the table when the program starts again within an iteration: no memory has an owner.
     pub fn restart(&mut self, table: &mut [u8]) {
         self.known = Known::default();
         self.clear(table);
@@ -187,7 +188,8 @@ impl OwnerTable {
         }
     }
 
-    /// The table must hold nothing but what is shared.
+    /// Applies another set of shared granules. The table must hold no other marks than those of the present
+    /// set.
     fn change_sharing(&mut self, table: &mut [u8], sharing: Sharing) {
         if self.sharing == sharing {
             return;
@@ -223,7 +225,7 @@ impl OwnerTable {
         self.known.clone_from(&snapshot.known);
     }
 
-    /// A hash of what decides which accesses will be points.
+    /// A hash of the state that decides which accesses will be points.
     pub fn digest(&self, table: &[u8]) -> u128 {
         if self.sharing == Sharing::All {
             return 0;
@@ -237,11 +239,12 @@ impl OwnerTable {
         granules.chain(given).chain(joined).fold(0, u128::wrapping_add)
     }
 
-    /// The worker is about to access memory that all of the guest sees. Whether that is a point.
+    /// Records that the worker is about to access memory other than the worker-local word. Returns whether
+    /// the access is a point.
     pub fn touch(&mut self, table: &mut [u8], runtime: &Runtime, worker: WorkerId, touch: Touch) -> bool {
         let mut granules = granules(touch.address, touch.bytes);
         if self.sharing == Sharing::All {
-            // The guest need not ask again.
+            // Marks the granules as shared, so that the guest need not ask again.
             let end = (*granules.end() as usize + 1).max(self.filled);
             table[self.filled..end].fill(SHARED);
             self.filled = end;
@@ -253,7 +256,7 @@ impl OwnerTable {
         if self.mutant == Some(Mutant::NoStraddleCheck) {
             granules = *granules.start()..=*granules.start();
         }
-        // No short cut: every granule has to know.
+        // No early return: every granule must record the access.
         granules.fold(false, |point, granule| {
             let (new, given_by) =
                 self.touched(granule, self.byte(table, granule), runtime, worker, touch.write);
@@ -266,8 +269,8 @@ impl OwnerTable {
         })
     }
 
-    /// What becomes of a granule with this byte when the worker accesses it, and who wrote there before
-    /// the one who has only read since.
+    /// The new byte of a granule that the worker accesses, and the segment that wrote it, if its owner has
+    /// only read it since.
     fn touched(
         &self,
         granule: u32,
@@ -295,7 +298,7 @@ impl OwnerTable {
         let comes_after = |segment: Segment, worker: WorkerId| {
             self.mutant == Some(Mutant::AlwaysHandedOver) || segments.before(segment, worker, runtime)
         };
-        // Workers to come descend from those that are.
+        // Later workers descend from the present ones.
         let all_come_after = |segment: Segment| {
             let mut others =
                 (0..runtime.workers().len() as u32).map(WorkerId).filter(|w| *w != segment.worker);
@@ -312,7 +315,7 @@ impl OwnerTable {
         }
     }
 
-    /// What is known of a granule.
+    /// The byte that says what is known of a granule.
     fn byte(&self, table: &[u8], granule: u32) -> u8 {
         self.known.hidden.get(&granule).copied().unwrap_or(table[granule as usize])
     }
@@ -334,7 +337,7 @@ impl OwnerTable {
         }
     }
 
-    /// The host accesses memory for the worker, within an operation that is no access itself.
+    /// Records accesses that the host makes for the worker, within an operation that is no access itself.
     pub fn touch_by_host(
         &mut self,
         table: &mut [u8],
@@ -356,8 +359,8 @@ impl OwnerTable {
         }
     }
 
-    /// The worker leaves an allocator. `done`: whether another worker is taken to be done with a block, given
-    /// as its addresses and the one behind, without being joined.
+    /// Records the change by an allocator, which the worker leaves. `done`: whether another worker counts as
+    /// done with a block without having been joined; the block is given by its addresses and the one behind.
     pub fn allocator_exit(
         &mut self,
         table: &mut [u8],
@@ -388,8 +391,8 @@ impl OwnerTable {
         }
     }
 
-    /// Granules of a range that are not untouched, in any order, without those that always are shared. A
-    /// stack may be large and little of it used.
+    /// Granules of a range that are not untouched, in any order, without those that are always shared. The
+    /// range may be a large stack of which little is used.
     fn touched_in(&self, table: &[u8], range: RangeInclusive<u32>) -> impl Iterator<Item = (u32, u8)> {
         let few = ((range.end() - range.start()) as usize) < self.changed.len();
         let touched: Vec<u32> = match few {
@@ -400,8 +403,8 @@ impl OwnerTable {
         bytes.into_iter().filter(|(_, byte)| *byte != UNTOUCHED)
     }
 
-    /// What becomes of the granules of a block that the worker frees. One that was never touched stays
-    /// so: there is nothing to forget.
+    /// The new bytes of the granules of a block that the worker frees. Granules that were never touched are
+    /// left out: they stay untouched.
     fn freed(
         &self,
         table: &[u8],
@@ -424,14 +427,14 @@ impl OwnerTable {
             match over {
                 false => changes.push((granule, SHARED)),
                 true if whole.contains(&granule) => changes.push((granule, after)),
-                // Its other blocks are whose they were.
+                // The owner of the granule's other blocks stays.
                 true => changes.push((granule, byte)),
             }
         }
         changes
     }
 
-    /// A worker has joined another one.
+    /// Records that a worker has joined another one.
     pub fn joined(&mut self, by: WorkerId, whom: WorkerId) {
         self.known.segments.join(by, whom);
     }
@@ -464,7 +467,7 @@ mod tests {
         }
     }
 
-    /// What the worker that has memory wrote itself, it was not given.
+    /// Memory that its owner wrote itself does not count as given.
     #[test]
     fn states_are_equal_whether_memory_was_read_before_it_was_written() {
         let start = Start { entry: 0, a: 0, b: 0, stack: None };

@@ -1,5 +1,6 @@
-//! What the guest's references are to. The engine tells functions of an instance apart, but another instance has
-//! others: what identifies a function is its place in the table of all that a reference can be to.
+//! Identifies the targets of the guest's references. The engine's identity of a function is valid only within one
+//! instance, so a function is identified by its index in the table of all functions that a reference can have as its
+//! target.
 
 use super::Machine;
 use super::host::Host;
@@ -7,8 +8,8 @@ use coyote_abi::rt;
 use std::collections::BTreeMap;
 use wasmtime::{AsContextMut, Extern, Func, Instance, Ref, Store, Table, Val};
 
-/// What is hashed for a reference that is not to a function. Such references are told from null, but not
-/// from each other.
+/// The number that stands for a reference to anything but a function. Such references are distinguished from
+/// null, but not from each other.
 const OTHER: i32 = -1;
 
 /// The guest's tables, and its mutable globals that hold references, if any of them can change.
@@ -17,7 +18,7 @@ pub(super) fn exported(instance: &Instance, store: &mut Store<Host>) -> Vec<Exte
     names.map_while(|name| instance.get_export(&mut *store, &name)).collect()
 }
 
-/// Where a function is in [`rt::FUNCTIONS`], which is this table; null comes last.
+/// The index of a function in `functions`, which is the table [`rt::FUNCTIONS`]; null comes last.
 pub(super) fn function_index(
     mut store: impl AsContextMut<Data = Host>,
     functions: Table,
@@ -38,14 +39,14 @@ pub(super) fn function_index(
     *store.data().functions.get(&function).expect("all functions are there")
 }
 
-/// What tells a function of an instance from others; 0 for null.
+/// The engine's identity of a function within an instance; 0 for null.
 fn raw(store: impl AsContextMut<Data = Host>, function: Option<Func>) -> usize {
     function.map_or(0, |function| function.to_raw(store) as usize)
 }
 
 impl Machine {
-    /// The entries of the guest's tables, each table behind its size, and of globals that hold references: equal for
-    /// equal states.
+    /// The entries of the guest's tables, each table preceded by its size, and of globals that hold references: equal
+    /// for equal states.
     pub(super) fn references(&mut self) -> Vec<i64> {
         let functions = self.exports.instance.get_table(&mut self.store, rt::FUNCTIONS);
         let (Some(functions), false) = (functions, self.exports.references.is_empty()) else {

@@ -1,5 +1,5 @@
-//! The state of a guest saved, and brought back: memory by the chunks that changed, globals, suspended
-//! workers, and the runtime.
+//! Saves and restores the state of a guest: memory by the chunks that changed, globals, suspended workers,
+//! and the runtime.
 
 use super::dirty_memory::{Chunks, DirtyMemory};
 use super::host::Host;
@@ -18,7 +18,7 @@ use wasmtime::{Store, Val};
 #[derive(Clone, Default)]
 pub struct Snapshot(Arc<State>);
 
-/// What a snapshot holds.
+/// The contents of a snapshot.
 #[derive(Clone, Default)]
 pub(super) struct State {
     pub(super) chunks: Chunks,
@@ -28,12 +28,12 @@ pub(super) struct State {
     pub(super) saved_workers: Vec<SavedWorker>,
     pub(super) runtime: Runtime,
     pub(super) unfinished: Option<Unfinished>,
-    /// What detectors know of the execution so far.
+    /// The state of the detectors.
     pub(super) detectors: Saved,
 }
 
 impl Snapshot {
-    /// Steps executed before it.
+    /// Number of steps executed before the snapshot.
     pub fn steps(&self) -> u64 {
         self.0.runtime.steps()
     }
@@ -88,7 +88,7 @@ impl Machine {
         let host = self.store.data();
         let workers = host.scheduler.runtime.workers().len().min(host.saved_workers.len());
         let saved_workers = host.saved_workers[..workers].to_vec();
-        // A runtime is large: it is copied to where it stays.
+        // A runtime is large, so it is copied directly to its final place.
         Snapshot(Arc::new(State {
             chunks,
             memory_bytes,
@@ -122,7 +122,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Gives memory another size. What lies beyond a smaller one is restored to zeros by `DirtyMemory`.
+    /// Changes the size of memory. `DirtyMemory` restores the bytes beyond a smaller size to zeros.
     pub(super) fn resize(&mut self, bytes: usize) -> Result<(), MachineError> {
         let internal = |e: wasmtime::Error| MachineError::Internal(e.to_string());
         let (Some(memory), true) = (self.exports.memory, bytes != self.memory_bytes()) else { return Ok(()) };
@@ -135,7 +135,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Hands the guest's marks over to `DirtyMemory`.
+    /// Passes the guest's marks to `DirtyMemory`.
     pub(super) fn collect_marks(&mut self) {
         let chunks = self.memory().len().div_ceil(rt::CHUNK).next_multiple_of(8);
         if let Some(dirty) = self.exports.dirty {

@@ -1,4 +1,4 @@
-//! Suspended workers: what is saved of one, where it is, and which bytes of its state are dead.
+//! Suspended workers: their saved bytes, their stacks, and the bytes of their state that are dead.
 
 use super::indices;
 use crate::artifact::Artifact;
@@ -46,7 +46,7 @@ fn walk<'a>(table: &'a SiteTable, bytes: &'a [u8]) -> impl Iterator<Item = (u32,
     })
 }
 
-/// Where a suspended worker is, innermost first.
+/// The stack of a suspended worker, innermost first.
 pub fn frames(table: &SiteTable, bytes: &[u8]) -> Vec<Location> {
     let mut frames: Vec<Location> =
         walk(table, bytes).map(|(site, _)| table.frames[site as usize].location).collect();
@@ -76,17 +76,17 @@ pub fn main_stack(artifact: &Artifact) -> Option<(u32, u32)> {
     Some((below.unwrap_or(FIRST), high))
 }
 
-/// Where the first worker's stack is and nothing else, if the linker put it before all data. Else only its
-/// upper end is known.
+/// The range of memory that only the first worker's stack uses, if the linker put it before all data. Else
+/// only the stack's upper end is known, and the result is `None`.
 pub fn main_stack_alone(artifact: &Artifact) -> Option<(u32, u32)> {
     let high = artifact.table.worker_globals.iter().find(|g| g.stack_pointer)?.initial as u32;
     let first = artifact.data().iter().map(|d| d.0).min()?;
     (first >= high).then_some((0, high))
 }
 
-/// How many bytes from address 0 on a compiled guest never uses on purpose: linkers leave the first
-/// 1024 free or put the far end of the first worker's stack there. 0 for a guest of which we do not
-/// know that: one without a stack pointer, or with a tiny stack at the beginning of memory.
+/// Number of bytes from address 0 on that a compiled guest never uses on purpose: linkers leave the first
+/// 1024 free or put the far end of the first worker's stack there. 0 for a guest of which this is not known:
+/// one without a stack pointer, or with a tiny stack at the beginning of memory.
 pub fn null_page(artifact: &Artifact) -> u64 {
     const BYTES: u64 = 1024;
     let pointer = artifact.table.worker_globals.iter().find(|g| g.stack_pointer);
@@ -95,8 +95,8 @@ pub fn null_page(artifact: &Artifact) -> u64 {
     if known { BYTES } else { 0 }
 }
 
-/// Ranges of guest memory that hold nothing any more when a test has ended: stacks of workers that ended,
-/// and of the others what lies below all that is live there.
+/// Ranges of guest memory that are dead when a test has ended: the stacks of ended workers, and the parts of
+/// other workers' stacks that lie below all live data.
 pub fn dead_at_end(
     runtime: &Runtime,
     table: &SiteTable,
@@ -116,8 +116,8 @@ pub fn dead_at_end(
     dead
 }
 
-/// Ranges of guest memory that belong to a suspended worker's stack and lie below all that is live
-/// there. Only for stacks whose bounds are known.
+/// Ranges of guest memory that belong to a suspended worker's stack and lie below all live data. Only for
+/// stacks whose bounds are known.
 pub fn dead_ranges(
     runtime: &Runtime,
     table: &SiteTable,
@@ -130,7 +130,7 @@ pub fn dead_ranges(
         let Some((low, high)) = runtime.stack_of(id) else {
             continue;
         };
-        // A worker that has ended keeps nothing.
+        // A worker that has ended has no frames.
         let Some(saved) = saved_workers.get(i) else { continue };
         if !saved.started || runtime.pending(id).state == WorkerState::Ended {
             continue;

@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, Trap};
 use crate::outcome::BugKind;
 use wasmtime::{Linker, Result};
 
-/// Defines them; one that is defined already becomes a stub.
+/// Defines the stubs. An import that is already defined becomes a stub.
 pub fn define(linker: &mut Linker<Host>, artifact: &Artifact) -> Result<()> {
     linker.allow_shadowing(true);
     for import in artifact.module().imports() {

@@ -1,18 +1,18 @@
 //! Reads the names that Rust's standard library gives to threads.
 //!
-//! Rust does not promise how an `Option<String>` lies in memory. What does not look like one is no name: a
-//! thread without a name in a report is better than one with a wrong name.
+//! Rust does not specify the layout of an `Option<String>` in memory. Bytes that do not look like one are no
+//! name: a thread without a name in a report is better than one with a wrong name.
 
 use super::guest_memory::GuestMemory;
 
-/// The capacity that stands for `None`: no vector has more bytes than an `isize` can tell.
+/// The capacity that stands for `None`: no vector has more than `isize::MAX` bytes.
 const NONE: u32 = 1 << 31;
 
-/// Longer ones are cut off.
+/// Maximum length of a name, in bytes. Longer names are cut off.
 const BYTES_MAX: u32 = 64;
 
-/// The text of the `Option<String>` at an address: capacity, pointer, length. It is std that reads it; the
-/// worker accesses nothing.
+/// The text of the `Option<String>` at an address: capacity, pointer, length. This is no access of the
+/// worker: the read belongs to std.
 pub fn name_at(memory: &GuestMemory, address: u32) -> Option<String> {
     let word = |number: u32| {
         let bytes = memory.peek(address.checked_add(4 * number)?, 4)?;

@@ -1,10 +1,10 @@
 //! Parts of a worker's life: from one creation of another worker to the next.
 //!
 //! What a worker does before it creates another one is ordered before all that the other one does. So an
-//! owner of memory is not a worker but a *segment* of it: its *n*-th one ends with its *n*-th creation,
-//! counted from 0, and so do its accesses there for whoever descends from that child or a later one. The
-//! numbers of segments are those of the owner table; there are 126, in the order in which segments
-//! began.
+//! owner of memory is not a worker but a *segment* of one. A worker's *n*-th segment ends with its *n*-th
+//! creation, counted from 0. All accesses in that segment come before everything that this child, later
+//! children and their descendants do. The numbers of segments are those of the owner table; there are 126, in
+//! the order in which segments began.
 
 use crate::runtime::Runtime;
 use coyote_abi::rt::Granule;
@@ -15,22 +15,23 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     pub worker: WorkerId,
-    /// Workers that it had created before.
+    /// Number of workers that it had created before.
     children: u32,
 }
 
-/// Segments so far, and how far they are ordered.
+/// The segments so far, and the joins that order them.
 #[derive(Clone, Debug, Default)]
 pub struct Segments {
     numbered: Vec<Segment>,
     /// Bytes of the workers' present segments; `None` for one whose number does not fit.
     present: Vec<Option<u8>>,
-    /// Who joined whom.
+    /// Joins: the joining worker, and the one that it joined.
     joined: BTreeSet<(WorkerId, WorkerId)>,
 }
 
 impl Segments {
-    /// A segment of a worker begins. Its byte in the owner table for memory that it has only read.
+    /// Begins a segment of a worker. Returns its byte in the owner table for memory that it has only read, if
+    /// its number fits.
     pub fn begin(&mut self, worker: WorkerId, children: u32) -> Option<u8> {
         let byte = u8::try_from(2 * self.numbered.len() + 2).ok().filter(|b| *b < Granule::Freed as u8);
         if byte.is_some() {
@@ -54,7 +55,7 @@ impl Segments {
         owned.contains(&byte).then(|| self.numbered[usize::from(byte - 2) / 2])
     }
 
-    /// `by` joined `whom`, which has ended.
+    /// Records that `by` joined `whom`, which has ended.
     pub fn join(&mut self, by: WorkerId, whom: WorkerId) {
         self.joined.insert((by, whom));
     }
@@ -71,7 +72,7 @@ impl Segments {
         child.is_some_and(|child| *child >= segment.children) || self.joined(worker, segment.worker)
     }
 
-    /// What distinguishes two states, as numbers.
+    /// The joins as numbers, for the digest of the state.
     pub fn joins(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.joined.iter().map(|(by, whom)| (by.0, whom.0))
     }

@@ -1,4 +1,4 @@
-//! What it means that wasm code trapped, or threw what is not caught.
+//! Interprets traps and uncaught exceptions of wasm code.
 
 use super::Machine;
 use crate::evidence::{self, Evidence};
@@ -9,7 +9,7 @@ use coyote_strategies::WorkerId;
 use wasmtime::Trap;
 
 impl Machine {
-    /// What a trap means.
+    /// The outcome of a trap.
     pub(super) fn trapped(&mut self, trap: Trap) -> Outcome {
         let worker = self.scheduler().running;
         let bug = |kind, evidence| Outcome::Bug(Bug { kind, evidence, worker });
@@ -44,7 +44,7 @@ impl Machine {
         bug(BugKind::Trap, Evidence::Trap(evidence))
     }
 
-    /// What it means that an exception left the function that a worker began with.
+    /// The outcome when an exception leaves the function with which a worker began.
     pub(super) fn uncaught(&mut self) -> Outcome {
         let worker = self.scheduler().running;
         let said = panic::last_words(&self.scheduler().runtime.output, worker);
@@ -52,8 +52,8 @@ impl Machine {
         Outcome::Bug(Bug { kind: BugKind::UncaughtException, evidence: Evidence::Uncaught(said), worker })
     }
 
-    /// Looks at the end of a program that a panic unwound: what was said may be a limit of ours, and where it began
-    /// says more than where the program ends.
+    /// Revises the outcome of a program that a panic unwound: its message may show a limit of this tool, and the place
+    /// of the panic says more than the place where the program ends.
     pub(super) fn look_at_panic(&mut self) {
         let Some(Outcome::Bug(bug)) = &self.scheduler().outcome else { return };
         let (BugKind::Panic, Evidence::Said(message)) = (bug.kind, &bug.evidence) else { return };
@@ -66,7 +66,7 @@ impl Machine {
         self.stop_where_thrown(worker);
     }
 
-    /// Lets a worker's stack be the one that it had when it last threw.
+    /// Replaces a worker's stack by the one that it had when it last threw.
     fn stop_where_thrown(&mut self, worker: Option<WorkerId>) {
         let host = self.store.data_mut();
         if let Some(worker) = worker

@@ -1,21 +1,23 @@
-//! The class of an execution: two executions are of one class if they have the same steps, and those that depend on each
-//! other come in the same order (a Mazurkiewicz trace, over the relation that [`crate::runtime::Footprint`] records and
-//! searches rest on). Also the pairs of places of dependent steps of two workers, and the places that were reached.
+//! The class of an execution: two executions are of one class if they have the same steps, and those that depend on
+//! each other come in the same order (a Mazurkiewicz trace, over the relation that [`crate::runtime::Footprint`]
+//! records and searches rely on). The probe also finds the pairs of sites of dependent steps of two workers, and the
+//! sites that were reached.
 //!
-//! Executions of a class are the same up to the order of independent steps, so how often a new class comes says how much
+//! Executions of a class are the same up to the order of independent steps, so the rate of new classes shows how much
 //! an exploration still sees for the first time.
 //!
-//! **The hash.** On one object, accesses that commute form groups: reads; awaits; shared takings. Everything else stands
-//! alone. The history of an object is the sequence of its groups, each a sum over its accesses, so that their order does
-//! not count; the hash of an execution is the sum over the histories of all objects that several workers access, and
-//! over the data values of each worker. The order of all dependent steps follows from these histories (a trace is determined
-//! by its projections on dependent letters: Diekert and Rozenberg, The Book of Traces, 1995), what a worker does from what
-//! it has read. An object is not called by its address, which an allocator may choose otherwise, but by who writes to it
-//! first and how many objects that worker wrote to first before.
+//! **The hash.** On one object, accesses that commute form groups: reads; awaits; shared acquisitions. Every other
+//! access is a group by itself. The history of an object is the sequence of its groups, each a sum over its accesses,
+//! so that their order does not count; the hash of an execution is the sum over the histories of all objects that
+//! several workers access, and over the data values of each worker. The order of all dependent steps follows from these
+//! histories (a trace is determined by its projections on dependent letters: Diekert and Rozenberg, The Book of Traces,
+//! 1995), and what a worker does follows from what it has read. An object is not named by its address, which an
+//! allocator may choose differently, but by the worker that writes to it first, and the number of objects that this
+//! worker was the first to write to before.
 //!
-//! **Deviations.** Bytes of memory are one object by words, and each byte its own where some access covers less than the
-//! word. The size of memory, and each table, is one object. Steps that end the program are no dependence on all others.
-//! Each of these can make two classes of one, or one of two that differ in nothing but when the program ends.
+//! **Deviations.** A word of memory is one object, or each of its bytes is one if some access covers less than the
+//! word. The size of memory, and each table, is one object. Steps that end the program do not depend on all others.
+//! Each of these can split a class into two, or join two classes that only differ in when the program ends.
 
 use super::{Ending, Event, GuestState, Interest, Observer, Step};
 use crate::runtime::Runtime;
@@ -23,27 +25,28 @@ use coyote_strategies::{Access, Class, Effect, Operation, Pick, mix};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// See the module's documentation. It tells what was new since it was made.
+/// See the module's documentation. It reports what is new since it was created.
 pub struct ClassProbe {
     objects: Objects,
-    /// Accesses of so many bytes that histories of all their words would be too many: a word that is met later begins
-    /// with those of them that it lies in.
+    /// Accesses of many bytes, for which histories of all words would be too many. The history of a word that is
+    /// accessed later begins with the ranges that contain it.
     ranges: Vec<Range>,
-    /// Which of them, and which histories of memory, lie where.
+    /// The ranges and the histories of memory, by address.
     index: Index,
-    /// Of each worker, and behind that of its timeout.
+    /// For each worker its process, followed by that of its timeout.
     processes: Vec<Process>,
-    /// The step whose accesses are not yet complete: who made it, and where.
+    /// The step whose accesses are not yet complete: its process and its site.
     open: Option<(usize, u32)>,
-    /// What was told before.
+    /// Pairs that were reported before.
     pairs: BTreeSet<u64>,
     points: BTreeSet<u32>,
-    /// Points of the last iterations, at their numbers modulo the length: most are asked for again.
+    /// A cache of the sites of the last iterations, at their numbers modulo the length: most sites come
+    /// again.
     recent: Vec<u32>,
     found: Found,
 }
 
-/// What it found out in the iteration that has ended last.
+/// The findings of the probe in the iteration that ended last.
 #[derive(Clone, Default)]
 pub struct Found(Arc<Mutex<FoundNew>>);
 
@@ -52,20 +55,21 @@ pub struct Found(Arc<Mutex<FoundNew>>);
 pub struct FoundNew {
     /// The hash of its class; `None` if it has not ended.
     pub class: Option<u64>,
-    /// Pairs of sites that were not told before, the first above the second in 32 bits each.
+    /// Pairs of sites that were not reported before: the first in the upper 32 bits, the second in the lower
+    /// ones.
     pub pairs: Vec<u64>,
-    /// Sites that were not told before.
+    /// Sites that were not reported before.
     pub points: Vec<u32>,
 }
 
-/// Who makes steps: a worker, or its timeout.
+/// A process that makes steps: a worker, or its timeout.
 #[derive(Clone, Debug, Default)]
 struct Process {
-    /// The same in all executions.
+    /// A number that is the same in all executions.
     key: u64,
-    /// Of the data values that it was given.
+    /// A hash of the data values that it was given.
     values: u64,
-    /// Objects that it wrote to first.
+    /// Number of objects that it was the first to write to.
     names: u64,
 }
 
@@ -77,40 +81,40 @@ struct Range {
     process: usize,
     site: u32,
     effect: Effect,
-    /// Of the object at its beginning, if it writes.
+    /// The name of the object at its beginning, if it writes.
     name: u64,
 }
 
-/// Bytes from which on an access is a range.
+/// Number of bytes from which on an access is a range.
 const RANGE_BYTES: u64 = 256;
 
-/// A process and the place of its step.
+/// A process and the site of its step.
 type At = (u32, u32);
 
 /// No worker.
 const NONE: At = (u32::MAX, Operation::NO_SITE);
 
-/// What happened to an object.
+/// The history of an object.
 #[derive(Clone, Copy, Debug)]
 struct History {
     key: u64,
-    /// Of memory the word.
+    /// The number of the word, for memory.
     word: u64,
-    /// Whose bytes have histories of their own.
+    /// Whether its bytes have histories of their own.
     split: bool,
     /// Whether several processes have accessed it.
     shared: bool,
     only: u32,
-    /// Of all groups but the last.
+    /// A hash of all groups except the last.
     groups: u64,
-    /// Of the last one.
+    /// The sum of the last group.
     sum: u64,
     commuting: Commuting,
-    /// 0 until it was written to.
+    /// The name of the object; 0 until it is written to.
     name: u64,
     /// The last accesses of the last group by two processes, the later one first.
     last: [At; 2],
-    /// The same of the group before.
+    /// The same for the group before.
     before: [At; 2],
 }
 
@@ -135,14 +139,14 @@ impl From<Effect> for Commuting {
 }
 
 impl Found {
-    /// Takes it out.
+    /// Takes the findings.
     pub fn take(&self) -> FoundNew {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl ClassProbe {
-    /// A probe, and where it puts what it finds out.
+    /// A probe, and the place where it puts its findings.
     pub fn new() -> (ClassProbe, Found) {
         let found = Found::default();
         let probe = ClassProbe {
@@ -159,7 +163,7 @@ impl ClassProbe {
         (probe, found)
     }
 
-    /// The step that was open has made these accesses.
+    /// Closes the open step, which has made these accesses.
     fn close(&mut self, accesses: &[Access]) {
         let Some((process, site)) = self.open.take() else { return };
         for access in accesses {
@@ -231,7 +235,7 @@ impl ClassProbe {
         self.ranges.push(range);
     }
 
-    /// A range is accessed in which this object lies.
+    /// Adds the access of a range to the history of an object within it.
     fn in_range(&mut self, range: &Range, at: usize) {
         let history = &self.objects.all[at];
         let name = mix(range.name ^ (history.word - range.first) << 3);
@@ -255,7 +259,7 @@ impl ClassProbe {
         at
     }
 
-    /// Bytes of one word of memory.
+    /// Adds an access of bytes of one word of memory.
     fn word(&mut self, process: usize, site: u32, effect: Effect, from: u64, to: u64) {
         let word = from / 4;
         let at = self.find_word(word);
@@ -269,7 +273,7 @@ impl ClassProbe {
             for byte in 0..4 {
                 let at = self.objects.find(byte_key(word, byte));
                 self.index.add_history(word, at);
-                // Those of one word have names of their own.
+                // The bytes of a word have different names.
                 let name = if known.name == 0 { 0 } else { known.name.wrapping_add(byte + 1) };
                 self.objects.all[at] = History { key: byte_key(word, byte), name, ..known };
             }
@@ -285,7 +289,7 @@ impl ClassProbe {
         self.object_at(process, site, effect, at, name);
     }
 
-    /// What an object is called from now on, if it had no name.
+    /// A name for an object that has none, if the access writes; else 0.
     fn name(&mut self, process: usize, effect: Effect, at: usize) -> u64 {
         if self.objects.all[at].name != 0 || Commuting::from(effect) != Commuting::Nothing {
             return 0;
@@ -317,7 +321,7 @@ impl ClassProbe {
             history.last[1] = history.last[0];
         }
         history.last[0] = (number, site);
-        // Who else was there before, in conflict with it.
+        // The last conflicting access by another worker.
         let other = history.before.iter().find(|(other, _)| other / 2 != number / 2);
         if let Some((_, other)) = other.filter(|(other, _)| *other != u32::MAX)
             && (*other, site) != (Operation::NO_SITE, Operation::NO_SITE)
@@ -374,14 +378,14 @@ struct Index {
     parts: BTreeMap<u64, Part>,
 }
 
-/// Each in the order in which they came.
+/// Both in the order in which they were added.
 #[derive(Default)]
 struct Part {
     histories: Vec<usize>,
     ranges: Vec<usize>,
 }
 
-/// The words of a part of memory are 16 KiB.
+/// Number of words of a part of memory: 16 KiB.
 const PART_WORDS: u64 = 1 << 12;
 
 impl Index {
@@ -399,7 +403,7 @@ impl Index {
         }
     }
 
-    /// Those that may lie in a range, in the order in which they came.
+    /// Histories that may lie in a range, in the order in which they were added.
     fn histories(&self, words: std::ops::Range<u64>) -> Vec<usize> {
         let parts = self.parts.range(words.start / PART_WORDS..=(words.end - 1) / PART_WORDS);
         let mut histories: Vec<usize> = parts.flat_map(|(_, part)| part.histories.iter().copied()).collect();
@@ -407,20 +411,20 @@ impl Index {
         histories
     }
 
-    /// Those in which a word may lie, in the order in which they came.
+    /// Ranges in which a word may lie, in the order in which they were added.
     fn ranges(&self, word: u64) -> Vec<usize> {
         self.parts.get(&(word / PART_WORDS)).map_or(Vec::new(), |part| part.ranges.clone())
     }
 }
 
-/// Histories by the hashes of what they are of: a table with open addressing, which is empty at once.
+/// Histories by the hashes of their objects: a table with open addressing, which can be cleared at once.
 #[derive(Default)]
 struct Objects {
     all: Vec<History>,
-    /// Of each slot the round in which it was taken, and the place in `all`.
+    /// For each slot, the round in which it was taken, and the index in `all`.
     slots: Vec<(u32, u32)>,
     round: u32,
-    /// Pairs that were asked for, by their hashes: most are asked for again.
+    /// A cache of pairs, by their hashes: most pairs come again.
     asked: Vec<u64>,
 }
 
@@ -460,7 +464,7 @@ impl Objects {
         self.all.len() - 1
     }
 
-    /// Where it stands, or would.
+    /// The slot of a key, or the free slot where it belongs.
     fn slot(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = key as usize & mask;
@@ -482,7 +486,7 @@ impl Objects {
         }
     }
 
-    /// Whether a pair may not have been asked for before.
+    /// Whether a pair may be new: it is not in the cache.
     fn is_new(&mut self, pair: u64) -> bool {
         if self.asked.is_empty() {
             self.asked = vec![u64::MAX; 1 << 10];
@@ -496,7 +500,7 @@ fn key(class: Class, object: u64) -> u64 {
     mix(object ^ (class as u64) << 56)
 }
 
-/// Beside those of words.
+/// The key of a byte, distinct from those of words.
 fn byte_key(word: u64, byte: u64) -> u64 {
     key(Class::Memory, 1 << 40 | word << 2 | byte)
 }

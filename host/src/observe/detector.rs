@@ -1,4 +1,4 @@
-//! The trait of what may call an execution a bug.
+//! The trait of detectors, which may report a bug of an execution.
 
 use super::{Event, GuestState, Interest};
 use crate::evidence::{Inversion, RaceRemark};
@@ -9,76 +9,77 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Sees what is executed, as an [`Observer`](super::Observer) does, and may call it a bug. The iteration then ends.
+/// Receives events about what is executed, as an [`Observer`](super::Observer) does, and may report a bug, which ends
+/// the iteration.
 ///
-/// A detector must be a function of the execution: the same choices, the same findings. So a trace of its bug replays,
-/// on any machine, whatever was executed before.
+/// A detector must be a function of the execution: the same choices give the same findings. So a trace of its bug
+/// replays, on any machine, whatever was executed before.
 pub trait Detector: Send {
-    /// The events that it is told. Asked once.
+    /// The events that it receives. Called once.
     fn interest(&self) -> Interest;
 
-    /// An iteration begins, or the program starts again after a crash: everything that it knows of others is forgotten.
+    /// Begins an iteration, or the program again after a crash: forgets everything about earlier ones.
     fn begin(&mut self, _state: &GuestState<'_>) {}
 
-    /// What is wrong with what a worker is about to do, so that it must not be done. Asked of what the map of the heap
-    /// does not allow plainly; with [`Interest::VETOES`], of everything.
+    /// The finding if a worker must not do what it is about to do. Called for what the map of the heap does not plainly
+    /// allow; with [`Interest::VETOES`], for everything.
     fn veto(&self, _state: &GuestState<'_>, _worker: WorkerId, _attempt: &Attempt<'_>) -> Option<Finding> {
         None
     }
 
-    /// Something of its interest has happened. What it returns ends the iteration with that bug.
+    /// Receives an event of its interest. A finding ends the iteration with that bug.
     fn event(&mut self, _state: &GuestState<'_>, _event: &Event<'_>) -> Option<Finding> {
         None
     }
 
-    /// The iteration has ended, with [`Interest::ENDS`]. A finding counts if the test passed.
+    /// Called at the end of an iteration, with [`Interest::ENDS`]. A finding counts if the test passed.
     fn end(&mut self, _ending: &Ending<'_>) -> Option<Finding> {
         None
     }
 
-    /// What it knows of the execution so far: a part of every snapshot. A detector that keeps anything must implement
-    /// this and [`Detector::restore`].
+    /// Its state, which is a part of every snapshot. A detector that keeps anything must implement this and
+    /// [`Detector::restore`].
     fn save(&self) -> SavedState {
         SavedState::default()
     }
 
-    /// Goes back to what it knew. A detector is only given what it saved itself, in this execution or another one of
-    /// the same test.
+    /// Restores a saved state. A detector only receives states that it saved itself, in this execution or another one
+    /// of the same test.
     fn restore(&mut self, _saved: &SavedState) {}
 
-    /// A hash of what it knows, if that decides verdicts of states that are equal otherwise: searches that compare
-    /// states then tell them apart. `None`: nothing does.
+    /// A hash of the part of its state that decides verdicts of program states that are equal otherwise, so that
+    /// searches that compare states distinguish them. `None` if there is no such part.
     fn digest(&self) -> Option<u128> {
         None
     }
 
-    /// Data races that it found since it was made and that are no bugs.
+    /// Data races that it found since it was created and that are no bugs.
     fn remarks(&self) -> Vec<RaceRemark> {
         Vec::new()
     }
 
-    /// Inversions of locks that it found since it was made.
+    /// Inversions of locks that it found since it was created.
     fn inversions(&self) -> Vec<Inversion> {
         Vec::new()
     }
 
-    /// What a proof that there is no bug takes for granted because of it.
+    /// The assumptions of a proof that there is no bug, because of this detector.
     fn assumptions(&self) -> &'static [&'static str] {
         &[]
     }
 }
 
-/// What a detector saved.
+/// The saved state of a detector.
 #[derive(Clone, Default)]
 pub struct SavedState(Option<Arc<dyn Any + Send + Sync>>);
 
 impl SavedState {
-    /// Keeps a copy of what a detector knows.
+    /// Keeps the state of a detector.
     pub fn new<T: Any + Send + Sync>(state: T) -> SavedState {
         SavedState(Some(Arc::new(state)))
     }
 
-    /// What [`SavedState::new`] was given, if it is of this type.
+    /// The state that [`SavedState::new`] was given, if it is of this type.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.as_ref()?.downcast_ref()
     }
@@ -87,7 +88,7 @@ impl SavedState {
 /// A bug that a detector has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// The bug.
     pub bug: Bug,
     /// The block of the heap concerned, if there is one: the report shows where it was allocated and freed.
     pub block: Option<BlockRef>,
@@ -99,16 +100,17 @@ impl From<Bug> for Finding {
     }
 }
 
-/// What a worker is about to do.
+/// An action that a worker is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt<'a> {
     /// The operation that it announced.
     Operation(&'a Operation),
-    /// The host accesses memory on its behalf. It has done so: the iteration ends at the worker's next scheduling point.
+    /// An access of memory by the host on its behalf. It has already been made: the iteration ends at the worker's next
+    /// scheduling point.
     Host(&'a Access),
-    /// It gives this address back to the allocator.
+    /// A block that it gives back to the allocator.
     Free {
-        /// What is given back: where a block begins, or ought to.
+        /// The address that is given back, where a block should begin.
         address: u32,
     },
 }
@@ -117,18 +119,18 @@ pub enum Attempt<'a> {
 pub struct Ending<'a> {
     /// The state at the end.
     pub state: &'a GuestState<'a>,
-    /// How the iteration ended, before detectors were asked.
+    /// The outcome of the iteration, before detectors were asked.
     pub outcome: &'a Outcome,
-    /// With [`Interest::ROOTS`], of a test that passed.
+    /// The roots of a test that passed, with [`Interest::ROOTS`].
     pub roots: Option<Roots<'a>>,
 }
 
-/// Where pointers may stand when a test has ended, beside memory.
+/// The places that may hold pointers when a test has ended, beside memory.
 pub struct Roots<'a> {
     /// Words outside of memory: globals, and frames of workers that are left.
     pub words: &'a [&'a [u8]],
-    /// Ranges of memory that hold nothing any more: stacks of workers that ended, and what is below the others'.
+    /// Ranges of memory that are dead: stacks of workers that ended, and the unused parts of the others.
     pub dead: &'a [Range<usize>],
-    /// Where the stacks of workers begin.
+    /// The lowest addresses of the workers' stacks.
     pub stacks: &'a [u32],
 }

@@ -1,11 +1,12 @@
-//! What needs no question: the one test that an access passes on the fast path.
+//! The filter before all detectors: the one test that an access passes on the fast path.
 
 use super::MemoryBounds;
 use crate::runtime::Runtime;
 use crate::runtime::heap::Heap;
 use coyote_strategies::{Class, OpKind, Operation, WorkerId};
 
-/// Whether what a worker announced is beyond doubt: detectors are not asked about it, unless one wants to be.
+/// Whether the announced operation of a worker is certainly no error: detectors are not asked about it,
+/// unless one wants to be.
 #[inline]
 pub fn plainly_allowed(
     runtime: &Runtime,
@@ -21,7 +22,7 @@ pub fn plainly_allowed(
             || is_plain(&runtime.heap, bounds, runtime.worker(worker).copy_source.into(), operation.size))
 }
 
-/// Whether nothing can be wrong with an access of these bytes.
+/// Whether an access of these bytes is certainly no error.
 #[inline]
 pub fn is_plain(heap: &Heap, bounds: MemoryBounds, address: u64, bytes: u32) -> bool {
     bytes > 0
@@ -30,8 +31,8 @@ pub fn is_plain(heap: &Heap, bounds: MemoryBounds, address: u64, bytes: u32) -> 
         && heap.clean(address, bytes)
 }
 
-/// Whether an operation is about the sync object at an address, in memory that must not be freed. Not the
-/// second half of a wait for a condvar: what it waits for is the mutex.
+/// Whether an operation uses the sync object at an address, in memory that must not be freed. The second half
+/// of a wait for a condvar does not: it waits for the mutex.
 pub fn uses_object(kind: OpKind) -> bool {
     match kind {
         OpKind::Init | OpKind::Destroy => true,

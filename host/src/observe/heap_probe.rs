@@ -1,5 +1,5 @@
-//! Where and when events of the heap happen: for the report of a memory error, whose schedule is executed once more
-//! with this observer.
+//! Finds where and when events of the heap happen, for the report of a memory error, whose schedule is executed once
+//! more with this observer.
 
 use super::{Event, GuestState, Interest, Observer};
 use coyote_instrumenter::Location;
@@ -13,17 +13,17 @@ pub struct HeapProbe {
     hits: Hits,
 }
 
-/// What it has found out so far, by the numbers of events.
+/// The findings so far, by the numbers of events.
 #[derive(Clone, Default)]
 pub struct Hits(Arc<Mutex<BTreeMap<u32, ProbeHit>>>);
 
-/// Where and when something happened.
+/// The worker, step and stack of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeHit {
     pub worker: WorkerId,
-    /// Steps that had begun.
+    /// Number of steps that had begun.
     pub step: u64,
-    /// Innermost first.
+    /// The stack, innermost first.
     pub stack: Vec<Location>,
 }
 
@@ -34,7 +34,7 @@ impl Hits {
 }
 
 impl HeapProbe {
-    /// A probe of these events, and where it puts what it finds out.
+    /// A probe of these events, and the place where it puts its findings.
     pub fn new(events: Vec<u32>) -> (HeapProbe, Hits) {
         let hits = Hits::default();
         (HeapProbe { events, hits: hits.clone() }, hits)

@@ -1,13 +1,13 @@
-//! Who looks on while a test is executed: observers, and detectors, which may call what they see a bug.
+//! Observers of the execution of a test, and detectors, which may also report a bug.
 //!
-//! Both are told [`Event`]s, those of their [`Interest`], with the state in which they happen; what is in no interest
-//! is not produced. What events there are, and what is not seen, stands in [`crate::runtime::stream`].
+//! Both receive the [`Event`]s of their [`Interest`], with the state in which they happen; events that are in no
+//! interest are not produced. [`crate::runtime::stream`] lists the events, and what is not seen.
 //!
-//! - `detector`: the trait [`Detector`], and what it finds.
-//! - `state`: what both may read; `filter`: what they need not be asked.
+//! - `detector`: the trait [`Detector`], and its findings.
+//! - `state`: the state that both may read; `filter`: accesses about which they need not be asked.
 //! - `observers`: all of them together, as the machine has them.
-//! - `heap_probe`: where events of the heap happen; `race_probe`: what is to be said of
-//!   a data race; `class_probe`: what an execution is the same as.
+//! - `heap_probe`: finds where events of the heap happen; `race_probe`: collects the content of the report of
+//!   a data race; `class_probe`: computes the class of an execution.
 
 #[doc(hidden)]
 pub mod class_probe;
@@ -32,20 +32,20 @@ pub(crate) use observers::{Observers, Saved};
 pub(crate) use state::Program;
 pub use state::{GuestState, MemoryBounds, Stacks};
 
-/// Sees what is executed, in the order in which it happens. It can change nothing.
+/// Receives events about what is executed, in their order. It cannot change anything.
 ///
-/// It is told of steps that a search executes, too, and not when a search goes back to a snapshot; not of those with
-/// which an iteration that seems not to end is looked into ([`crate::livelock`]).
+/// It also receives the steps that a search executes, but is not informed when a search restores a snapshot. It does
+/// not receive the steps with which an iteration that seems not to end is looked into ([`crate::livelock`]).
 pub trait Observer: Send {
-    /// The events that it is told. Asked once.
+    /// The events that it receives. Called once.
     fn interest(&self) -> Interest;
 
-    /// An iteration begins. Memory is as at its start.
+    /// Begins an iteration. Memory is as at its start.
     fn begin(&mut self, _state: &GuestState<'_>) {}
 
-    /// Something of its interest has happened, in this state.
+    /// Receives an event of its interest, with the present state.
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>);
 
-    /// The iteration has ended, with [`Interest::ENDS`].
+    /// Called at the end of an iteration, with [`Interest::ENDS`].
     fn end(&mut self, _ending: &Ending<'_>) {}
 }

@@ -1,4 +1,4 @@
-//! All that look on at one execution.
+//! All observers and detectors of one execution.
 
 use super::{Attempt, Detector, Ending, Event, Finding, GuestState, Interest, Observer, SavedState};
 use crate::evidence::{Inversion, RaceRemark};
@@ -12,7 +12,7 @@ pub struct Observers {
     observers: Vec<(Interest, Box<dyn Observer>)>,
 }
 
-/// What detectors know, one after the other.
+/// The saved states of the detectors, in their order.
 #[derive(Clone, Default)]
 pub struct Saved(Vec<SavedState>);
 
@@ -34,12 +34,12 @@ impl Observers {
         self.observers.push((observer.interest(), observer));
     }
 
-    /// Takes those out that are no detectors.
+    /// Takes out the observers that are no detectors.
     pub fn take_observers(&mut self) -> Vec<Box<dyn Observer>> {
         self.observers.drain(..).map(|(_, observer)| observer).collect()
     }
 
-    /// Takes out those that are no detectors, for [`Observers::unmute`].
+    /// Takes out the observers that are no detectors, for [`Observers::unmute`].
     pub fn mute(&mut self) -> Vec<(Interest, Box<dyn Observer>)> {
         std::mem::take(&mut self.observers)
     }
@@ -48,7 +48,7 @@ impl Observers {
         self.observers = observers;
     }
 
-    /// What any of them wants.
+    /// The events that any of them wants.
     pub fn interest(&self) -> Interest {
         let detectors = self.detectors.iter().map(|(interest, _)| *interest);
         let observers = self.observers.iter().map(|(interest, _)| *interest);
@@ -60,12 +60,12 @@ impl Observers {
         self.observers.iter_mut().for_each(|(_, observer)| observer.begin(state));
     }
 
-    /// The program starts again after a crash, with nothing in its memory: what detectors know of that is forgotten.
+    /// Resets the detectors when the program starts again after a crash: its memory was reset.
     pub fn restart(&mut self, state: &GuestState<'_>) {
         self.detectors.iter_mut().for_each(|(_, detector)| detector.begin(state));
     }
 
-    /// Tells all who want it, and returns the first finding.
+    /// Sends an event to all that want it, and returns the first finding.
     pub fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) -> Option<Finding> {
         let about = event.interest();
         let mut found = None;
@@ -83,7 +83,7 @@ impl Observers {
         found
     }
 
-    /// Tells of all of them, in their order.
+    /// Sends all events, in their order, and returns the first finding.
     pub fn events(&mut self, state: &GuestState<'_>, events: &[Event<'_>]) -> Option<Finding> {
         let mut found = None;
         for event in events {
@@ -117,7 +117,8 @@ impl Observers {
         Saved(self.detectors.iter().map(|(_, detector)| detector.save()).collect())
     }
 
-    /// A snapshot of the start, which is older than all of them, holds nothing: that is what [`Observers::begin`] is for.
+    /// Restores the states of the detectors. A snapshot of the start, which is older than all detectors, holds none:
+    /// [`Observers::begin`] resets them.
     pub fn restore(&mut self, saved: &Saved) {
         for ((_, detector), saved) in self.detectors.iter_mut().zip(&saved.0) {
             detector.restore(saved);
@@ -132,7 +133,7 @@ impl Observers {
         self.detectors.iter().flat_map(|(_, detector)| detector.inversions()).collect()
     }
 
-    /// What tells states apart, of each detector that does.
+    /// The digests of the detectors that have one.
     pub fn digests(&self) -> Vec<u128> {
         self.detectors.iter().filter_map(|(_, detector)| detector.digest()).collect()
     }

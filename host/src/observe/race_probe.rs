@@ -1,4 +1,5 @@
-//! What is to be said of a data race: its schedule is executed once more with this observer.
+//! Collects the content of the report of a data race, whose schedule is executed once more with this
+//! observer.
 
 use super::heap_probe::ProbeHit;
 use super::{Event, GuestState, HbObject, Interest, MemoryAccess, Observer};
@@ -15,19 +16,19 @@ pub struct RaceProbe {
     accesses: [RacingAccess; 2],
     /// Locks that workers hold, each as often as it was taken.
     held: BTreeMap<WorkerId, Vec<ObjectId>>,
-    /// The first access wrote, and what, the next event shows.
+    /// Whether the first access wrote; the value shows at the next event.
     wrote: bool,
     seen: Seen,
 }
 
-/// What it has found out.
+/// The findings of the probe.
 #[derive(Clone, Default)]
 pub struct Seen(Arc<Mutex<RaceSeen>>);
 
 /// See the module's documentation.
 #[derive(Clone, Default)]
 pub struct RaceSeen {
-    /// Of the first access and of the second one.
+    /// The first access and the second one.
     pub accesses: [Option<SeenAccess>; 2],
     /// Where workers were created.
     pub spawned: BTreeMap<WorkerId, ProbeHit>,
@@ -36,12 +37,12 @@ pub struct RaceSeen {
     pub reads: Vec<SeenAtomic>,
 }
 
-/// An access at which it looked.
+/// One of the two accesses.
 #[derive(Clone, Default)]
 pub struct SeenAccess {
-    /// Innermost first; empty if it cannot be known.
+    /// The stack, innermost first; empty if it cannot be known.
     pub stack: Vec<Location>,
-    /// What was read or written, of up to eight bytes.
+    /// The value that was read or written, of up to eight bytes.
     pub value: Option<u64>,
     /// The mutexes and rwlocks that its worker held.
     pub locks: Vec<ObjectId>,
@@ -51,10 +52,10 @@ pub struct SeenAccess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenAtomic {
     pub address: u64,
-    /// That has its ordering.
+    /// The site that has its ordering.
     pub site: u32,
     pub order: Order,
-    /// Its place among all of them.
+    /// Its place among all atomic accesses that were recorded.
     pub number: usize,
 }
 
@@ -65,7 +66,8 @@ impl Seen {
 }
 
 impl RaceProbe {
-    /// A probe of the race between these accesses, the first one first, and where it puts what it finds out.
+    /// A probe of the race between these accesses, the first one first, and the place where it puts its
+    /// findings.
     pub fn new(accesses: [RacingAccess; 2]) -> (RaceProbe, Seen) {
         let seen = Seen::default();
         (RaceProbe { accesses, held: BTreeMap::new(), wrote: false, seen: seen.clone() }, seen)

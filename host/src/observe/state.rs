@@ -1,12 +1,12 @@
-//! What observers may read.
+//! The state that observers may read.
 
 use crate::orderings::{Atomicity, OnDemand, Orderings};
 use crate::runtime::Runtime;
 use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::WorkerId;
 
-/// The state of the program at an event. Everything is as of now; of several events of one step, the runtime's state
-/// is the one after the step.
+/// The state of the program at an event. Everything is as at present; at several events of one step, the runtime's
+/// state is the one after the step.
 pub struct GuestState<'a> {
     /// Workers, sync objects, the heap, files, time.
     pub runtime: &'a Runtime,
@@ -18,7 +18,7 @@ pub struct GuestState<'a> {
     stacks: &'a dyn Stacks,
 }
 
-/// Which addresses are memory.
+/// The bounds of the addresses that are memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryBounds {
     /// Addresses below are null pointers with an offset.
@@ -27,7 +27,7 @@ pub struct MemoryBounds {
     pub memory_bytes: u64,
 }
 
-/// What is known of the guest's code.
+/// Data about the guest's code.
 #[derive(Clone, Copy)]
 pub(crate) struct Program<'a> {
     /// Places of operations, by their numbers.
@@ -35,9 +35,9 @@ pub(crate) struct Program<'a> {
     pub orderings: &'a OnDemand,
 }
 
-/// Where workers are.
+/// The source of workers' stacks.
 pub trait Stacks {
-    /// The stack of a worker, innermost first. `None` if it runs and cannot be looked at now.
+    /// The stack of a worker, innermost first. `None` if it runs and its stack cannot be read now.
     fn stack(&self, worker: WorkerId) -> Option<Vec<Location>>;
 }
 
@@ -54,36 +54,38 @@ impl<'a> GuestState<'a> {
         GuestState { runtime, memory: &memory[..seen], bounds, program, stacks }
     }
 
-    /// Where a worker is, innermost first. It costs microseconds. `None` if it cannot be known at this event: of the
-    /// running worker at its own step, without [`Interest::STACKS`](super::Interest::STACKS).
+    /// The stack of a worker, innermost first. The call costs microseconds. `None` if the stack cannot be known at this
+    /// event: that of the running worker at its own step, without [`Interest::STACKS`](super::Interest::STACKS).
     pub fn stack(&self, worker: WorkerId) -> Option<Vec<Location>> {
         self.stacks.stack(worker)
     }
 
-    /// Which operations are atomic, by their sites, and how. The first question costs milliseconds.
+    /// The operations that are atomic, by their sites, with their orderings. The first call costs
+    /// milliseconds.
     pub fn orderings(&self) -> &'a Orderings {
         self.program.orderings.get()
     }
 
-    /// The site that has the memory order of a worker's operation, where that is known at run time only.
+    /// The site that has the memory order of a worker's operation, if the order is known only at run time;
+    /// else the site itself.
     pub(crate) fn ordered_site(&self, worker: WorkerId, site: u32) -> u32 {
         let pending = self.runtime.pending(worker).operation.site;
         if pending == site { self.runtime.ordered_site(worker) } else { site }
     }
 
-    /// What the operation of a site is to the memory model. `None` if it has no place.
+    /// The atomicity of the operation of a site. `None` if there is no such site.
     pub(crate) fn atomicity(&self, site: u32) -> Option<Atomicity> {
         let known = (site as usize) < self.program.sites.sites.len();
         known.then(|| self.orderings().of(site))
     }
 
-    /// The functions and files of a place, also of those that are inlined there. The first question costs
+    /// The functions and files of a place, also of those that are inlined there. The first call costs
     /// milliseconds.
     pub fn names(&self, place: Location) -> Vec<String> {
         self.program.orderings.names(place)
     }
 
-    /// Where the operation of a site stands in the guest's code. `None` for a step that has no place.
+    /// The location of the operation of a site in the guest's code. `None` for a step without a site.
     pub fn location(&self, site: u32) -> Option<Location> {
         self.program.sites.sites.get(site as usize).map(|site| site.location)
     }

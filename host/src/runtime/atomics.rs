@@ -1,11 +1,11 @@
-//! Atomic accesses with weak memory: which of the stores that it may read, an access reads. See [`super::weak`].
+//! Atomic accesses with weak memory: chooses which of the possible stores an access reads. See [`super::weak`].
 
 use super::weak::{AtomicAccess, Orders};
 use super::{FaultClass, Performed, Runtime};
 use coyote_strategies::{OpKind, Operation, WorkerId};
 
 impl Runtime {
-    /// The worker executes the atomic access, or the fence, that it announced.
+    /// Executes the atomic access, or the fence, that the worker announced.
     pub(super) fn atomic(
         &mut self,
         id: WorkerId,
@@ -24,7 +24,7 @@ impl Runtime {
         {
             let ways = weak.ways(&access, value);
             let mut chosen = 0;
-            // Where the allocator is not known, memory may have become other memory unseen.
+            // If the allocator is not known, the memory may have been reused unnoticed.
             if ways > 1 && self.may_fail(FaultClass::Stale) && self.heap.is_known() {
                 match self.fault(FaultClass::Stale, ways - 1, values) {
                     Ok(value) => chosen = value,
@@ -42,7 +42,8 @@ impl Runtime {
         Performed::Continue(0)
     }
 
-    /// The running worker is about to make an atomic access, or a fence, that is no scheduling point: it takes the newest.
+    /// Prepares an atomic access, or a fence, of the running worker that is no scheduling point: it uses the newest
+    /// store.
     pub fn atomic_newest(
         &mut self,
         id: WorkerId,
@@ -61,7 +62,7 @@ impl Runtime {
         weak.begin(access, 0);
     }
 
-    /// An operation as an access; `None` of one that traps.
+    /// An operation as an access; `None` if it traps.
     fn atomic_access(
         &self,
         worker: WorkerId,
@@ -71,7 +72,7 @@ impl Runtime {
     ) -> Option<AtomicAccess> {
         let (address, bytes) = (u32::try_from(operation.object).ok()?, operation.size);
         let step = self.steps + 1;
-        // The instruction compares what its location has room for.
+        // The instruction compares only as many bytes as its location has.
         let expected = expected & u64::MAX.checked_shr(64 - 8 * bytes.min(8)).unwrap_or(0);
         let access = AtomicAccess { worker, kind: operation.kind, address, bytes, expected, orders, step };
         (bytes > 0 && address % bytes == 0).then_some(access)

@@ -1,41 +1,42 @@
-//! What a worker awaits that runs an asynchronous task: only the guest knows. The worker itself blocks at a
-//! semaphore, in the loop that polls the task; the guest says where in the task's code that is, and for which object.
+//! Objects that asynchronous tasks await, as the guest reports them. A worker that runs a task blocks at a semaphore,
+//! in the loop that polls the task; only the guest knows where in the task's code that is, and for which object.
 //!
-//! It is for reports alone: nothing that a program does depends on it. What the guest says holds until it says
-//! something else, and counts while the worker waits at the semaphore that it named.
+//! This is for reports alone: the execution does not depend on it. A report by the guest holds until the next one, and
+//! counts while the worker waits at the semaphore that it names.
 
 use super::{ObjectId, Runtime};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, WorkerId, WorkerState};
 use std::sync::Arc;
 
-/// How many objects a worker is said to await at most: a report does not show more.
+/// Maximum number of awaited objects that are kept for a worker: a report does not show more.
 const OBJECTS_MAX: usize = 8;
 
-/// Something that a worker awaits.
+/// An object that a worker awaits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Awaited {
-    /// What it is, such as `mutex made at src/lib.rs:7`; unknown if that is empty.
+    /// A description, such as `mutex made at src/lib.rs:7`; empty if unknown.
     pub what: Box<str>,
     /// Its address in guest memory.
     pub object: u32,
-    /// Where the worker said so, innermost first.
+    /// The stack with which the worker reported it, innermost first.
     pub stack: Box<[Location]>,
 }
 
-/// All that a worker said of what it awaits.
+/// All objects that a worker reported as awaited.
 #[derive(Clone, Debug, Default)]
 pub struct Awaits {
     /// The semaphore at which it waits for any of them.
     semaphore: u32,
-    /// `None`: nothing, as for all workers that run no tasks.
+    /// `None` if nothing was reported, as for all workers that run no tasks.
     all: Option<Arc<Vec<Awaited>>>,
-    /// How many are left out.
+    /// Number of objects that were left out.
     left_out: u32,
 }
 
 impl Runtime {
-    /// The worker says what it awaits at a semaphore, with what it said before or instead of it.
+    /// Records what the worker awaits at a semaphore: with `more`, in addition to what it reported before,
+    /// else instead of it.
     pub fn awaits(&mut self, id: WorkerId, semaphore: u32, awaited: Awaited, more: bool) {
         let awaits = &mut self.workers[id.index()].awaits;
         if !more || awaits.semaphore != semaphore {
@@ -48,7 +49,7 @@ impl Runtime {
         }
     }
 
-    /// What a blocked worker awaits, as far as it said so.
+    /// The reported objects that a blocked worker awaits.
     pub fn awaited(&self, id: WorkerId) -> &[Awaited] {
         let worker = self.worker(id);
         let place = ObjectId { class: Class::Semaphore, address: worker.awaits.semaphore };
@@ -56,7 +57,7 @@ impl Runtime {
         worker.awaits.all.as_ref().filter(|_| waits).map_or(&[], |all| all)
     }
 
-    /// The same in words.
+    /// [`Runtime::awaited`] in words.
     pub fn awaited_text(&self, id: WorkerId) -> String {
         let known = self.awaited(id).iter().filter(|awaited| !awaited.what.is_empty());
         let mut texts: Vec<String> = Vec::new();

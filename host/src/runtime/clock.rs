@@ -2,7 +2,7 @@
 
 use coyote_strategies::WorkerId;
 
-/// When a pending timeout may fire. Always the earliest one.
+/// When a pending timeout may fire; it is always the earliest one.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
@@ -18,40 +18,40 @@ pub enum Timers {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     now_ns: u64,
-    /// Pending timeouts, earliest first; equal deadlines by what the guest calls their workers.
+    /// Pending timeouts, earliest first; equal deadlines by the guest's handles of their workers.
     timers: Vec<(u64, u32, WorkerId)>,
-    /// Reads by `reader` since it last did something else than look: see [`Clock::progress`].
+    /// Reads by `reader` since its last step that changed something: see [`Clock::progress`].
     reads: u32,
     reader: Option<WorkerId>,
     pub jumps: Jumps,
 }
 
-/// How far clocks have jumped: faults.
+/// How far clocks have jumped, by faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Jumps {
-    /// The real-time one, which may also go back.
+    /// Jumps of the real-time clock, which may also go back.
     realtime_ns: i64,
     monotonic_ns: u64,
 }
 
-/// How far a clock jumps.
+/// The span by which a clock jumps.
 const JUMP_NS: u64 = 3_600_000_000_000;
 
-/// What the real-time clock shows when the monotonic one shows 0: the year 2000 begins.
+/// The time of the real-time clock when the monotonic one shows 0: the beginning of the year 2000.
 pub const REALTIME_NS: u64 = 946_684_800_000_000_000;
 
-/// What a read adds at first; each further read while its worker does nothing else doubles it. So a loop that waits for
-/// a deadline by polling ends after some tens of rounds, whatever the deadline.
+/// The time that a first read adds; each further read while its worker does nothing else doubles it. So a loop that
+/// waits for a deadline by polling ends after some tens of rounds, whatever the deadline.
 const READ_NS: u64 = 1_000;
 const DOUBLINGS: u32 = 30;
 
-/// A time that never comes: 146 years. Libraries cut what is longer than they can tell to some 290 years, which
-/// are fewer from now on if the end is a time of the real-time clock.
+/// A deadline that never comes: 146 years. Libraries limit timeouts that they cannot represent to some 290 years. Less
+/// of that is left if the deadline is a time of the real-time clock.
 const FOREVER_NS: u64 = 1 << 62;
 
 impl Jumps {
-    /// What a clock of WASI shows when the virtual time is 0: real time, monotonic, and the processor time of the process
-    /// and of the thread, which pass with the virtual time whoever runs.
+    /// The time of a clock of WASI when the virtual time is 0: real time, monotonic time, and the processor times of
+    /// the process and of the thread, which pass with the virtual time whichever worker runs.
     pub fn base_ns(&self, clock: u32) -> Option<u64> {
         match clock {
             0 => Some(REALTIME_NS.saturating_add_signed(self.realtime_ns)),
@@ -61,7 +61,7 @@ impl Jumps {
         }
     }
 
-    /// In how many ways a clock may jump.
+    /// Number of ways in which a clock may jump.
     pub fn ways(clock: u32) -> u32 {
         match clock {
             0 => 2,
@@ -70,7 +70,7 @@ impl Jumps {
         }
     }
 
-    /// A clock jumps, in one of these ways.
+    /// Lets a clock jump in one of [`Jumps::ways`], numbered from 1 on.
     pub fn jump(&mut self, clock: u32, way: u32) {
         match (clock, way) {
             (0, 1) => self.realtime_ns += JUMP_NS as i64,
@@ -86,7 +86,7 @@ impl Clock {
         self.now_ns
     }
 
-    /// A guest's read of the clock.
+    /// Reads the clock for a worker, and advances it.
     pub fn read_ns(&mut self, worker: WorkerId) -> u64 {
         if self.reader != Some(worker) {
             self.reader = Some(worker);
@@ -98,13 +98,13 @@ impl Clock {
         now
     }
 
-    /// The real-time clock for a file's times. It does not move by that.
+    /// The real-time clock for a file's times. This read does not advance it.
     pub fn stamp_ns(&self) -> u64 {
         self.now_ns.saturating_add(self.jumps.base_ns(0).unwrap_or(0))
     }
 
-    /// The worker executed a step that changes something. Only the reader's own steps count: those of
-    /// others would make every step depend on every read.
+    /// Records that the worker executed a step that changes something. Only the reader's own steps count:
+    /// those of others would make every step depend on every read.
     #[inline]
     pub fn progress(&mut self, worker: WorkerId) {
         if self.reader == Some(worker) {
@@ -112,7 +112,7 @@ impl Clock {
         }
     }
 
-    /// A timeout after this span, unless that is for ever.
+    /// Starts a timeout after this span, unless it would never come.
     pub fn start(&mut self, worker: WorkerId, handle: u32, span_ns: u64) {
         let deadline = self.now_ns.saturating_add(span_ns);
         if deadline >= FOREVER_NS {
@@ -123,7 +123,7 @@ impl Clock {
         self.timers.insert(at, timer);
     }
 
-    /// Whether there was a timeout to cancel.
+    /// Cancels the worker's timeout. Returns whether there was one.
     pub fn cancel(&mut self, worker: WorkerId) -> bool {
         let before = self.timers.len();
         self.timers.retain(|t| t.2 != worker);
@@ -151,9 +151,9 @@ impl Clock {
         Some(worker)
     }
 
-    /// What later reads depend on: time, number of reads and reader.
+    /// The state that later reads depend on: time, number of reads and reader.
     pub fn read_state(&self) -> (u64, u32, Option<WorkerId>) {
-        // Timers count for themselves.
+        // Timers and jumps are hashed separately.
         let Clock { now_ns, timers: _, reads, reader, jumps: _ } = self;
         (*now_ns, *reads, *reader)
     }
@@ -168,7 +168,7 @@ impl Clock {
 mod tests {
     use super::*;
 
-    /// Which of two began first is no part of a fingerprint, so that it may decide nothing.
+    /// The order in which timeouts began is no part of a fingerprint, so nothing may depend on it.
     #[test]
     fn equal_deadlines_come_by_handle() {
         for order in [[0, 1], [1, 0]] {

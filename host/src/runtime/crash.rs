@@ -1,26 +1,27 @@
-//! The program crashes: all workers are gone, and so is the memory of the instance. It starts again with the files that
-//! were on the disk.
+//! Crashes of the program: all workers and the memory of the instance are lost, and the program starts again with the
+//! files that were on the disk.
 //!
-//! A crash is a step of the worker that came to an opportunity; it creates the first worker of the program that starts
-//! again, and ends all others. What lives in memory is given back by [`crate::machine::Machine`] before the next step:
-//! [`Runtime::restart`]. Time, the streams of other workers' random numbers, budgets of faults and what was printed stay.
+//! A crash is a step of the worker that reached an opportunity. It ends all workers, and creates the first worker of
+//! the program that starts again. [`crate::machine::Machine`] resets the state in memory before the next step, with
+//! [`Runtime::restart`]. Time, the streams of other workers' random numbers, budgets of faults and printed output are
+//! kept.
 
 use super::files::disk::OBJECT;
 use super::{FaultClass, Performed, Runtime};
 use coyote_strategies::{Class, Effect, Event, WorkerId, WorkerState};
 
-/// What the first worker after a crash is called in reports.
+/// The name of the first worker after a crash, for reports.
 const NAME: &str = "after the crash";
 
 impl Runtime {
-    /// The worker that began the program as it now is.
+    /// The worker that began the program, since the last crash.
     pub fn first(&self) -> WorkerId {
         WorkerId(self.first)
     }
 
-    /// The worker is at an opportunity for a crash.
+    /// Handles an opportunity for a crash that the worker has reached.
     pub(super) fn may_crash(&mut self, id: WorkerId, values: &[u64]) -> Performed {
-        // Whoever changes files before it may find them changed afterwards, or be gone.
+        // Workers that change files depend on the crash: their changes may be lost, or they may be gone.
         self.footprint.touch(Class::Other, Effect::Write, OBJECT);
         match self.fault(FaultClass::Crash, self.files.crash_ways().into(), values) {
             Err(bound) => Performed::NeedsValue(bound),
@@ -32,7 +33,7 @@ impl Runtime {
         }
     }
 
-    /// The program crashes, by a step of this worker.
+    /// Crashes the program, by a step of the worker `by`.
     pub fn crash(&mut self, by: WorkerId, way: u32) {
         let crash = self.files.crash(way, self.steps);
         self.crashes.push(crash);
@@ -46,7 +47,7 @@ impl Runtime {
             worker.request = super::Request::Step;
             (worker.waiting, worker.wake) = (false, None);
             (worker.atomic_depth, worker.atomic_ticks, worker.failure) = (0, 0, 0);
-            // It lay in memory that is gone.
+            // The stack was in memory that is lost.
             (worker.start.stack, worker.stack_block) = (None, None);
             self.happened(Event::Ended(id));
         }
@@ -61,7 +62,8 @@ impl Runtime {
         worker.name = Some(NAME.into());
     }
 
-    /// What lives in the memory of the program is what it was in the beginning. All workers are suspended.
+    /// Resets the state that lives in the program's memory to that of the beginning. All workers must be
+    /// suspended.
     pub fn restart(&mut self, begun: &Runtime) {
         self.sync.clone_from(&begun.sync);
         self.heap.clone_from(&begun.heap);

@@ -9,21 +9,21 @@ impl Runtime {
     /// A hash of all that can influence how the program goes on; steps, names and output are left out,
     /// and so is the time if the program can never know it.
     pub fn digest(&self) -> u128 {
-        // Whoever adds a field has to decide here.
+        // Every field is listed, so that a new one needs a decision here.
         let Runtime {
             workers,
             pending,
-            // Those of them that stand as enabled.
+            // Follows from `pending`.
             enabled: _,
-            // So often have strategies to look at them again.
+            // Only tells strategies when to read `pending` again.
             changes: _,
             current,
-            // A bound on them is a search's own affair.
+            // A search deals with a bound on steps itself.
             steps: _,
             assumed_away,
-            // Workers with a depth.
+            // Follows from the workers' depths.
             atomic_workers: _,
-            // What the last step may have done.
+            // A mark about the last step.
             may_circle: _,
             sync,
             clock,
@@ -47,17 +47,17 @@ impl Runtime {
             over,
             harness,
             first,
-            // For reports, but for how many there were: what is left of the budget.
+            // For reports. The number of crashes follows from what is left of the budget.
             crashes: _,
             // The same in all executions of a test.
             recovery: _,
-            // There is none between steps.
+            // Only set during a step.
             call_stack: _,
-            // A bound like that on steps.
+            // Counts for a bound, like steps.
             alone_ticks: _,
-            // It follows from what is announced.
+            // Follows from the announced operations.
             fault_asked: _,
-            // For strategies, for the user, and of a step.
+            // `events` are for strategies, `output` is for the user, the others are about one step.
             events: _,
             output: _,
             stream: _,
@@ -67,11 +67,11 @@ impl Runtime {
         let mut sum = 0u128;
         for (id, (worker, pending)) in workers.iter().zip(pending).enumerate() {
             let Worker {
-                // Its hash is the key, and the handle follows from that.
+                // The key is the hash of the path, and the handle follows from it.
                 path: _,
                 key: _,
                 handle: _,
-                // Their keys say whose they are, and none leaves the list.
+                // The number of children follows from the workers' keys, since no worker leaves the list.
                 children: _,
                 // For reports.
                 joined: _,
@@ -85,15 +85,15 @@ impl Runtime {
                 detached,
                 atomic_depth,
                 atomic_ticks,
-                // An event of the heap. What matters is whether the block is still there.
+                // An event of the heap. Only whether the block still exists matters.
                 stack_block: _,
                 worker_local_word,
                 random,
                 failure,
                 idle_steps,
-                // As the object and size of its operation: it stands in the worker's frames, too.
+                // Also in the worker's frames, like the object and size of its operation.
                 copy_source: _,
-                // Counts for the operation that it was announced for alone.
+                // Only valid for its operation: hashed below.
                 ordered_site: _,
             } = worker;
             let Pending { operation, state } = pending;
@@ -108,7 +108,7 @@ impl Runtime {
             sum = sum.wrapping_add(hash);
         }
         sum = sum.wrapping_add(sync.digest(&key));
-        // Within an atomic function only who is in it goes on.
+        // While the current worker is in an atomic function, only that worker goes on.
         let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
         sum = sum.wrapping_add(term(12, &|h| {
             (faults, over, assumed_away, alone, worker_local_word, harness, key(WorkerId(*first))).hash(h);
@@ -119,7 +119,7 @@ impl Runtime {
         if let Some(weak) = weak {
             sum = sum.wrapping_add(term(14, &|h| weak.hash(h)));
         }
-        // What a panic means depends on it.
+        // The meaning of a panic depends on it.
         if *memory_refused {
             sum = sum.wrapping_add(term(15, &|_| ()));
         }

@@ -1,15 +1,16 @@
-//! Who can be picked: operations that were announced, what enables and blocks a worker, atomic functions.
+//! Which workers can be picked: announced operations, enabling and blocking of workers, atomic functions.
 
 use super::worker::{Request, Wake};
 use super::{Availability, Lock, Runtime, Timers};
 use coyote_strategies::{Class, Effect, Event, OpKind, Operation, View, WorkerId, WorkerState};
 
-/// Forced points within one call of an atomic function before it has to let others run.
+/// Maximum number of announced rounds of loops within one call of an atomic function before it must let other
+/// workers run.
 const ATOMIC_TICKS_MAX: u32 = 1_000;
 
 impl Runtime {
-    /// What can be picked. A worker inside of an atomic function that can go on is the only one that
-    /// may, unless it lets the others run itself.
+    /// The possible picks. If the current worker is inside of an atomic function and can go on, it is the
+    /// only one that can be picked, unless it yields itself.
     #[inline]
     pub fn view(&self) -> View<'_> {
         let alone = if self.atomic_workers == 0 { None } else { self.atomic_current() };
@@ -25,7 +26,8 @@ impl Runtime {
         }
     }
 
-    /// Where the current worker stands among the enabled ones, if it is in an atomic function.
+    /// The index of the current worker among the enabled ones, if it is in an atomic function and does not
+    /// yield.
     pub(super) fn atomic_current(&self) -> Option<usize> {
         let current = self.current?;
         let yields = matches!(self.pending(current).operation.kind, OpKind::Yield | OpKind::Loop);
@@ -35,14 +37,14 @@ impl Runtime {
         self.enabled.iter().position(|w| *w == current)
     }
 
-    /// The worker is about to do this.
+    /// Announces the operation that a worker is about to execute.
     #[inline]
     pub fn announce(&mut self, id: WorkerId, operation: Operation, request: Request) {
         self.pending[id.index()].operation = operation;
         self.workers[id.index()].request = request;
         self.assumed_away |= request == Request::Assume;
         if let Some(place) = request.wants() {
-            // The worker that destroys the object finds a user there.
+            // A worker that destroys the object finds this worker as a user.
             self.touch_own(place);
         }
         if self.worker(id).atomic_depth > 0 {
@@ -51,7 +53,7 @@ impl Runtime {
         self.refresh_state(id);
     }
 
-    /// The cheap form of [`Runtime::announce`] for what can never block.
+    /// The cheap form of [`Runtime::announce`] for operations that never block.
     #[inline]
     pub fn announce_access(&mut self, id: WorkerId, operation: Operation) {
         debug_assert_eq!(self.pending[id.index()].state, WorkerState::Enabled);
@@ -81,7 +83,7 @@ impl Runtime {
 
     pub(super) fn refresh_state(&mut self, id: WorkerId) {
         let state = if self.is_enabled(id) { WorkerState::Enabled } else { WorkerState::Blocked };
-        // Of a circle one worker comes last: it waits for one that is blocked already.
+        // The worker that closes a circle waits for one that is already blocked.
         self.may_circle |= state == WorkerState::Blocked && self.awaits_blocked(id);
         self.stand(id, state);
     }
@@ -103,7 +105,8 @@ impl Runtime {
         }
     }
 
-    /// The worker executed its pending operation: all of [`Runtime::perform`] for a plain access.
+    /// Records that the worker executed its pending operation: all of [`Runtime::perform`] for a plain
+    /// access.
     #[inline]
     pub fn stepped(&mut self, id: WorkerId) {
         self.current = Some(id);
@@ -120,7 +123,7 @@ impl Runtime {
         }
     }
 
-    /// The worker executes these accesses, one after the other.
+    /// Records that the worker executed these accesses, one after the other.
     pub fn stepped_often(&mut self, id: WorkerId, operations: &[Operation]) {
         if self.timers == Timers::Ordered {
             for operation in operations {
@@ -137,7 +140,7 @@ impl Runtime {
         }
     }
 
-    /// The pending timeout of this worker fires. It must be the earliest.
+    /// Fires the pending timeout of this worker, which must be the earliest.
     pub fn fire(&mut self, id: WorkerId) {
         self.stream.begin_step(None);
         self.count_fired(id);
@@ -145,7 +148,8 @@ impl Runtime {
         assert_eq!(fired, Some(id), "this is a bug in coyote-wasm: the timeout is not the earliest");
         self.footprint.touch(Class::Clock, Effect::Write, 0);
         if self.worker(id).atomic_depth > 0 {
-            // It was blocked, so that its section lets others in until it goes on, whoever made the last step.
+            // The worker was blocked, so its section lets other workers in until it goes on, whichever worker made the
+            // last step.
             self.current = self.current.filter(|current| *current != id);
         }
         if let Some(queue) = self.worker(id).request.queue() {
@@ -153,7 +157,7 @@ impl Runtime {
             self.leave_queue(id, queue);
         }
         if let Request::Lock { lock, .. } = self.worker(id).request {
-            // Others kept it from having the lock in time.
+            // Other workers kept it from taking the lock in time.
             self.touch_place(lock.place(), Effect::Read);
         }
         self.wake(id, Wake::TimedOut);
@@ -176,7 +180,7 @@ impl Runtime {
         self.refresh_state(id);
     }
 
-    /// The worker calls an atomic function.
+    /// Records that the worker enters an atomic function.
     pub fn atomic_enter(&mut self, id: WorkerId) {
         let worker = &mut self.workers[id.index()];
         worker.atomic_depth += 1;
@@ -184,15 +188,15 @@ impl Runtime {
         self.atomic_workers += u32::from(worker.atomic_depth == 1);
     }
 
-    /// The worker goes round a loop in an atomic function. Whether it must let others run by now: it may wait
-    /// for one that blocked inside of such a function.
+    /// Counts a round of a loop in an atomic function. Returns whether the worker must let others run by now:
+    /// it may wait for a worker that blocked inside of such a function.
     pub fn atomic_tick(&mut self, id: WorkerId) -> bool {
         let ticks = &mut self.workers[id.index()].atomic_ticks;
         *ticks = (*ticks + 1).min(ATOMIC_TICKS_MAX + 1);
         *ticks > ATOMIC_TICKS_MAX
     }
 
-    /// The worker returns from an atomic function.
+    /// Records that the worker returns from an atomic function.
     pub fn atomic_exit(&mut self, id: WorkerId) {
         let depth = &mut self.workers[id.index()].atomic_depth;
         *depth -= 1;

@@ -1,9 +1,9 @@
-//! What a step touches: the basis of happens-before.
+//! Footprints: the accesses of a step, from which happens-before follows.
 //!
-//! Recorded only when the execution is driven from outside; samplers do not ask. Everything that one
-//! worker's step can change for another is an access, whether the guest's code does it or the host on its
-//! behalf. What the guest's code does between two scheduling points it says only if it was instrumented for
-//! that ([`coyote_abi::rt::SEEN`], `Options::footprints`). Left out, and named in the verdicts of searches that rely on the
+//! A footprint is recorded only when the execution is driven from outside; samplers do not need it. Everything that one
+//! worker's step can change for another is an access, whether the guest's code does it or the host on its behalf. The
+//! guest's code reports what it does between two scheduling points only if it was instrumented for that
+//! ([`coyote_abi::rt::SEEN`], `Options::footprints`). Left out, and named in the verdicts of searches that rely on the
 //! relation, are the addresses that an allocator hands out and which bytes a program writes to its output first.
 
 use super::stream::{Event, Interest};
@@ -16,16 +16,17 @@ use coyote_strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId
 #[derive(Debug)]
 pub struct Footprint {
     pub recording: bool,
-    /// Whether the guest says what its steps touch that is no scheduling point: whether a compare-exchange
-    /// wrote, too.
+    /// Whether the guest reports what its steps touch outside scheduling points, and whether a
+    /// compare-exchange wrote.
     pub told: bool,
-    /// Size of memory when iterations start. Who accesses more depends on who made it larger.
+    /// Size of memory when iterations start. An access beyond it depends on the step that made memory larger.
     pub start_bytes: u64,
-    /// After so many bytes of requests ([`Heap::requested`](super::heap::Heap::requested)), requests and frees depend
-    /// on each other, since another order may run out of memory. 0: they always do, as an allocator's answers do.
+    /// Number of requested bytes ([`Heap::requested`](super::heap::Heap::requested)) from which on requests and frees
+    /// depend on each other, since another order may run out of memory. 0: they always do, since the addresses that an
+    /// allocator hands out do.
     pub requests_max: u64,
     accesses: Vec<Access>,
-    /// Those of the step before, of an execution that a strategy drives.
+    /// The accesses of the previous step, in an execution that a strategy drives.
     before: Vec<Access>,
 }
 
@@ -42,14 +43,14 @@ impl Default for Footprint {
     }
 }
 
-/// Pages of a 32-bit address space: all that the size of memory is about.
+/// Number of pages of a 32-bit address space: the objects of [`Class::Size`].
 const PAGES: u32 = 1 << 16;
 const PAGE_BITS: u32 = 16;
-/// So far back is looked for an access that a new one can be joined with. A loop over a text touches a few
-/// places in turn.
+/// Number of recent accesses with which a new one may be joined. A loop over a text touches a few places in
+/// turn.
 const JOINED: usize = 8;
 
-/// A copy of a state belongs to no step.
+/// A copy of a state belongs to no step, so its footprint is empty.
 impl Clone for Footprint {
     fn clone(&self) -> Footprint {
         Footprint::default()
@@ -61,7 +62,7 @@ impl Footprint {
         &self.accesses
     }
 
-    /// All of the step before the present one, with what the guest's code did after it.
+    /// All accesses of the previous step, including those of the guest's code that followed its operation.
     pub fn before(&self) -> &[Access] {
         &self.before
     }
@@ -70,7 +71,7 @@ impl Footprint {
         self.accesses.clear();
     }
 
-    /// The next step begins, of an execution that is not stopped at every step.
+    /// Begins the next step of an execution that is not stopped at every step.
     #[inline]
     pub fn begin_step(&mut self) {
         if self.recording {
@@ -79,7 +80,7 @@ impl Footprint {
         }
     }
 
-    /// What a call of the host touched of guest memory.
+    /// Adds the accesses of guest memory by a call of the host.
     pub fn extend(&mut self, accesses: Vec<Access>) {
         for Access { effect, object, size, .. } in accesses {
             self.memory(effect, object, size.into());
@@ -93,7 +94,7 @@ impl Footprint {
         }
     }
 
-    /// An access of guest memory.
+    /// Adds an access of guest memory.
     #[inline]
     pub fn memory(&mut self, effect: Effect, address: u64, length: u64) {
         if self.recording
@@ -103,7 +104,7 @@ impl Footprint {
         }
     }
 
-    /// An access of guest memory, with what it depends on besides.
+    /// Adds an access, and the access of the size of memory that it implies.
     fn add(&mut self, access: Access) {
         self.accesses.push(access);
         if access.class == Class::Memory && access.object + u64::from(access.size) > self.start_bytes {
@@ -114,7 +115,7 @@ impl Footprint {
         }
     }
 
-    /// Adds an access, or makes one that is there already larger by it: there may be many of these.
+    /// Adds an access, or extends a recent one by it: there may be many of these.
     fn join(&mut self, access: Access) {
         let end = |a: &Access| a.object + u64::from(a.size);
         let recent = self.accesses.len().saturating_sub(JOINED);
@@ -134,8 +135,8 @@ impl Footprint {
         }
     }
 
-    /// Memory has grown to `to_bytes` bytes. Which memory an allocator asked for is not seen by others that do; who
-    /// asks otherwise is told how large it was.
+    /// Records that memory has grown to `to_bytes` bytes. Growth by an allocator concerns only the new pages, since
+    /// other allocators do not see which pages it got. Other growth tells the guest how large memory was.
     pub fn grown(&mut self, from_bytes: u64, to_bytes: u64, allocating: bool) {
         let pages = if allocating { from_bytes >> PAGE_BITS..to_bytes >> PAGE_BITS } else { 0..PAGES.into() };
         if self.recording && !pages.is_empty() {
@@ -149,17 +150,17 @@ impl Footprint {
         }
     }
 
-    /// Memory could not grow: others have made it as large as it is.
+    /// Records that memory could not grow: this depends on all growth by other workers.
     pub fn refused(&mut self) {
         if self.recording {
             self.accesses.push(Access { class: Class::Size, effect: Effect::Read, object: 0, size: PAGES });
         }
     }
 
-    /// What the guest says that it touches between two scheduling points: see [`coyote_abi::rt::SEEN`].
+    /// Adds an access that the guest reports between two scheduling points: see [`coyote_abi::rt::SEEN`].
     pub fn seen(&mut self, (seen, number): (Seen, u32), object: u32, size: u32) {
         use Effect::{Read, Write};
-        /// Above all entries of a table: its size.
+        /// The object of a table's size, above all its entries.
         const SIZE: u64 = u32::MAX as u64 - 1;
         let in_table = |object: u64| u64::from(number) << 32 | object;
         let (class, effect, object, size) = match seen {
@@ -169,7 +170,7 @@ impl Footprint {
             Seen::TableRead => (Class::Table, Read, in_table(object.into()), size),
             Seen::TableWrite => (Class::Table, Write, in_table(object.into()), size),
             Seen::TableSize => (Class::Table, Read, in_table(SIZE), 1),
-            // Who reads what is there only afterwards depends on it too.
+            // A read of an entry that exists only afterwards depends on it too.
             Seen::TableGrow => (Class::Table, Write, in_table(0), u32::MAX),
             Seen::GlobalRead => (Class::Global, Read, number.into(), 1),
             Seen::GlobalWrite => (Class::Global, Write, number.into(), 1),
@@ -186,14 +187,14 @@ impl Footprint {
     }
 }
 
-/// An access of `length` bytes of guest memory; nothing if that is 0.
+/// An access of `length` bytes of guest memory; `None` if that is 0.
 fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
     let size = length.min(u64::from(u32::MAX)) as u32;
     (size > 0).then_some(Access { class: Class::Memory, effect, object: address, size })
 }
 
-/// The guest memory at an operation's object, if that is what it accesses. `told`: the guest says afterwards
-/// whether a compare-exchange wrote.
+/// The guest memory at an operation's object, if that is what it accesses. `told`: the guest reports
+/// afterwards whether a compare-exchange wrote.
 fn memory(operation: Operation, told: bool) -> Option<Access> {
     let reads = told && operation.kind == OpKind::CompareExchange;
     let effect = if operation.kind.writes() && !reads { Effect::Write } else { Effect::Read };
@@ -205,21 +206,21 @@ impl Runtime {
     /// Whether requests for memory and frees depend on each other: their order decides which addresses the allocator
     /// hands out, and with these whether there is room for all.
     ///
-    /// What is missed: that the order of earlier requests decides whether a single one for about half of all memory fits.
+    /// Not covered: the order of earlier requests may decide whether a single request for about half of all memory
+    /// fits.
     pub fn requests_are_ordered(&self) -> bool {
         self.heap.requested() >= self.footprint.requests_max
     }
 
-    /// A thread that is detached ends, or one that has ended is detached: in the library of coyote-cc its stack waits
-    /// for the next thread that comes or goes to be freed, which that library does not tell (`UNTOLD` of the
-    /// instrumenter).
+    /// Records that a detached thread ends, or that an ended one is detached. The library of coyote-cc frees its stack
+    /// when the next thread begins or ends, and does not report that (`UNTOLD` of the instrumenter).
     pub(super) fn touch_abandoned_stack(&mut self) {
         if self.requests_are_ordered() {
             self.footprint.touch(Class::Heap, Effect::Write, 0);
         }
     }
 
-    /// The worker executes a memory access that is no scheduling point.
+    /// Records a memory access of the worker that is no scheduling point.
     pub fn touch(&mut self, id: WorkerId, operation: Operation) {
         self.observe_operation(id, operation);
         if self.footprint.recording {
@@ -228,14 +229,14 @@ impl Runtime {
         }
     }
 
-    /// The worker executes its pending memory access: all of [`Runtime::perform`] for one.
+    /// Executes the worker's pending memory access: all of [`Runtime::perform`] for one.
     pub fn step_plainly(&mut self, id: WorkerId) {
         self.stream.begin_step(Some(id));
         self.touch_plainly(id);
         self.stepped(id);
     }
 
-    /// The worker executes its pending memory access or first step.
+    /// Records the accesses of the worker's pending memory access or first step.
     #[inline]
     pub(super) fn touch_plainly(&mut self, id: WorkerId) {
         let told = Interest::ACCESSES | Interest::FENCES | Interest::SYNC | Interest::WORKERS;
@@ -258,7 +259,7 @@ impl Runtime {
         }
     }
 
-    /// What an operation of a worker does to memory, if the runtime has nothing to do for it.
+    /// The accesses of memory by an operation that the guest's code executes, not the runtime.
     fn of_memory(&self, id: WorkerId, operation: Operation, told: bool) -> [Option<Access>; 2] {
         let source = match operation.kind {
             OpKind::Copy => bytes(Effect::Read, self.worker(id).copy_source.into(), operation.size.into()),
@@ -267,14 +268,14 @@ impl Runtime {
         [memory(operation, told), source]
     }
 
-    /// What a pick is known to touch before it is executed: see `System::announced`.
+    /// Adds the accesses of a pick that are known before it is executed: see `System::announced`.
     pub fn announced(&self, pick: Pick, into: &mut Vec<Access>) {
         let id = pick.worker();
         let worker = self.worker(id);
         if pick == Pick::Step(id) && worker.request == Request::Step {
             let operation = self.pending(id).operation;
-            // It is not known yet whether a compare-exchange writes. Who exists has been created: its first step is in no
-            // race.
+            // It is not known yet whether a compare-exchange writes. A worker that exists has been created, so its
+            // first step is in no race.
             return into.extend(self.of_memory(id, operation, false).into_iter().flatten());
         }
         let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
@@ -302,12 +303,12 @@ impl Runtime {
                 let ended = self.worker_of(handle).map(|w| self.worker(w).key);
                 into.extend(ended.map(|key| Access::new(Class::End, Effect::Await, key)));
             }
-            // Its time was up.
+            // The wait timed out.
             Request::Lock { .. } if worker.wake.is_some() => {}
             Request::Lock { lock, span_ns } => {
                 let ObjectId { class, address } = lock.place();
                 let (availability, timed) = (self.availability(id, lock), span_ns.is_some());
-                // Who waits without an end announces the lock also while it is taken.
+                // A worker that waits without a timeout announces to take the lock even while it is taken.
                 let begins = timed && !worker.waiting;
                 match availability {
                     Availability::Busy if begins => add(class, Effect::Read, address),

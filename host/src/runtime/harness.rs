@@ -1,10 +1,10 @@
 //! A test harness inside of the guest: what it does before and after the test function is no part of the
 //! test.
 //!
-//! The harness runs in the first worker, alone. As long as that is so, accesses to memory cannot be told
-//! apart by anybody, and are no scheduling points. That holds for the test function too until it creates
-//! a worker. When it has returned, the harness goes on as in an atomic function: what the other workers
-//! can do meanwhile, they can do before the return as well, which is a scheduling point.
+//! The harness runs in the first worker, alone. As long as it is alone, no other worker can observe its
+//! accesses to memory, so they are no scheduling points. That holds for the test function too, until it
+//! creates a worker. After its return, the harness goes on as in an atomic function: whatever other workers
+//! could do meanwhile, they can also do before the return, which is a scheduling point.
 
 use super::{Runtime, panic};
 use crate::evidence::Evidence;
@@ -16,10 +16,10 @@ const PANICKED: u32 = 101;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Harness {
-    /// There is none, or it is a program like any other.
+    /// There is no harness, or it is treated like any other program.
     #[default]
     None,
-    /// It has not called a test function yet.
+    /// The harness has not called a test function yet.
     Before,
     /// The number of calls of test functions that are under way.
     Calls(u32),
@@ -28,7 +28,7 @@ pub enum Harness {
 }
 
 impl Runtime {
-    /// From now on the harness is followed.
+    /// Begins to follow the harness.
     pub fn follow_harness(&mut self) {
         self.harness = Harness::Before;
     }
@@ -43,18 +43,18 @@ impl Runtime {
         matches!(self.harness, Harness::After { .. })
     }
 
-    /// Whether what a worker prints is the harness's report of the test.
+    /// Whether the output of a worker is the harness's report of the test.
     pub fn harness_reports(&self, worker: WorkerId) -> bool {
         self.test_has_returned() && worker == WorkerId(0)
     }
 
-    /// Whether a harness, or its test, has the program for itself.
+    /// Whether the worker of the harness, or of its test, is the only one.
     #[inline]
     pub fn alone_in_harness(&self) -> bool {
         self.harness != Harness::None && self.workers.len() == 1
     }
 
-    /// The worker calls a test function. Whether that is where the test begins.
+    /// Records that the worker calls a test function. Returns whether that is where the test begins.
     pub fn enter_test(&mut self, worker: WorkerId) -> bool {
         let begins = worker == WorkerId(0) && self.harness == Harness::Before;
         match &mut self.harness {
@@ -65,7 +65,7 @@ impl Runtime {
         begins
     }
 
-    /// The worker returns from a test function. Whether that is where the test ends.
+    /// Records that the worker returns from a test function. Returns whether that is where the test ends.
     pub fn leave_test(&mut self, worker: WorkerId) -> bool {
         let ends = worker == WorkerId(0) && self.harness == Harness::Calls(1);
         match &mut self.harness {
@@ -75,17 +75,17 @@ impl Runtime {
         ends
     }
 
-    /// The first worker performs the end of the test.
+    /// Performs the end of the test, for the first worker.
     pub(super) fn end_test(&mut self, unwound: bool) {
         self.harness = Harness::After { unwound };
         self.atomic_enter(WorkerId(0));
     }
 
-    /// What it means that a worker ends the program with a code that is not 0.
+    /// The bug that a worker shows by ending the program with a code that is not 0.
     pub(super) fn failure(&self, worker: WorkerId, code: u32) -> (BugKind, Evidence) {
         let own = || panic::last_words(&self.output, Some(worker));
         match self.harness {
-            // What it says may have been said by another worker, if it passes that one's panic on.
+            // If the test function passes on the panic of another worker, that worker printed the message.
             Harness::After { unwound: true } => {
                 let others =
                     || self.output.iter().rev().find_map(|o| panic::last_words(&self.output, Some(o.worker)));
@@ -101,7 +101,7 @@ impl Runtime {
         }
     }
 
-    /// What was until now does not count: the test begins.
+    /// Begins the test: earlier steps, output and events do not count.
     pub fn begin_test(&mut self) {
         self.steps = 0;
         self.alone_ticks = 0;

@@ -4,18 +4,19 @@
 //! a worker runs and passes, up to the next timeout, when all wait. So threads that are put in order by
 //! sleeps of different lengths run in that order, and no wait with a timeout ends early.
 //!
-//! Those simulations hang on a worker that waits by looking (`while !flag {}`) for one that sleeps: it
-//! could always run. Here a worker is *idle* once it has made [`IDLE_STEPS`] steps since it last changed anything
-//! that others could see, and a timeout also fires when all that can run are idle. What changes nothing are loads,
-//! failing attempts (try-locks, compare-exchanges) and what a worker writes to its own stack. A worker that waits by
-//! storing or exchanging (`while lock.swap(true) {}`) is never idle, and one that only computes for so long is taken
-//! for idle: the first can keep time from passing, the second lets it pass too soon, which reports say.
+//! Those simulations hang if a worker polls (`while !flag {}`) for one that sleeps, since it can always run. Here a
+//! worker is *idle* once it has made [`IDLE_STEPS`] steps since it last changed anything that others could see, and a
+//! timeout also fires when all workers that can run are idle. Steps that change nothing are loads, attempts (try-locks
+//! and compare-exchanges, which count as such even if they succeed), fences, yields, rounds of loops, and writes of a
+//! worker to its own stack. A worker that waits by storing or exchanging (`while lock.swap(true) {}`) is never idle,
+//! and one that only computes for that long counts as idle: the first can keep time from passing, the second lets it
+//! pass too soon, which reports mention.
 //!
-//! A timeout whose time has come since a worker reads the clock in a loop may fire as well.
+//! A timeout whose time has come because a worker reads the clock in a loop may fire as well.
 //!
-//! **In the relation** each worker is an object. Its steps on the way to being idle enable a timeout that waits
-//! for all, a step that ends its idleness competes with such a timeout, and steps of an idle worker do neither.
-//! Since steps count while a timeout is pending, those that change nothing read the clock.
+//! **In the relation** each worker is an object. Its steps on the way to being idle enable a timeout that waits for all
+//! workers, a step that ends its idleness competes with such a timeout, and steps of an idle worker do neither. Since
+//! steps count while a timeout is pending, those that change nothing read the clock.
 
 use super::{Runtime, Timers};
 use coyote_strategies::{Access, Class, Effect, OpKind, WorkerId};
@@ -35,7 +36,7 @@ impl Runtime {
         may.then_some(earliest)
     }
 
-    /// Whether the time of the earliest pending timeout has come without anybody firing it.
+    /// Whether the time of the earliest pending timeout has come, although it has not fired.
     pub fn is_due(&self) -> bool {
         self.clock.is_due()
     }
@@ -89,7 +90,7 @@ impl Runtime {
         }
     }
 
-    /// A timeout fires, and if its time had not come, because everybody else is idle or waits.
+    /// Records that a timeout fires: if its time had not come, because all other workers are idle or wait.
     pub(super) fn count_fired(&mut self, id: WorkerId) {
         if self.timers == Timers::Any {
             return;
@@ -106,7 +107,7 @@ impl Runtime {
     }
 }
 
-/// Whether the worker with this key has anything to do: an object of its own in the relation.
+/// An access of the idleness of the worker with this key, which is an object of its own in the relation.
 fn idleness(effect: Effect, key: u64) -> Access {
     Access::new(Class::Other, effect, 1 << 63 | key)
 }

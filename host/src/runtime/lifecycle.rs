@@ -1,4 +1,4 @@
-//! From a worker's creation to its end, and the program's.
+//! The creation and the end of workers, and the end of the program.
 
 use super::Runtime;
 use super::awaits::Awaits;
@@ -19,20 +19,20 @@ pub enum AtExit {
     Kill,
 }
 
-/// Where the test stands.
+/// The progress of the test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// A worker can be picked.
     Ready,
-    /// Everybody that matters has ended. Names workers that are blocked for ever, if any.
+    /// The test has ended. `left_blocked`: workers that are blocked for ever, if any.
     Over { left_blocked: Vec<WorkerId> },
-    /// No worker can go on, and one should.
+    /// No worker can go on, although one should.
     Deadlock,
     /// An assumption failed: there is no verdict.
     AssumedAway,
 }
 
-/// What the guest calls workers that others than the first one created. wasi-threads has numbers up to 2^29.
+/// Handles of workers that were not created by the first one. wasi-threads has numbers up to 2^29.
 const HASHED_HANDLES: std::ops::Range<u32> = 1 << 16..1 << 29;
 
 impl Runtime {
@@ -84,7 +84,7 @@ impl Runtime {
         id
     }
 
-    /// How the workers that there are came about, for a strategy that begins in the midst of an iteration.
+    /// The creations of the present workers, for a strategy that begins in mid-run.
     pub fn spawnings(&self) -> impl Iterator<Item = Event> {
         let numbers: BTreeMap<&[u32], WorkerId> =
             self.ids().map(|id| (self.worker(id).path.0.as_slice(), id)).collect();
@@ -94,12 +94,13 @@ impl Runtime {
         })
     }
 
-    /// A name for a new worker, the n-th of its parent.
+    /// A handle for a new worker, the `n`-th of its parent.
     pub(super) fn new_handle(&self, parent: WorkerId, n: u32, key: u64) -> u32 {
         if parent.0 == self.first && n < HASHED_HANDLES.start {
             return n;
         }
-        // As of a path of one step in billions, the order decides who has it.
+        // In the rare case that the hashes of two paths collide, the order of creation decides which worker
+        // has the handle.
         let mut handle =
             HASHED_HANDLES.start + (key % u64::from(HASHED_HANDLES.end - HASHED_HANDLES.start)) as u32;
         while self.worker_of(handle).is_some() {
@@ -108,8 +109,8 @@ impl Runtime {
         handle
     }
 
-    /// The program initialised itself before: what that did to files, sync objects and time stays. The heap is the
-    /// machine's to keep.
+    /// Takes over the effects of the program's initialisation on files, sync objects, time, monitors and the
+    /// worker-local word. The machine keeps the heap.
     pub fn continue_from(&mut self, initialised: &Runtime) {
         self.files.clone_from(&initialised.files);
         self.sync.clone_from(&initialised.sync);
@@ -118,15 +119,15 @@ impl Runtime {
         self.worker_local_word = initialised.worker_local_word;
     }
 
-    /// Of a program whose joins are seen: the workers that others have neither joined nor detached.
+    /// The workers that were neither joined nor detached, of a program whose joins are visible.
     pub fn never_joined(&self) -> impl Iterator<Item = WorkerId> {
         let sees = self.program && self.joins_visible;
         let never = |id: &WorkerId| !self.worker(*id).detached && !self.worker(*id).joined;
         self.ids().skip(self.first as usize + 1).filter(move |id| sees && never(id))
     }
 
-    /// What keeps a test from beginning where this program has ended, if anything does: workers that are gone hold
-    /// or await something.
+    /// The reason why a test cannot begin where this program has ended, if there is one: a worker still holds or awaits
+    /// an object.
     pub fn left_behind(&self) -> Option<String> {
         let holder = self.ids().skip(self.first as usize + 1).find(|id| self.holds(*id));
         let waits = |id: &WorkerId| self.pending(*id).state != WorkerState::Ended;
@@ -138,14 +139,15 @@ impl Runtime {
         }
     }
 
-    /// The worker's entry returned. Where that ends the process, it is no mistake if others wait then.
+    /// Records that the worker's entry returned. If that ends the process, it is no mistake that other
+    /// workers still wait.
     pub fn returned(&mut self, id: WorkerId) {
         self.stream.begin_step(Some(id));
         self.over |= self.program && id.0 == self.first;
         self.end(id);
     }
 
-    /// The worker ends: by returning, by `exit`, or because the program has ended.
+    /// Ends the worker, which returned or called `exit`, or whose program has ended.
     pub fn end(&mut self, id: WorkerId) {
         self.stand(id, WorkerState::Ended);
         let worker = &mut self.workers[id.index()];
@@ -171,7 +173,7 @@ impl Runtime {
         }
     }
 
-    /// Whether a worker can be picked, and if not, what that means.
+    /// Whether a worker can be picked, and if not, how the test has ended.
     #[inline]
     pub fn progress(&self) -> Progress {
         let main_ended = self.pending[self.first as usize].state == WorkerState::Ended;
@@ -187,7 +189,7 @@ impl Runtime {
         self.quiescent(main_ended)
     }
 
-    /// Whether the end of the first worker ends the others as well, and has come.
+    /// Whether the first worker has ended and its end also ends all others.
     pub fn killed(&self) -> bool {
         self.at_exit == AtExit::Kill && self.pending[self.first as usize].state == WorkerState::Ended
     }

@@ -1,12 +1,12 @@
-//! What it takes to call a state a livelock: see `execution::prove_livelock`.
+//! Conditions under which a state can be a livelock: see `execution::prove_livelock`.
 
 use super::Runtime;
 use coyote_strategies::{OpKind, WorkerId, WorkerState};
 
 impl Runtime {
-    /// Whether nothing keeps this state from being part of a livelock: no assumption failed, no worker loops
-    /// inside of an atomic function, where scheduling points are rare, and those who are left are not just what a
-    /// program leaves behind when it has ended.
+    /// Whether nothing keeps this state from being part of a livelock: no assumption failed, no worker loops inside of
+    /// an atomic function, where scheduling points are rare, and the remaining workers are not merely those that a
+    /// program leaves behind at its end.
     pub fn may_livelock(&self) -> bool {
         let loops_inside = |id: WorkerId| {
             self.worker(id).atomic_depth > 0 && self.pending(id).operation.kind == OpKind::Loop
@@ -14,7 +14,7 @@ impl Runtime {
         !self.assumed_away && !self.ids().any(loops_inside) && !self.only_leftovers()
     }
 
-    /// Whether the first worker has ended and nothing has to wait for those that have not.
+    /// Whether the first worker has ended, and the end of the test does not wait for the others.
     fn only_leftovers(&self) -> bool {
         let has_ended = |id: WorkerId| self.pending(id).state == WorkerState::Ended;
         let expected = |id: WorkerId| {
@@ -23,17 +23,18 @@ impl Runtime {
         has_ended(self.first()) && (self.over || self.ids().all(expected))
     }
 
-    /// Virtual time, without the look being an event of the guest.
+    /// Virtual time, read without an event of the guest.
     pub fn time_ns(&self) -> u64 {
         self.clock.now_ns()
     }
 
-    /// Whether anything is to happen at a point in time.
+    /// Whether a timeout is pending.
     pub fn awaits_time(&self) -> bool {
         self.clock.relative().next().is_some()
     }
 
-    /// Whether both go on alike: compared field by field, files and blocks of the heap by their hashes.
+    /// Whether both states continue alike: compared field by field, files and blocks of the heap by their
+    /// hashes.
     pub fn is_same_state(&self, other: &Runtime) -> bool {
         let worker = |w: &super::Worker| {
             let at = (w.request, w.waiting, w.wake, w.detached);

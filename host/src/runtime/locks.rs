@@ -1,4 +1,4 @@
-//! What the runtime does with locks: looking, taking, giving back, making and forgetting them.
+//! Operations on locks: availability, acquire, release, initialisation and destruction.
 
 use super::stream::{HbObject, SyncKind};
 use super::sync::{Availability, Kind, Lock, Mutex, Released, SyncObjects};
@@ -17,23 +17,23 @@ impl Runtime {
         }
     }
 
-    /// Who has an object. A semaphore is held by none.
+    /// The holders of an object. A semaphore has none.
     pub fn holders(&self, place: ObjectId) -> Vec<WorkerId> {
         self.sync.holders(place)
     }
 
-    /// All mutexes and rwlocks that a worker has.
+    /// All mutexes and rwlocks that are held.
     pub fn held(&self) -> impl Iterator<Item = ObjectId> {
         self.sync.held()
     }
 
-    /// Whether a worker has a lock.
+    /// Whether a worker holds any lock.
     pub(super) fn holds(&self, id: WorkerId) -> bool {
         self.sync.holds(id)
     }
 
-    /// A worker in an atomic section is about to do this: whether that blocks it decides whether others make steps
-    /// before its section goes on.
+    /// Records what the request of a worker in an atomic section depends on: if it blocks the worker, other workers make
+    /// steps before the section goes on.
     pub(super) fn touch_arrival(&mut self, request: Request) {
         match request {
             Request::Lock { lock, span_ns: None } => self.touch_place(lock.place(), Effect::Read),
@@ -46,7 +46,7 @@ impl Runtime {
         }
     }
 
-    /// Takes what its availability allows. `tried`: the worker would not have waited.
+    /// Takes a lock that is available. `tried`: the worker would not have waited.
     pub(super) fn take(&mut self, id: WorkerId, lock: Lock, tried: bool) {
         let availability = self.availability(id, lock);
         assert!(
@@ -62,14 +62,14 @@ impl Runtime {
         }
     }
 
-    /// A call by who has the object, or one about having it: no other worker can tell, and none matters
-    /// but who makes the object anew.
+    /// Records a call that only concerns the worker's own hold of an object: no other worker can observe it,
+    /// and it only depends on the initialisation or destruction of the object.
     pub(super) fn touch_own(&mut self, place: ObjectId) {
         let access = identity(Effect::Read, place);
         self.footprint.touch(access.class, access.effect, access.object);
     }
 
-    /// A lock that is waited for: it can be had, or the wait has an end.
+    /// Performs a lock with waiting: the lock is available, or the wait has a timeout.
     pub(super) fn lock(&mut self, id: WorkerId, lock: Lock, span_ns: Option<u64>) -> Performed {
         let availability = self.availability(id, lock);
         let waited = std::mem::take(&mut self.workers[id.index()].waiting);
@@ -97,7 +97,7 @@ impl Runtime {
                 self.block(id, span_ns)
             }
             Availability::Free | Availability::Again => {
-                // It does not want the lock any more: what follows must not block it.
+                // The worker does not want the lock any more: the changes that follow must not block it.
                 self.workers[id.index()].request = Request::Step;
                 self.take(id, lock, span_ns.is_some() && !waited);
                 Performed::Continue(0)
@@ -128,14 +128,14 @@ impl Runtime {
         Performed::Continue(error.into())
     }
 
-    /// Gives back what the worker has. The error says who has it instead.
+    /// Releases an object that the worker holds. The error says which workers hold it instead.
     pub(super) fn release(&mut self, id: WorkerId, place: ObjectId) -> Result<i32, ObjectState> {
         if place.class == Class::Mutex && self.mutant(Mutant::NestedLocksAreNotCounted) {
             self.sync.mutexes.update(place.address, |m| m.holder = m.holder.map(|(holder, _)| (holder, 1)));
         }
         let released = self.sync.release(id, place);
         if released == Released::Misuse && self.unlocks_for_others(place) {
-            // Whoever has it, and whoever takes it next, was not asked.
+            // This concerns both the holder and the next worker that takes the mutex.
             self.touch_place(place, Effect::Write);
             self.synchronise(HbObject::Object(place), SyncKind::Release);
             self.sync.mutexes.update(place.address, |m| m.holder = None);
@@ -145,7 +145,7 @@ impl Runtime {
         match released {
             Released::Free | Released::Misuse => self.touch_place(place, Effect::Release),
             Released::Shared => self.touch_place(place, Effect::Unshare),
-            // At its end, a semaphore's value matters to who posts.
+            // At its maximum, a semaphore's value matters to workers that post.
             Released::Refused(_) if place.class == Class::Semaphore => {
                 self.touch_place(place, Effect::Write);
             }
@@ -167,20 +167,20 @@ impl Runtime {
         }
     }
 
-    /// Whether an unlock by a worker that does not have the lock is allowed. It is free then, as on systems that do not
-    /// check that.
+    /// Whether an unlock by a worker that does not hold the lock is allowed. The lock is then free, as on systems that
+    /// do not check this.
     pub(super) fn unlocks_for_others(&self, place: ObjectId) -> bool {
         self.foreign_unlocks && place.class == Class::Mutex
     }
 
-    /// Workers by name.
+    /// The titles of workers, in one text.
     pub fn titles(&self, workers: &[WorkerId]) -> String {
         let titles: Vec<String> = workers.iter().map(|w| self.title(*w)).collect();
         titles.join(" and ")
     }
 
-    /// What a mutex is that was never used, whatever there was in its memory before. Commutes with
-    /// everything: it is the same whenever it is said.
+    /// Sets the kind of a mutex that was never used, whatever was in its memory before. Commutes with
+    /// everything, since the effect is the same at any time.
     pub fn mutex_kind(&mut self, mutex: u32, kind: u32) {
         let place = ObjectId { class: Class::Mutex, address: mutex };
         if let Some(kind) = Kind::from_number(kind)
@@ -190,7 +190,7 @@ impl Runtime {
         }
     }
 
-    /// Makes an object anew. The error says who still uses the old one.
+    /// Initialises an object. The error says which worker still uses the old one.
     pub(super) fn init(&mut self, id: WorkerId, place: ObjectId, value: u32) -> Result<i32, ObjectState> {
         if !SyncObjects::allows(place.class, value) {
             return Ok(errno::EINVAL);
@@ -201,7 +201,7 @@ impl Runtime {
         Ok(0)
     }
 
-    /// Puts an object back into its initial state. The error says who still uses it.
+    /// Puts an object back into its initial state. The error says which worker still uses it.
     pub(super) fn forget(&mut self, id: WorkerId, place: ObjectId) -> Result<(), ObjectState> {
         self.touch_place(place, Effect::Write);
         let access = identity(Effect::Write, place);
@@ -214,7 +214,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Who has an object or waits for it. Who is about to begin does not count.
+    /// The use of an object by a worker that holds it or waits for it. Workers that are about to begin do not
+    /// count.
     fn user(&self, id: WorkerId, place: ObjectId) -> Option<ObjectState> {
         if let Some(holder) = self.holders(place).first() {
             return Some(match *holder == id {
@@ -236,11 +237,13 @@ impl Runtime {
         Some(ObjectState::Awaited { by: self.title(waiter) })
     }
 
-    /// An object was taken, given back or made: a worker that wants it becomes blocked or enabled.
+    /// Updates the workers that want an object which was taken, released or initialised: they become blocked
+    /// or enabled.
     pub(super) fn changed(&mut self, place: ObjectId) {
         for id in self.ids() {
             let pending = self.pending(id);
-            // Of a semaphore, operations name it; there may be thousands of workers, each with one of its own.
+            // An operation on a semaphore names it as its object, which is checked first: there may be thousands of
+            // workers, each with a semaphore of its own.
             if place.class == Class::Semaphore && pending.operation.object != u64::from(place.address) {
                 continue;
             }

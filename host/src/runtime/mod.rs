@@ -7,20 +7,22 @@
 //! Blocking operations have two halves: a wait is performed (it releases the mutex and joins a
 //! queue), its worker then blocks, and once woken its second half is enabled.
 //!
-//! - `worker`: a worker and its announced operation; `lifecycle`: from its creation to its end; `enabled`: who can
-//!   be picked.
-//! - `perform`: what each operation does; with `locks` for what is taken and given back, `waits` for
-//!   what ends a wait, `atomics` for atomic accesses with weak memory, and `faults` that the user allowed, at `opportunities`.
-//! - [`awaits`]: what tasks say that they wait for.
-//! - `crash`: the program dies and starts again, with its files.
+//! - `worker`: a worker and its announced operation; `lifecycle`: its creation and its end; `enabled`: which workers
+//!   can be picked.
+//! - `perform`: what each operation does; with `locks` for acquire and release, `waits` for the end of waits, `atomics`
+//!   for atomic accesses with weak memory, `faults` that the user allowed, and `opportunities` where they may happen.
+//! - [`awaits`]: objects that tasks report to await.
+//! - `crash`: crashes of the program, which starts again with its files.
 //! - `sync`: the sync objects; `clock`: virtual time.
 //! - [`idle`]: when no worker has anything to do, so that time may pass.
-//! - [`worker_local_word`]: a word of memory that each worker has for itself.
+//! - [`worker_local_word`]: a word of memory with a separate value for each worker.
 //! - [`files`]: the guest's files.
 //! - `output`: what the guest prints.
 //! - `harness`: where a test begins and ends within a test harness.
-//! - `footprint`: what a step touches; [`stream`]: what happens, for observers; [`released`]: what sync objects pass on.
-//! - `livelock`: whether a state may be part of one; `monitors`: what the guest says must come about.
+//! - `footprint`: what a step touches; [`stream`]: events for observers; [`released`]: knowledge that sync objects pass
+//!   on.
+//! - `livelock`: whether a state may be part of one; `monitors`: what must eventually happen, as the guest
+//!   states.
 //! - [`heap`]: the blocks of the guest's allocator. [`weak`]: what atomic accesses may read.
 //! - `digest`: the hash of all this, of which `term` makes the parts.
 
@@ -79,10 +81,10 @@ use sync::{Availability, SyncObjects};
 use weak::Weak;
 pub use worker::{Request, Start, Wake, Worker};
 
-/// What happened when an operation was performed.
+/// The result of performing an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Performed {
-    /// The worker goes on; the guest's call returns this.
+    /// The worker goes on; the guest's call returns this value.
     Continue(i64),
     /// The worker is not done with the operation: a worker must be picked again.
     Blocked,
@@ -94,7 +96,7 @@ pub enum Performed {
     Exited,
     /// The program crashes, and its files are left in this way.
     Crashed(u32),
-    /// The guest is wrong. Rare, and large.
+    /// A bug of the guest. Boxed, since it is rare and large.
     Bug(Box<Bug>),
 }
 
@@ -105,69 +107,69 @@ pub struct Runtime {
     pending: Vec<Pending>,
     /// Workers that are enabled, ascending.
     enabled: Vec<WorkerId>,
-    /// How often the state of a worker has changed, of new workers too.
+    /// Number of changes of the state of a worker, including those of new workers.
     changes: u64,
     current: Option<WorkerId>,
     steps: u64,
     /// Whether a worker goes no further because of an assumption that did not hold.
     assumed_away: bool,
-    /// How many workers are inside of atomic functions.
+    /// Number of workers inside of atomic functions.
     atomic_workers: u32,
     /// See [`Runtime::may_circle`].
     may_circle: bool,
     sync: SyncObjects,
     clock: Clock,
     faults: Faults,
-    /// The kind of fault that the value which is missing decides on: see [`coyote_strategies::View::fault`].
+    /// The kind of fault on which the missing value decides: see [`coyote_strategies::View::fault`].
     fault_asked: Option<u64>,
-    /// What the guest says must come about.
+    /// The guest's statements about what must eventually happen.
     pub monitors: Monitors,
     /// Opportunities and faults so far, for reports.
     pub fault_counts: FaultCounts,
     /// When a pending timeout may fire.
     pub timers: Timers,
-    /// Whether a normal mutex can be unlocked by who does not hold it: POSIX leaves that open.
+    /// Whether a normal mutex can be unlocked by a worker that does not hold it: POSIX leaves that open.
     pub foreign_unlocks: bool,
     /// Whether the program asked for more memory than the user lets it have.
     pub memory_refused: bool,
-    /// The address of the word that is each worker's own.
+    /// The address of the worker-local word.
     worker_local_word: Option<u32>,
     /// The guest's files and descriptors.
     pub files: Files,
     /// The blocks of the guest's allocator.
     pub heap: Heap,
-    /// What atomic accesses may read; `None` unless memory is weak.
+    /// The stores that atomic accesses may read; `None` unless memory is weak.
     pub weak: Option<Box<Weak>>,
     at_exit: AtExit,
-    /// Whether the host is told about joins: a worker that is blocked for ever after the first one
-    /// ended is then a mistake of the program. With wasi-threads, joins happen inside of the guest.
+    /// Whether the host sees joins: a worker that is blocked for ever after the first one ended is then a
+    /// mistake of the program. With wasi-threads, joins happen inside of the guest.
     joins_visible: bool,
-    /// What the random bytes of all workers follow from, beside who they are.
+    /// The seed of the random bytes, which also depend on their worker.
     random_seed: u64,
     /// Whether the first worker runs a program: its return ends the process.
     pub program: bool,
     /// Whether the program can know the time: if not, states that differ in it alone are equal.
     pub tells_time: bool,
-    /// Whether it has returned.
+    /// Whether the first worker of a program has returned.
     over: bool,
     harness: Harness,
     /// The number of the worker that began the program: another one after a crash.
     first: u32,
-    /// What crashes took so far.
+    /// The crashes so far, with their losses.
     pub crashes: Vec<Crash>,
-    /// How the program starts again, if it can crash.
+    /// The start of the program after a crash, if it can crash.
     pub recovery: Option<Start>,
-    /// Where the running worker makes the call of a file function that comes next, if a crash may take it back.
+    /// The stack of the running worker at its next call of a file function, if a crash may lose what the call does.
     pub call_stack: Option<Arc<[Location]>>,
-    /// Forced points that a worker alone in a test harness has passed.
+    /// Number of announced rounds of loops that a worker alone in a test harness has executed.
     pub alone_ticks: u64,
-    /// What strategies want to know, until it is drained.
+    /// Events for strategies, until they are drained.
     pub events: Vec<Event>,
-    /// What the guest has printed in this iteration.
+    /// The output of the guest in this iteration.
     pub output: Vec<Output>,
-    /// What observers want to know, until it is taken.
+    /// Events for observers, until they are taken.
     pub stream: EventStream,
-    /// What the present step touched.
+    /// The accesses of the present step.
     pub footprint: Footprint,
 }
 
@@ -220,7 +222,7 @@ impl Runtime {
             alone_ticks,
             events,
             output,
-            // Of a step and not of a state: what is wanted stays.
+            // These belong to a step and not to a state. The interest of observers stays.
             stream,
             footprint: _,
         } = self;
@@ -263,7 +265,7 @@ impl Runtime {
         output.clone_from(&other.output);
     }
 
-    /// Steps executed in this iteration.
+    /// Number of steps executed in this iteration.
     pub fn steps(&self) -> u64 {
         self.steps
     }
@@ -273,12 +275,12 @@ impl Runtime {
         &self.workers
     }
 
-    /// The worker of a number.
+    /// The worker with this number.
     pub fn worker(&self, id: WorkerId) -> &Worker {
         &self.workers[id.index()]
     }
 
-    /// What a worker is about to do, and whether it can.
+    /// The operation that a worker is about to execute, and whether it can.
     pub fn pending(&self, id: WorkerId) -> &Pending {
         &self.pending[id.index()]
     }
@@ -300,23 +302,23 @@ impl Runtime {
         }
     }
 
-    /// The worker that the guest calls so. The first worker is 0 and those that it creates are 1, 2 and so on.
-    /// Others are called by a hash of their path: so the order of creations by different workers cannot be told.
+    /// The worker with this handle. The first worker is 0 and those that it creates are 1, 2 and so on. Others have a
+    /// hash of their path, so handles do not show the order of creations by different workers.
     pub fn worker_of(&self, handle: u32) -> Option<WorkerId> {
-        // Mostly it is its number, too.
+        // The handle is mostly the worker's number.
         let lives = |id: &WorkerId| id.0 >= self.first;
         let is =
             |id: &WorkerId| self.workers.get(id.index()).is_some_and(|w| w.handle == handle) && lives(id);
         Some(WorkerId(handle)).filter(is).or_else(|| self.ids().find(is))
     }
 
-    /// Where the `memory.copy` that the worker is about to announce reads from.
+    /// Sets the address from which the `memory.copy` reads that the worker is about to announce.
     pub fn set_copy_source(&mut self, id: WorkerId, address: u32) {
         self.workers[id.index()].copy_source = address;
     }
 
-    /// The worker is about to announce an instruction with a site for each memory order: the first one stands for it
-    /// in its operation, `site` has the order.
+    /// Sets the site of the instruction that the worker is about to announce, if it has a site for each memory order:
+    /// its operation has the first one, and `site` has the order.
     pub fn set_ordered_site(&mut self, id: WorkerId, first: u32, site: u32) {
         self.workers[id.index()].ordered_site = (first, site);
     }
@@ -329,7 +331,7 @@ impl Runtime {
         if first == own { site } else { own }
     }
 
-    /// Where the worker's stack turned out to be.
+    /// Sets the bounds of the worker's stack, which became known later.
     pub fn set_stack(&mut self, id: WorkerId, bounds: (u32, u32)) {
         let block = self.block_at(bounds.0);
         let worker = &mut self.workers[id.index()];
@@ -337,7 +339,7 @@ impl Runtime {
         worker.stack_block = block;
     }
 
-    /// The event that allocated what is now at an address.
+    /// The event that allocated the block that is now at an address.
     fn block_at(&self, address: u32) -> Option<u32> {
         self.heap.block_around(address).map(|block| block.allocated)
     }
@@ -354,18 +356,19 @@ impl Runtime {
         self.clock.read_ns(id)
     }
 
-    /// How far clocks have jumped. To read a clock, or to wait for a point in time, touches it.
+    /// The jumps of clocks. They need no footprint of their own, since reading a clock, or waiting for a
+    /// point in time, touches the clock.
     pub fn clock_jumps(&mut self) -> &mut Jumps {
         &mut self.clock.jumps
     }
 
-    /// Time without the reading being an event of the guest.
+    /// Virtual time, read without advancing the clock.
     pub fn now_ns(&mut self) -> u64 {
         self.footprint.touch(Class::Clock, Effect::Read, 0);
         self.clock.now_ns()
     }
 
-    /// Executes a file call, or says what the host directories have to be asked first.
+    /// Executes a file call, or returns the call with which the host directories must be asked first.
     pub fn file_call(&mut self, worker: Option<WorkerId>, call: &Call) -> Served {
         let mut session = self.session(worker);
         let served = session.serve(call);
@@ -376,7 +379,7 @@ impl Runtime {
         served
     }
 
-    /// Takes over what the host directories answered to a file call.
+    /// Takes over the answer of the host directories to a file call.
     pub fn host_answered(&mut self, call: &Call, answer: Answer) -> Answer {
         self.session(None).host_answered(call, answer)
     }
@@ -395,12 +398,12 @@ impl Runtime {
         number
     }
 
-    /// Gives a worker another stream of random numbers from now on, by its number.
+    /// Switches a worker to another stream of random numbers, by its number.
     pub(super) fn change_stream(&mut self, id: WorkerId, number: u64) {
         self.workers[id.index()].random ^= mix(number);
     }
 
-    /// Which of all streams of random numbers workers have from their beginning on. To be said before any asks.
+    /// Sets the seed of the workers' streams of random numbers. Must be called before any worker asks for one.
     pub fn set_random_seed(&mut self, seed: u64) {
         self.random_seed = seed;
         for index in 0..self.workers.len() {
@@ -408,7 +411,7 @@ impl Runtime {
         }
     }
 
-    /// The state in which the random stream of the worker of this key begins.
+    /// The initial state of the random stream of the worker with this key.
     fn first_random(&self, key: u64) -> u64 {
         if self.random_seed == 0 { key } else { key ^ mix(self.random_seed) }
     }
@@ -434,7 +437,7 @@ impl Runtime {
         }
     }
 
-    /// What the worker that this one starts next will be called.
+    /// Sets the name of the worker that this one starts next.
     pub fn set_next_name(&mut self, id: WorkerId, name: Option<String>) {
         self.workers[id.index()].next_name = name;
     }

@@ -1,10 +1,10 @@
-//! Monitors of the guest: what it says must eventually come about, by name and number. A monitor is *hot* while it
-//! waits for that, *cold* once it is there, and *warm* in between, where its temperature stays what it is.
+//! Monitors: statements of the guest about what must eventually happen, by name and number. A monitor is *hot* while it
+//! waits for that, *cold* once it has happened, and *warm* in between, where its temperature does not change.
 //!
 //! After Coyote's monitors: the temperature is the number of steps spent hot since the monitor was last cold. It is
 //! counted only from the step on at which the execution is fair and all budgets of faults are used up: see
-//! [`crate::detect::liveness`]. What a monitor is belongs to the state, its temperature does not: else no state would
-//! ever repeat.
+//! [`crate::detect::liveness`]. The heat of a monitor belongs to the state, its temperature does not: else no state
+//! would ever repeat.
 
 use super::Runtime;
 use super::term::term;
@@ -12,20 +12,20 @@ use coyote_strategies::{Class, Effect, WorkerId};
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-/// What a monitor is.
+/// The heat of a monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Heat {
-    /// What has to come about is there. A monitor that was never told of is cold.
+    /// The expected event has happened. A monitor that was never set is cold.
     #[default]
     Cold,
-    /// Nothing changes.
+    /// The temperature does not change.
     Warm,
-    /// It waits.
+    /// The monitor waits for the event.
     Hot,
 }
 
 impl Heat {
-    /// By the number that guests pass.
+    /// The heat for the number that guests pass.
     pub fn of(number: u32) -> Option<Heat> {
         [Heat::Cold, Heat::Warm, Heat::Hot].get(number as usize).copied()
     }
@@ -39,9 +39,9 @@ pub type MonitorId = (String, u32);
 pub struct Monitor {
     /// Warm or hot.
     pub heat: Heat,
-    /// The step after which it became so.
+    /// The step after which it got this heat.
     pub since: u64,
-    /// Who said so.
+    /// The worker that set it.
     pub by: WorkerId,
     /// Steps spent hot before that.
     warmth: u64,
@@ -62,32 +62,33 @@ pub struct Monitors {
 }
 
 impl Monitors {
-    /// Says from which step on executions are fair, and for how long monitors may be hot then.
+    /// Sets from which step on executions are fair, and for how long monitors may be hot then.
     pub fn judge(&mut self, fair_from: Option<u64>, hot_steps_max: u64) {
         (self.fair_from, self.hot_steps_max) = (fair_from, hot_steps_max);
         self.update();
     }
 
-    /// A program goes on whose initialisation left these: they are what they were, at the beginning.
+    /// Takes over the monitors that a program's initialisation left, as if they were set at the beginning.
     pub fn take_over(&mut self, initialised: &Monitors) {
         let known = initialised.known.iter();
         self.known = known.map(|(id, m)| (id.clone(), Monitor { since: 0, warmth: 0, ..*m })).collect();
         self.update();
     }
 
-    /// The program starts again, in a step: they are what they were at the beginning, from now on.
+    /// Resets the monitors to those of the beginning when the program starts again, as if they were set at
+    /// `step`.
     pub fn restart(&mut self, begun: &Monitors, step: u64) {
         self.take_over(begun);
         self.known.values_mut().for_each(|monitor| monitor.since = step);
         self.update();
     }
 
-    /// Those that are not cold, by name.
+    /// Monitors that are not cold, by name.
     pub fn known(&self) -> impl Iterator<Item = (&MonitorId, &Monitor)> {
         self.known.iter()
     }
 
-    /// The first one that is hot, by name.
+    /// The first hot monitor, by name.
     pub fn hot(&self) -> Option<(&MonitorId, &Monitor)> {
         self.known.iter().find(|(_, monitor)| monitor.heat == Heat::Hot)
     }
@@ -97,7 +98,7 @@ impl Monitors {
         self.deadline
     }
 
-    /// The first monitor whose temperature is beyond the bound at this step, and the temperature.
+    /// The hottest monitor whose temperature is beyond the bound at this step, and the temperature.
     pub fn overheated(&self, step: u64) -> Option<(&MonitorId, &Monitor, u64)> {
         let start = self.counts_from().filter(|_| self.hot_steps_max > 0)?;
         let temperatures =
@@ -132,7 +133,7 @@ impl Monitors {
         });
     }
 
-    /// Whether all monitors are the same in both, but for their temperatures.
+    /// Whether all monitors have the same heat in both, whatever their temperatures.
     pub fn are_same(&self, other: &Monitors) -> bool {
         let heats = |monitors: &Monitors| {
             monitors.known.iter().map(|(id, m)| (id.clone(), m.heat)).collect::<Vec<_>>()
@@ -143,7 +144,7 @@ impl Monitors {
     pub(super) fn digest(&self) -> u128 {
         let Monitors {
             known,
-            // Of the execution and not of its state.
+            // These belong to the execution and not to its state.
             fair_from: _,
             quiet_from: _,
             hot_steps_max: _,
@@ -164,16 +165,16 @@ impl Monitor {
 }
 
 impl Runtime {
-    /// A worker says what a monitor is from now on.
+    /// Sets the heat of a monitor, for a worker.
     pub fn set_monitor(&mut self, worker: WorkerId, name: String, number: u32, heat: Heat) {
-        // Beside locks, annotations and budgets, which the same class has.
+        // Distinct from the objects of locks, annotations and budgets, which have the same class.
         let object = 1 << 42 | u64::from(super::faults::hash(&format!("{number} {name}")));
         self.footprint.touch(Class::Other, Effect::Write, object);
         let steps = self.steps;
         self.monitors.set((name, number), heat, worker, steps);
     }
 
-    /// Whether no fault can happen any more has to be asked again.
+    /// Updates from which step on no fault can happen any more.
     pub(super) fn look_for_quiet(&mut self) {
         let quiet = self.faults.are_used_up();
         self.monitors.quiet_from = quiet.then(|| self.monitors.quiet_from.unwrap_or(self.steps));

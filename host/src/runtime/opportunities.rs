@@ -1,30 +1,34 @@
-//! Where faults may happen: what takes from budgets, and what a step then touches.
+//! Opportunities for faults: takes from budgets, and records what the step touches.
 
 use super::faults::{BudgetId, FaultClass, Faults, POINT, hash, object, of_site};
 use super::harness::Harness;
 use super::{Request, Runtime};
 use coyote_strategies::{Class, Effect, WorkerId};
 
-/// Fault points of our SDK begin with this: what follows names the class, or a point of a class that has several.
+/// The beginning of names of the SDK's own fault points; the rest is the name of the class, or of a point of a class
+/// with several points.
 const OF_SDK: &str = "!";
 
 impl Runtime {
-    /// What was given to faults, whatever is left of it.
+    /// The budgets of faults.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// Whether this is an opportunity, of which no budget may be left: the class was given one, and the test has begun.
+    /// Whether this is an opportunity: the class was given a budget, of which nothing may be left, and the test has
+    /// begun.
     pub fn may_fail(&self, class: FaultClass) -> bool {
         self.faults.has(class) && (self.harness == Harness::None || self.in_test())
     }
 
-    /// How the call fails that the running worker makes now, as was chosen just before; 0 if it does not.
+    /// Takes the way in which the running worker's present call fails, which was chosen just before; 0 if it
+    /// does not fail.
     pub fn take_failure(&mut self, id: WorkerId) -> u32 {
         std::mem::take(&mut self.workers[id.index()].failure)
     }
 
-    /// A worker comes to a fault point: what it announces, if the point was given a budget.
+    /// The request, with its object, that a worker announces at a fault point, if the point was given a
+    /// budget.
     pub fn fault_point(&mut self, name: &str, ways: u32) -> Option<(Request, u64)> {
         if let Some(class) = name.strip_prefix(OF_SDK).and_then(FaultClass::by_name) {
             let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
@@ -37,8 +41,8 @@ impl Runtime {
         budget.map(|budget| (Request::Fault { budget, ways, point }, of_site(point)))
     }
 
-    /// An opportunity for a fault: which of so many ways it happens in, 0 for none. The error is the bound of the
-    /// value that says so, if it is missing: nothing has changed yet.
+    /// Handles an opportunity for a fault: returns the way in which it happens, of `ways` ways, or 0 for none. The
+    /// error is the bound of the value that decides this, if the value is missing: nothing has changed then.
     pub(super) fn fault(&mut self, class: FaultClass, ways: u64, values: &[u64]) -> Result<u64, u64> {
         match self.faults.has(class) {
             true => self.fault_of(BudgetId::Class(class), 0, ways, values),
@@ -46,7 +50,7 @@ impl Runtime {
         }
     }
 
-    /// The same of any budget. `point`: the hash of the name of a fault point, or 0.
+    /// [`Runtime::fault`] for any budget. `point`: the hash of the name of a fault point, or 0.
     pub(super) fn fault_of(
         &mut self,
         id: BudgetId,
@@ -84,7 +88,7 @@ impl Runtime {
         Ok(chosen)
     }
 
-    /// From now on no fault happens: nothing is left of any budget.
+    /// Stops all faults: nothing is left of any budget.
     pub fn stop_faults(&mut self) {
         for id in self.faults.ids() {
             if self.faults.state(id).0 {

@@ -1,4 +1,4 @@
-//! What the guest prints.
+//! The output of the guest.
 
 use super::Runtime;
 use super::stream::Event;
@@ -8,13 +8,13 @@ use coyote_strategies::WorkerId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     pub worker: WorkerId,
-    /// Steps executed before it.
+    /// Number of steps executed before it.
     pub step: u64,
     pub stream: Stream,
     pub text: Vec<u8>,
 }
 
-/// Where the guest prints.
+/// The streams to which the guest prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {

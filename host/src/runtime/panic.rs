@@ -1,4 +1,4 @@
-//! What a Rust program says when it panics: the message tells more than what comes of it.
+//! Messages of Rust panics, which tell more than the trap or exit code that follows.
 //!
 //! std prints the message to standard error and then, where panics abort, executes `unreachable`:
 //!

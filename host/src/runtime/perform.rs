@@ -1,4 +1,4 @@
-//! What each operation does when its worker was picked.
+//! Executes the operations of workers that were picked.
 
 use super::stream::AccessSource;
 use super::{BudgetId, FaultClass, Mutant, ObjectId, Performed, Request, Runtime};
@@ -30,7 +30,7 @@ impl Runtime {
         };
         match performed {
             Performed::NeedsValue(_) => {
-                // It is performed once more.
+                // The operation is performed once more, with the value.
                 self.stream.clear();
                 return performed;
             }
@@ -59,7 +59,7 @@ impl Runtime {
         }
         match request {
             Request::Step => Performed::Continue(0),
-            // The SDK asks before it prepares a thread.
+            // Threads of the SDK have a stack: the SDK asks about this fault before it prepares them.
             Request::Spawn(start) if start.stack.is_none() && self.may_fail(FaultClass::Thread) => {
                 match self.fault(FaultClass::Thread, 1, values) {
                     Err(bound) => Performed::NeedsValue(bound),
@@ -67,7 +67,7 @@ impl Runtime {
                         let child = self.create(Some(id), start);
                         Performed::Continue(self.worker(child).handle.into())
                     }
-                    // No worker is called by the name that was meant for it.
+                    // The name that was meant for the worker is dropped.
                     Ok(_) => {
                         self.workers[id.index()].next_name = None;
                         Performed::Continue(-i64::from(errno::EAGAIN))
@@ -112,7 +112,7 @@ impl Runtime {
                 Err(state) => misused(Act::Destroy, place, state),
             },
             Request::SemaphoreValue { semaphore } => {
-                // Unlike a try-lock that fails, it can be told from whatever changes the value.
+                // Unlike a try-lock that fails, this depends on every change of the value.
                 self.footprint.touch(Class::Semaphore, Effect::Write, semaphore.into());
                 Performed::Continue(self.sync.semaphores.get(semaphore).map_or(0, |s| s.value()).into())
             }

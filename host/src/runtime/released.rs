@@ -1,24 +1,24 @@
-//! What was released at a sync object, for whoever tells what happens before what.
+//! Knowledge that was released at a sync object, from which happens-before is computed.
 
 use super::stream::SyncKind;
 
-/// What can be known of others: clocks, views.
+/// Knowledge about other workers: clocks, views.
 pub trait Join {
-    /// Knows what both know.
+    /// Adds the knowledge of the other.
     fn join(&mut self, other: &Self);
 }
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Released<T> {
-    /// By all.
+    /// Released by all workers.
     all: T,
-    /// Without readers.
+    /// Released by all workers except readers.
     exclusive: T,
 }
 
 impl<T: Join> Released<T> {
-    /// A worker that knows `own` acquires, or releases, or both.
+    /// Lets a worker whose knowledge is `own` acquire, or release, or both.
     pub fn exchange(&mut self, own: &mut T, kind: SyncKind) {
         if kind.acquires() {
             own.join(if kind == SyncKind::AcquireShared { &self.exclusive } else { &self.all });

@@ -1,11 +1,12 @@
-//! The step stream: what happens in an execution, as data for observers and detectors (see [`crate::observe`]).
+//! The step stream: the events of an execution, as data for observers and detectors (see [`crate::observe`]).
 //!
-//! Everything passes one of a few doors of the runtime, which also record the footprint of the relation: so there is
-//! one truth of what a step touches. An event that is in no [`Interest`] is not produced: each door tests one number.
+//! Accesses, synchronisation and the life of workers pass through a few functions of the runtime, its *doors*, which
+//! also record the footprint of the relation: so events and footprints agree on what a step touches. An event that is
+//! in no [`Interest`] is not produced: each door tests one number.
 //!
 //! | door | footprint | event |
 //! |---|---|---|
-//! | `touch_access` | Memory | [`Event::Access`] of an operation, and of a told or a host access |
+//! | `touch_access` | Memory | [`Event::Access`] of an operation, and of a reported or a host access |
 //! | `touch_place` | the class of the object | [`Event::Sync`], see [`SyncKind::of`] |
 //! | `touch_worker` | Birth, End, Wake | [`Event::Sync`] |
 //! | `happened` | | [`Event::Spawned`], [`Event::Woken`], [`Event::Ended`], [`Event::Hint`], for strategies too |
@@ -18,17 +19,18 @@
 //! - An access that is no scheduling point, unless the module was instrumented with `Options::footprints`. These are
 //!   accesses in atomic functions, in functions that filters leave out, and below the level of `--points`.
 //! - Accesses of a function's own frame whose address stays in the function.
-//! - With `--heap-points shared`: accesses of memory that one worker has to itself.
-//! - What an allocator does to its own heap: [`Event::Heap`] says what it handed out and took back.
-//! - What the C library of coyote-cc does to prepare and to end threads (`UNTOLD` of the instrumenter).
-//! - The one word of memory that is each worker's own ([`super::worker_local_word`]).
+//! - With `--heap-points shared`: accesses of memory that only one worker uses.
+//! - Accesses of an allocator to its own heap: [`Event::Heap`] has the blocks that it handed out and took
+//!   back.
+//! - Accesses by the C library of coyote-cc that prepare and end threads (`UNTOLD` of the instrumenter).
+//! - Accesses of the worker-local word ([`super::worker_local_word`]).
 
 use super::heap::Change;
 use super::{FaultClass, ObjectId, Runtime};
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 bitflags::bitflags! {
-    /// Which events are wanted.
+    /// A set of events.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Interest: u16 {
         const STEPS = 1;
@@ -40,11 +42,11 @@ bitflags::bitflags! {
         const OUTPUT = 1 << 5;
         const FAULTS = 1 << 6;
         const HINTS = 1 << 7;
-        /// No worker can go on, and one should.
+        /// No worker can go on, although one should.
         const STUCK = 1 << 8;
         /// The end of an iteration.
         const ENDS = 1 << 9;
-        /// At the end of a test that passed: where pointers may stand.
+        /// The places that may hold pointers, at the end of a test that passed.
         const ROOTS = 1 << 10;
         /// Every access before it happens, not only those that the map of the heap does not allow.
         const VETOES = 1 << 11;
@@ -54,20 +56,20 @@ bitflags::bitflags! {
         /// A monitor has been hot for too long.
         const OVERHEATED = 1 << 14;
 
-        /// What keeps an access from being executed without a question.
+        /// Interests for which an access must not be executed without asking.
         const ASKS = Self::STEPS.bits() | Self::FENCES.bits() | Self::ACCESSES.bits() | Self::VETOES.bits() | Self::STACKS.bits();
     }
 }
 
-/// What happened. Numbers of sites are those of the site table.
+/// An event of an execution. Numbers of sites are those of the site table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A step was executed, up to what the guest's code does after it. Its other events follow.
     Step(Step<'a>),
-    /// Memory is accessed. The guest's own instruction comes right after the event: of a read, the value stands in
-    /// memory, of a write, the one before it.
+    /// An access of memory. The guest's own instruction is executed right after the event: memory holds the value that
+    /// is read, or the one before a write.
     Access(MemoryAccess),
-    /// An atomic fence is executed. Of one in a function without points, the site is [`Operation::NO_SITE`].
+    /// An atomic fence. In a function without points, its site is [`Operation::NO_SITE`].
     Fence {
         worker: WorkerId,
         site: u32,
@@ -90,7 +92,7 @@ pub enum Event<'a> {
         worker: WorkerId,
     },
     Ended(WorkerId),
-    /// Something was written: its index in [`Runtime::output`].
+    /// Output of the guest: its index in [`Runtime::output`].
     Output {
         index: usize,
     },
@@ -102,14 +104,14 @@ pub enum Event<'a> {
         worker: WorkerId,
         value: u64,
     },
-    /// No worker can go on, and one should; or some wait in a circle, so that they never can.
+    /// No worker can go on, although one should; or some workers wait in a circle, so that they never can.
     Stuck,
     /// A monitor has been hot for too long: [`crate::runtime::monitors::Monitors::overheated`] says which.
     Overheated,
 }
 
 impl Event<'_> {
-    /// Who gets it.
+    /// The interest that the event belongs to.
     pub fn interest(&self) -> Interest {
         match self {
             Event::Step(_) => Interest::STEPS,
@@ -132,16 +134,16 @@ impl Event<'_> {
 /// An executed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// Steps of workers executed before it. Timeouts do not count.
+    /// Number of workers' steps executed before it. Timeouts do not count.
     pub number: u64,
     pub pick: Pick,
-    /// The operation that was announced; of a timeout, the one that is waited in.
+    /// The operation that was announced; for a timeout, the operation whose wait it ends.
     pub operation: Operation,
     /// Data values chosen in it.
     pub values: &'a [u64],
 }
 
-/// An access of guest memory. A `memory.copy` is two.
+/// An access of guest memory. A `memory.copy` is two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryAccess {
     pub worker: WorkerId,
@@ -149,28 +151,29 @@ pub struct MemoryAccess {
     /// At least 1.
     pub bytes: u32,
     pub reads: bool,
-    /// Of a compare-exchange that is a scheduling point: whether it may write. In a module that tells accesses
-    /// (`Options::footprints`, `Options::edges`) it reads, and an access that writes follows if it succeeds.
+    /// For a compare-exchange that is a scheduling point: whether it may write. In a module that reports accesses
+    /// (`Options::footprints`, `Options::edges`), it counts as a read, and an access that writes follows if it
+    /// succeeds.
     pub writes: bool,
     /// Whether two workers may make it at once without a data race.
     pub atomic: bool,
     /// Whether it is made within an atomic function or section.
     pub in_section: bool,
     pub source: AccessSource,
-    /// Of an access by an operation, its place; else [`Operation::NO_SITE`].
+    /// The site of an access by an operation; else [`Operation::NO_SITE`].
     pub site: u32,
 }
 
-/// How an access is known.
+/// The source of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessSource {
-    /// It is an operation that was announced.
+    /// An operation that was announced.
     Operation(OpKind),
-    /// The guest told of it: no scheduling point.
+    /// A report by the guest: no scheduling point.
     Told,
-    /// The guest told of it, in a function that the user has left out.
+    /// A report by the guest, in a function that the user has left out.
     LeftOut,
-    /// The host made it on the worker's behalf.
+    /// The host, on the worker's behalf.
     Host,
 }
 
@@ -182,28 +185,28 @@ pub struct SyncEvent {
     pub kind: SyncKind,
 }
 
-/// Through what one step happens before another.
+/// The object through which one step happens before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HbObject {
     /// A mutex, rwlock, semaphore or barrier.
     Object(ObjectId),
     /// From a worker's creation to its first step.
     Start(WorkerId),
-    /// From a worker's last step to who joins it.
+    /// From a worker's last step to the worker that joins it.
     End(WorkerId),
-    /// From who wakes a worker to its next step. The queue in which it waited: a condvar, whose notifications order
-    /// nothing by POSIX and C++ (the mutex does); a futex; or a barrier.
+    /// From the step that wakes a worker to its own next step. `queue`: where it waited: a condvar, whose notifications
+    /// order nothing by POSIX and C++ (the mutex does); a futex; or a barrier.
     Wake { worker: WorkerId, queue: Option<ObjectId> },
-    /// What the guest says at an address: `happens_before` and `happens_after`.
+    /// An annotation by the guest at an address: `happens_before` and `happens_after`.
     Annotated(u32),
 }
 
-/// How a worker and an object exchange what happened before.
+/// How a worker and an object exchange knowledge of what happened before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncKind {
-    /// What was released there, shared or not, happens before what follows.
+    /// Everything that was released there, shared or not, happens before what follows.
     Acquire,
-    /// The same, but what readers released is left out.
+    /// As [`SyncKind::Acquire`], without what readers released.
     AcquireShared,
     Release,
     ReleaseShared,
@@ -212,7 +215,7 @@ pub enum SyncKind {
 }
 
 impl SyncKind {
-    /// What an effect on an object means.
+    /// The kind of an effect on an object.
     ///
     /// | class | effect | kind |
     /// |---|---|---|
@@ -223,9 +226,10 @@ impl SyncKind {
     /// | start and end of a worker, wake-up | Enable | Release |
     /// | the same | Await | Acquire |
     ///
-    /// Everything else orders nothing for the program: a failed attempt, the making and destroying of an object, the
-    /// queues of condvars and futexes. Two effects are said apart where they happen, since the relation does not
-    /// tell them from others: an arrival at a barrier, and an unlock by a worker that does not hold the mutex.
+    /// Everything else orders nothing for the program: a failed attempt, the initialisation and destruction of an
+    /// object, the queues of condvars and futexes. Two effects are reported separately where they happen, since the
+    /// relation does not distinguish them from others: an arrival at a barrier, and an unlock by a worker that does not
+    /// hold the mutex.
     pub fn of(effect: Effect) -> Option<SyncKind> {
         match effect {
             Effect::Acquire | Effect::TryAcquire | Effect::Await => Some(SyncKind::Acquire),
@@ -250,11 +254,11 @@ impl SyncKind {
 pub struct EventStream {
     wanted: Interest,
     events: Vec<Event<'static>>,
-    /// Who executes the step; `None` while a timeout fires.
+    /// The worker that executes the step; `None` while a timeout fires.
     by: Option<WorkerId>,
 }
 
-/// A copy of a state belongs to no step.
+/// A copy of a state belongs to no step, so its stream is empty.
 impl Clone for EventStream {
     fn clone(&self) -> EventStream {
         EventStream::default()
@@ -262,7 +266,7 @@ impl Clone for EventStream {
 }
 
 impl EventStream {
-    /// Only these events are produced.
+    /// Sets which events are produced.
     pub fn want(&mut self, wanted: Interest) {
         self.wanted = wanted;
         self.events.clear();
@@ -290,7 +294,7 @@ impl EventStream {
         std::mem::take(&mut self.events)
     }
 
-    /// Gives the memory back that [`EventStream::take`] took.
+    /// Takes back the allocation of the events that [`EventStream::take`] returned.
     pub fn recycle(&mut self, mut events: Vec<Event<'static>>) {
         if self.events.is_empty() {
             events.clear();
@@ -298,7 +302,7 @@ impl EventStream {
         }
     }
 
-    /// Drops what was not delivered: it belongs to no step.
+    /// Drops events that were not delivered, since they belong to no step.
     pub fn clear(&mut self) {
         self.events.clear();
         self.by = None;
@@ -310,7 +314,7 @@ impl EventStream {
 }
 
 impl Runtime {
-    /// Something happened that strategies want to know, too.
+    /// Records an event that strategies receive too.
     pub(super) fn happened(&mut self, event: strategies::Event) {
         if self.stream.wants(Interest::WORKERS | Interest::HINTS) {
             self.push_happened(event);
@@ -328,12 +332,12 @@ impl Runtime {
         });
     }
 
-    /// The guest gives a hint to its own explorer.
+    /// Records a hint that the guest gives.
     pub fn hint(&mut self, worker: WorkerId, value: u64) {
         self.happened(strategies::Event::Hint { worker, value });
     }
 
-    /// Something is done with a sync object.
+    /// Records an effect on a sync object.
     #[inline]
     pub(super) fn touch_place(&mut self, place: ObjectId, effect: Effect) {
         self.footprint.touch(place.class, effect, place.address.into());
@@ -344,7 +348,8 @@ impl Runtime {
         }
     }
 
-    /// A worker is created, begins, ends, is joined or woken, or goes on. `class`: Birth, End or Wake.
+    /// Records that a worker is created, begins, ends, is joined or woken, or goes on. `class`: Birth, End or
+    /// Wake.
     #[inline]
     pub(super) fn touch_worker(&mut self, class: Class, effect: Effect, id: WorkerId) {
         self.footprint.touch(class, effect, self.worker(id).key);
@@ -360,7 +365,7 @@ impl Runtime {
         }
     }
 
-    /// The worker whose step it is acquires or releases an object. A timeout does neither.
+    /// Records that the worker of the present step acquires or releases an object. A timeout does neither.
     #[inline]
     pub(super) fn synchronise(&mut self, object: HbObject, kind: SyncKind) {
         if self.orders() {
@@ -368,7 +373,7 @@ impl Runtime {
         }
     }
 
-    /// Whether it matters what acquires and releases what.
+    /// Whether acquires and releases must be recorded.
     #[inline]
     fn orders(&self) -> bool {
         self.stream.wants(Interest::SYNC) || self.weak.is_some()
@@ -385,15 +390,15 @@ impl Runtime {
         }
     }
 
-    /// The running worker says that it acquires or releases something that the runtime does not know.
+    /// Records that the running worker acquires or releases something that the runtime does not know.
     pub fn annotate(&mut self, address: u32, kind: SyncKind) {
-        // Beside locks, which the same class has at 2^32.
+        // Distinct from the objects of locks, which have the same class, from 2^32 on.
         let effect = if kind.releases() { Effect::Write } else { Effect::Read };
         self.footprint.touch(Class::Other, effect, 1 << 40 | u64::from(address));
         self.synchronise(HbObject::Annotated(address), kind);
     }
 
-    /// The worker accesses memory by an operation that it announced.
+    /// Records an access of memory by an operation that the worker announced.
     #[inline]
     pub fn observe_operation(&mut self, id: WorkerId, operation: Operation) {
         if self.stream.wants(Interest::ACCESSES) && operation.kind.accesses_memory() && operation.size > 0 {
@@ -403,7 +408,7 @@ impl Runtime {
         }
     }
 
-    /// The worker executes an atomic fence.
+    /// Records an atomic fence of the worker.
     pub fn observe_fence(&mut self, worker: WorkerId, site: u32) {
         if self.stream.wants(Interest::FENCES) {
             self.stream.push(Event::Fence { worker, site });
@@ -432,7 +437,8 @@ impl Runtime {
         self.stream.push(Event::Access(access));
     }
 
-    /// Memory is accessed otherwise.
+    /// Records another access of memory: one that the guest reports, one by the host, or the read of a futex
+    /// wait.
     pub fn observe_access(
         &mut self,
         worker: WorkerId,
@@ -457,7 +463,7 @@ impl Runtime {
         }));
     }
 
-    /// A fault happened in the present step.
+    /// Records a fault in the present step.
     pub(super) fn faulted(&mut self, fault: FaultClass) {
         if let Some(worker) = self.stream.by {
             self.stream.push(Event::Fault { worker, fault });

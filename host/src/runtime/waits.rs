@@ -1,4 +1,4 @@
-//! What the runtime does with workers that wait: for a notification, at a barrier, for a time.
+//! Operations with which workers wait: for a notification, at a barrier, for a time.
 
 use super::stream::{HbObject, SyncKind};
 use super::sync::{Arrival, Lock, Selection};
@@ -22,7 +22,7 @@ impl Runtime {
         Performed::Blocked
     }
 
-    /// The worker goes on. Says what ended its wait.
+    /// Ends the wait of a worker that goes on. Returns what ended it.
     fn end_wait(&mut self, id: WorkerId) -> Option<Wake> {
         let worker = &mut self.workers[id.index()];
         worker.waiting = false;
@@ -35,7 +35,7 @@ impl Runtime {
         wake
     }
 
-    /// The second half of a wait that needs nothing more than to be over.
+    /// The second half of a wait that needs nothing but its end.
     pub(super) fn waited(&mut self, id: WorkerId, request: Request) -> Performed {
         let timed_out = self.end_wait(id) == Some(Wake::TimedOut) && !self.mutant(Mutant::TimedOutUnseen);
         Performed::Continue(match request {
@@ -88,7 +88,7 @@ impl Runtime {
         Ok(self.block(id, span_ns))
     }
 
-    /// The second half: the worker has the mutex again, whatever ended its wait.
+    /// The second half of a wait for a condvar: the worker takes the mutex again, whatever ended its wait.
     pub(super) fn relock(&mut self, id: WorkerId, mutex: u32) -> Performed {
         let timed_out = self.end_wait(id) == Some(Wake::TimedOut);
         self.workers[id.index()].request = Request::Step;
@@ -96,7 +96,7 @@ impl Runtime {
         Performed::Continue(if timed_out { errno::ETIMEDOUT } else { errno::SUCCESS }.into())
     }
 
-    /// The value is the expected one.
+    /// Begins a wait for a futex, whose value is the expected one.
     pub(super) fn futex_wait(
         &mut self,
         id: WorkerId,
@@ -116,8 +116,8 @@ impl Runtime {
         self.block(id, span_ns)
     }
 
-    /// The worker's wait is over as soon as it has begun. When it goes on is open, so that this is no less
-    /// than a wake-up at any later time.
+    /// Begins a wait that is ended at once by a spurious wake-up. The worker may go on at any later time, so
+    /// this covers wake-ups at all later times.
     fn block_woken(&mut self, id: WorkerId) -> Performed {
         let worker = &mut self.workers[id.index()];
         worker.waiting = true;
@@ -133,7 +133,7 @@ impl Runtime {
         Ok(self.fault(FaultClass::Spurious, 1, values)? > 0)
     }
 
-    /// The worker comes to a barrier. The error says what is wrong with it.
+    /// Performs a worker's arrival at a barrier. The error says what is wrong with the barrier.
     pub(super) fn arrive(&mut self, id: WorkerId, barrier: u32) -> Result<Performed, ObjectState> {
         let place = ObjectId { class: Class::Barrier, address: barrier };
         self.touch_place(place, Effect::Write);
@@ -149,12 +149,12 @@ impl Runtime {
         }
     }
 
-    /// How many workers have arrived at a barrier, and how many it is for.
+    /// Number of workers that have arrived at a barrier, and number of workers that it is for.
     pub fn arrived(&self, barrier: u32) -> (usize, u32) {
         self.sync.barriers.get(barrier).map_or((0, 0), |b| (b.arrived.len(), b.count))
     }
 
-    /// Wakes waiters, and says how many.
+    /// Wakes waiters, and returns how many.
     pub(super) fn notify(
         &mut self,
         id: WorkerId,
@@ -188,7 +188,7 @@ impl Runtime {
         queues.get(place.address).map_or(&[], |q| q.waiters())
     }
 
-    /// The worker waits there no more.
+    /// Removes the worker from the queue of an object.
     pub(super) fn leave_queue(&mut self, id: WorkerId, place: ObjectId) {
         match place.class {
             Class::Condvar => self.sync.condvars.update(place.address, |q| q.remove(id)),

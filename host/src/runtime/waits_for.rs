@@ -1,7 +1,7 @@
-//! Who waits for whom: of the workers of a deadlock, those that matter.
+//! The waits-for relation: finds the workers that cause a deadlock.
 //!
-//! **Circles.** Workers that wait for each other can never go on, whatever others do, if each waits for what only the next
-//! one can give: this is asked while others run. Certain are
+//! **Circles.** Workers that wait for each other can never go on, whatever others do, if each waits for something that
+//! only the next one can do. Circles are searched for while others run. The following waits are certain:
 //!
 //! | wait | for | why |
 //! |---|---|---|
@@ -9,10 +9,10 @@
 //! | to lock an rwlock, to read or to write | each holder | the same |
 //! | to join | the worker | nothing ends a worker but itself |
 //!
-//! Nothing is concluded from waits that have an end in time, for semaphores, condvars, barriers and futexes, which anybody may
-//! post, notify, come to and wake; for normal mutexes where foreign unlocks are allowed; and for locks that a library
-//! makes of atomics, such as those of Rust's std, whose holder is not known. A circle stays one until the program
-//! ends, so that it can be asked for at any time afterwards.
+//! Nothing is concluded from waits with a timeout; from waits for semaphores, condvars, barriers and futexes, which any
+//! worker may post, notify, arrive at or wake; from waits for normal mutexes where foreign unlocks are allowed; and
+//! from waits for locks that a library makes of atomics, such as those of Rust's std, whose holder is not known. A
+//! circle stays one until the program ends, so it can be searched for at any later time.
 
 use super::sync::Kind;
 use super::{ObjectId, Request, Runtime};
@@ -69,7 +69,8 @@ impl Runtime {
         std::mem::take(&mut self.may_circle)
     }
 
-    /// The workers each of which has to do something before a blocked one can go on, where no other one can help it.
+    /// The workers each of which must do something before a blocked worker can go on, if it is certain that no other
+    /// worker can help it; else none.
     fn waits_surely_for(&self, id: WorkerId) -> Vec<WorkerId> {
         if !self.is(id, WorkerState::Blocked) {
             return Vec::new();
@@ -87,9 +88,9 @@ impl Runtime {
         if surely { self.waits_for(id) } else { Vec::new() }
     }
 
-    /// Whether one of those for whom a worker comes to wait is blocked, without asking whether they are sure.
+    /// Whether one of the workers for which a worker begins to wait is blocked, whether or not the wait is certain.
     pub(super) fn awaits_blocked(&self, id: WorkerId) -> bool {
-        // Of the worker itself it is not known yet.
+        // The state of the worker itself is not known yet.
         let blocked = |other: WorkerId| other == id || self.is(other, WorkerState::Blocked);
         let request = self.worker(id).request;
         match (request, request.wants()) {
@@ -110,7 +111,7 @@ impl Runtime {
         }
     }
 
-    /// Whether an object can be given back by its holders alone.
+    /// Whether an object can be released only by its holders.
     fn only_holders_release(&self, place: ObjectId) -> bool {
         let kind = || self.sync.mutexes.get(place.address).map(|mutex| mutex.kind);
         match place.class {
@@ -120,10 +121,10 @@ impl Runtime {
         }
     }
 
-    /// Of the blocked workers, those for whom all others wait: they wait in a circle, or for what no worker
-    /// is about to do, such as a notification or the release of a lock whose holder has ended. Whoever only
-    /// waits for such a worker, by joining it or for what it holds, is a bystander; so is everybody else where some
-    /// would wait in a circle whatever others do.
+    /// The blocked workers that cause a deadlock: they wait in a circle, or for something that no worker is about to
+    /// do, such as a notification or the release of a lock whose holder has ended. A worker that only waits for one of
+    /// these, by joining it or for an object that it holds, is a bystander. If some workers wait in a circle that no
+    /// other worker can break, all others are bystanders.
     pub fn stuck(&self) -> Vec<WorkerId> {
         let circle = self.circle();
         if !circle.is_empty() {
@@ -146,7 +147,8 @@ impl Runtime {
         self.pending(id).state == state
     }
 
-    /// The workers of which one has to do something before a blocked one can go on, as far as that is known.
+    /// The workers of which one must do something before a blocked worker can go on, as far as they are
+    /// known.
     fn waits_for(&self, id: WorkerId) -> Vec<WorkerId> {
         let worker = self.worker(id);
         match worker.request {
@@ -157,7 +159,7 @@ impl Runtime {
         }
     }
 
-    /// Whom it waits for, whom those wait for, and so on. Not those that have ended.
+    /// The workers for which it waits, directly or through others, without those that have ended.
     fn waits_for_all(&self, id: WorkerId) -> Vec<WorkerId> {
         let mut reached = Vec::new();
         let mut open = vec![id];

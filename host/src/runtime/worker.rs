@@ -1,4 +1,4 @@
-//! A worker and what it is about to do.
+//! A worker and the operation that it is about to execute.
 
 use super::BudgetId;
 use super::awaits::Awaits;
@@ -10,11 +10,11 @@ use coyote_strategies::{Class, WorkerPath};
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// The first step, a memory access, a yield, a forced point: nothing for the runtime to do.
+    /// The first step, a memory access, a yield, a round of a loop: the runtime has nothing to do.
     Step,
     Spawn(Start),
     Join {
-        /// The guest's name for a worker, if there is one of this name.
+        /// The handle of a worker, if there is one with this handle.
         handle: u32,
     },
     Exit,
@@ -29,7 +29,7 @@ pub enum Request {
     Sleep {
         span_ns: u64,
     },
-    /// Performed twice if it has an end and finds the lock taken: then it begins to wait.
+    /// Performed twice if it has a timeout and finds the lock taken: the first time, it begins to wait.
     Lock {
         lock: Lock,
         span_ns: Option<u64>,
@@ -64,7 +64,7 @@ pub enum Request {
         condvar: u32,
         mutex: u32,
     },
-    /// Wakes that many of those that wait at a condvar or futex.
+    /// Wakes `count` of the workers that wait at a condvar or futex.
     Notify {
         place: ObjectId,
         count: u32,
@@ -82,14 +82,14 @@ pub enum Request {
     /// A fault point of the guest, or a call of WASI or of an allocator that may fail.
     Fault {
         budget: BudgetId,
-        /// In how many ways.
+        /// Number of ways.
         ways: u32,
-        /// Of a fault point: see [`super::FaultCounts`].
+        /// The hash of the name of a fault point, or 0: see [`super::FaultCounts`].
         point: u32,
     },
     /// An atomic access or a fence, with weak memory.
     Atomic {
-        /// What a compare-exchange compares with.
+        /// The value that a compare-exchange compares with.
         expected: u64,
         orders: Orders,
     },
@@ -107,7 +107,7 @@ impl Request {
         }
     }
 
-    /// Where the worker stands in a queue once it waits.
+    /// The object in whose queue the worker is while it waits.
     pub fn queue(self) -> Option<ObjectId> {
         let (class, address) = match self {
             Request::Relock { condvar, .. } => (Class::Condvar, condvar),
@@ -119,64 +119,66 @@ impl Request {
     }
 }
 
-/// How a new worker begins: the arguments of `Action::Start`.
+/// The start of a new worker: the arguments of `Action::Start`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
     /// Index into the site table's entries.
     pub entry: u32,
     pub a: i32,
     pub b: i32,
-    /// Bounds of its stack, if the guest said them.
+    /// Bounds of its stack, if the guest gave them.
     pub stack: Option<(u32, u32)>,
 }
 
-/// How a blocked worker was woken.
+/// The cause by which a blocked worker was woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wake {
     Notified,
     TimedOut,
-    /// By no worker.
+    /// Without a notification.
     Spurious,
 }
 
 #[derive(Clone, Debug)]
 pub struct Worker {
     pub path: WorkerPath,
-    /// Hash of the path: how other state refers to this worker in a fingerprint, and steps that touch it.
+    /// Hash of the path, with which fingerprints and footprints refer to this worker.
     pub key: u64,
-    /// What the guest calls it: see [`super::Runtime::worker_of`].
+    /// The guest's handle of it: see [`super::Runtime::worker_of`].
     pub handle: u32,
     pub name: Option<String>,
-    /// What the worker that it starts next will be called.
+    /// The name of the worker that it starts next.
     pub next_name: Option<String>,
-    /// What it says that it awaits: see [`super::awaits`].
+    /// The objects that it reports to await: see [`super::awaits`].
     pub awaits: Awaits,
     pub start: Start,
     pub request: Request,
     /// Set while it sleeps or waits in a queue: `request` is half done.
     pub waiting: bool,
-    /// How its wait ended.
+    /// The cause by which its wait ended.
     pub wake: Option<Wake>,
     pub detached: bool,
     /// Whether some worker waited for its end.
     pub joined: bool,
-    /// Workers it has created.
+    /// Number of workers that it has created.
     pub children: u32,
-    /// Depth of functions without scheduling points that it is in.
+    /// Depth of the nested functions and sections without scheduling points that it is in.
     pub atomic_depth: u32,
-    /// Forced points since it last entered an atomic function, as far as they matter.
+    /// Number of announced rounds of loops since it last entered an atomic function, up to the bound that
+    /// matters.
     pub atomic_ticks: u32,
     /// The event of the heap that allocated the block in which its stack lies, if one did.
     pub stack_block: Option<u32>,
-    /// What it has in the word that is each worker's own, while it is suspended.
+    /// Its value of the worker-local word, while it is suspended.
     pub worker_local_word: u32,
-    /// Steps since it last changed anything, while a timeout was pending: see [`super::idle`].
+    /// Number of steps since it last changed anything, while a timeout was pending: see [`super::idle`].
     pub idle_steps: u32,
     /// State of its stream of random numbers.
     pub random: u64,
-    /// How the call fails that it makes next: between the choice and that call there is no state.
+    /// The way in which its next call fails, 0 if it does not. There is no state between the choice and that
+    /// call.
     pub failure: u32,
-    /// Where its announced `memory.copy` reads from.
+    /// The address from which its announced `memory.copy` reads.
     pub copy_source: u32,
     /// The last instruction that it announced of those with a site for each memory order: its first site, and the
     /// one that was announced.

@@ -1,7 +1,7 @@
 //! Names as programmers write them.
 
-/// Demangles a Rust or C++ name; others stay as they are. Rust hashes are left out, also from names
-/// that the linker demangled: they change with every build and tell nothing.
+/// Demangles a Rust or C++ name; others stay as they are. Rust hashes are left out, also from names that the
+/// linker demangled: they change with every build and mean nothing to a reader.
 pub(super) fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
@@ -22,8 +22,8 @@ fn without_hash(name: &str) -> &str {
     }
 }
 
-/// A function's name without its generic arguments, which can be longer than everything else.
-/// `<T as Trait>::method` keeps what stands in front, `<T>::method` becomes `T::method`.
+/// A function's name without its generic arguments, which can be longer than the rest. `<T as Trait>::method`
+/// keeps the part in front, `<T>::method` becomes `T::method`.
 pub fn without_generics(name: &str) -> String {
     if let Some(plain) = without_brackets(name) {
         return without_generics(&plain);

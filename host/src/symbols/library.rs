@@ -1,18 +1,19 @@
-//! Which frames belong to libraries: to the Rust distribution, the C library, libc++, Zig's std and the SDK of guests.
+//! Recognises frames of libraries: of the Rust distribution, the C library, libc++, Zig's std and the SDK of guests.
 
 use super::SourceFrame;
 
-/// How functions of the Rust distribution and of the C library begin that have no source file.
+/// Beginnings of the names of functions of the Rust distribution and of the C library, for frames without a
+/// source file.
 const FUNCTIONS: [&str; 7] =
     ["std::", "core::", "alloc::", "test::", "pthread_", "wasi_thread_start", "dlmalloc::"];
 
-/// Names that C keeps for its implementation, and yet are the guest's: what compilers call `main`, and what verification
-/// tasks call their sections.
+/// Beginnings of names that C reserves for its implementation, but that belong to the guest: compilers' names for
+/// `main`, and verification tasks' names for their sections.
 const GUESTS: [&str; 3] = ["__main_", "__original_main", "__VERIFIER_"];
 
-/// Where the sources of the Rust distribution, of the C library it links, of the SDK and of libc++'s
-/// headers are: where rustup installs them, std's own name for them, and where the others were built. What
-/// follows says enough to a reader.
+/// Parts of the paths of sources of the Rust distribution, of the C library it links, of the SDK and of
+/// libc++'s headers: where rustup installs them, std's own name for them, and where the others were built.
+/// The rest of the path is enough for a reader.
 const SOURCES: [&str; 12] = [
     "/lib/rustlib/src/rust/library/",
     "/rustc/",
@@ -28,12 +29,12 @@ const SOURCES: [&str; 12] = [
     "/lib/std/",
 ];
 
-/// The part of a path that tells files of one of these libraries apart; `None` for the guest's own.
+/// The part of a path that identifies a file of one of these libraries; `None` for the guest's own files.
 pub fn library_file(path: &str) -> Option<&str> {
     let (at, sources) = SOURCES.iter().find_map(|s| path.rfind(s).map(|at| (at, *s)))?;
     let rest = &path[at + sources.len()..];
     Some(match sources {
-        // Behind it stands the commit.
+        // It is followed by the commit.
         "/rustc/" => rest.split_once("/library/").map_or(rest, |(_, file)| file),
         "/lib/rustlib/src/rust/library/" => rest,
         // Other languages than Zig have folders of that name, too.
@@ -42,7 +43,7 @@ pub fn library_file(path: &str) -> Option<&str> {
     })
 }
 
-/// Whether a frame belongs to one of these.
+/// Whether a frame belongs to one of these libraries.
 pub fn is_library(frame: &SourceFrame) -> bool {
     match &frame.file {
         Some(file) => library_file(file).is_some(),
@@ -50,24 +51,24 @@ pub fn is_library(frame: &SourceFrame) -> bool {
     }
 }
 
-/// The function of the Rust distribution that calls what a thread runs, which compilers put into it: without lines,
-/// its name is all that is known.
+/// The function of the Rust distribution that calls the code of a thread. Compilers inline that code into it; without
+/// lines, its name is all that is known.
 const CARRIER: &str = "std::sys::backtrace::__rust_begin_short_backtrace";
 
-/// Whether a function belongs to one of these by its name. What C and C++ keep for their implementation begins with two
-/// underscores, or with one and a capital.
+/// Whether a function belongs to one of these libraries by its name. Names that C and C++ reserve for their
+/// implementation begin with two underscores, or with one and a capital.
 fn is_library_function(name: &str) -> bool {
     let capital = |rest: &str| rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
     if name.strip_prefix('_').is_some_and(capital) {
         return !GUESTS.iter().any(|guest| name.starts_with(guest));
     }
-    // `<&mut T as Trait>::method` belongs to where T does.
+    // `<&mut T as Trait>::method` belongs to the library of T.
     let path = name.trim_start_matches(['<', '&', '*']);
     let path = path.strip_prefix("mut ").unwrap_or(path);
     FUNCTIONS.iter().any(|function| path.starts_with(function)) && !path.starts_with(CARRIER)
 }
 
-/// Whether a frame is of a function that stands for one atomic instruction.
+/// Whether a frame belongs to a function that stands for one atomic instruction.
 pub fn is_atomic_wrapper(frame: &SourceFrame) -> bool {
     let files = ["core/src/sync/atomic.rs", "std/atomic.zig", "coyote-sdk/include/coyote.h"];
     frame.file.as_deref().is_some_and(|file| {

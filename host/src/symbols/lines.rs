@@ -6,29 +6,30 @@ use std::ops::Range;
 
 type Section = EndianArcSlice<LittleEndian>;
 
-/// Where an instruction stands in the source: of inlined code the innermost function's line.
+/// The place of an instruction in the source: for inlined code, the line of the innermost function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
-    /// As the compiler named it.
+    /// The file, as the compiler named it.
     pub file: &'a str,
-    /// From 1. `None` for code that belongs to no line, as what the optimiser made of two instructions.
+    /// The line, from 1. `None` for code that belongs to no line, such as an instruction that the optimiser
+    /// made of two.
     pub line: Option<u32>,
 }
 
-/// What was compiled at once. Texts are empty if they are not known.
+/// A compilation unit. Texts are empty if they are not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// What the compiler says it is, as `clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))`.
+    /// The compiler, as it names itself: `clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))`.
     pub producer: String,
-    /// Where it was compiled.
+    /// The directory in which it was compiled.
     pub directory: String,
-    /// Its source, as the compiler was given it.
+    /// Its source, as it was passed to the compiler.
     pub source: String,
 }
 
 /// See the module's documentation. Units are parsed when first asked for.
 pub struct Lines {
-    /// Where the contents of the code section begin: DWARF counts from there.
+    /// Offset of the contents of the code section, from which DWARF counts.
     code_start: u32,
     /// `None` without usable DWARF.
     dwarf: Option<addr2line::Context<Section>>,
@@ -56,7 +57,7 @@ impl Lines {
         Some(Row { file: place.file?, line: place.line.filter(|line| *line != 0) })
     }
 
-    /// Where rows begin between two offsets, ascending; the first may begin before them.
+    /// The offsets at which rows between two offsets begin, ascending; the first row may begin before them.
     pub(super) fn row_starts(&self, range: Range<u32>) -> Vec<u32> {
         let addresses = self.address(range.start).zip(self.address(range.end));
         let found = self

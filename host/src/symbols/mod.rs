@@ -1,18 +1,18 @@
-//! From a place in the guest to its functions, files and lines.
+//! Finds the functions, files and lines of a place in the guest.
 //!
-//! Everything is read from the ORIGINAL module: instrumentation does not carry debug information
-//! over, and users know their own code only. Three sources, each optional: DWARF in the module's
-//! `.debug_*` sections, its name section, its imports and exports. A missing or damaged source makes
-//! the answer poorer and never an error, since a verdict must not depend on debug information.
+//! Everything is read from the ORIGINAL module: instrumentation does not carry debug information over, and
+//! users only know their own code. Three sources, each optional: DWARF in the module's `.debug_*` sections,
+//! its name section, its imports and exports. A missing or damaged source makes the answer poorer and never
+//! an error, since a verdict must not depend on debug information.
 //!
 //! Not read: split DWARF (`-gsplit-dwarf`), separate files (`external_debug_info`), source maps.
 //!
-//! - `module`: what is taken from the module's bytes.
+//! - `module`: reads the module's bytes.
 //! - `lines`: its line tables.
 //! - `demangle`: names as programmers write them.
-//! - `variables`: what lies at an address.
+//! - `variables`: names of the memory at an address.
 //! - `sources`: the text of lines.
-//! - `library`: which frames are not the guest's own.
+//! - `library`: recognises frames that are not the guest's own.
 
 mod demangle;
 mod library;
@@ -39,16 +39,16 @@ pub use sources::Sources;
 pub use variables::{Encoding, MemoryName, Place, Variables};
 pub(crate) use variables::{number_text, slice};
 
-/// A function that was executing at a place, and where in its source.
+/// A function that was executing at a place, and the place in its source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SourceFrame {
-    /// Demangled; never empty.
+    /// The demangled name; never empty.
     pub function: String,
     /// Relative to the current directory if it is below it.
     pub file: Option<String>,
-    /// From 1. `None` also for code that belongs to no line.
+    /// The line, from 1. `None` also for code that belongs to no line.
     pub line: Option<u32>,
-    /// From 1.
+    /// The column, from 1.
     pub column: Option<u32>,
 }
 
@@ -69,18 +69,18 @@ pub fn variables(original_wasm: &[u8]) -> Variables {
     Module::read(original_wasm).dwarf().map(|dwarf| Variables::read(&dwarf)).unwrap_or_default()
 }
 
-/// The names of a module's functions by index, without what debug information knows; empty if unknown.
+/// The names of a module's functions by index, without those of debug information; empty if unknown.
 pub(crate) fn function_names(original_wasm: &[u8]) -> Vec<String> {
     Module::read(original_wasm).names.iter().map(|name| demangle(name)).collect()
 }
 
 /// See the module's documentation. Owns all that it needs. Units are parsed when first asked for.
 pub struct Symbols {
-    /// By index in the original function index space; demangled, empty if unknown.
+    /// Names by index in the original function index space; demangled, empty if unknown.
     names: Vec<String>,
     lines: Lines,
     base: PathBuf,
-    /// A compiler made the module, and was not asked for lines.
+    /// Whether a compiler made the module, and was not asked for lines.
     lacks_lines: bool,
 }
 
@@ -107,7 +107,7 @@ impl Symbols {
         self.lines.any()
     }
 
-    /// Whether the user's compiler could have said which lines there are, and was not asked to.
+    /// Whether the user's compiler could have added line tables, and was not asked to.
     pub fn lacks_lines(&self) -> bool {
         self.lacks_lines
     }
@@ -124,7 +124,7 @@ impl Symbols {
         }
     }
 
-    /// Where rows of line tables begin between two offsets of the original module, ascending.
+    /// The offsets at which rows of line tables begin between two offsets of the original module, ascending.
     pub(crate) fn row_starts(&self, range: Range<u32>) -> Vec<u32> {
         self.lines.row_starts(range)
     }
@@ -156,7 +156,7 @@ impl Symbols {
         Some(frames)
     }
 
-    /// A path of debug information as reports have it.
+    /// A path of debug information as reports show it.
     pub fn shown(&self, file: &str) -> String {
         let path = without_detours(Path::new(file));
         // An empty base is a prefix of every path and changes none.
@@ -166,8 +166,7 @@ impl Symbols {
     }
 }
 
-/// `a/b/../c` as `a/c`. Where `b` is a link to elsewhere that is another file, which a reader of a
-/// report will forgive.
+/// `a/b/../c` as `a/c`. If `b` is a link to elsewhere, that is another file, which is acceptable in a report.
 fn without_detours(path: &Path) -> PathBuf {
     let mut short = PathBuf::new();
     for component in path.components() {

@@ -1,4 +1,5 @@
-//! What is taken from the module's bytes. Stops without complaint where they are damaged.
+//! Reads the module's bytes: names, and the sections of debug information. Stops without an error where they
+//! are damaged.
 
 use gimli::{EndianArcSlice, LittleEndian, SectionId};
 use std::collections::BTreeMap;
@@ -7,13 +8,13 @@ use wasmparser::{ExternalKind, KnownCustom, Name, NameSectionReader, Parser, Pay
 
 #[derive(Default)]
 pub(super) struct Module<'a> {
-    /// By function index; as the module has them, empty if unknown.
+    /// Names of functions by index; as the module has them, empty if unknown.
     pub names: Vec<String>,
     /// Offset of the contents of the code section.
     pub code_start: u32,
     /// The `.debug_*` sections by name.
     debug: BTreeMap<&'a str, &'a [u8]>,
-    /// Whether a compiler made it, which could have added lines.
+    /// Whether the module was made by a compiler, which could have added lines.
     pub compiled: bool,
 }
 
@@ -66,7 +67,7 @@ impl<'a> Module<'a> {
         module
     }
 
-    /// The sections as gimli wants them, copied; `None` if there is no `.debug_info`.
+    /// The sections in gimli's form, copied; `None` if there is no `.debug_info`.
     pub fn dwarf(&self) -> Option<gimli::Dwarf<EndianArcSlice<LittleEndian>>> {
         self.debug.get(SectionId::DebugInfo.name())?;
         gimli::Dwarf::load(|id| {

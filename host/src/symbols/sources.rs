@@ -1,22 +1,22 @@
-//! Lines of source files, as far as these are there.
+//! Lines of source files, as far as the files exist.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-/// Reads each file once. A file that cannot be read has no lines: reports are poorer without it, and no more.
+/// Reads each file once. A file that cannot be read has no lines, which only makes reports poorer.
 pub struct Sources {
     /// Folders to which relative paths may be relative, in the order in which they are tried.
     roots: Vec<PathBuf>,
     files: BTreeMap<String, Option<Source>>,
-    /// Of the module, which says when that was written.
+    /// The metadata of the module, with the time when it was written.
     module: Option<Metadata>,
 }
 
-/// A file.
+/// A source file.
 pub struct Source {
     pub lines: Vec<String>,
-    /// It was changed after the module was written: its lines may not be those that were compiled.
+    /// Whether it was changed after the module was written: its lines may not be those that were compiled.
     pub changed: bool,
 }
 
@@ -24,8 +24,8 @@ pub struct Source {
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
 impl Sources {
-    /// For a module at a path: relative paths are looked for from the current directory and from the module's on, and
-    /// in the folders above these.
+    /// The sources of a module at a path: relative paths are searched for from the current directory and from the
+    /// module's, and from the folders above these.
     pub fn beside(module: &Path) -> Sources {
         let here = std::env::current_dir().unwrap_or_default();
         let beside = std::path::absolute(module).unwrap_or_default();
@@ -35,7 +35,7 @@ impl Sources {
         Sources { roots, files: BTreeMap::new(), module }
     }
 
-    /// No files at all.
+    /// Sources without any files.
     pub fn none() -> Sources {
         Sources { roots: Vec::new(), files: BTreeMap::new(), module: None }
     }
@@ -55,7 +55,7 @@ impl Sources {
         self.files.get(file)?.as_ref()
     }
 
-    /// Where a file is.
+    /// The path where a file is found.
     pub fn path(&self, file: &str) -> Option<PathBuf> {
         self.locate(file).map(|(path, _)| path)
     }

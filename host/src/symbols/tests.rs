@@ -1,4 +1,4 @@
-//! On a module that clang built; see `tests/symbols/bank.cpp` for how.
+//! Tests on a module that clang built; see `tests/symbols/bank.cpp` for how.
 
 use super::*;
 use coyote_strategies::Iteration;

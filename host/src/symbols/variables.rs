@@ -1,13 +1,13 @@
-//! Global variables by address: their names, and the path of fields to what lies at an address.
+//! Global variables by address: their names, and the path of fields to an address.
 //!
-//! From DWARF: variables whose location is a constant address, which in wasm is one of memory. A name is given if
-//! there is no doubt: not within unions of several members, enums with fields and bit-fields, of which the path ends
-//! before; not for what lies in no variable.
+//! From DWARF: variables whose location is a constant address, which in wasm is one of memory. A name is given only if
+//! it is certain: the path ends before unions of several members, enums with fields and bit-fields, and memory outside
+//! of all variables has no name.
 //!
 //! Fields of wrappers in libraries that hold nothing but a value (`UnsafeCell`, `AtomicU32`, `Mutex`) are left out:
 //! programmers write `COUNTER` for `COUNTER.v.value`.
 //!
-//! - `values`: the other way: from a name to what lies there.
+//! - `values`: the opposite direction, from a name to its value.
 
 mod values;
 
@@ -24,7 +24,7 @@ type Entry = DebuggingInformationEntry<Section>;
 /// Roots of namespaces whose types are a library's.
 const LIBRARIES: [&str; 6] = ["core", "std", "alloc", "coyote", "__gnu_cxx", "crossbeam_utils"];
 
-/// Roots of namespaces whose variables are of no interest to who wrote the program.
+/// Roots of namespaces whose variables are of no interest to the author of the program.
 const RUNTIMES: [&str; 12] = [
     "core",
     "std",
@@ -43,7 +43,7 @@ const RUNTIMES: [&str; 12] = [
 /// Fields of libraries' types that stand for the whole.
 const TRANSPARENT: [&str; 6] = ["value", "v", "data", "__0", "__a_", "__a_value"];
 
-/// Types of C that are objects, whatever is in them.
+/// Types of C that count as objects, whatever their fields.
 const OBJECTS: [&str; 12] = [
     "pthread_mutex_t",
     "pthread_cond_t",
@@ -59,13 +59,13 @@ const OBJECTS: [&str; 12] = [
     "coyote_condvar_t",
 ];
 
-/// Nested types are followed so far.
+/// Maximum depth to which nested types are followed.
 const DEPTH_MAX: usize = 64;
 
-/// How a number is to be read.
+/// The encoding of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// Not known: as a number without a sign.
+    /// Not known: read as a number without a sign.
     #[default]
     Unknown,
     /// A number without a sign.
@@ -76,16 +76,16 @@ pub enum Encoding {
     Bool,
     /// Shown as null or not.
     Pointer,
-    /// Of which nothing is shown.
+    /// Any other encoding: reports show no value, and the debugger shows a hexadecimal number.
     Other,
 }
 
-/// What lies at an address.
+/// The name and encoding of the memory at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryName {
-    /// As `slots[3].ready`.
+    /// The path, such as `slots[3].ready`.
     pub name: String,
-    /// How the bytes there are to be read.
+    /// The encoding of the bytes.
     pub encoding: Encoding,
 }
 
@@ -96,7 +96,7 @@ struct Variable {
     bytes: u64,
     name: String,
     ty: TypeId,
-    /// Whether it is one of a library's own.
+    /// Whether it belongs to a library.
     is_library: bool,
 }
 
@@ -108,7 +108,7 @@ enum Type {
     Number {
         bytes: u64,
         encoding: Encoding,
-        /// Of a pointer, if it is known.
+        /// The target of a pointer, if it is known.
         target: Option<TypeId>,
     },
     Record {
@@ -125,7 +125,7 @@ enum Type {
         of: TypeId,
         is_object: bool,
     },
-    /// Something of a size.
+    /// A type of which only the size is known.
     Opaque {
         bytes: u64,
     },
@@ -133,23 +133,24 @@ enum Type {
 
 #[derive(Clone, Debug)]
 struct Field {
-    /// `None`: a base class, whose fields are fields of its own.
+    /// `None` for a base class, whose fields count as fields of the record.
     name: Option<String>,
     offset: u64,
     ty: TypeId,
-    /// Bytes in which a bit-field lies, with others perhaps: what is there has no name.
+    /// Number of bytes that contain a bit-field, possibly with others; these bytes have no name. 0 for other
+    /// fields.
     bit_bytes: u64,
 }
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub struct Variables {
-    /// By address.
+    /// Variables by address.
     variables: BTreeMap<u64, Variable>,
     types: BTreeMap<TypeId, Type>,
 }
 
-/// What a walk through a type has come to.
+/// The result so far of a walk through a type.
 struct Walk {
     name: String,
     /// The name up to where a library's own fields begin.
@@ -158,7 +159,7 @@ struct Walk {
 }
 
 impl Variables {
-    /// Reads all units. What is damaged or not understood is left out.
+    /// Reads all units. Entries that are damaged or not understood are left out.
     pub(super) fn read(dwarf: &gimli::Dwarf<Section>) -> Variables {
         let mut read = Reading::default();
         let mut units = dwarf.units();
@@ -171,7 +172,7 @@ impl Variables {
         read.finish()
     }
 
-    /// What an access of `bytes` bytes touches.
+    /// The name of the memory that an access of `bytes` bytes touches.
     pub fn at(&self, address: u64, bytes: u32) -> Option<MemoryName> {
         let Walk { name, encoding, .. } = self.walk(address, bytes.into())?;
         Some(MemoryName { name, encoding })
@@ -266,7 +267,7 @@ impl Variables {
     }
 }
 
-/// What was read so far.
+/// The data that was read so far.
 #[derive(Default)]
 struct Reading {
     /// Variables with their qualifiers: a namespace or a file.
@@ -274,12 +275,12 @@ struct Reading {
     types: BTreeMap<TypeId, Type>,
 }
 
-/// What an entry is in.
+/// An entry that contains other entries.
 struct Parent {
     depth: isize,
-    /// Of a namespace.
+    /// The name, if it is a namespace.
     namespace: Option<String>,
-    /// Of a type whose parts follow.
+    /// The type, if its parts follow.
     ty: Option<TypeId>,
 }
 
@@ -364,7 +365,7 @@ impl Reading {
                         parent.and_then(|parent| self.types.get_mut(&parent))
                     {
                         let number = |name| entry.attr_value(name).and_then(|value| value.udata_value());
-                        // An array without an end holds nothing that is known.
+                        // An array of unknown length has no known elements.
                         let last = || number(dw::DW_AT_upper_bound).and_then(|last| last.checked_add(1));
                         counts.push(number(dw::DW_AT_count).or_else(last).unwrap_or_default());
                     }
@@ -380,7 +381,7 @@ impl Reading {
                         let first_bit = number(dw::DW_AT_data_bit_offset);
                         let name = if entry.tag() == dw::DW_TAG_inheritance { None } else { name };
                         match (target, offset, bits) {
-                            // A static member of C++ has no place in it.
+                            // A static member of C++ has no place in the record.
                             _ if entry.has_attr(dw::DW_AT_external) => {}
                             (Some(ty), Some(offset), None) => {
                                 fields.push(Field { name, offset, ty, bit_bytes: 0 });
@@ -392,7 +393,7 @@ impl Reading {
                                 fields.push(Field { name, offset, ty, bit_bytes });
                             }
                             (Some(ty), Some(offset), Some(_)) => {
-                                // Older DWARF says in which number it lies.
+                                // Older DWARF says which number contains the bit-field.
                                 let bit_bytes = bytes.unwrap_or(8);
                                 fields.push(Field { name, offset, ty, bit_bytes });
                             }
@@ -429,7 +430,7 @@ impl Reading {
         }
         for (mut variable, qualifier) in self.variables {
             let Some(bytes) = variables.size(variable.ty, 0).filter(|bytes| *bytes > 0) else { continue };
-            // Linkers give 0 or the largest number to what they left out.
+            // Linkers give 0 or the largest number to variables that they left out.
             if variable.address == 0 || variable.address.checked_add(bytes).is_none_or(|end| end > 1 << 32) {
                 continue;
             }
@@ -467,7 +468,7 @@ fn reference(start: usize, value: &AttributeValue<Section>) -> Option<TypeId> {
     }
 }
 
-/// The address of a variable that is nothing else.
+/// The address of a variable whose location is only an address.
 fn address(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<u64> {
     let AttributeValue::Exprloc(expression) = entry.attr_value(dw::DW_AT_location)? else { return None };
     let mut operations = expression.operations(unit.encoding());

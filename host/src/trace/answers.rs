@@ -1,7 +1,7 @@
 //! A line for each answer of a directory of the host: `answer FUNCTION CALL ERRNO RESULT DATA`.
 //!
-//! `CALL` is a hash of the call's arguments, by which a replay notices that another question is asked.
-//! `RESULT` and `DATA` are bytes in hex, `-` for none.
+//! `CALL` is a hash of the call's arguments, by which a replay notices another call. `RESULT` and `DATA` are
+//! bytes in hex, `-` for none.
 
 use super::numbers::{digits, hex};
 use super::{HostAnswer, Problem};
@@ -9,7 +9,7 @@ use crate::runtime::files::{Answer, Errno};
 use coyote_abi::file;
 use std::fmt::{self, Write};
 
-/// How such a line begins.
+/// The beginning of such a line.
 pub(super) const ANSWER: &str = "answer ";
 
 pub(super) fn write(answer: &HostAnswer, text: &mut String) -> fmt::Result {
@@ -26,7 +26,7 @@ pub(super) fn write(answer: &HostAnswer, text: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// The inverse, of what follows [`ANSWER`].
+/// The inverse of `write`, for the text that follows [`ANSWER`].
 pub(super) fn read(line: &str) -> Result<HostAnswer, Problem> {
     let wrong = || Problem::malformed("an answer `FUNCTION CALL ERRNO RESULT DATA`", line);
     let mut words = line.split(' ');

@@ -1,39 +1,39 @@
-//! Why a trace could not be read or written. None of these is a verdict on the guest.
+//! Reasons why a trace could not be read or written. None of these is a verdict on the guest.
 
 use super::version::{MAGIC, VERSIONS};
 use std::io;
 use std::path::PathBuf;
 
-/// Why a trace could not be read or written.
+/// Reasons why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file is not there or cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("cannot read the trace {}", path.display())]
     Read {
         /// The trace.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file cannot be written, whole.
+    /// The file cannot be written as a whole.
     #[error("cannot write the trace {}", path.display())]
     Write {
         /// The trace.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file was read and is not a trace that this tool understands. Lines count from 1.
     #[error("line {line} of the trace: {problem}")]
     Format {
-        /// From 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem of the line.
         problem: Problem,
     },
 }
 
-/// What is wrong with a line of a trace, and what to do about it.
+/// A problem of a line of a trace, with what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The first line is that of another kind of file.
@@ -47,30 +47,30 @@ pub enum Problem {
         b = VERSIONS[VERSIONS.len() - 1]
     )]
     Version(String),
-    /// Some bytes are no text.
+    /// Some bytes are not UTF-8.
     #[error("not UTF-8, so the file is damaged; copy it again from where it was written")]
     NotUtf8,
-    /// A header line that no version has, by its key.
+    /// A header line of an unknown key.
     #[error(
         "unknown header key `{0}`; \
          replay the trace with the version of coyote-wasm that its `tool` line names"
     )]
     UnknownKey(String),
-    /// A header line that may stand once only stands there twice.
+    /// A header line is given twice that is only allowed once.
     #[error("the header key `{0}` is given twice; delete one of its lines")]
     RepeatedKey(&'static str),
     /// A header line is missing that every trace has.
     #[error("the header ends without its `{0}` line; add it or record the trace again")]
     MissingKey(&'static str),
-    /// A word or a number is not what it has to be.
+    /// A word or a number is not of the expected form.
     #[error("`{found}` is not {expected}; undo the edit or record the trace again")]
     Malformed {
-        /// What belongs there.
+        /// The expected form.
         expected: &'static str,
-        /// The beginning of what is there.
+        /// The beginning of the text that was found.
         found: String,
     },
-    /// A decision of a kind of operation that this tool does not have.
+    /// A decision of a kind of operation that this tool does not know.
     #[error("unknown operation kind `{0}`; replay the trace with the version of coyote-wasm that wrote it")]
     UnknownKind(String),
     /// A chosen value that could not have been chosen.
@@ -78,10 +78,10 @@ pub enum Problem {
     ValueOutOfBound {
         /// The value.
         value: u64,
-        /// What it must be below.
+        /// The exclusive upper bound.
         bound: u64,
     },
-    /// The last line is not there, or not whole.
+    /// The last line is missing or incomplete.
     #[error(
         "the trace stops without a whole `end` line, so it was cut off; \
          copy it again from where it was written or record it again"
@@ -93,12 +93,12 @@ pub enum Problem {
          copy it again from where it was written or record it again"
     )]
     Count {
-        /// Decisions in the file.
+        /// Number of decisions in the file.
         found: usize,
-        /// Decisions by the end line.
+        /// Number of decisions by the end line.
         stated: u64,
     },
-    /// What stands there is not what was written.
+    /// The content is not what was written.
     #[error(
         "the checksum does not match, so the trace was damaged or edited; \
          if you edited it, delete the checksum, the last word of this line"
@@ -110,7 +110,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// As [`Problem::Malformed`], with the beginning of what was found.
+    /// [`Problem::Malformed`] with the beginning of the text that was found.
     pub(super) fn malformed(expected: &'static str, found: &str) -> Problem {
         Problem::Malformed { expected, found: found.escape_debug().take(60).collect() }
     }

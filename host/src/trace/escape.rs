@@ -1,7 +1,7 @@
-//! Any text on one line, and back.
+//! Escapes any text to one line, and back.
 //!
-//! What would end the line, what an editor might strip or a terminal might obey is written as an
-//! escape sequence: `\\`, `\n`, `\r`, `\t`, or `\u{..}` with the character's code in hex.
+//! Characters that would end the line, that an editor might strip or a terminal might interpret are written
+//! as escape sequences: `\\`, `\n`, `\r`, `\t`, or `\u{..}` with the character's code in hex.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub(super) fn escape(text: &str, reserved: &str, line: &mut String) {
             '\n' => line.push_str("\\n"),
             '\r' => line.push_str("\\r"),
             '\t' => line.push_str("\\t"),
-            // White space at an end is what editors strip.
+            // Editors strip white space at the ends of lines.
             c if c.is_control()
                 || reserved.contains(c)
                 || (c.is_whitespace() && (c != ' ' || i == 0 || i == last)) =>

@@ -1,4 +1,4 @@
-//! Traces on disk, whole or not at all.
+//! Reads and writes trace files, whole or not at all.
 
 use super::{Trace, TraceError};
 use std::fs::{self, File};
@@ -16,8 +16,8 @@ impl Trace {
         Trace::parse(&bytes)
     }
 
-    /// Writes the trace so that at no time, not even after a power failure, anything but the old or
-    /// the whole new file stands at `path`. The directory must exist.
+    /// Writes the trace so that at any time, even after a power failure, `path` holds either the old or the
+    /// whole new file. The directory must exist.
     ///
     /// # Errors
     /// [`TraceError::Write`].
@@ -28,23 +28,23 @@ impl Trace {
     }
 }
 
-/// Puts a file in the place of what is there, whole or not at all.
+/// Replaces a file, whole or not at all.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // In the same directory, since a rename does not cross file systems.
+    // The temporary file is in the same directory, since a rename does not cross file systems.
     let directory = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".trace-").suffix(".partial");
-    // Others may read a trace, as any file that a test run leaves; the umask still applies.
+    // Other users may read a trace, as any file that a test run leaves; the umask still applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(directory)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    // The rename itself is durable only with its directory; elsewhere directories cannot be opened.
+    // The rename itself is durable only with its directory; on other systems, directories cannot be opened.
     if cfg!(unix) {
         File::open(directory)?.sync_all()?;
     }

@@ -1,9 +1,9 @@
 //! A trace as text, versions 1 to 5.
 //!
-//! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` mean nothing and may stand
-//! anywhere after the first. `TEXT` is text with the escapes of `super::escape`, `N` a decimal
-//! number below 2^64, `HEX` lower-case hex digits. `docs/trace-format.md` says the same to people who
-//! read traces with other tools, and a test holds its example against the committed sample.
+//! UTF-8, lines that end in `\n`. Lines that are empty or start with `#` are ignored, and are allowed
+//! anywhere after the first line. `TEXT` is text with the escapes of `super::escape`, `N` a decimal number
+//! below 2^64, `HEX` lower-case hex digits. `docs/trace-format.md` describes the same for people who read
+//! traces with other tools, and a test compares its example with the committed sample.
 //!
 //! ```text
 //! trace     = "coyote-wasm trace " version header* "schedule" run* answer* "end" count [checksum]
@@ -25,18 +25,18 @@
 //! checksum  = HEX*16                           of all lines before this one that mean something
 //! ```
 //!
-//! Each header key stands exactly once, except that there are any number of options and functions, at most one
+//! Each header key is given exactly once, except that there are any number of options and functions, at most one
 //! fingerprint, one set of shared granules and one identity, to which all lines `at` belong. The offset after `@`
 //! counts from the beginning of the module, as tools such as `wasm-objdump` print it, not from that of the function.
 //!
-//! A run is what one worker does until another one goes on, so that each line but the first is a switch; a value was
-//! asked for by the step before it. A trace is written in the newest version.
+//! A run is a sequence of decisions of one worker until another one goes on, so each line but the first is a switch. A
+//! value belongs to the step before it. A trace is written in the newest version.
 //!
-//! The end line is there so that no cut goes unnoticed, and the checksum so that no damage does: the
-//! first 64 bits of the blake3 of the lines, each with its `\n`. An edited trace must leave it out.
+//! The end line makes every cut noticeable, and the checksum every damage: the first 64 bits of the blake3 of
+//! the lines, each with its `\n`. An edited trace must leave it out.
 //!
-//! A change of what a line means, or a new line that a reader must not ignore, is a new version.
-//! Readers refuse what they do not know: a schedule half understood is another schedule.
+//! A change of what a line means, or a new line that a reader must not ignore, is a new version. Readers
+//! refuse what they do not know: a schedule that is only partly understood is another schedule.
 
 use super::escape::escape;
 use super::version::{MAGIC, SCHEDULE, WRITTEN};
@@ -46,7 +46,7 @@ use coyote_instrumenter::Location;
 use std::fmt::{self, Write};
 
 impl Trace {
-    /// The whole file.
+    /// The text of the whole file.
     pub fn to_text(&self) -> String {
         let mut text = format!("{MAGIC} {WRITTEN}\n");
         write_header(&self.header, &mut text).expect("a String takes all");
@@ -62,7 +62,7 @@ impl Trace {
     }
 }
 
-/// A line for each run.
+/// Writes a line for each run.
 fn write_schedule(decisions: &[Decision], text: &mut String) -> fmt::Result {
     let mut running = None;
     for (i, decision) in decisions.iter().enumerate() {
@@ -79,10 +79,10 @@ fn write_schedule(decisions: &[Decision], text: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// Between the decisions of a run.
+/// The separator between the decisions of a run.
 pub(super) const RUN: &str = "; ";
 
-/// What stands behind the count: the first 64 bits in hex.
+/// The checksum that follows the count: the first 64 bits of the hash in hex.
 pub(super) fn checksum(hash: blake3::Hash) -> String {
     hash.to_hex()[..16].to_owned()
 }
@@ -139,7 +139,7 @@ fn write_header(header: &Header, text: &mut String) -> fmt::Result {
     }
 }
 
-/// An empty value leaves no space at the end of its line, which editors strip.
+/// Writes a header line. An empty value leaves no space at the end of its line, which editors would strip.
 fn write_text(key: &str, value: &str, text: &mut String) {
     text.push_str(key);
     if !value.is_empty() {
@@ -149,7 +149,7 @@ fn write_text(key: &str, value: &str, text: &mut String) {
     text.push('\n');
 }
 
-/// A place as a trace writes it.
+/// A place in the form of a trace.
 struct Place(Location);
 
 impl fmt::Display for Place {
@@ -158,7 +158,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// As the first of a run.
+/// In the form of the first decision of a run.
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self.worker() {
@@ -168,7 +168,7 @@ impl fmt::Display for Decision {
     }
 }
 
-/// A decision of a worker that is known.
+/// A decision without its worker, which is known from the run.
 struct WithoutWorker<'a>(&'a Decision);
 
 impl fmt::Display for WithoutWorker<'_> {

@@ -1,13 +1,13 @@
-//! A stored schedule: what a user keeps, sends and replays.
+//! Traces: stored schedules, which users keep, send and replay.
 //!
 //! In the order of the data:
-//! - [`mod@format`]: a trace to text; the specification of the format.
-//! - `version`: which versions there are. `numbers`: numbers as they are written.
-//! - `read`: text to a trace; every way in which a file can be wrong.
-//! - `answers`: what directories of the host answered, as lines.
-//! - `escape`: any text on one line, and back.
+//! - [`mod@format`]: writes a trace as text; the specification of the format.
+//! - `version`: the versions of the format. `numbers`: reads numbers.
+//! - `read`: reads a trace from text, and finds every way in which a file can be wrong.
+//! - `answers`: answers of directories of the host, as lines.
+//! - `escape`: escapes any text to one line, and back.
 //! - [`file`]: traces on disk, whole or not at all.
-//! - [`error`]: why a trace could not be read or written.
+//! - [`error`]: reasons why a trace could not be read or written.
 
 mod answers;
 pub mod error;
@@ -35,15 +35,15 @@ use std::collections::BTreeMap;
 /// One schedule of one test. [`Trace::to_text`] and [`Trace::parse`] are inverses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// What the schedule belongs to.
+    /// The test and the run that the schedule belongs to.
     pub header: Header,
     /// The choices, in the order of the execution.
     pub decisions: Vec<Decision>,
-    /// What directories of the host answered, in order.
+    /// The answers of directories of the host, in order.
     pub answers: Vec<HostAnswer>,
 }
 
-/// What the schedule belongs to, and how it ended. All texts may contain any characters.
+/// The test and the run that a schedule belongs to, and its outcome. All texts may contain any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Version of the tool that wrote the trace.
@@ -55,7 +55,7 @@ pub struct Header {
     pub test: String,
     /// The strategy's name with its parameters.
     pub strategy: String,
-    /// Seed of the run; with `iteration` it makes the same schedule again without the decisions.
+    /// Seed of the run; together with `iteration`, it gives the same schedule without the decisions.
     pub seed: u64,
     /// The number of the iteration, from 0.
     pub iteration: u64,
@@ -68,18 +68,19 @@ pub struct Header {
     pub outcome: String,
     /// The verdict that a report showed: for reading, never compared.
     pub message: String,
-    /// Names of functions that places name, by index: by these a lenient replay finds them in another
-    /// module. Empty in traces of older versions.
+    /// Names of the functions of places, by index: a lenient replay finds them by name in another module.
+    /// Empty in traces of older versions.
     pub functions: BTreeMap<u32, String>,
-    /// What makes the bug the same when it is met again. `None` if it ended without a bug, and in traces
-    /// of older versions.
+    /// The identity of the bug, by which it is recognised when it is found again. `None` if the execution
+    /// ended without a bug, and in traces of older versions.
     pub identity: Option<Identity>,
-    /// Of the final state. `None` where it cannot be taken.
+    /// The fingerprint of the final state. `None` if it cannot be taken.
     pub fingerprint: Option<u128>,
 }
 
 impl Trace {
-    /// How often another worker went on, or a timeout fired: what makes a schedule hard to read.
+    /// Number of times that another worker went on, or a timeout fired: a measure of how hard a schedule is
+    /// to read.
     pub fn switches(&self) -> usize {
         let who = self
             .decisions
@@ -90,7 +91,7 @@ impl Trace {
     }
 }
 
-/// As its own text, which names its version.
+/// Serialised as its own text, which names its version.
 impl Serialize for Trace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.to_text())
@@ -107,32 +108,32 @@ impl<'de> Deserialize<'de> for Trace {
 /// One choice of the schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Decision {
-    /// The worker executes its pending operation. Kind and place are redundant: by them a replay
-    /// notices where the program is another one.
+    /// The worker executes its pending operation. Kind and site are redundant: with them, a replay notices
+    /// where the program is another one.
     Step {
-        /// Who executes it.
+        /// The worker.
         worker: WorkerPath,
-        /// What the operation is.
+        /// The kind of the operation.
         kind: OpKind,
-        /// Where the operation was announced; `None` for one without a place, such as `start`.
+        /// The place where the operation was announced; `None` for one without a place, such as `start`.
         site: Option<Location>,
     },
     /// The worker's pending timeout fires.
     Timeout {
-        /// Whose timeout it is.
+        /// The worker that waited with this timeout.
         worker: WorkerPath,
     },
     /// The data value that the last step asked for; `value` is below `bound`.
     Value {
-        /// What was chosen.
+        /// The chosen value.
         value: u64,
-        /// The values are below it.
+        /// The exclusive upper bound of the value.
         bound: u64,
     },
 }
 
 impl Decision {
-    /// Who does it; `None` for a value, which the step before it asked for.
+    /// The worker of the decision; `None` for a value, which the step before it asked for.
     pub fn worker(&self) -> Option<&WorkerPath> {
         match self {
             Decision::Step { worker, .. } | Decision::Timeout { worker } => Some(worker),

@@ -1,4 +1,4 @@
-//! Text to a trace. See [`super::format`] for what is read.
+//! Reads a trace from text in the format of [`super::format`].
 
 use super::answers::{ANSWER, read as read_answer};
 use super::escape::unescape;
@@ -12,13 +12,13 @@ use coyote_instrumenter::Location;
 use std::collections::BTreeMap;
 
 impl Trace {
-    /// Reads the bytes of a trace file. Says of the first line that is wrong what is wrong with it;
-    /// a file that was cut off or whose bits were flipped is refused or reads as the same trace.
+    /// Reads the bytes of a trace file. The error names the first line that is wrong, and the problem. A file
+    /// that was cut off or whose bits were flipped is refused or reads as the same trace.
     ///
     /// # Errors
     /// [`TraceError::Format`], for the first line that is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
-        // Before all else, so that another kind of file is not called damaged.
+        // This is checked first, so that another kind of file is not called damaged.
         if !bytes.starts_with(MAGIC.as_bytes()) {
             return Err(TraceError::Format { line: 1, problem: Problem::Magic });
         }
@@ -32,7 +32,7 @@ impl Trace {
     }
 }
 
-/// The lines that mean something, and the number of the one that was read last.
+/// The lines that are not ignored, and the number of the one that was read last.
 struct Lines<'a> {
     rest: &'a str,
     number: usize,
@@ -177,7 +177,7 @@ fn check_end(end: &str, found: usize, lines: &mut Lines) -> Result<(), Problem> 
 
 const DECISION: &str = "a decision, `WORKER KIND [PLACE]`, `WORKER timeout` or `value N of N`";
 
-/// What one worker does in a row, and the values that it asks for.
+/// Reads a run: consecutive decisions of one worker, and the values that it asks for.
 fn read_run(line: &str, decisions: &mut Vec<Decision>) -> Result<(), Problem> {
     let mut parts = line.split(RUN);
     let first = read_decision(parts.next().unwrap_or(line))?;
@@ -202,7 +202,7 @@ fn read_decision(line: &str) -> Result<Decision, Problem> {
     read_step(rest, worker)
 }
 
-/// How a value begins.
+/// The beginning of a value.
 const VALUE: &str = "value ";
 
 fn read_value(text: &str, line: &str) -> Result<Decision, Problem> {
@@ -215,7 +215,7 @@ fn read_value(text: &str, line: &str) -> Result<Decision, Problem> {
     }
 }
 
-/// What the worker does.
+/// Reads a step or a timeout of the worker.
 fn read_step(text: &str, worker: WorkerPath) -> Result<Decision, Problem> {
     if text == "timeout" {
         return Ok(Decision::Timeout { worker });
@@ -250,7 +250,7 @@ fn read_party(line: &str) -> Result<Party, Problem> {
 }
 
 fn read_worker(text: &str) -> Option<WorkerPath> {
-    // Paths are short and most are that of the first worker: no allocation for that one.
+    // Paths are short, and most are that of the first worker, which needs no allocation.
     let mut children = text.strip_prefix('0')?;
     let mut path = Vec::new();
     while !children.is_empty() {

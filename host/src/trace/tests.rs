@@ -9,7 +9,7 @@ use coyote_strategies::rng::ChoiceRng;
 
 const SAMPLE: &str = include_str!("../../tests/trace_samples/v1.trace");
 
-/// What is written.
+/// The sample of the version that is written.
 const WRITTEN: &str = include_str!("../../tests/trace_samples/v5.trace");
 
 fn step(worker: &[u32], kind: OpKind, place: Option<(u32, u32)>) -> Decision {
@@ -17,7 +17,7 @@ fn step(worker: &[u32], kind: OpKind, place: Option<(u32, u32)>) -> Decision {
     Decision::Step { worker: WorkerPath(worker.to_vec()), kind, site }
 }
 
-/// What the sample says.
+/// The content of the sample.
 fn sample() -> Trace {
     Trace {
         header: Header {
@@ -57,7 +57,7 @@ fn the_sample_of_version_1_reads() {
     assert_eq!(Trace::parse(SAMPLE.as_bytes()).unwrap(), sample());
 }
 
-/// What distinguishes version 3.
+/// The additions of version 3.
 #[test]
 fn the_sample_of_version_3_reads() {
     let answer = |function: &str, call, error: Option<u16>, result: &[u8], data: &[u8]| HostAnswer {
@@ -96,7 +96,7 @@ fn the_sample_of_version_3_reads() {
     assert!(late.contains("`0 start` is not an answer of the host"), "{late}");
 }
 
-/// What distinguishes version 2.
+/// The additions of version 2.
 #[test]
 fn the_sample_of_version_2_reads() {
     let mut expected = sample();
@@ -121,7 +121,7 @@ fn the_documentation_shows_a_sample_that_is_executed() {
     assert!(page.contains(&format!("```text\n{SAMPLE}```\n")), "docs/trace-format.md shows another example");
 }
 
-/// The sample, with what version 4 has.
+/// The content of the sample with the additions of version 4.
 fn with_identity() -> Trace {
     let place = |function, offset| Location { function, offset };
     let mut expected = sample();
@@ -136,7 +136,7 @@ fn with_identity() -> Trace {
     expected
 }
 
-/// What distinguishes version 4.
+/// The additions of version 4.
 #[test]
 fn the_sample_of_version_4_reads() {
     const SAMPLE: &str = include_str!("../../tests/trace_samples/v4.trace");
@@ -163,7 +163,7 @@ fn the_sample_of_version_4_reads() {
     assert!(refused("function 9", "function 12").contains("is not the first line of this function"));
 }
 
-/// What distinguishes version 5: a line for what a worker does in a row.
+/// The addition of version 5: a line for a run of one worker.
 #[test]
 fn the_sample_of_version_5_is_what_is_written() {
     assert_eq!(with_identity().to_text(), WRITTEN);
@@ -183,7 +183,7 @@ fn the_sample_of_version_5_is_what_is_written() {
     assert!(refused("; value 2 of 3", "").contains("10 decisions and its end line says 11"));
 }
 
-/// Each decision on a line of its own is the same trace.
+/// A trace with each decision on a line of its own is the same trace.
 #[test]
 fn runs_may_be_cut() {
     let end = WRITTEN.find("end 11").unwrap();
@@ -324,7 +324,7 @@ fn what_people_do_to_text_files_is_no_mistake() {
     for edited in edits {
         assert_eq!(Trace::parse(edited.as_bytes()).unwrap(), sample());
     }
-    // Whoever edits a decision deletes the checksum.
+    // A user who edits a decision deletes the checksum.
     let end = SAMPLE.find("end 11").unwrap() + "end 11".len();
     let edited = SAMPLE[..end].replace("value 2", "value 1") + "\n";
     let decisions = Trace::parse(edited.as_bytes()).unwrap().decisions;
@@ -383,7 +383,7 @@ fn every_damaged_byte_is_noticed_or_harmless() {
             let mut overlooked = 0;
             for damaged in damages {
                 match Trace::parse(&damaged) {
-                    // White space and comments mean nothing.
+                    // White space and comments are ignored.
                     Ok(read) => {
                         assert_eq!(read, trace, "byte {at}");
                         overlooked += 1;
@@ -411,7 +411,7 @@ fn ten_thousand_damaged_traces_never_panic() {
             bytes[at] ^= 1 << rng.below(8);
         }
         match Trace::parse(&bytes) {
-            // What is read, whatever it is, can be written again.
+            // Whatever was read can be written again.
             Ok(trace) => {
                 assert_eq!(Trace::parse(trace.to_text().as_bytes()).unwrap(), trace, "index {index}");
                 read += 1;
@@ -539,7 +539,7 @@ fn any_decision(rng: &mut ChoiceRng) -> Decision {
     }
 }
 
-/// Of any magnitude, extremes included.
+/// A number of any magnitude, extremes included.
 fn any_number(rng: &mut ChoiceRng) -> u64 {
     match rng.below(66) {
         64 => 0,
@@ -548,7 +548,7 @@ fn any_number(rng: &mut ChoiceRng) -> u64 {
     }
 }
 
-/// Mostly characters that mean something to the format.
+/// A text, mostly of characters that have a meaning in the format.
 fn any_text(rng: &mut ChoiceRng) -> String {
     const CHARS: &[char] = &[
         ' ', ' ', '\n', '\r', '\t', '\\', 'u', '{', '}', 'n', '=', '#', '\0', '\u{7f}', '\u{85}', '\u{a0}',

@@ -1,6 +1,6 @@
-//! Versions of the format, and what each has.
+//! Versions of the format, and the additions of each.
 
-/// How every trace begins, before its version.
+/// The beginning of every trace, before its version.
 pub const MAGIC: &str = "coyote-wasm trace";
 
 /// The versions that are read.

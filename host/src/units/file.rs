@@ -1,10 +1,11 @@
-//! Sets of results on disk.
+//! Reads and writes sets of results on disk.
 //!
 //! Version 1, as bytes: the line `coyote-wasm result 1`; a zstd frame of JSON, `Content`; the BLAKE3 hash of all before
-//! it, 32 bytes. The parts stand in the order of tests and ranges, so that a set has one file.
+//! it, 32 bytes. The parts are in the order of tests and ranges, so that a set has only one possible file.
 //!
-//! A file comes from elsewhere. The hash is compared before anything is believed, then everything that the rest of the tool
-//! relies on is checked; what a file names as the path of a trace is never used, nor are directories of the host.
+//! A file may come from another machine and is not trusted. The hash is compared before anything else is read; then
+//! everything that the rest of the tool relies on is checked. A path of a trace that a file names is never used, nor
+//! are directories of the host.
 
 use super::{Campaign, Part, Results};
 use crate::results::Stop;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 const NAME: &[u8] = b"coyote-wasm result ";
 const VERSION: &[u8] = b"1\n";
 const HASH_BYTES: usize = 32;
-/// Content that unpacks to more is none of ours.
+/// Maximum number of bytes of unpacked content: this tool writes no more.
 const BYTES_MAX: u64 = 1 << 30;
 const LEVEL: i32 = 3;
 
@@ -29,22 +30,22 @@ struct Content<'a> {
     parts: Vec<Cow<'a, Part>>,
 }
 
-/// Why results could not be read or written. None of these is a verdict on the guest.
+/// Reasons why results could not be read or written. None of these is a verdict on the guest.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system's, with the path.
+    /// The error of the operating system, with the path.
     #[error("cannot read {}: {}", .0.display(), .1)]
     Read(PathBuf, io::Error),
-    /// The system's, with the path.
+    /// The error of the operating system, with the path.
     #[error("cannot write {}: {}", .0.display(), .1)]
     Write(PathBuf, io::Error),
-    /// It is something else.
+    /// The file is not a result.
     #[error("{} is no result of coyote-wasm: give files that `test --result` wrote", .0.display())]
     Other(PathBuf),
-    /// It was written by a later version.
+    /// The file was written by another version, which is given.
     #[error("{} is a result of version {}, and this tool reads version 1: use the one that wrote it", .0.display(), .1)]
     Version(PathBuf, String),
-    /// How that shows.
+    /// The file is damaged; the text says how that was noticed.
     #[error("{} is damaged, and nothing is done with it: {}; execute its iterations again", .0.display(), .1)]
     Damaged(PathBuf, String),
 }
@@ -64,7 +65,7 @@ impl Results {
         bytes
     }
 
-    /// Writes the whole file or leaves what was there.
+    /// Writes the whole file, or leaves the old one.
     ///
     /// # Errors
     /// [`FileError::Write`].
@@ -75,13 +76,13 @@ impl Results {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, is something else, or is damaged.
+    /// The file cannot be read, is something else, or is damaged.
     pub fn read(path: &Path) -> Result<Results, FileError> {
         let bytes = std::fs::read(path).map_err(|error| FileError::Read(path.into(), error))?;
         Results::parse(path, &bytes)
     }
 
-    /// Reads what stands in a file. `path` is for messages.
+    /// Reads the content of a file. `path` is for messages.
     ///
     /// # Errors
     /// The bytes are something else, or damaged.
@@ -119,7 +120,7 @@ fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
     Ok(unpacked)
 }
 
-/// What is wrong with a part, if anything is.
+/// Checks a part. The error says what is wrong with it.
 fn check(part: &Part, campaign: &Campaign) -> Result<(), String> {
     let Part { test, first, end, result, .. } = part;
     let of = |what: &str| Err(format!("test {test}, iterations from {first} before {end}: {what}"));

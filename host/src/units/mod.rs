@@ -1,12 +1,14 @@
-//! Parts of an exploration that were executed apart, be it on other machines, and what they come to together.
+//! Units: parts of an exploration that are executed separately, possibly on other machines, and their results
+//! together.
 //!
-//! A *unit* of work is a range of iterations of the tests of a [`Campaign`]. Its result is a function of these two alone:
-//! not of who executes it, when, and on how many cores. [`Results`] are the results of some units, as a set:
-//! [`Results::unite`] is commutative, associative and idempotent, since it computes nothing. What a set says of a test
-//! follows at last ([`Results::total`]), and is what one exploration of all these iterations would have said.
+//! A *unit* of work is a range of iterations of the tests of a [`Campaign`]. Its result is a function of these two
+//! alone: it does not depend on the machine, the time, or the number of cores. [`Results`] are the results of some
+//! units, as a set: [`Results::unite`] is commutative, associative and idempotent, since it computes nothing. The
+//! result of a set for a test is computed at the end ([`Results::total`]), and is that of one exploration of all these
+//! iterations.
 //!
 //! - `file`: sets of results on disk.
-//! - [`Shard`]: one of so many equal parts.
+//! - [`Shard`]: one of several equal parts.
 
 mod file;
 mod shard;
@@ -25,122 +27,123 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What decides what the iterations of all units are. Equal for all results that are put together.
+/// The data that determines the iterations of all units. Equal for all results that are put together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Campaign {
-    /// Of this tool: another one may instrument the module otherwise.
+    /// The build of this tool: another one may instrument the module differently.
     pub build: String,
-    /// The blake3 of the whole module: bugs are compared by lines, which its debug information says.
+    /// The blake3 of the whole module: bugs are compared by lines, which come from its debug information.
     pub module: String,
-    /// How it is instrumented.
+    /// The options with which it is instrumented.
     pub options: Options,
-    /// What all choices follow from.
+    /// The seed from which all choices follow.
     pub seed: u64,
-    /// As the user named it, for tests that have none of their own.
+    /// The strategy, as the user named it, for tests that have none of their own.
     pub strategy: String,
-    /// In the order in which they are run.
+    /// The tests, in the order in which they are run.
     pub tests: Vec<CampaignTest>,
-    /// How many tests of the module are not among them.
+    /// Number of tests of the module that are not among them.
     pub filtered_out: usize,
-    /// Whether a run in which nothing was to be explored is as good as any other.
+    /// Whether a run in which there was nothing to explore is accepted.
     pub needs_no_choice: bool,
-    /// Of a test binary that cargo built: tests of its sources that it has not.
+    /// For a test binary that cargo built: tests of its sources that the binary does not contain.
     pub not_on_target: Option<SourceTests>,
 }
 
-/// A test of a campaign, and how it is explored, as far as its results do not say it.
+/// A test of a campaign, with the settings of its exploration that are not part of its results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CampaignTest {
-    /// As the user names it.
+    /// The name that the user gives it.
     pub name: String,
-    /// Why it is not to be run, if so.
+    /// The reason why it is not to be run, if it is not.
     pub ignored: Option<String>,
-    /// As the user named it.
+    /// The strategy, as the user named it.
     pub strategy: String,
-    /// How many iterations there are in all, if that is known.
+    /// Number of all iterations, if it is known.
     pub iterations: Option<u64>,
     /// Whether exploration goes on after a bug.
     pub explore: bool,
     /// Whether every iteration is executed twice more and compared.
     pub check_determinism: bool,
-    /// Data races that are known.
+    /// Suppressions of known data races.
     pub suppressions: Vec<String>,
 }
 
-/// What a unit found out about one test.
+/// The result of a unit for one test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Which test.
+    /// The test.
     pub test: String,
     /// The first of the unit's iterations.
     pub first: u64,
-    /// The first one behind the unit's iterations: more than `first`. It may have ended before, by its rules.
+    /// The first one behind the unit's iterations: more than `first`. The unit may have ended before, by its
+    /// rules.
     pub end: u64,
-    /// Wall-clock time: the one thing that is not the same each time.
+    /// Wall-clock time: the only part that is not the same each time.
     pub elapsed: Duration,
-    /// What it found out. Without times and paths.
+    /// The result, without times and paths.
     pub result: TestResult,
 }
 
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
-    /// What they are of.
+    /// The campaign of the results.
     pub campaign: Campaign,
-    /// The module's path, as someone gave it who has executed a unit: the least of them.
+    /// The module's path, as it was given to the execution of some unit: the least of these paths.
     pub path: PathBuf,
-    /// By test and range.
+    /// Parts by test and range.
     parts: BTreeMap<(String, u64, u64), Part>,
 }
 
-/// Why results do not go together.
+/// Reasons why results cannot be put together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UniteError {
-    /// They are of different campaigns.
+    /// The results are of different campaigns.
     #[error("the results are of another {what}: {one} and {other}")]
     Campaign {
-        /// In which respect.
+        /// The respect in which they differ.
         what: &'static str,
-        /// What one has.
+        /// The value of one.
         one: String,
-        /// What the other has.
+        /// The value of the other.
         other: String,
     },
-    /// They are of different explorations of a test.
+    /// The results are of different explorations of a test.
     #[error("test {test}: {error}")]
     Test {
-        /// Which test.
+        /// The test.
         test: String,
-        /// In which respect.
+        /// The respect in which they differ.
         error: MergeError,
     },
-    /// Ranges that are not the same, and yet have iterations in common.
+    /// Different ranges that have iterations in common.
     #[error(
         "test {test}: iteration {both} is in two ranges, {} to {} and {} to {}: put results together that were cut in \
          one way",
         one.0, one.1 - 1, other.0, other.1 - 1
     )]
     Overlap {
-        /// Which test.
+        /// The test.
         test: String,
         /// The first iteration that is in both.
         both: u64,
-        /// First iteration, and the first one behind it.
+        /// The first iteration of one range, and the first one behind it.
         one: (u64, u64),
-        /// See `one`.
+        /// The same for the other range.
         other: (u64, u64),
     },
-    /// Two results of one unit, which is a fault of this tool.
+    /// Two different results of one unit, which is a bug in this tool.
     #[error("test {test}: iterations {first} to {last} have two different results")]
     Different {
-        /// Which test.
+        /// The test.
         test: String,
         /// The first iteration of the unit.
         first: u64,
-        /// The last one.
+        /// The last iteration of the unit.
         last: u64,
     },
 }
@@ -148,7 +151,8 @@ pub enum UniteError {
 /// A respect in which campaigns can differ.
 type Respect = (&'static str, fn(&Campaign) -> String);
 
-/// The first that differs is said; the last one is everything.
+/// The respects in the order in which they are compared: an error names the first that differs. The last one
+/// is everything.
 const RESPECTS: [Respect; 9] = [
     ("build of coyote-wasm", |campaign| campaign.build.clone()),
     ("module", |campaign| campaign.module.clone()),
@@ -170,7 +174,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("its keys are texts")
 }
 
-/// What tests have, each thing once.
+/// A property of all tests as text, with equal consecutive values once.
 fn each(campaign: &Campaign, of: impl Fn(&CampaignTest) -> String) -> String {
     let mut all: Vec<String> = campaign.tests.iter().map(of).collect();
     all.dedup();
@@ -178,7 +182,7 @@ fn each(campaign: &Campaign, of: impl Fn(&CampaignTest) -> String) -> String {
 }
 
 impl Results {
-    /// Of no unit.
+    /// An empty set of results.
     pub fn new(campaign: Campaign, path: PathBuf) -> Results {
         Results { campaign, path, parts: BTreeMap::new() }
     }
@@ -188,11 +192,11 @@ impl Results {
         self.parts.values()
     }
 
-    /// Adds what a unit found out about a test in the iterations from `first` to the one before `end`. Times and paths are
-    /// left out.
+    /// Adds the result of a unit for a test, in the iterations from `first` to the one before `end`. Paths of bugs are
+    /// removed, and the time is kept apart from the result.
     ///
     /// # Errors
-    /// It does not go with what is there, which is then as before.
+    /// It cannot be put together with the present results, which are then unchanged.
     pub fn add(
         &mut self,
         test: &str,
@@ -208,7 +212,7 @@ impl Results {
     /// Adds all results of another set.
     ///
     /// # Errors
-    /// They do not go together. Some may have been added.
+    /// The results cannot be put together. Some may have been added.
     pub fn unite(&mut self, other: Results) -> Result<(), UniteError> {
         for (what, of) in RESPECTS {
             let (one, other) = (of(&self.campaign), of(&other.campaign));
@@ -255,9 +259,9 @@ impl Results {
         self.parts.range(from..).map(|(_, part)| part).take_while(move |part| part.test == test)
     }
 
-    /// What the results say of a test together: the same as one exploration that has executed the iterations. Iterations
-    /// behind the one with which that would have ended do not count; those that it would have executed, and that have
-    /// no result here, are [`TestResult::missing`]. Bugs have no paths.
+    /// The result of all parts of a test together: the same as that of one exploration that executed the iterations.
+    /// Iterations behind the one with which that exploration would have ended do not count; those that it would have
+    /// executed, and that have no result here, are [`TestResult::missing`]. Bugs have no paths.
     pub fn total(&self, test: &CampaignTest) -> TestResult {
         let mut total: Option<TestResult> = None;
         let mut missing = Indices::default();
@@ -273,7 +277,7 @@ impl Results {
                     merged.expect("this was checked when the part was inserted");
                 }
             }
-            // By its first bug, or since there is nothing to choose.
+            // The exploration ends with its first bug, or if there is nothing to choose.
             if matches!(part.result.stop, Stop::Bug | Stop::Exhausted) {
                 ended = Some(part.result.stop);
                 break;

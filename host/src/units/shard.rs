@@ -1,10 +1,10 @@
-//! One of so many equal parts of some iterations.
+//! Shards: equal parts of some iterations.
 
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// As `K/N`: the K-th of N parts, from 1.
+/// A shard `K/N`: the K-th of N parts, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: u64,
@@ -12,8 +12,8 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Its iterations of so many, from 0. Parts follow each other, and their lengths differ by one at most. `None` if there
-    /// are fewer iterations than parts.
+    /// Its range of `iterations` iterations, which count from 0. Parts follow each other, and their lengths differ by
+    /// one at most. `None` if there are fewer iterations than parts.
     pub fn range(self, iterations: u64) -> Option<Range<u64>> {
         let before = |parts: u64| {
             let product = u128::from(iterations) * u128::from(parts);
@@ -45,7 +45,7 @@ impl fmt::Display for Shard {
 mod tests {
     use super::*;
 
-    /// Every iteration is in one part, and parts are equal but for one iteration.
+    /// Every iteration is in one part, and the sizes of parts differ by at most one iteration.
     #[test]
     fn parts_are_a_cover() {
         for (iterations, of) in (0..50).flat_map(|i| (1..20).map(move |n| (i, n))).chain([(u64::MAX, 7)]) {

@@ -1,4 +1,4 @@
-//! Sets of results against one exploration that absorbs all iterations itself; and files that are not what was written.
+//! Sets of results against one exploration that absorbs all iterations itself; and damaged files.
 
 use super::*;
 use crate::results::tests::Numbers;
@@ -30,7 +30,8 @@ fn campaign(iterations: Option<u64>, explore: bool) -> Campaign {
     }
 }
 
-/// What one exploration says of these iterations of a test, which ends with the first bug unless it explores.
+/// The result of one exploration of these iterations of a test, which ends with the first bug unless it
+/// explores.
 fn explored(test: &str, iterations: &[IterationResult], explore: bool) -> TestResult {
     let subject = Subject { test: test.into(), ..Subject::default() };
     let mut result = TestResult::new(subject, StepsMax { unfair: 10, fair: 100 }, explore);
@@ -46,7 +47,7 @@ fn explored(test: &str, iterations: &[IterationResult], explore: bool) -> TestRe
     result
 }
 
-/// Random ranges that cover so many iterations.
+/// Random ranges that cover `iterations` iterations.
 fn cuts(numbers: &mut Numbers, iterations: u64) -> Vec<(u64, u64)> {
     let mut bounds: Vec<u64> = (0..numbers.below(6)).map(|_| numbers.below(iterations + 1)).collect();
     bounds.extend([0, iterations]);
@@ -55,7 +56,8 @@ fn cuts(numbers: &mut Numbers, iterations: u64) -> Vec<(u64, u64)> {
     bounds.windows(2).map(|two| (two[0], two[1])).collect()
 }
 
-/// Sets of one part each, some of them twice with other times; put together in random order and grouping.
+/// Puts sets together in random order and grouping: sets of one part each, some of them twice with other
+/// times.
 fn united(numbers: &mut Numbers, mut sets: Vec<Results>) -> Results {
     while sets.len() > 1 {
         let mut pick = |sets: &mut Vec<Results>| sets.swap_remove(numbers.below(sets.len() as u64) as usize);
@@ -70,8 +72,8 @@ fn united(numbers: &mut Numbers, mut sets: Vec<Results>) -> Results {
     sets.pop().expect("there is one")
 }
 
-/// Whoever executed which range, how often, and whoever is put together with whom first: the same bytes, and what one
-/// exploration says. Without some ranges: exactly these are missing.
+/// However often ranges were executed, and in whatever order sets are put together, the bytes are the same, and the
+/// result is that of one exploration. Without some ranges, exactly these are missing.
 #[test]
 fn sets_are_one_exploration() {
     let (mut ended, mut incomplete) = (0, 0);
@@ -200,7 +202,7 @@ fn parse(bytes: &[u8]) -> Result<Results, FileError> {
     Results::parse(Path::new("a.result"), bytes)
 }
 
-/// Each byte changed, left out, doubled or exchanged with another, and each length: one error each time.
+/// Changes, leaves out, doubles or exchanges each byte, and tries each length: each time gives one error.
 #[test]
 fn damage_is_one_error() {
     let whole = small().to_bytes();
@@ -248,7 +250,7 @@ fn sealed(json: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a tool could not have written is refused though its checksum fits.
+/// Content that no tool could have written is refused although its checksum fits.
 #[test]
 fn what_makes_no_sense_is_refused() {
     let said = |change: &dyn Fn(&mut Part)| {
@@ -283,7 +285,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// Whatever stands in a file whose checksum fits: an error, or results that can be added up.
+/// Any content of a file whose checksum fits gives an error, or results that can be added up.
 #[test]
 fn nonsense_is_never_a_panic() {
     let whole = small().to_bytes();

@@ -1,24 +1,23 @@
 //! Data races: two accesses of the same byte by different workers, one of them a write and one of them not atomic,
 //! of which neither happens before the other.
 //!
-//! Found by happens-before, after FastTrack (Flanagan, Freund, PLDI 2009): in every execution in which two accesses are
-//! in a race, whichever came first, at the second one. The iteration ends there.
+//! Races are found by happens-before, after FastTrack (Flanagan, Freund, PLDI 2009): in every execution in which two
+//! accesses are in a race, at the second one, whichever came first. The iteration ends there.
 //!
 //! - `order`: what orders accesses, with the memory orderings of atomics as the program's source
 //!   has them ([`crate::orderings`]); `shadow`: the accesses that a later one may be in a race with.
 //!
 //! # What is not found
-//! - Accesses of which is not known whether they are atomic, and orderings that are not known, which count as
+//! - Accesses of which it is not known whether they are atomic, and orderings that are not known, which count as
 //!   sequentially consistent: some races are missed, none is invented. If no access is known to be plain, no race can
 //!   be found, and the verdict says so.
-//! - Accesses that are no scheduling points, and those that are in no event: see [`crate::runtime::stream`]. Of a copy or
-//!   fill, what is behind the first MiB.
+//! - Accesses that are no scheduling points, and those that are in no event: see [`crate::runtime::stream`]. Of a copy
+//!   or fill, the part behind the first MiB.
 //! - Accesses within atomic functions and sections are in no race with each other: one section is executed at a time.
-//!   Sections and the library's atomic functions order nothing, so that a call of `malloc` hides no race. In functions that
-//!   the user left out, atomic accesses and fences count as sequentially consistent.
-//! - A block that is handed out or taken back is new memory. What is wrong with accesses of freed memory, `memory-errors`
-//!   says.
-//! - Where the allocator is not known, memory may have changed hands unseen, and nothing is said.
+//!   Sections and the library's atomic functions order nothing, so that a call of `malloc` hides no race. In functions
+//!   that the user left out, atomic accesses and fences count as sequentially consistent.
+//! - A block that is handed out or taken back is new memory. Accesses of freed memory are reported by `memory-errors`.
+//! - If the allocator is not known, memory may have been reused unnoticed, and nothing is reported.
 //!
 //! Cost: docs/races.md; all accesses become events.
 
@@ -46,7 +45,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Of an access of more, the rest is not looked at.
+/// Maximum number of bytes of an access that are checked; the rest is left out.
 const BYTES_MAX: u32 = 1 << 20;
 
 /// See the module's documentation.
@@ -57,11 +56,11 @@ pub struct Races {
     exchange: Option<Exchange>,
     stronger: Option<Stronger>,
     rules: Arc<Rules>,
-    /// Of all iterations.
+    /// Remarks of all iterations.
     remarks: Remarks,
 }
 
-/// Accesses that count as stronger than they are, to see what that would do.
+/// Accesses that count as stronger than they are, to test whether that prevents a race.
 #[derive(Clone, Copy, Debug)]
 pub struct Stronger {
     /// The site of a write that releases.
@@ -70,10 +69,10 @@ pub struct Stronger {
     pub acquire: u32,
 }
 
-/// Why the detector could see nothing in this module.
+/// Checks that the detector can see anything in this module.
 ///
 /// # Errors
-/// What to do.
+/// The reason why it cannot, and what to do.
 pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
     if !artifact.options.memory_errors {
         return Err("the detector races needs what is known of blocks: leave --no-memory-errors out".into());
@@ -95,7 +94,7 @@ pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
     Ok(())
 }
 
-/// What a proof that there is no race takes for granted.
+/// The assumptions of a proof that there is no race.
 const ASSUMPTIONS: &[&str] = &["races only of accesses that are known to be plain"];
 
 impl Detector for Races {
@@ -158,7 +157,7 @@ impl Detector for Races {
         }
     }
 
-    /// Two orders that lead to the same state may have different races ahead of them.
+    /// Two orders of steps that lead to the same state of the program may have different races ahead of them.
     fn digest(&self) -> Option<u128> {
         let Races { order, shadow, exchange: _, stronger: _, rules: _, remarks: _ } = self;
         let mut hasher = Xxh3::new();
@@ -184,17 +183,17 @@ struct Exchange {
 }
 
 impl Races {
-    /// A detector that treats what it finds by these rules.
+    /// A detector that treats races by these rules.
     pub fn new(rules: Rules) -> Races {
         Races { rules: Arc::new(rules), ..Races::default() }
     }
 
-    /// Looks for races as if these accesses were stronger.
+    /// A detector that searches for races as if these accesses were stronger.
     pub fn with(stronger: Stronger) -> Races {
         Races { stronger: Some(stronger), ..Races::default() }
     }
 
-    /// The orderings that count.
+    /// The orderings of a site, strengthened if it is one of [`Stronger`].
     fn strengthened(&self, site: u32, mut orders: Orders) -> Orders {
         let Some(Stronger { release, acquire }) = self.stronger else { return orders };
         if site == release {
@@ -208,7 +207,7 @@ impl Races {
     }
 
     fn access(&mut self, state: &GuestState<'_>, access: &MemoryAccess) -> Option<Finding> {
-        // What a worker does before there is a second one happens before all that others do.
+        // What a worker does before there is a second one happens before everything that others do.
         if state.runtime.workers().len() == 1 {
             return None;
         }
@@ -234,16 +233,16 @@ impl Races {
                     Atomicity::Atomic(Some(orders)) => Some(self.strengthened(site, orders)),
                     Atomicity::Fence(_) | Atomicity::None => return None,
                 };
-                // Whether it has written, it tells afterwards.
+                // The guest reports afterwards whether it has written.
                 let told = kind == OpKind::CompareExchange && !writes;
                 self.exchange = orders.filter(|_| told).map(|orders| Exchange { worker, what, orders });
                 orders.map(|orders| if told { orders.failure } else { orders.success })
             }
-            // As all that is accessed in a section.
+            // An access by the host within a section is left out.
             AccessSource::Host if in_section => return None,
             AccessSource::Host if access.atomic => Some(Ordering::SeqCst),
             AccessSource::Host => None,
-            // It is in a race with nothing, but may be what orders others.
+            // Such an access is in no race, but may order others.
             AccessSource::LeftOut => {
                 if access.atomic || state.orderings().fences_are_lost() {
                     let atomic = atomic(access, Ordering::SeqCst, state);
@@ -264,7 +263,7 @@ impl Races {
         self.look(state, worker, how, what, ordering.map(|ordering| atomic(access, ordering, state)))
     }
 
-    /// What is found at an access.
+    /// The finding at an access.
     fn look(
         &mut self,
         state: &GuestState<'_>,
@@ -288,8 +287,8 @@ impl Races {
     }
 }
 
-/// Earlier accesses that a worker's access is in a race with. It comes after what it reads by its ordering, and
-/// before what others read of it.
+/// The earlier accesses that a worker's access is in a race with. The access gets the knowledge that it reads, by its
+/// ordering, before the check, and passes knowledge on after it.
 fn look(
     order: &mut Order,
     shadow: &mut Shadow,
@@ -311,7 +310,8 @@ fn look(
     first
 }
 
-/// An atomic access of this ordering. Where fences left nothing, every access may have one before and after it.
+/// An atomic access of this ordering. If fences left no instructions, every access may have a fence before and after
+/// it.
 fn atomic(access: &MemoryAccess, ordering: Ordering, state: &GuestState<'_>) -> Atomic {
     let MemoryAccess { address, bytes, reads, writes, .. } = *access;
     let lost = state.orderings().fences_are_lost();

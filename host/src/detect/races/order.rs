@@ -1,9 +1,9 @@
 //! Happens-before: the clocks of workers, of objects and of atomic memory.
 //!
-//! **Atomics.** After C++20 (RC11 without its coherence): what a release store or a store behind a release fence knew is
-//! passed on to who reads it by an acquire, or reads it and makes an acquire fence. Read-modify-writes go on with what
-//! the store before them passed on (the release sequence); every other store begins anew. Sequentially consistent
-//! accesses are acquires and releases: the order of all of them makes no edge.
+//! **Atomics.** After C++20 (RC11 without its coherence): a release store, or a store behind a release fence, passes
+//! its worker's knowledge on to a worker that reads it by an acquire, or that reads it and then makes an acquire fence.
+//! Read-modify-writes also pass on what the store before them passed on (the release sequence); every other store
+//! begins anew. Sequentially consistent accesses are acquires and releases: the order of all of them makes no edge.
 
 use crate::detect::clock::Clock;
 use crate::observe::{HbObject, Join, Released, SyncEvent};
@@ -12,14 +12,14 @@ use coyote_strategies::{Class, WorkerId};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// What a worker knows.
+/// The knowledge of a worker.
 #[derive(Clone, Debug, Default, Hash)]
 struct Knowledge {
-    /// What happened before its next access.
+    /// The clock of what happened before its next access.
     now: Clock,
-    /// What an acquire fence would add: what relaxed reads have read.
+    /// The clock that an acquire fence would add: from the stores that relaxed reads have read.
     read: Clock,
-    /// What it knew at its last release fence, which its relaxed stores pass on.
+    /// The clock at its last release fence, which its relaxed stores pass on.
     fenced: Clock,
 }
 
@@ -33,7 +33,7 @@ pub struct Atomic {
     pub ordering: Ordering,
 }
 
-/// What was passed on by the last store to an address, and how many bytes that had.
+/// The clock that the last store to an address passes on, and the size of that store in bytes.
 #[derive(Clone, Debug, Default, Hash)]
 struct Location {
     bytes: u32,
@@ -49,8 +49,8 @@ pub struct Order {
     near: Near,
 }
 
-/// Where locations may be: a bit for each eight bytes of memory, many of which share one. Most accesses are far from all
-/// of them.
+/// A filter that says where locations may be: a bit for each eight bytes of memory, many of which share one. Most
+/// accesses are far from all locations.
 #[derive(Clone, Debug)]
 struct Near([u64; Near::WORDS]);
 
@@ -69,7 +69,7 @@ impl Near {
         }
     }
 
-    /// Whether one may overlap these bytes.
+    /// Whether a location may overlap these bytes.
     #[inline]
     fn may_have(&self, address: u64, bytes: u64) -> bool {
         let mut groups = address / Near::GROUP..=(address + bytes).saturating_sub(1) / Near::GROUP;
@@ -88,12 +88,12 @@ impl Default for Near {
     }
 }
 
-/// It follows from the locations there were.
+/// It follows from the locations so far, and decides nothing.
 impl std::hash::Hash for Near {
     fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
-/// Atomic accesses have so many bytes at most.
+/// Maximum number of bytes of an atomic access.
 const ATOMIC_BYTES: u64 = 16;
 
 impl Order {
@@ -108,19 +108,19 @@ impl Order {
     fn worker(&mut self, worker: WorkerId) -> &mut Knowledge {
         while self.workers.len() <= worker.index() {
             let mut first = Knowledge::default();
-            // Epochs count from 1: a worker's first one is known to none at first.
+            // Epochs count from 1: a worker's first one is known to no other worker at first.
             first.now.advance(WorkerId(self.workers.len() as u32));
             self.workers.push(first);
         }
         &mut self.workers[worker.index()]
     }
 
-    /// What happened before the worker's next access. Of itself, the present epoch.
+    /// The clock of what happened before the worker's next access; its own entry is its present epoch.
     pub fn now(&mut self, worker: WorkerId) -> &Clock {
         &self.worker(worker).now
     }
 
-    /// A worker acquires or releases an object.
+    /// Records that a worker acquires or releases an object.
     pub fn synchronise(&mut self, event: &SyncEvent) {
         let SyncEvent { worker, object, kind } = *event;
         if orders_nothing(object) {
@@ -134,7 +134,7 @@ impl Order {
         }
     }
 
-    /// What a worker learns by an atomic access. Comes before what it passes on.
+    /// Adds the knowledge that a worker gets by an atomic access. Must be called before [`Order::write`].
     pub fn read(&mut self, worker: WorkerId, atomic: &Atomic) {
         if !atomic.reads || !self.near.may_have(atomic.address, atomic.bytes.into()) {
             return;
@@ -157,7 +157,7 @@ impl Order {
         }
     }
 
-    /// What a worker passes on by an atomic access.
+    /// Passes on a worker's knowledge by an atomic access.
     pub fn write(&mut self, worker: WorkerId, atomic: &Atomic) {
         let Atomic { address, bytes, reads, writes, ordering } = *atomic;
         if !writes {
@@ -167,7 +167,7 @@ impl Order {
         let own = &mut self.workers[worker.index()];
         let passed = if ordering.releases() { &own.now } else { &own.fenced };
         match self.locations.get_mut(&address) {
-            // None overlaps another one, so that no other one has any of these bytes.
+            // Locations do not overlap, so no other one has any of these bytes.
             Some(location) if location.bytes == bytes => match reads {
                 true => location.clock.join(passed),
                 false => location.clock.clone_from(passed),
@@ -191,7 +191,7 @@ impl Order {
         }
     }
 
-    /// A worker makes a fence.
+    /// Performs a fence of a worker.
     pub fn fence(&mut self, worker: WorkerId, ordering: Ordering) {
         let own = self.worker(worker);
         if ordering.acquires() {
@@ -204,14 +204,14 @@ impl Order {
         }
     }
 
-    /// These bytes have become other memory: what was said at their addresses was said of what was there.
+    /// Forgets the annotations at these bytes, which have become other memory.
     pub fn forget_annotations(&mut self, address: u32, bytes: u32) {
         let (from, to) = (HbObject::Annotated(address), HbObject::Annotated(address.saturating_add(bytes)));
         let old: SmallVec<[HbObject; 4]> = self.objects.range(from..to).map(|(object, _)| *object).collect();
         old.iter().for_each(|object| _ = self.objects.remove(object));
     }
 
-    /// These bytes are overwritten, or have become other memory.
+    /// Forgets the locations in these bytes, which are overwritten or have become other memory.
     #[inline]
     pub fn forget(&mut self, address: u64, bytes: u64) {
         if self.near.may_have(address, bytes) {
@@ -238,8 +238,8 @@ fn overlapping(
     near.map(|(at, location)| (*at, location)).filter(overlaps)
 }
 
-/// Notifications of condvars order nothing by POSIX and C++, the mutex does; what futexes order, the accesses of
-/// their words do.
+/// Whether an object orders nothing. Notifications of condvars order nothing by POSIX and C++, the mutex does; around
+/// futexes, the accesses of their words order.
 fn orders_nothing(object: HbObject) -> bool {
     let queue = |class| matches!(class, Class::Condvar | Class::Futex);
     matches!(object, HbObject::Wake { queue: Some(object), .. } if queue(object.class))

@@ -1,4 +1,4 @@
-//! What becomes of a data race that was found: a bug, a note, or nothing since it is known.
+//! Rules for data races that were found: a bug, a note, or nothing since the race is known.
 
 use crate::evidence::{RaceRemark, RacingAccess};
 use crate::observe::GuestState;
@@ -6,14 +6,14 @@ use coyote_instrumenter::Location;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Races that are known, by the names of functions or files.
+/// A suppression of known races, by the names of functions or files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Suppression {
-    /// In which `*` stands for any characters.
+    /// A pattern in which `*` stands for any characters.
     glob: String,
 }
 
-/// How the text of a suppression begins.
+/// The beginning of the text of a suppression.
 const KIND: &str = "race:";
 
 impl Suppression {
@@ -23,10 +23,10 @@ impl Suppression {
         (!glob.is_empty()).then(|| Suppression { glob: glob.into() })
     }
 
-    /// Those of a file: one a line; lines that are empty or begin with `#` are none.
+    /// Reads the suppressions of a file: one a line; lines that are empty or begin with `#` are skipped.
     ///
     /// # Errors
-    /// The first line that is none, and its number.
+    /// The first line that is no suppression, and its number.
     pub fn parse_all(text: &str) -> Result<Vec<Suppression>, String> {
         let lines = text.lines().map(str::trim).enumerate();
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -46,8 +46,8 @@ impl fmt::Display for Suppression {
     }
 }
 
-/// Whether a text is as a pattern says, in which `*` stands for any characters. Goes back to the last `*` alone, so it
-/// takes the product of both lengths at most.
+/// Whether a text matches a pattern, in which `*` stands for any characters. Goes back only to the last `*`, so its
+/// time is at most the product of both lengths.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {
@@ -66,29 +66,29 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|c| *c == b'*')
 }
 
-/// Which executions are watched.
+/// The executions that are watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Watched {
     /// All.
     #[default]
     All,
-    /// Of samplers, those that [`crate::explore::watching::is_watched`] selects, if the detector can see anything in
-    /// the module; of searches none.
+    /// Iterations of samplers that [`crate::explore::watching::is_watched`] selects, if the detector can see anything
+    /// in the module; no executions of searches.
     Some,
 }
 
-/// What becomes of races.
+/// The treatment of races.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// In which iterations they are looked for.
+    /// The iterations in which races are searched for.
     pub watched: Watched,
     /// Whether races are notes and no bugs.
     pub warn: bool,
-    /// Races that are known, and no bugs: the first one that fits counts.
+    /// Suppressions of known races, which are no bugs: the first one that matches counts.
     pub suppressions: Vec<Suppression>,
 }
 
-/// Races that are no bugs, each pair of places once, in whatever order they come.
+/// Races that are no bugs: each pair of locations once, whichever comes first.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks(BTreeMap<[Option<Location>; 2], RaceRemark>);
 
@@ -97,7 +97,7 @@ impl Remarks {
         self.0.values().cloned().collect()
     }
 
-    /// Whether a race is to be passed over. It is kept for the report.
+    /// Whether a race is no bug by these rules. It is then kept for the report.
     pub fn take(&mut self, rules: &Rules, state: &GuestState<'_>, accesses: [&RacingAccess; 2]) -> bool {
         if !rules.warn && rules.suppressions.is_empty() {
             return false;

@@ -1,9 +1,9 @@
 //! The last accesses of each byte of memory, as far as later ones can be in a race with them.
 //!
-//! After FastTrack (Flanagan, Freund, PLDI 2009): an access that happened after all those before it makes them
-//! superfluous, for who is in a race with one of them is in a race with it or the one before was reported. So a byte
-//! mostly has one access. Different from there, bytes are kept in groups of eight, an access with the mask of the
-//! bytes that it concerns, and atomic accesses are kept beside plain ones: they are in no race with each other.
+//! After FastTrack (Flanagan, Freund, PLDI 2009): an access that happened after all earlier ones makes them
+//! superfluous, since an access that is in a race with one of them is in a race with it, or a race was reported before.
+//! So a byte mostly has one access. Different from there, bytes are kept in groups of eight, an access with the mask of
+//! the bytes that it concerns, and atomic accesses are kept beside plain ones: they are in no race with each other.
 
 use crate::detect::clock::Clock;
 use coyote_abi::Ordering;
@@ -19,7 +19,7 @@ pub struct Kept {
     /// The worker's epoch.
     pub epoch: u32,
     pub how: How,
-    /// Which of the eight bytes.
+    /// The bytes of its group that it concerns, as bits.
     mask: u8,
     pub what: What,
 }
@@ -58,7 +58,7 @@ impl How {
     }
 }
 
-/// What a report says of an access.
+/// The data about an access for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct What {
     pub address: u32,
@@ -66,25 +66,25 @@ pub struct What {
     pub site: u32,
     /// The number of its step, from 1.
     pub step: u32,
-    /// Of an atomic access.
+    /// The ordering of an atomic access.
     pub ordering: Option<Ordering>,
 }
 
-/// Accesses that one is in a race with.
+/// The accesses that an access is in a race with.
 pub type Found = SmallVec<[Kept; 1]>;
 
-/// Eight bytes.
+/// The accesses of eight bytes.
 type Group = SmallVec<[Kept; 2]>;
 
 const GROUP: u64 = 8;
-/// Groups in a page.
+/// Number of groups in a page.
 const PAGE: u64 = 64;
 const PAGE_BYTES: u64 = GROUP * PAGE;
 
 /// Groups that are next to each other.
 #[derive(Clone, Debug)]
 struct Page {
-    /// Which groups have accesses.
+    /// The groups that have accesses, as bits.
     used: u64,
     groups: [Group; PAGE as usize],
 }
@@ -105,13 +105,13 @@ impl Page {
     }
 }
 
-/// See the module's documentation. Copies share what is not changed.
+/// See the module's documentation. Copies share pages that are not changed.
 #[derive(Debug, Default)]
 pub struct Shadow {
-    /// Of each page of memory one more than its index in `pages`, or 0.
+    /// For each page of memory one more than its index in `pages`, or 0.
     index: Vec<u32>,
     pages: Vec<Arc<Page>>,
-    /// Empty ones, to be used again.
+    /// Empty pages, to be used again.
     spare: Vec<Arc<Page>>,
 }
 
@@ -121,7 +121,7 @@ impl Clone for Shadow {
     }
 }
 
-/// Of what is kept, that which decides what later accesses are in a race with: not the places for reports.
+/// Hashes what decides with which accesses later ones are in a race, without the data for reports.
 impl Hash for Shadow {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for (number, index) in self.index.iter().enumerate().filter(|(_, index)| **index > 0) {
@@ -138,7 +138,7 @@ impl Shadow {
     pub fn clear(&mut self) {
         self.index.clear();
         for mut page in self.pages.drain(..) {
-            // One that a copy shares is left to it.
+            // A page that a copy shares is left to the copy.
             if let Some(own) = Arc::get_mut(&mut page) {
                 own.clear();
                 self.spare.push(page);
@@ -166,7 +166,8 @@ impl Shadow {
         self.index[number]
     }
 
-    /// The worker makes an access, before which `now` happened. Returns those that it is in a race with.
+    /// Records an access of the worker, before which `now` happened. Returns the accesses that it is in a
+    /// race with.
     pub fn access(&mut self, worker: WorkerId, now: &Clock, how: How, what: What) -> Found {
         let mut found = Found::new();
         let epoch = now.of(worker);
@@ -174,7 +175,7 @@ impl Shadow {
             let page = self.page((group / PAGE) as usize);
             let number = (group % PAGE) as usize;
             let kept = &mut page.groups[number];
-            // An access of the same epoch told as much: what it is in a race with was found at that one, or will be
+            // An access of the same epoch says as much: races with this one were found at that one, or will be found
             // with it.
             let told = |old: &Kept| {
                 old.worker == worker && old.epoch == epoch && old.mask & mask == mask && old.how.covers(how)
@@ -192,7 +193,7 @@ impl Shadow {
                     found.push(*old);
                 }
                 if old.worker == worker && old.epoch == epoch && old.how.covers(how) {
-                    // It tells as much as the new one would.
+                    // It says as much as the new one would.
                     rest &= !old.mask;
                 } else if before && how.covers(old.how) {
                     old.mask &= !mask;
@@ -207,7 +208,7 @@ impl Shadow {
         found
     }
 
-    /// What is there now has nothing to do with what was there: memory was handed out or taken back.
+    /// Forgets the accesses of memory that was handed out or taken back.
     pub fn forget(&mut self, address: u64, bytes: u64) {
         if bytes == 0 {
             return;
@@ -238,7 +239,7 @@ impl Shadow {
     }
 }
 
-/// The groups of a range of bytes, each with the mask of those that are in it.
+/// The groups of a range of bytes, each with the mask of its bytes in the range.
 fn masks(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u8)> {
     let end = address + bytes;
     let groups = address / GROUP..end.div_ceil(GROUP);

@@ -1,4 +1,4 @@
-//! Random executions, in which races are those that the definition says: by the graph of what happens before what.
+//! Random executions, in which races must be those of the definition: by the graph of happens-before.
 
 use super::order::{Atomic, Order};
 use super::shadow::{How, Shadow, What};
@@ -41,7 +41,7 @@ fn draw(rng: &mut StdRng) -> Done {
     let worker = rng.random_range(0..3);
     let ordering = ORDERINGS[rng.random_range(0..5)];
     if rng.random_bool(0.03) {
-        // Some of them more than what the shadow keeps together.
+        // Some of them are larger than a page of the shadow.
         let (address, bytes) = (rng.random_range(0..24), [1, 4, 9, 3000][rng.random_range(0..4)]);
         return Done { worker, act: Act::Forget { address, bytes } };
     }
@@ -68,7 +68,7 @@ fn draw(rng: &mut StdRng) -> Done {
     Done { worker, act }
 }
 
-/// What the detector says of the last of these: the index of an access that it is in a race with.
+/// The detector under test. `add` returns the index of an access that the new one is in a race with.
 #[derive(Default)]
 struct Detector {
     order: Order,
@@ -110,7 +110,7 @@ impl Detector {
     }
 }
 
-/// The same by the definitions: which events each event comes after.
+/// The races by the definitions. `after` has, for each event, the events that it comes after.
 #[derive(Default)]
 struct Naive {
     events: Vec<Done>,
@@ -186,7 +186,7 @@ impl Naive {
         found
     }
 
-    /// Whether an event makes other memory of a byte.
+    /// Whether an event turns a byte into other memory.
     fn forgets(&self, event: usize, byte: u32) -> bool {
         let Act::Forget { address, bytes } = self.events[event].act else { return false };
         (address..address + bytes).contains(&byte)
@@ -216,14 +216,14 @@ impl Naive {
     }
 }
 
-/// Event by event, until the first race, the detector says what the definitions say.
+/// Event by event, until the first race, the detector agrees with the definitions.
 #[test]
 fn agrees_with_the_definitions() {
     let (mut races, mut long) = (0, 0);
     for seed in 0..20_000 {
         let mut rng = StdRng::seed_from_u64(seed);
         let (mut detector, mut naive) = (Detector::default(), Naive::default());
-        // Those with fewer plain accesses of what others access go on for longer before they have a race.
+        // Executions with fewer plain accesses of shared bytes go on for longer before they have a race.
         let plain = rng.random_bool(0.7);
         for index in 0..60 {
             let mut done = draw(&mut rng);

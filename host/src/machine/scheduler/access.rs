@@ -1,21 +1,21 @@
-//! Memory accesses and rounds of loops: what never blocks. Most of them are executed on the spot, without a question:
-//! [`Scheduler::access`] is the hot path of everything.
+//! Memory accesses and rounds of loops: operations that never block. Most of them are executed on the spot, without
+//! asking detectors: [`Scheduler::access`] is the hot path.
 
 use super::{ALONE_TICKS, Choice, Context, Scheduler};
 use crate::observe::{Attempt, Finding, Interest, is_plain, plainly_allowed};
 use coyote_strategies::{Access, OpKind, Operation, Pick, WorkerId};
 
-/// What a worker that announced an access does.
+/// What a worker does after it announced an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessResult {
-    /// It executes the access.
+    /// Execute the access.
     Execute,
     Unwind,
-    /// Detectors have to be asked first: see [`Scheduler::access_asked`].
+    /// Ask detectors first: see [`Scheduler::access_asked`].
     Ask(Asked),
 }
 
-/// How an access is executed of which detectors are asked, or observers told, first.
+/// How an access is executed that detectors or observers must see first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Its worker was picked.
@@ -26,14 +26,15 @@ pub enum Asked {
     Alone,
 }
 
-/// How many refusals in a row count.
+/// Maximum of the counter of consecutive refusals.
 const REFUSALS_MAX: u32 = 64;
 
 impl Scheduler {
-    /// The running worker is about to access memory or to go round a loop: nothing that blocks.
+    /// Handles an access of memory, or a round of a loop, that the running worker is about to execute: an
+    /// operation that does not block.
     #[inline]
     pub fn access(&mut self, operation: Operation) -> AccessResult {
-        // Before the first worker runs, the module initialises itself: nothing to schedule.
+        // Before the first worker runs, the module initialises itself, and there is nothing to schedule.
         let Some(worker) = self.running else { return AccessResult::Execute };
         if self.runtime.is_worker_local(operation.object, operation.size) {
             return AccessResult::Execute;
@@ -63,11 +64,11 @@ impl Scheduler {
         AccessResult::Execute
     }
 
-    /// For how many steps the running worker, which has just executed an access, is certain to be picked again; at
-    /// most `most`. What it must not access meanwhile stands in [`Scheduler::watched`].
+    /// The number of steps, at most `most`, for which the running worker, which has just executed an access, is certain
+    /// to be picked again. Memory that it must not access meanwhile is put into [`Scheduler::watched`].
     #[inline]
     pub fn lease(&mut self, most: u32) -> Option<u32> {
-        // Where the strategy hardly ever knows, it is not asked each time.
+        // A strategy that hardly ever promises steps is not asked at every point.
         if self.points_unasked > 0 {
             self.points_unasked -= 1;
             return None;
@@ -101,7 +102,7 @@ impl Scheduler {
         Some(steps.min(most.into()) as u32)
     }
 
-    /// Accesses that the running worker has executed under a lease become the steps that they were.
+    /// Turns accesses that the running worker has executed under a lease into steps.
     pub fn leased_steps(&mut self, operations: &[Operation]) {
         let worker = self.running.expect("it had the lease");
         let view = self.runtime.view();
@@ -129,7 +130,7 @@ impl Scheduler {
         self.runtime.stepped(worker);
     }
 
-    /// Whether a detector has to be asked before an operation is executed, or an observer told of it.
+    /// Whether a detector must be asked before an operation is executed, or an observer wants its event.
     #[inline]
     fn needs_question(&self, worker: WorkerId, operation: &Operation) -> bool {
         !plainly_allowed(&self.runtime, self.bounds, worker, operation)
@@ -137,7 +138,7 @@ impl Scheduler {
     }
 
     /// Whether the operation of a worker that is alone in a test harness is no scheduling point. Such a
-    /// worker has a longer way to go than the steps of a concurrent test, but may not run for ever.
+    /// worker may need more steps than a concurrent test, but must not run for ever.
     #[cold]
     fn may_pass_alone(&mut self, operation: &Operation) -> bool {
         self.runtime.alone_ticks += u64::from(operation.kind == OpKind::Loop);
@@ -148,7 +149,7 @@ impl Scheduler {
         !self.closing && self.runtime.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
     }
 
-    /// An access that is no scheduling point.
+    /// Handles an access within an atomic function, which is no scheduling point.
     fn access_atomically(&mut self, worker: WorkerId, operation: Operation) -> AccessResult {
         if self.needs_question(worker, &operation) {
             return AccessResult::Ask(Asked::Atomic);
@@ -157,13 +158,14 @@ impl Scheduler {
         AccessResult::Execute
     }
 
-    /// Within an atomic function an access is no scheduling point; a loop becomes one in the end.
+    /// Whether an operation within an atomic function is a scheduling point: never an access, but a loop that
+    /// has run for too long.
     fn atomic_tick(&mut self, worker: WorkerId, operation: Operation) -> bool {
         operation.kind == OpKind::Loop && self.runtime.atomic_tick(worker)
     }
 
-    /// Executes an access of which [`Scheduler::access`] said that it has to be asked about. What happened is told of an
-    /// access that is a scheduling point, and else left to be told.
+    /// Executes an access for which [`Scheduler::access`] returned [`AccessResult::Ask`]. Events of an access that is a
+    /// scheduling point are delivered here; the caller delivers those of others.
     #[cold]
     pub fn access_asked(
         &mut self,
@@ -174,7 +176,7 @@ impl Scheduler {
         let worker = self.running.expect("it announced the access");
         let finding = self.veto(worker, &operation, context);
         match (asked, finding) {
-            // It is executed, and met again, when the worker was put in place.
+            // After the worker has unwound, [`Scheduler::next`] executes the pick and asks detectors again.
             (Asked::Picked, Some(_)) => return AccessResult::Unwind,
             (Asked::Picked, None) if self.runtime.stream.wants(Interest::STACKS) => {
                 return AccessResult::Unwind;
@@ -210,13 +212,13 @@ impl Scheduler {
         }
     }
 
-    /// Whether detectors have to be asked about accesses that the host makes.
+    /// Whether detectors must be asked about accesses that the host makes.
     pub fn asks_about(&self, accesses: &[Access]) -> bool {
         let allowed = |access: &Access| is_plain(&self.runtime.heap, self.bounds, access.object, access.size);
         !accesses.iter().all(allowed) || self.runtime.stream.wants(Interest::VETOES)
     }
 
-    /// Why the worker must not do what it announced, if it must not.
+    /// Asks detectors about the announced operation: the finding if the worker must not execute it.
     #[inline]
     pub(super) fn veto(
         &self,

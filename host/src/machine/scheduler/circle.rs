@@ -5,8 +5,8 @@ use crate::observe::Event;
 use crate::outcome::{BugKind, Outcome};
 
 impl Scheduler {
-    /// The iteration ends as soon as workers wait in a circle, unless that is deferred: then it is remembered that there
-    /// may be one.
+    /// Ends the iteration as soon as workers wait in a circle. If that is deferred, the runtime keeps the mark that
+    /// there may be a circle.
     #[inline]
     pub(super) fn find_circle(&mut self, context: &mut Context) {
         if !self.defers
@@ -20,7 +20,7 @@ impl Scheduler {
         }
     }
 
-    /// However an iteration has ended in which that was deferred: if workers wait in a circle, it is a deadlock.
+    /// Replaces the outcome of an iteration in which that was deferred by a deadlock, if workers wait in a circle.
     #[inline]
     pub(super) fn call_deadlock(&mut self, context: &mut Context) {
         let deferred = self.defers || self.closing;

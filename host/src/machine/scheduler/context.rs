@@ -1,4 +1,5 @@
-//! What the scheduler needs of the guest while it executes picks, and how observers are told of them.
+//! The parts of the guest that the scheduler needs while it executes picks, and the delivery of events to
+//! observers.
 
 use super::super::stack::{self, SavedWorker};
 use super::Scheduler;
@@ -9,11 +10,11 @@ use coyote_abi::rt::CHUNK;
 use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::{Operation, Pick, WorkerId};
 
-/// The guest beside the scheduler.
+/// The parts of the guest that the scheduler needs.
 pub struct Context<'a> {
-    /// All of it; the guest may see less.
+    /// All of guest memory; the guest may see less.
     pub memory: &'a mut [u8],
-    /// Chunks of it that the host wrote.
+    /// Chunks of memory that the host wrote.
     pub written: &'a mut Vec<u32>,
     pub observers: &'a mut Observers,
     pub orderings: &'a OnDemand,
@@ -48,7 +49,8 @@ impl Context<'_> {
     }
 }
 
-/// Writes a number into guest memory, if it is there: what memory holds, whoever stored it, which is no access.
+/// Sets a number in guest memory, if the range lies within it. This makes memory hold the value that the runtime wants
+/// there, and is no access.
 pub fn put(memory: &mut [u8], written: &mut Vec<u32>, (address, bytes, value): (u32, u32, u64)) {
     let (start, bytes) = (address as usize, bytes as usize);
     if let Some(place) = memory.get_mut(start..start + bytes) {
@@ -66,8 +68,7 @@ pub fn number(memory: &[u8], address: u32, bytes: u8) -> Option<u64> {
 }
 
 impl Scheduler {
-    /// Tells observers of an executed step, and of all that happened since they were last told. `number`: steps before
-    /// it.
+    /// Sends observers an executed step, and all events since the last delivery. `number`: steps executed before it.
     #[inline]
     pub(super) fn tell_step(&mut self, pick: Pick, operation: Operation, number: u64, context: &mut Context) {
         if self.runtime.stream.wants(Interest::STEPS) {
@@ -76,7 +77,7 @@ impl Scheduler {
         self.deliver(context);
     }
 
-    /// The values stand in the scheduler.
+    /// Sends observers the step, with the values that the scheduler holds.
     #[cold]
     fn tell_executed(&mut self, step: Step<'_>, context: &mut Context) {
         let (observers, state) = context.state(&self.runtime, self.bounds);
@@ -86,7 +87,7 @@ impl Scheduler {
         }
     }
 
-    /// Tells observers of all that happened since they were last told.
+    /// Sends observers all events since the last delivery.
     #[inline]
     pub fn deliver(&mut self, context: &mut Context) {
         if !self.runtime.stream.is_empty() {

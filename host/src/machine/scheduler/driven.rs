@@ -5,19 +5,19 @@ use crate::outcome::{Bound, Outcome};
 use coyote_strategies::{Pick, Status};
 
 impl Scheduler {
-    /// The step that waits for a value: part of the program's state.
+    /// The step that waits for a value; it is part of the program's state.
     pub fn unfinished(&self) -> Option<Unfinished> {
         let (worker, bound) = self.choosing?;
         Some(Unfinished { worker, bound, values: self.values.clone() })
     }
 
-    /// Puts a saved step back that waits for a value.
+    /// Restores a saved step that waits for a value.
     pub fn resume_unfinished(&mut self, unfinished: &Unfinished) {
         self.choosing = Some((unfinished.worker, unfinished.bound));
         self.values.clone_from(&unfinished.values);
     }
 
-    /// What is asked of the driver of the execution.
+    /// The status of the execution, which shows what it needs from its driver.
     pub fn status(&self) -> Status {
         if let Some((_, bound)) = self.choosing {
             return Status::Choosing { bound };
@@ -31,7 +31,7 @@ impl Scheduler {
         }
     }
 
-    /// Executes a pick from outside. Whether a worker now waits to be put in place.
+    /// Executes a pick from outside. Returns whether a worker now waits to be put in place.
     pub fn step(&mut self, pick: Pick, context: &mut Context) -> bool {
         self.runtime.footprint.clear();
         let view = self.runtime.view();
@@ -42,7 +42,7 @@ impl Scheduler {
         self.planned.is_some()
     }
 
-    /// Answers [`Status::Choosing`].
+    /// Gives the value that [`Status::Choosing`] asks for. Returns the same as [`Scheduler::step`].
     pub fn choose(&mut self, value: u64, context: &mut Context) -> bool {
         let (worker, bound) = self.choosing.take().expect("a value was asked for");
         self.value(value, bound);

@@ -1,4 +1,4 @@
-//! Whether an iteration has ended, and how.
+//! The end of an iteration: checks whether it has ended, and with which outcome.
 
 use super::{Context, Scheduler};
 use crate::observe::Event;
@@ -6,8 +6,8 @@ use crate::outcome::Outcome;
 use crate::runtime::Progress;
 
 impl Scheduler {
-    /// Finds out whether the iteration has ended by now. The context can be left out while a worker runs: then one can
-    /// go on, and whether others wait in a circle was asked after the last step.
+    /// Checks whether the iteration has ended. The context can be left out while a worker runs: that worker can go on,
+    /// and circles of waiting workers were searched for after the last step.
     pub fn check_end(&mut self, mut context: Option<&mut Context>) {
         if let Some(context) = context.as_deref_mut() {
             self.find_circle(context);
@@ -39,7 +39,8 @@ impl Scheduler {
             Progress::Deadlock => {
                 self.runtime.stream.push(Event::Stuck);
                 self.deliver(context.as_deref_mut().expect("the running worker can go on"));
-                // A detector of deadlocks is always there; without one, nothing more can be said.
+                // The detector of deadlocks, which is always present, has set the outcome. Without it, there
+                // is no verdict.
                 self.outcome.get_or_insert(Outcome::Abandoned);
             }
         }

@@ -1,4 +1,4 @@
-//! When an iteration is left to be looked at, and when it has reached its bound.
+//! When an iteration is interrupted to look for livelocks and lassos, and when it has reached its bound.
 
 use super::{Choice, Context, LOOK_STEPS, Looks, SUSPICIOUS_FROM, Scheduler};
 use crate::evidence::Evidence;
@@ -7,7 +7,7 @@ use crate::outcome::{Bound, Bug, BugKind, Outcome};
 use coyote_strategies::OpKind;
 
 impl Scheduler {
-    /// An iteration that was left to be looked at goes on, unless it has reached its bound.
+    /// Continues an iteration that was interrupted to be looked at, unless it has reached its bound.
     pub fn go_on(&mut self) {
         self.looking = false;
         self.suspicious_at = self.next_look();
@@ -19,7 +19,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether the bound on steps is reached, or the state is to be looked at.
+    /// Checks whether the bound on steps is reached, or the state is to be looked at.
     #[cold]
     pub(super) fn look_up(&mut self) {
         let steps = self.runtime.steps();
@@ -51,7 +51,7 @@ impl Scheduler {
         };
     }
 
-    /// Whether the last half of all choices changed nothing, as far as their kinds tell.
+    /// Whether the last half of all choices changed nothing, as far as the kinds of their operations tell.
     pub(super) fn only_looked(&self) -> bool {
         let looks = |choice: &Choice| match choice {
             Choice::Step { kind, .. } => matches!(
@@ -68,11 +68,11 @@ impl Scheduler {
         self.choices[self.choices.len() / 2..].iter().all(looks)
     }
 
-    /// A monitor is hot, and will have been so for too long at this step.
+    /// Reports a hot monitor at the step `deadline`, when it has been hot for too long.
     #[cold]
     pub(super) fn overheat(&mut self, deadline: u64, context: Option<&mut Context>) {
         if self.runtime.steps() < deadline {
-            // Plain accesses ask no more than this.
+            // Plain accesses check nothing but `look_up_at`.
             self.look_up_at = self.look_up_at.min(deadline);
         } else if self.outcome.is_none() {
             self.runtime.stream.push(Event::Overheated);

@@ -1,4 +1,4 @@
-//! Who runs next: the loop of choices between a worker's announcement and the next step.
+//! Chooses the worker that runs next: the loop of choices between an announcement and the next step.
 //!
 //! The guest calls in at every scheduling point. With a strategy in the scheduler, the choice is made
 //! on the spot: if the announcing worker is picked, its operation is performed and it goes on without
@@ -29,23 +29,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Choice {
     /// The worker executed its pending operation.
     Step {
-        /// Who.
+        /// The worker.
         worker: WorkerId,
-        /// What the operation was.
+        /// The kind of its operation.
         kind: OpKind,
-        /// Where it was announced.
+        /// The site at which the operation was announced.
         site: u32,
     },
     /// A timeout fired.
     Timeout {
-        /// Whose.
+        /// The worker that waited with this timeout.
         worker: WorkerId,
     },
     /// The worker of the last step was given a value.
     Value {
         /// The value.
         value: u32,
-        /// What it is below.
+        /// The exclusive upper bound of the value.
         bound: u32,
     },
 }
@@ -64,9 +64,9 @@ impl From<Choice> for Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyTimeout {
     pub worker: WorkerId,
-    /// Steps executed before.
+    /// Number of steps executed before.
     pub step: u64,
-    /// How many workers could run.
+    /// Number of workers that could run.
     pub others: usize,
 }
 
@@ -81,7 +81,7 @@ pub struct Limits {
     pub fail_on_steps_max: bool,
 }
 
-/// A step that still needs a value from outside: its worker, the bound, and the values it has so far.
+/// A step that still needs a value from outside: its worker, the bound of the value, and the values so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unfinished {
     pub worker: WorkerId,
@@ -89,19 +89,20 @@ pub struct Unfinished {
     pub values: Vec<u64>,
 }
 
-/// Forced points for each step of the bound on steps that a worker alone in a test harness may pass.
+/// Number of announced rounds of loops that a worker alone in a test harness may execute, for each step of
+/// the bound on steps.
 const ALONE_TICKS: u64 = 10;
 
-/// Steps between two looks at [`Scheduler::cancel`].
+/// Number of steps between two checks of [`Scheduler::cancel`].
 const LOOK_STEPS: u64 = 64;
 
-/// When an iteration under a strategy is left before its end, to be looked at: see `execution::prove_livelock`.
+/// When an iteration under a strategy is interrupted to be looked at: see `execution::prove_livelock`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
     #[default]
     Never,
-    /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing but
-    /// look.
+    /// At the bound on steps; and at step 1,024, 2,048 and so on if the last half of all choices did nothing
+    /// but look.
     WhenSuspicious,
     /// After this number of choices.
     After(usize),
@@ -112,10 +113,10 @@ pub enum Looks {
 /// The first step at which an iteration may be suspicious.
 const SUSPICIOUS_FROM: u64 = 1_024;
 
-/// What a worker that announced an operation does.
+/// What a worker does after it announced an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointResult {
-    /// Its call returns this.
+    /// Return this value from its call.
     Return(i64),
     Unwind,
 }
@@ -125,77 +126,80 @@ pub struct Scheduler {
     /// Makes the choices; `None` if they come from outside.
     pub strategy: Option<Box<dyn Strategy>>,
     pub limits: Limits,
-    /// Which of the bounds on steps holds.
+    /// Whether the bound on steps is that of a fair strategy.
     pub fair: bool,
-    /// The step from which on it counts for how long monitors are hot, as it is fair from there; `None`: it does not.
+    /// The step from which on the execution is fair, so that the steps for which monitors are hot count; `None`: they
+    /// do not.
     pub fair_from: Option<u64>,
     /// Steps that a monitor may be hot in a fair execution; 0 for any number.
     pub hot_steps_max: u64,
-    /// Another bound, for an iteration that is executed again: the one that held then.
+    /// A bound on steps that replaces those of `limits`, for an iteration that is executed again.
     pub bound: Option<u64>,
-    /// Whether workers that wait in a circle let the others run on, to an end that is then called a deadlock. What a search
-    /// that reverses races still has to execute depends on all that would have followed; for all others nothing
-    /// changes, since a circle stays one.
+    /// Whether the iteration continues when workers wait in a circle, and becomes a deadlock at its end. A search that
+    /// reverses races needs the steps that follow, to know what it still has to execute. In all other respects nothing
+    /// changes, since a circle of waiting workers never dissolves.
     pub defers: bool,
-    /// No bound holds and every access is a scheduling point: all states are visited that can follow.
+    /// Whether all states that can follow are visited: no bound holds, and every access is a point.
     pub closing: bool,
     pub looks: Looks,
-    /// The iteration was left to be looked at.
+    /// The iteration was interrupted to be looked at.
     pub looking: bool,
-    /// The step from which on it is left to look for a lasso, which then says at which step next.
+    /// The step from which on the iteration is interrupted to look for a lasso; each look sets the next.
     pub lasso_at: Option<u64>,
-    /// A monitor has been hot for too long, which can be told once the running worker is suspended.
+    /// A monitor has been hot for too long. Observers receive the event once the running worker is suspended.
     overheating: bool,
-    /// How the iteration ended, once it has.
+    /// The outcome, once the iteration has ended.
     pub outcome: Option<Outcome>,
-    /// How the iteration would have ended but for workers that wait in a circle: see [`Scheduler::defers`].
+    /// The outcome that a deadlock of workers in a circle replaced: see [`Scheduler::defers`].
     pub masked: Option<Outcome>,
     /// The program has crashed, and is about to start again: see [`Scheduler::take_crashed`].
     crashed: bool,
-    /// Whether the guest ended the whole program, whatever others were about to do.
+    /// Whether the guest ended the whole program, whatever other workers were about to do.
     pub exited: bool,
     /// The block that a memory error is about.
     pub blame: Option<BlockRef>,
     /// Workers that were left blocked for ever by a test that passed.
     pub left_blocked: Vec<WorkerId>,
     pub choices: Vec<Choice>,
-    /// The last one, if there was any.
+    /// The last early timeout, if there was one.
     pub early_timeout: Option<EarlyTimeout>,
     /// Choices with more than one possibility.
     pub decisions: u64,
-    /// Most workers enabled at once.
+    /// The largest number of workers that were enabled at once.
     pub concurrency: u32,
     pub bounds: MemoryBounds,
-    /// Who runs now.
+    /// The worker that runs now.
     pub running: Option<WorkerId>,
-    /// Picked by the strategy, not yet executed.
+    /// A pick of the strategy that is not yet executed.
     picked: Option<Pick>,
-    /// Executed from outside: who goes on and what its call returns.
+    /// The worker to put in place after its step was executed, and the result of its call.
     planned: Option<(WorkerId, i64)>,
     /// A step that needs a value from outside: the worker and the bound.
     choosing: Option<(WorkerId, u64)>,
     values: Vec<u64>,
-    /// Nothing but plain accesses happened since it was last found that the iteration goes on: they
-    /// change neither who is enabled nor whether it has ended.
+    /// Whether only plain accesses happened since the last check that the iteration has not ended: they
+    /// change neither which workers are enabled nor whether it has ended.
     end_checked: bool,
     /// Memory that ends a lease: address and bytes. See [`Scheduler::lease`].
     pub watched: Vec<(u64, u32)>,
-    /// How often in a row the strategy promised nothing, and for how many points it is therefore not asked.
+    /// Number of consecutive times that the strategy promised no steps, and of points at which it is
+    /// therefore not asked.
     refusals: u32,
     points_unasked: u32,
     /// Bound on steps of this iteration.
     steps_max: u64,
-    /// Raised when there is no more time for the iteration.
+    /// Set when there is no more time for the iteration.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Whether the iteration was given up for that: it says nothing about the test.
+    /// Whether the iteration was given up because of `cancel`: it says nothing about the test.
     pub cancelled: bool,
-    /// The step from which on it is asked whether the bound is reached or the state is to be looked at.
+    /// The step from which on [`Scheduler::look_up`] checks whether the bound is reached or the state is to be
+    /// looked at.
     look_up_at: u64,
     /// The step from which on the iteration may be suspicious: see [`Looks::WhenSuspicious`].
     suspicious_at: u64,
 }
 
-/// What an iteration that is left to be looked at gets back when it goes on.
+/// State that an iteration gets back when it continues after it was looked at.
 pub struct Course {
     choices: Vec<Choice>,
     decisions: u64,
@@ -250,7 +254,7 @@ impl Scheduler {
     pub fn begin(&mut self, start: &Runtime) {
         let Scheduler {
             runtime,
-            // Given by whoever drives the execution.
+            // Set by the driver of the execution.
             strategy: _,
             limits: _,
             fair: _,
@@ -273,7 +277,7 @@ impl Scheduler {
             early_timeout,
             decisions,
             concurrency,
-            // The machine's: see `Machine::resize`.
+            // Set by the machine: see `Machine::resize`.
             bounds: _,
             running,
             picked,
@@ -281,7 +285,7 @@ impl Scheduler {
             choosing,
             values,
             end_checked,
-            // Of the lease that is given next.
+            // Set whenever a lease is given.
             watched: _,
             refusals,
             points_unasked,
@@ -289,7 +293,7 @@ impl Scheduler {
             steps_max: _,
             look_up_at: _,
             suspicious_at: _,
-            // Whoever raises it did so for all that follows.
+            // A cancellation holds for all later iterations too.
             cancel: _,
             cancelled,
         } = self;
@@ -336,12 +340,12 @@ impl Scheduler {
         self.steps_max
     }
 
-    /// Whether the last step was a crash: the machine has to give the program its memory back.
+    /// Whether the last step was a crash: the machine must then reset the program's memory.
     pub fn take_crashed(&mut self) -> bool {
         std::mem::take(&mut self.crashed)
     }
 
-    /// Takes what going back to the present state would forget.
+    /// Takes the state that restoring a snapshot would lose.
     pub fn take_course(&mut self) -> Course {
         Course {
             choices: std::mem::take(&mut self.choices),
@@ -350,7 +354,7 @@ impl Scheduler {
         }
     }
 
-    /// Gives it back: the iteration is where it was when it was left.
+    /// Restores what [`Scheduler::take_course`] took, so that the iteration can continue.
     pub fn give_course(&mut self, course: Course) {
         let Course { choices, decisions, concurrency } = course;
         self.choices = choices;
@@ -359,7 +363,7 @@ impl Scheduler {
         self.set_bounds();
     }
 
-    /// The iteration ends with what a detector has found, unless it has ended already.
+    /// Ends the iteration with a detector's finding, unless it has already ended.
     pub fn stop_at(&mut self, Finding { bug, block }: Finding) {
         self.end_checked = false;
         if self.outcome.is_none() {
@@ -368,7 +372,7 @@ impl Scheduler {
         }
     }
 
-    /// The running worker says what a monitor is from now on.
+    /// Sets the state of a monitor, for the running worker.
     pub fn set_monitor(&mut self, name: String, number: u32, heat: Heat) {
         self.end_checked = false;
         if let Some(worker) = self.running {
@@ -389,7 +393,7 @@ impl Scheduler {
         }
     }
 
-    /// The running worker is about to do something that may block or need a value.
+    /// Announces an operation of the running worker that may block or need a value.
     pub fn announce(&mut self, operation: Operation, request: Request, context: &mut Context) -> PointResult {
         let Some(worker) = self.running else { return PointResult::Return(0) };
         self.end_checked = false;
@@ -406,7 +410,7 @@ impl Scheduler {
         }
     }
 
-    /// The running worker's entry returned.
+    /// Records that the running worker's entry function returned.
     pub fn returned(&mut self) {
         if let Some(worker) = self.running.take() {
             self.end_checked = false;
@@ -414,7 +418,8 @@ impl Scheduler {
         }
     }
 
-    /// No worker runs: which one goes on, and what does its call return? `None` leaves the guest.
+    /// Chooses the worker that goes on, while none runs. Returns it with the result of its call; `None`
+    /// leaves the guest.
     pub fn next(&mut self, context: &mut Context) -> Option<(WorkerId, i64)> {
         self.deliver(context);
         self.overheating = false;
@@ -428,7 +433,7 @@ impl Scheduler {
         next
     }
 
-    /// Picks and performs until a worker can go on, or the iteration has ended.
+    /// Picks and executes until a worker can go on, or the iteration has ended or is interrupted.
     fn advance(&mut self, context: &mut Context) -> Option<(WorkerId, i64)> {
         loop {
             let pick = match self.picked.take() {
@@ -442,7 +447,8 @@ impl Scheduler {
         }
     }
 
-    /// Asks the strategy. `None`: the iteration has ended. The context can be left out while a worker runs.
+    /// Asks the strategy for a pick. `None`: the iteration has ended or is interrupted. The context can be
+    /// left out while a worker runs.
     #[inline]
     fn pick(&mut self, context: Option<&mut Context>) -> Option<Pick> {
         if !self.end_checked || self.runtime.steps() >= self.look_up_at {
@@ -477,7 +483,7 @@ impl Scheduler {
         self.choices.push(choice);
     }
 
-    /// The choice of a timeout. Not often made: kept out of what every step executes.
+    /// The choice of a timeout. It is rare, so it is kept out of the hot path.
     #[cold]
     fn timeout(&mut self, worker: WorkerId) -> Choice {
         let view = self.runtime.view();
@@ -496,7 +502,7 @@ impl Scheduler {
         }
     }
 
-    /// Executes a pick. `Some` if a worker can go on; what its call returns.
+    /// Executes a pick. Returns the worker that can go on, if any, with the result of its call.
     fn execute(&mut self, pick: Pick, context: &mut Context) -> Option<(WorkerId, i64)> {
         self.end_checked = false;
         self.runtime.footprint.begin_step();

@@ -7,7 +7,7 @@ use crate::runtime::files::Errno;
 use coyote_abi::rt;
 use wasmtime::{Linker, Result};
 
-/// What the clocks say of their resolution.
+/// The resolution that the clocks report.
 const RESOLUTION_NS: u64 = 1_000;
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
@@ -39,7 +39,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         })
     };
     linker.func_wrap(MODULE, TIME, time)?;
-    // As the instrumenter calls it where it may jump.
+    // The name under which modules call it if the clock may jump.
     linker.func_wrap(rt::MODULE, TIME, time)?;
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! The file system in memory against wasmtime's on a real directory: random calls must get equal answers.
 //!
-//! Not asked are paths that end in `/` or `/.`, where wasmtime differs from Linux below it. Not compared, because they differ on purpose (docs/wasi.md) or say nothing: inode numbers, times, sizes of
-//! directories, the order of listings, inherited rights, and `fd_allocate`, which wasmtime does not have.
+//! Paths that end in `/` or `/.` are passed only to `path_open` and `path_create_directory`, since elsewhere wasmtime
+//! differs from the Linux below it. The following is not compared, because it differs on purpose (docs/wasi.md) or has
+//! no meaning: inode numbers, times, sizes of directories, the order of listings, inherited rights, syncs of
+//! directories, and `fd_allocate`, which wasmtime does not have.
 
 use crate::machine::directories::Live;
 use crate::runtime::Runtime;
@@ -44,7 +46,7 @@ fn flags(function: &FileCall, index: usize, rng: &mut ChoiceRng) -> u64 {
 }
 
 fn random(rng: &mut ChoiceRng) -> Call {
-    // Descriptors that are open make the rest interesting.
+    // Open descriptors make the other calls interesting.
     let often = ["path_open", "path_open", "path_create_directory", "fd_write", "path_symlink"];
     let function = loop {
         let index = rng.below((CALLS.len() + often.len()) as u64) as usize;
@@ -67,7 +69,7 @@ fn random(rng: &mut ChoiceRng) -> Call {
             Param::Descriptor => call.numbers.push(rng.below(12)),
             Param::I32 | Param::I64 => call.numbers.push(flags(function, call.numbers.len(), rng)),
             Param::Text => {
-                // With two paths, which of two errors is told first is left open.
+                // With two paths, it is not specified which of two errors is reported first.
                 let two = function.params.iter().filter(|p| **p == Param::Text).count() == 2;
                 // wasmtime has rules of its own for such names of files and links.
                 let as_directory = |p: &str| p.ends_with('/') || p.ends_with("/.");
@@ -86,7 +88,7 @@ fn random(rng: &mut ChoiceRng) -> Call {
     call
 }
 
-/// An answer without what is not compared.
+/// The parts of an answer that are compared.
 fn comparable(call: &Call, mut answer: Answer) -> (u16, Vec<u8>, String) {
     let mut data = format!("{:?}", String::from_utf8_lossy(&answer.data));
     match call.function.name {
@@ -98,7 +100,7 @@ fn comparable(call: &Call, mut answer: Answer) -> (u16, Vec<u8>, String) {
             }
         }
         "fd_fdstat_get" if answer.error.is_none() => answer.result[16..].fill(0),
-        // wasmtime does not say how long it is.
+        // wasmtime does not report the length of the name.
         "fd_prestat_dir_name" => data = data.replace("\\0", ""),
         "fd_readdir" if answer.error.is_none() => {
             let mut names = BTreeSet::new();

@@ -5,11 +5,11 @@ use crate::runtime::files::{Answer, Call, Errno};
 /// A way in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// With this error, and nothing has happened.
+    /// Fails with this error, without any effect.
     Error(Errno),
-    /// With this error, and what was asked for has happened.
+    /// Fails with this error, although the call has had its effect.
     Late(Errno),
-    /// With half of the bytes.
+    /// Succeeds with half of the bytes.
     Short,
 }
 
@@ -17,14 +17,14 @@ use Way::{Error, Late, Short};
 
 /// The ways in which a function may fail, by POSIX and in practice; none for others.
 ///
-/// No call has EAGAIN: no file here is one that is not ready.
+/// No call has EAGAIN: every file here is always ready.
 const WAYS: &[(&[&str], &[Way])] = &[
     (&["fd_read", "fd_pread"], &[Error(Errno::IO), Short, Error(Errno::INTR)]),
     (&["fd_write", "fd_pwrite"], &[Error(Errno::NOSPC), Short, Error(Errno::IO), Error(Errno::INTR)]),
     (&["path_open"], &[Error(Errno::MFILE), Error(Errno::IO), Error(Errno::INTR)]),
     (&["fd_sync", "fd_datasync"], &[Error(Errno::IO), Error(Errno::NOSPC)]),
     (&["fd_allocate", "fd_filestat_set_size"], &[Error(Errno::NOSPC), Error(Errno::IO)]),
-    // As in Linux: the descriptor is gone all the same.
+    // As in Linux, the descriptor is closed all the same.
     (&["fd_close"], &[Late(Errno::IO)]),
     (
         &["path_create_directory", "path_link", "path_symlink", "path_rename"],
@@ -38,7 +38,7 @@ pub fn ways(name: &str) -> &'static [Way] {
     WAYS.iter().find(|(names, _)| names.contains(&name)).map_or(&[], |(_, ways)| ways)
 }
 
-/// What is answered instead of serving a call, if the call is not to be served. A short one is made shorter.
+/// The answer to a call that is not to be served. A call that is to be short is made shorter.
 pub fn before(way: Option<Way>, call: &mut Call) -> Option<Answer> {
     match way? {
         Error(error) => Some(Answer::error(error)),
@@ -52,7 +52,7 @@ pub fn before(way: Option<Way>, call: &mut Call) -> Option<Answer> {
     }
 }
 
-/// What is answered after the call was served.
+/// The answer to a call that was served.
 pub fn after(way: Option<Way>, answer: Answer) -> Answer {
     match way {
         Some(Late(error)) if answer.error.is_none() => Answer::error(error),

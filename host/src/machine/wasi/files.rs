@@ -1,4 +1,4 @@
-//! Calls on descriptors and paths: from guest memory to plain data, and the answer back.
+//! Calls on descriptors and paths: reads them from guest memory as plain data, and writes the answer back.
 
 use super::{BadAddress, Guest, MODULE, aligned, failures, on_memory};
 use crate::machine::directories::Asked;
@@ -14,9 +14,9 @@ use coyote_abi::file::{CALLS, FileCall, Param};
 use coyote_abi::rt;
 use wasmtime::{FuncType, Linker, Result, Val, ValType, WasmBacktrace};
 
-/// Most buffers of one call, as in Linux.
+/// Maximum number of buffers of a call, as in Linux.
 const BUFFERS_MAX: u32 = 1024;
-/// Most bytes of one call, as in wasmtime.
+/// Maximum number of bytes of a call, as in wasmtime.
 const BYTES_MAX: u64 = 128 << 20;
 const BUFFER_BYTES: u32 = 8;
 
@@ -41,12 +41,12 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// Where an answer goes.
+/// The addresses to which an answer is written.
 #[derive(Default)]
 struct Targets {
     /// The fixed result.
     result: Option<u32>,
-    /// What is read, in order: address and length.
+    /// Buffers for the data that is read, in order: address and length.
     buffers: Vec<(u32, u32)>,
 }
 
@@ -166,7 +166,7 @@ fn deliver(memory: &mut GuestMemory, answer: &Answer, targets: &Targets) -> Resu
 }
 
 impl Host {
-    /// The running worker is about to call a file function or a stub.
+    /// Announces that the running worker is about to call a file function or a stub.
     pub fn call_point(&mut self, site: u32, object: u32) -> AccessResult {
         let operation = self.operation(site, object.into());
         let stream =

@@ -1,4 +1,4 @@
-//! The guest's world: WASI preview 1, deterministic.
+//! WASI preview 1, deterministic.
 //!
 //! - `strings`: arguments and environment.
 //! - `clocks`, `random`: virtual.
@@ -9,8 +9,8 @@
 //! - `failures`: how calls on files fail, by faults.
 //! - `sockets`, which are refused.
 //!
-//! What a function answers is what wasmtime answers, unless docs/wasi.md says otherwise. An address that is
-//! misaligned or outside of guest memory ends the run there; here it is a bug of the guest.
+//! Functions answer as in wasmtime, unless docs/wasi.md says otherwise. An address that is misaligned or
+//! outside of guest memory ends the run in wasmtime; here it is a bug of the guest.
 
 mod clocks;
 #[cfg(test)]
@@ -47,7 +47,8 @@ impl From<OutOfBounds> for BadAddress {
     }
 }
 
-/// Defines what a module imports. Functions that block or yield are defined under the runtime's name.
+/// Defines the WASI functions that a module imports. Functions that block or yield are defined under the
+/// runtime's name.
 pub fn define(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
     strings::define(linker)?;
     clocks::define(linker)?;

@@ -16,9 +16,9 @@ const EVENT_BYTES: u32 = 32;
 const CLOCK: u8 = 0;
 const READ: u8 = 1;
 const WRITE: u8 = 2;
-/// A clock's time is a point in time.
+/// Flag of a clock subscription: its time is a point in time.
 const ABSOLUTE: u16 = 1;
-/// Nothing more will come.
+/// Flag of an event: there will be no more data.
 const HANGUP: u16 = 1;
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
@@ -40,13 +40,13 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// An event and how long it takes until it comes.
+/// An event and the time until it comes.
 struct Wait {
     event: [u8; EVENT_BYTES as usize],
     span_ns: u64,
 }
 
-/// Writes the events of a poll and returns how long it takes.
+/// Writes the events of a poll, and returns for how long it sleeps.
 ///
 /// The events are written before the sleep rather than after it: the buffer belongs to the caller,
 /// which is blocked meanwhile.
@@ -84,7 +84,7 @@ fn poll(
     Ok(Ok(span))
 }
 
-/// What a subscription waits for.
+/// The event of a subscription, and the time until it comes.
 fn wait(runtime: &mut Runtime, bytes: &[u8; SUBSCRIPTION_BYTES as usize]) -> Result<Wait, Errno> {
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
     let small = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
@@ -129,7 +129,7 @@ fn ready(runtime: &mut Runtime, descriptor: u32, tag: u8) -> (u16, u64) {
             }
             _ => (0, 0),
         },
-        // A file of the host is ready too; how much there is to read is not asked.
+        // A file of the host is ready too; the host is not asked for the number of bytes to read.
         _ => (0, 1),
     }
 }

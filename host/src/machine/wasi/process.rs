@@ -1,4 +1,4 @@
-//! Yielding and ending.
+//! Yielding, and ending the program.
 
 use super::{Guest, MODULE};
 use crate::machine::calls::announce;

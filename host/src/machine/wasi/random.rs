@@ -5,7 +5,7 @@ use crate::machine::host::Host;
 use coyote_abi::rt;
 use wasmtime::{Linker, Result};
 
-/// What a module's start function gets, before there is any worker.
+/// The word that a module's start function gets, before there is any worker.
 const BEFORE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
@@ -32,7 +32,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         })
     };
     linker.func_wrap(MODULE, NAME, random)?;
-    // As the instrumenter calls it where it may be extreme.
+    // The name under which modules call it if the bytes may be extreme.
     linker.func_wrap(rt::MODULE, NAME, random)?;
     Ok(())
 }

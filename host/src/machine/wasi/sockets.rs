@@ -1,4 +1,5 @@
-//! Sockets: there are none. A program that only asks whether there are can go on; the verdict has a note.
+//! Sockets, which are refused. A program that only asks whether there are sockets can go on; the verdict has
+//! a note.
 
 use super::MODULE;
 use crate::machine::gate::settled;

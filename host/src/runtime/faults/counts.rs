@@ -1,24 +1,26 @@
-//! How often a fault could happen in an execution, and how often it did.
+//! Counts of how often a fault could happen in an execution, and how often it did.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A number for a name.
+/// The hash of a name.
 pub fn hash(name: &str) -> u32 {
     xxhash_rust::xxh3::xxh3_64(name.as_bytes()) as u32
 }
 
-/// By the name of a class, or of a fault point behind `point.`. No part of the state: nothing depends on it.
+/// Counts by the name of a class, or of a fault point, such as `point.NAME`. Not part of the state: nothing
+/// depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FaultCounts(BTreeMap<String, FaultCount>);
 
-/// Of one class or fault point.
+/// Counts of one class or fault point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCount {
-    /// How often a worker came there.
+    /// Number of times that a worker reached the place of the fault.
     pub seen: u64,
-    /// How often that was an opportunity: with a budget, of which something may be left.
+    /// Number of those times that were opportunities: there was a budget, of which something may have been
+    /// left.
     pub opportunities: u64,
     pub faults: u64,
 }
@@ -32,7 +34,7 @@ impl FaultCounts {
         }
     }
 
-    /// Counts what an arrival that was counted before turned out to be, by the [`hash`] of its name.
+    /// Adds what became known about an arrival that was counted before, by the [`hash`] of its name.
     pub fn add(&mut self, name: u32, opportunity: bool, fault: bool) {
         if let Some((_, count)) = self.0.iter_mut().find(|(known, _)| hash(known) == name) {
             count.opportunities += u64::from(opportunity);
@@ -50,12 +52,12 @@ impl FaultCounts {
         }
     }
 
-    /// By name.
+    /// All counts, with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, FaultCount)> {
         self.0.iter().map(|(name, count)| (&**name, *count))
     }
 
-    /// Whether no worker came to any.
+    /// Whether no worker reached the place of any fault.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

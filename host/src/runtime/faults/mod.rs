@@ -2,7 +2,7 @@
 //!
 //! A fault is a data value, chosen where it may happen (an *opportunity*): 0 is none, so that minimising drops faults.
 //! What is left of a budget is part of the fingerprint, and an object of its own in the relation: a fault of one worker
-//! takes from what others may have. A class without a budget has no opportunities at all.
+//! leaves less for other workers. A class without a budget has no opportunities at all.
 //!
 //! - `registry`: the classes; `counts`: how often; `mutant`: planted defects. Where they may happen:
 //!   [`super::Runtime::may_fail`] and its neighbours.
@@ -20,13 +20,14 @@ use registry::CLASSES;
 pub use registry::{FAULTS, FaultClass, FaultRow, of_site};
 use std::hash::{Hash, Hasher};
 
-/// How often each may still happen in an execution.
+/// The budgets: how often each fault may still happen in an execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     classes: [Allowance; CLASSES],
-    /// Fault points that have a budget of their own, and those whose names go on with a dot. Names begin with the class.
+    /// Fault points with a budget of their own, which also holds for points whose names continue with a dot. Names
+    /// begin with the class.
     points: Vec<(String, Allowance)>,
-    /// A defect of ours, so that tests can show that they would notice it.
+    /// A planted defect, so that tests can show that they would notice it.
     pub(super) mutant: Option<Mutant>,
 }
 
@@ -36,7 +37,7 @@ struct Allowance {
     left: u32,
 }
 
-/// Of what is left of those that were given: the others stay as they are.
+/// Hashes what is left of the budgets that were given: the others never change.
 impl Hash for Faults {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Faults { classes, points, mutant: _ } = self;
@@ -47,7 +48,7 @@ impl Hash for Faults {
     }
 }
 
-/// Which budget a fault takes from.
+/// The budget that a fault takes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BudgetId {
     Class(FaultClass),
@@ -55,7 +56,7 @@ pub enum BudgetId {
     Point(u16),
 }
 
-/// Why a budget cannot be read.
+/// Reasons why a budget cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
     #[error("there is no class of faults {0}; there are {all}", all = names())]
@@ -68,18 +69,18 @@ fn names() -> String {
     FAULTS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Budgets of the guest's own fault points begin with this.
+/// The beginning of the names of the guest's own fault points.
 pub const POINT: &str = "point.";
 
 impl Faults {
-    /// With this budget of a class.
+    /// Returns the faults with this budget of a class.
     #[must_use]
     pub fn with(mut self, class: FaultClass, budget: u32) -> Faults {
         self.set(class, budget);
         self
     }
 
-    /// With a planted defect.
+    /// Returns the faults with a planted defect.
     #[doc(hidden)]
     #[must_use]
     pub fn with_mutant(mut self, mutant: impl Into<Option<Mutant>>) -> Faults {
@@ -102,7 +103,7 @@ impl Faults {
         self.classes[class as usize].given > 0
     }
 
-    /// Reads `sc`, `weak` or `weak:N`: how many choices of an execution may be stale.
+    /// Reads `sc`, `weak` or `weak:N`: the number of choices of an execution that may be stale.
     pub fn read_memory(&mut self, text: &str) -> Option<()> {
         let budget = match text.split_once(':') {
             None if text == "sc" => 0,
@@ -120,7 +121,7 @@ impl Faults {
         (given > 0).then(|| format!("weak:{given}"))
     }
 
-    /// What loads may read, as verdicts say it.
+    /// The memory model in words, for verdicts.
     pub fn memory_model(&self) -> String {
         match self.classes[FaultClass::Stale as usize].given {
             0 => "sequential consistency".into(),
@@ -146,7 +147,7 @@ impl Faults {
         (allowance.given > 0).then_some(id)
     }
 
-    /// The class that a fault is of which takes from this budget.
+    /// The class of the faults that take from this budget.
     pub fn class(&self, id: BudgetId) -> FaultClass {
         match id {
             BudgetId::Class(class) => class,
@@ -171,7 +172,7 @@ impl Faults {
             Some(_) => {
                 self.points.retain(|(given, _)| given != name);
                 self.points.push((name.into(), Allowance { given: budget, left: budget }));
-                // The order of options says nothing.
+                // The order of options has no meaning.
                 self.points.sort_by(|(one, _), (other, _)| one.cmp(other));
             }
         }
@@ -183,7 +184,7 @@ impl Faults {
         let rows = FAULTS.iter().filter(|row| row.option.is_none());
         let classes = rows.map(|row| (row.name.to_string(), self.classes[row.class as usize].given));
         let classes = classes.filter(|(_, given)| *given > 0);
-        // A budget of 0 takes points out of those that share one.
+        // A budget of 0 excludes points from a shared budget.
         let points = self.points.iter().map(|(name, allowance)| (name.clone(), allowance.given));
         classes.chain(points).map(|(name, given)| format!("{name}={given}")).collect()
     }
@@ -195,7 +196,7 @@ impl Faults {
         classes.chain(points.map(|(name, _)| name.clone())).collect()
     }
 
-    /// Has a module instrumented for the classes that were given a budget.
+    /// Sets the options so that a module is instrumented for the classes that were given a budget.
     pub fn prepare(&self, options: &mut Options) {
         let hooks = FAULTS.iter().filter(|row| self.has(row.class)).filter_map(|row| row.hook);
         options.faults = hooks.map(String::from).collect();
@@ -203,7 +204,8 @@ impl Faults {
         options.faults.dedup();
     }
 
-    /// A sampler that draws faults, too, if any may happen: see [`coyote_strategies::sample::faults`].
+    /// Wraps a sampler so that it also draws faults, if any may happen: see
+    /// [`coyote_strategies::sample::faults`].
     pub fn sampled(&self, schedules: Box<dyn Strategy>) -> Box<dyn Strategy> {
         let points = self.points.iter().map(|(_, allowance)| allowance);
         match self.classes.iter().chain(points).map(|allowance| allowance.given).max() {
@@ -232,7 +234,7 @@ impl Faults {
         (allowance.given > 0, allowance.left > 0)
     }
 
-    /// Leaves so much less of a budget, at least nothing.
+    /// Takes `faults` from what is left of a budget, down to 0.
     pub fn take(&mut self, id: BudgetId, faults: u32) {
         let allowance = match id {
             BudgetId::Class(class) => &mut self.classes[class as usize],
@@ -248,14 +250,14 @@ impl Faults {
     }
 }
 
-/// The class of a fault point, with whose name that of the point begins: `point.disk`.
+/// The class of a fault point, with which its name begins: `point.disk`.
 fn class_of(point: &str) -> Option<FaultClass> {
     let (class, rest) = point.split_once('.')?;
     let class = FaultClass::by_name(class).filter(|class| FaultClass::NAMED.contains(class))?;
     (!rest.is_empty()).then_some(class)
 }
 
-/// A budget among the objects of the relation.
+/// The object of a budget in the relation.
 pub fn object(id: BudgetId) -> u64 {
     const OBJECTS: u64 = 1 << 41;
     match id {

@@ -1,28 +1,28 @@
-//! Planted defects of the runtime: tests show with them that they would notice.
+//! Planted defects of the runtime, with which tests show that they would notice them.
 
 /// A planted defect of the runtime.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mutant {
-    /// When a lock is given back, one of those that wait may take it, and no other.
+    /// When a lock is released, only one of the waiting workers may take it.
     OnlyOneWaiterIsEnabled,
     /// One unlock frees a recursive mutex.
     NestedLocksAreNotCounted,
     ReaderBesideWriter,
-    /// A lock is taken though its time was up.
+    /// A worker whose wait for a lock timed out takes the lock.
     TimedOutTakes,
     PostWakesNobody,
-    /// All that pass a barrier are told that they were the last.
+    /// Every worker that passes a barrier is told that it was the last.
     SerialTwice,
     /// A signal wakes no worker if several wait.
     SignalIsLost,
     NeverSpurious,
-    /// What is destroyed may be in use.
+    /// Destroying an object that is in use is not noticed.
     DestroyedUnseen,
     /// A wait for a futex begins whatever its value is.
     FutexValueUnseen,
-    /// A notification for several wakes one.
+    /// A notification for several workers wakes one.
     OneForAll,
-    /// A wait that timed out says that it was woken.
+    /// A wait that timed out returns as if it was notified.
     TimedOutUnseen,
 }

@@ -2,14 +2,14 @@
 //!
 //! A new class is a row here and the place where it may happen, which calls [`super::super::Runtime::fault`].
 
-/// What an operation that may fail is about, by the number of its class or fault point: apart from all addresses.
+/// The object of an operation that may fail, by the number of its class or fault point; it differs from all addresses.
 pub fn of_site(number: u32) -> u64 {
     1 << 32 | u64::from(number)
 }
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr,)* })*) => {
-        /// A class of faults: what has one budget.
+        /// A class of faults, which share one budget.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum FaultClass { $($(#[$doc])* $variant,)* }
@@ -17,28 +17,28 @@ macro_rules! classes {
         /// All classes, in the order of their numbers.
         pub static FAULTS: &[FaultRow] = &[$(FaultRow { class: FaultClass::$variant, $($field: $value,)* },)*];
 
-        /// How many there are.
+        /// Number of classes.
         pub(super) const CLASSES: usize = [$(FaultClass::$variant,)*].len();
     };
 }
 
-/// A row of [`FAULTS`]. The budget of every class is 0 unless the user says otherwise, and another one changes what the
-/// decisions of a trace mean: a trace names all budgets that are not 0.
+/// A row of [`FAULTS`]. The budget of every class is 0 by default. Another budget changes the meaning of a trace's
+/// decisions, so a trace names all budgets that are not 0.
 #[derive(Debug)]
 pub struct FaultRow {
     pub class: FaultClass,
-    /// On the command line, in traces and in reports. Part of the trace format.
+    /// The name on the command line, in traces and in reports. Part of the trace format.
     pub name: &'static str,
-    /// What happens, as a clause.
+    /// The effect, as a clause.
     pub does: &'static str,
-    /// Where it may happen.
+    /// The places where it may happen.
     pub at: &'static str,
     /// The budget if the class is named without one.
     pub usual: u32,
-    /// The option that it has for itself, on the command line and in traces, from before there was a table.
+    /// The class's own option on the command line and in traces, if it is older than this table.
     pub option: Option<&'static str>,
-    /// What the module is instrumented with for it: `Options::faults`. Its opportunities are scheduling points that are
-    /// not there else.
+    /// The entry of `Options::faults` for which the module must be instrumented, if any. Its opportunities are
+    /// additional scheduling points.
     pub hook: Option<&'static str>,
 }
 
@@ -61,7 +61,7 @@ classes! {
         option: Some("spurious-wakeups"),
         hook: None,
     }
-    /// What the guest's own fault points say.
+    /// A fault point of the guest reports that something goes wrong.
     Point {
         name: "point",
         does: "a fault point of the guest says that something goes wrong; `point.NAME` has a budget of its own",
@@ -97,7 +97,7 @@ classes! {
         option: None,
         hook: Some("alloc"),
     }
-    /// The same in a program with Rust code.
+    /// There is no memory, in a program with Rust code.
     AllocRust {
         name: "alloc-rust",
         does: "as `alloc`; Rust aborts then, unless it was called for `try_reserve`",
@@ -172,18 +172,19 @@ classes! {
 }
 
 impl FaultClass {
-    /// Classes that are no failures: what they choose is left open by what the program runs on.
+    /// Classes that are no failures: they choose among behaviours that platforms and runtimes leave open.
     pub const OPEN: [FaultClass; 2] = [FaultClass::Seed, FaultClass::Poll];
 
-    /// Classes of fault points, each of which can be given a budget of its own, behind the class and a dot.
+    /// Classes of fault points. A point can have a budget of its own, whose name is the class, a dot and the
+    /// point's name.
     pub const NAMED: [FaultClass; 2] = [FaultClass::Point, FaultClass::Net];
 
-    /// The kind of fault ([`coyote_strategies::View::fault`]) that a store is which comes before newer ones: of stores there
-    /// may be far fewer than of loads.
+    /// The kind of fault ([`coyote_strategies::View::fault`]) of a store that comes before newer ones: there may be far
+    /// fewer stores than loads.
     pub const STALE_STORE: u64 = 6;
 
-    /// The kind of fault that strategies are told of. Random streams depend on it, so that the numbers of those that had
-    /// one before there was a table stay what they were.
+    /// The kind of fault that strategies see. Random streams depend on it, so classes that are older than this table
+    /// keep their numbers.
     pub fn kind(self) -> u64 {
         match self {
             FaultClass::TryLock => 1,

@@ -4,7 +4,7 @@ use super::Errno;
 use coyote_abi::file::{FileCall, Param};
 use xxhash_rust::xxh3::Xxh3;
 
-/// All flags there are, each.
+/// All flags of a kind.
 const LOOKUP_FLAGS: u64 = 0x1;
 const OPEN_FLAGS: u64 = 0xf;
 const TIME_FLAGS: u64 = 0xf;
@@ -20,7 +20,7 @@ pub struct Call {
     pub numbers: Vec<u64>,
     /// Texts and bytes to write, in the order of the parameters.
     pub inputs: Vec<Vec<u8>>,
-    /// How many bytes it may read.
+    /// Number of bytes that it may read.
     pub room: u32,
 }
 
@@ -72,7 +72,7 @@ impl Call {
         if unknown || twice { Err(Errno::INVAL) } else { Ok(()) }
     }
 
-    /// A hash that tells calls apart; part of the trace format.
+    /// A hash that distinguishes calls; part of the trace format.
     pub fn digest(&self) -> u64 {
         let mut hasher = Xxh3::new();
         hasher.update(self.function.name.as_bytes());
@@ -86,14 +86,14 @@ impl Call {
     }
 }
 
-/// What a call answers.
+/// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// `None` is success.
     pub error: Option<Errno>,
     /// The bytes of the fixed result.
     pub result: Vec<u8>,
-    /// What was read.
+    /// The bytes that were read.
     pub data: Vec<u8>,
 }
 
@@ -140,10 +140,10 @@ impl From<Result<Answer, Errno>> for Answer {
     }
 }
 
-/// Who answers.
+/// The result of serving a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Served {
     Here(Answer),
-    /// The host directories have to be asked this; then [`super::Session::host_answered`].
+    /// The call with which the host directories must be asked; then [`super::Session::host_answered`].
     ByHost(Call),
 }

@@ -34,7 +34,7 @@ impl Content {
         self.bytes
     }
 
-    /// What it takes of the file system's space.
+    /// The bytes of the file system's space that it takes.
     pub fn space(&self) -> u64 {
         self.blocks.len() as u64 * BLOCK
     }
@@ -56,7 +56,7 @@ impl Content {
         out
     }
 
-    /// Writes at an offset, beyond the end too, using at most so much more space.
+    /// Writes at an offset, beyond the end too, using at most `space` more bytes of space.
     pub fn write(&mut self, offset: u64, bytes: &[u8], space: u64) -> Result<(), Errno> {
         let end = offset.checked_add(bytes.len() as u64).filter(|e| *e <= BYTES_MAX).ok_or(Errno::FBIG)?;
         if bytes.is_empty() {

@@ -1,9 +1,9 @@
-//! Calls on what is open.
+//! Calls on open descriptors.
 
 use super::disk::Change;
 use super::{Answer, Call, Errno, Ino, Node, Open, Session, Standard};
 
-/// Flags of a descriptor. What is written is read at once, so `RSYNC` says nothing.
+/// Flags of a descriptor. Written bytes can be read at once, so `RSYNC` has no effect.
 const APPEND: u16 = 1;
 const DSYNC: u16 = 2;
 const SYNC: u16 = 16;
@@ -113,7 +113,7 @@ impl Session<'_> {
         Ok(Answer::done())
     }
 
-    /// Gives a file the size that follows from the one it has.
+    /// Sets a file's size, which `size` computes from the present one.
     pub(super) fn resize(&mut self, inode: Ino, size: impl FnOnce(u64) -> u64) -> Result<(), Errno> {
         let bytes = self.change_content(inode, |content, _| {
             let bytes = size(content.bytes());
@@ -145,7 +145,7 @@ impl Session<'_> {
         Ok(Answer::done())
     }
 
-    /// Rights are what they are.
+    /// Refuses the call: rights cannot be changed.
     pub(super) fn set_rights(&mut self, number: u32) -> Result<Answer, Errno> {
         match self.descriptor(number)? {
             Open::Stream(_) => Err(Errno::BADF),

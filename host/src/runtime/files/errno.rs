@@ -1,6 +1,6 @@
 //! Error numbers of WASI preview 1.
 
-/// A number other than 0, which stands for success.
+/// An error number: never 0, which stands for success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Errno(pub u16);
 

@@ -1,9 +1,9 @@
-//! Files that are there when a test begins.
+//! Files that exist when a test begins.
 
 use super::{Content, Entries, Errno, Files, Node, ROOT};
 use crate::runtime::REALTIME_NS;
 
-/// What is put in place.
+/// A file, directory or link to put in place.
 pub enum Fixture<'a> {
     Directory,
     File(&'a [u8]),
@@ -11,8 +11,8 @@ pub enum Fixture<'a> {
 }
 
 impl Files {
-    /// Puts something at a path from the root, whose names are no `.` or `..`; directories on the way are
-    /// made. A directory may be there already.
+    /// Puts a fixture at a path from the root, whose names are no `.` or `..`. Directories on the way are
+    /// created. A directory may already exist.
     pub fn add_fixture(&mut self, path: &str, fixture: Fixture) -> Result<(), Errno> {
         let mut names: Vec<&str> = path.split('/').filter(|n| !n.is_empty()).collect();
         let last = if matches!(fixture, Fixture::Directory) { None } else { names.pop() };

@@ -1,11 +1,12 @@
 //! `fd_readdir`.
 //!
-//! Entries come in the order of the hashes of their names, and the hash is the cookie: a listing that is
-//! read in several calls has every name once that was there all the time, whatever came and went.
+//! Entries come in the order of the hashes of their names, and the hash is the cookie: a listing that is read
+//! in several calls has every name exactly once that existed all the time, whatever other names came and
+//! went.
 
 use super::{Answer, Call, Errno, Session, stat};
 
-/// Cookies behind `.` and `..`, which come first.
+/// Cookies of `.` and `..`, which come first.
 const SELF: u64 = 1;
 const PARENT: u64 = 2;
 

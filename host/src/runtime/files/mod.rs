@@ -1,20 +1,20 @@
 //! The guest's files: a file system in memory that belongs to the state of the program.
 //!
-//! It is as a snapshot needs it: a copy shares everything with the original until one of them writes, and
-//! its hash is kept where nothing changes. What a call answers follows from the state alone. A real
-//! directory that the guest was given is known here by its descriptors; [`crate::machine::wasi`] asks it.
+//! It is made for snapshots: a copy shares everything with the original until one of them writes, and hashes
+//! of unchanged data are kept. The answer to a call follows from the state alone. Of a real directory that
+//! the guest was given, only the descriptors are known here; [`crate::machine::wasi`] passes calls on to it.
 //!
 //! In the order of the data:
 //! - `call`: a call and its answer as plain data.
-//! - `session`: the state during one call; which function does what.
-//! - `path`: a path to a place in the tree.
+//! - `session`: the state during one call, and the dispatch to its function.
+//! - `path`: resolves a path to a place in the tree.
 //! - `open`, `names`, `listing`: calls on paths.
-//! - `descriptor`: calls on what is open.
-//! - `stat`: what calls tell about a file.
+//! - `descriptor`: calls on open descriptors.
+//! - `stat`: information about files.
 //! - `content`: the bytes of a file.
-//! - [`disk`]: what a crash leaves of all this, if there are crashes.
-//! - `fixtures`: files that are there from the beginning.
-//! - `errno`: what can go wrong.
+//! - [`disk`]: the state that a crash leaves, if there are crashes.
+//! - `fixtures`: files that exist from the beginning.
+//! - `errno`: error numbers.
 
 mod call;
 mod content;
@@ -51,13 +51,14 @@ pub const ROOT: Ino = 1;
 /// The first descriptor that is not a standard stream.
 pub const FIRST_DESCRIPTOR: u32 = 3;
 
-/// Most descriptors at once.
+/// Maximum number of open descriptors.
 const DESCRIPTORS_MAX: usize = 4096;
 
-/// What a file or directory takes of the space beside its bytes.
+/// The space that a file or directory takes beside its bytes.
 const INODE_BYTES: u64 = 256;
 
-/// Entries by the hash of their names, which is their place in listings: it stays when others come and go.
+/// Entries by the hash of their names, which is their place in listings: it does not change when other names
+/// come and go.
 type Entries = BTreeMap<(u64, Arc<str>), Ino>;
 
 #[derive(Clone, Debug, Hash)]
@@ -71,9 +72,9 @@ enum Node {
 #[derive(Clone, Debug)]
 struct Inode {
     node: Node,
-    /// Names that it has; 0 once it only lives on because it is open.
+    /// Number of its names; 0 if it only exists because it is open.
     links: u64,
-    /// Access, modification and creation, in nanoseconds of the real-time clock.
+    /// Times of access, modification and creation, in nanoseconds of the real-time clock.
     times: [u64; 3],
     digest: OnceLock<u128>,
 }
@@ -104,7 +105,7 @@ struct Tree {
     digest: OnceLock<u128>,
 }
 
-/// What a descriptor stands for.
+/// The object that a descriptor stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Open {
     Stream(Standard),
@@ -159,11 +160,11 @@ pub struct Files {
     table: Arc<Table>,
     /// Bound on [`Tree::taken`].
     space: u64,
-    /// With faults of class `crash`.
+    /// The state of the disk, with faults of class `crash`.
     disk: Option<Arc<Disk>>,
 }
 
-/// Equal states, as fingerprints compare them.
+/// Compares states by hash, as fingerprints do.
 impl PartialEq for Files {
     fn eq(&self, other: &Files) -> bool {
         self.space == other.space && self.digest() == other.digest()
@@ -207,12 +208,12 @@ impl Files {
         matches!(self.table.open.get(&descriptor), Some(Open::Stream(_)))
     }
 
-    /// Whether it is known what a crash would leave.
+    /// Whether it is recorded what a crash would leave.
     pub fn follow_crashes(&self) -> bool {
         self.disk.is_some()
     }
 
-    /// A hash of the state. Where a space bound lies does not count.
+    /// A hash of the state, without the bound on space.
     pub fn digest(&self) -> u128 {
         let tree = self.tree.digest.get_or_init(|| {
             let mut hasher = Xxh3::with_seed(1);
@@ -238,7 +239,7 @@ impl Files {
 }
 
 impl Tree {
-    /// A node that no name refers to yet.
+    /// Adds a node, to which no name refers yet.
     fn add(&mut self, node: Node, now_ns: u64) -> Ino {
         let number = self.next;
         self.next += 1;
@@ -282,6 +283,6 @@ impl Tree {
 
 /// The key of a name in a directory.
 fn key(name: &str) -> (u64, Arc<str>) {
-    // The first numbers are those of `.` and `..` in listings.
+    // The numbers 1 and 2 are those of `.` and `..` in listings.
     (xxhash_rust::xxh3::xxh3_64(name.as_bytes()).max(3), name.into())
 }

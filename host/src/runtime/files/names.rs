@@ -1,4 +1,4 @@
-//! Calls that make, change and remove names.
+//! Calls that create, change and remove names.
 
 use super::disk::Change;
 use super::path::{Place, check, without_slash};
@@ -6,7 +6,7 @@ use super::{Answer, Call, Entries, Errno, Ino, Node, Session};
 use std::sync::Arc;
 
 impl Session<'_> {
-    /// Where a path leads without following a link at its end.
+    /// The place to which a path leads, without following a link at its end.
     fn place(&mut self, call: &Call) -> Result<Place, Errno> {
         let from = self.directory(call.small(0))?;
         self.resolve(from, call.text(0)?, false)
@@ -55,7 +55,7 @@ impl Session<'_> {
         }
     }
 
-    /// Numbers: the old directory, lookup flags, the new directory.
+    /// Creates a link. Numbers of the call: the old directory, lookup flags, the new directory.
     pub(super) fn link(&mut self, call: &Call) -> Result<Answer, Errno> {
         let follow = call.follows();
         let (from, to) = (self.directory(call.small(0))?, self.directory(call.small(2))?);
@@ -78,7 +78,7 @@ impl Session<'_> {
         }
     }
 
-    /// Texts: what the link says, and its own path.
+    /// Creates a symbolic link. Texts of the call: the link's target, and its own path.
     pub(super) fn symlink(&mut self, call: &Call) -> Result<Answer, Errno> {
         let target: Arc<str> = call.text(0)?.into();
         let from = self.directory(call.small(0))?;

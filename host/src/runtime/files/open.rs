@@ -13,7 +13,8 @@ const READ: u64 = 1 << 1;
 const WRITE: u64 = 1 << 6;
 
 impl Session<'_> {
-    /// Numbers: descriptor, lookup flags, open flags, rights, inherited rights, descriptor flags.
+    /// Opens a file or directory. Numbers of the call: descriptor, lookup flags, open flags, rights,
+    /// inherited rights, descriptor flags.
     pub(super) fn open(&mut self, call: &Call) -> Result<Answer, Errno> {
         let follow = call.follows();
         let (flags, rights, modes) = (call.small(2), call.number(3), call.small(5));
@@ -27,7 +28,8 @@ impl Session<'_> {
         if flags & DIRECTORY != 0 && flags != DIRECTORY {
             return Err(Errno::INVAL);
         }
-        // Whoever creates or truncates may write, and whoever may not write may read: as in wasmtime.
+        // As in wasmtime: a descriptor that creates or truncates is writable, and one without the right to
+        // write is readable.
         let writable = rights & WRITE != 0 || flags & (CREATE | TRUNCATE) != 0;
         let readable = rights & READ != 0 || rights & WRITE == 0;
         let exclusive = creates && flags & EXCLUSIVE != 0;

@@ -1,26 +1,26 @@
-//! A path to a place in the tree.
+//! Resolves a path to a place in the tree.
 //!
-//! As wasmtime resolves it: a path is relative to a directory that is open, and may not lead out of it,
-//! neither by `..` nor by a link, nor begin with a slash (`EPERM`).
+//! As in wasmtime, a path is relative to an open directory, and must not lead out of it, neither by `..` nor
+//! by a link, nor begin with a slash (`EPERM`).
 
 use super::{Errno, Ino, Node, Session, key};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Links that one path may lead through, as in Linux.
+/// Maximum number of links that a path may lead through, as in Linux.
 const LINKS_MAX: u32 = 40;
 /// The longest path and the longest name, in bytes, as in Linux.
 const PATH_MAX: usize = 4095;
 const NAME_MAX: usize = 255;
 
-/// Where a path leads.
+/// The place to which a path leads.
 #[derive(Debug)]
 pub struct Place {
     /// The directory with the last name.
     pub directory: Ino,
     /// The last name; `None` if the path ends in `.` or `..`, and then leads to `directory` itself.
     pub name: Option<Arc<str>>,
-    /// What has that name.
+    /// The file, directory or link with that name, if there is one.
     pub inode: Option<Ino>,
     /// The path ends in a slash, so it means a directory.
     pub slash: bool,
@@ -34,7 +34,8 @@ impl Place {
 }
 
 impl Session<'_> {
-    /// Follows a path from a directory; the last name, if it is a link, only if told so.
+    /// Follows a path from a directory. A link at its end is followed only if `follow` is set or the path
+    /// ends in a slash.
     pub(super) fn resolve(&mut self, from: Ino, path: &str, follow: bool) -> Result<Place, Errno> {
         check(path)?;
         let mut above = vec![from];
@@ -88,7 +89,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether a path, or the target of a link, can lead anywhere.
+/// Checks that a path, or the target of a link, can lead anywhere.
 pub(super) fn check(path: &str) -> Result<(), Errno> {
     match path {
         "" => Err(Errno::NOENT),

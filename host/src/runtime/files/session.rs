@@ -20,14 +20,14 @@ pub struct Session<'a> {
     pub files: &'a mut Files,
     pub clock: &'a mut Clock,
     pub footprint: &'a mut Footprint,
-    /// Who calls, and when.
+    /// The worker that calls, and the step.
     pub origin: Origin,
-    /// What the call prints.
+    /// The output of the call.
     pub printed: Option<(Stream, Vec<u8>)>,
 }
 
 impl Session<'_> {
-    /// Executes a call, or says what the host directories have to be asked.
+    /// Executes a call, or returns the call with which the host directories must be asked.
     pub fn serve(&mut self, call: &Call) -> Served {
         match call.check_flags().and_then(|()| self.for_host(call)) {
             Ok(Some(call)) => Served::ByHost(call),
@@ -73,7 +73,7 @@ impl Session<'_> {
         }
     }
 
-    /// The call as the host directories understand it, if it is theirs.
+    /// The call with the host's descriptors, if it is a call on host directories.
     fn for_host(&mut self, call: &Call) -> Result<Option<Call>, Errno> {
         if matches!(call.function.name, "fd_renumber" | "fd_prestat_get" | "fd_prestat_dir_name") {
             return Ok(None);
@@ -99,7 +99,7 @@ impl Session<'_> {
         }
     }
 
-    /// Takes over what the host directories answered to a call of the guest.
+    /// Takes over the answer of the host directories to a call of the guest.
     pub fn host_answered(&mut self, call: &Call, answer: Answer) -> Answer {
         if answer.error.is_some() {
             return answer;
@@ -154,7 +154,7 @@ impl Session<'_> {
         Ok(Answer::size(number as usize))
     }
 
-    /// Forgets a descriptor, and what only it kept alive.
+    /// Removes a descriptor, and the inode that only it kept alive.
     pub(super) fn close(&mut self, number: u32) -> Result<Answer, Errno> {
         self.footprint.touch(Class::Descriptor, Effect::Write, TABLE);
         self.footprint.touch(Class::Descriptor, Effect::Write, number.into());
@@ -170,7 +170,7 @@ impl Session<'_> {
     pub(super) fn renumber(&mut self, from: u32, to: u32) -> Result<Answer, Errno> {
         let open = self.descriptor(from)?;
         if matches!(self.descriptor(to)?, Open::Host { .. }) && from != to {
-            // It would stay open on the host.
+            // The descriptor would stay open on the host.
             return Err(Errno::NOTSUP);
         }
         if from != to {
@@ -197,7 +197,7 @@ impl Session<'_> {
         self.files.tree_mut().inode_mut(number)
     }
 
-    /// Changes the bytes of a file and stamps it. `change` is told how much space is left.
+    /// Changes the bytes of a file and stamps it. `change` gets the space that is left.
     pub(super) fn change_content<R>(
         &mut self,
         number: Ino,
@@ -219,7 +219,8 @@ impl Session<'_> {
         result
     }
 
-    /// What takes space or gives it back commutes, but for near its end: there the order decides who gets it.
+    /// Returns the space that is left. Taking and returning space commute while less than half of it is
+    /// taken; beyond that, the order may decide which worker gets the rest.
     pub(super) fn space_left(&mut self) -> u64 {
         let (taken, space) = (self.tree().taken, self.files.space);
         let effect = if taken >= space / 2 { Effect::Write } else { Effect::Read };
@@ -227,7 +228,7 @@ impl Session<'_> {
         space.saturating_sub(taken)
     }
 
-    /// A new inode under a name that is free.
+    /// Creates an inode under a name that is free.
     pub(super) fn create(&mut self, directory: Ino, name: &str, node: Node) -> Result<Ino, Errno> {
         if self.space_left() < super::INODE_BYTES {
             return Err(Errno::NOSPC);
@@ -255,7 +256,7 @@ impl Session<'_> {
         }
     }
 
-    /// Takes a name away, and what only it kept alive.
+    /// Removes a name, and the inode that only it kept alive.
     pub(super) fn unname(&mut self, directory: Ino, name: &str) {
         let now = self.now();
         self.change(directory).times[1] = now;
@@ -275,7 +276,7 @@ impl Session<'_> {
         }
     }
 
-    /// Takes down what a crash may take back: operations on different queues commute, but not with a crash.
+    /// Records a change that a crash may lose: changes of different queues commute, but not with a crash.
     pub(super) fn changed(&mut self, change: impl FnOnce() -> Change) {
         if let Some(disk) = &mut self.files.disk {
             self.footprint.touch(Class::Other, Effect::Read, disk::OBJECT);
@@ -283,11 +284,11 @@ impl Session<'_> {
         }
     }
 
-    /// Makes durable what was done to a file or directory.
+    /// Makes the changes of a file or directory durable.
     pub(super) fn sync(&mut self, number: u32, data_alone: bool) -> Result<Answer, Errno> {
         match self.descriptor(number)? {
             Open::File { inode, .. } => self.sync_inode(inode, data_alone),
-            // As on Linux.
+            // Directories can be synced, as on Linux.
             Open::Directory { inode, .. } => self.sync_inode(inode, data_alone),
             _ => return Err(Errno::BADF),
         }
@@ -296,7 +297,7 @@ impl Session<'_> {
 
     pub(super) fn sync_inode(&mut self, inode: Ino, data_alone: bool) {
         if let Some(disk) = &mut self.files.disk {
-            // What is durable afterwards depends on all that was done before, by whomever.
+            // The durable state depends on all earlier changes, by any worker.
             self.footprint.touch(Class::Other, Effect::Write, disk::OBJECT);
             Arc::make_mut(disk).sync(inode, data_alone);
         }

@@ -1,4 +1,4 @@
-//! What calls tell about files and descriptors, in preview 1's layouts.
+//! Information about files and descriptors, in preview 1's layouts.
 
 use super::{Answer, Call, Errno, Ino, Node, Open, Session, Tree};
 
@@ -6,10 +6,10 @@ use super::{Answer, Call, Errno, Ino, Node, Open, Session, Tree};
 pub(super) const DIRECTORY: u8 = 3;
 const REGULAR: u8 = 4;
 const LINK: u8 = 7;
-/// What wasmtime says of a standard stream that is no terminal.
+/// The type that wasmtime reports for a standard stream that is no terminal.
 const UNKNOWN: u8 = 0;
 
-/// Rights, of which libc derives how a descriptor can be used.
+/// Rights, from which libc derives how a descriptor can be used.
 mod rights {
     pub const READ: u64 = 1 << 1;
     pub const SEEK: u64 = 1 << 2;
@@ -18,8 +18,8 @@ mod rights {
     pub const PATH_SET_SIZE: u64 = 1 << 19;
     pub const SET_SIZE: u64 = 1 << 22;
     pub const ALL: u64 = super::super::call::RIGHTS;
-    /// What wasmtime grants on a directory that the program was started with: everything on paths, the
-    /// listing, and its own status.
+    /// The rights that wasmtime grants on a directory that the program was started with: everything on paths,
+    /// the listing, and its own status.
     pub const PREOPENED: u64 = 0x7b7_fe00;
 }
 
@@ -64,7 +64,7 @@ impl Session<'_> {
         Ok(self.stat(inode))
     }
 
-    /// What a path says that stands first among a call's texts.
+    /// The inode of the path that is the first of a call's texts.
     fn named(&mut self, call: &Call) -> Result<Ino, Errno> {
         let follow = call.follows();
         let directory = self.directory(call.small(0))?;
@@ -138,7 +138,7 @@ enum Time {
     Is(u64),
 }
 
-/// The times of access and modification that a call sets, given from a number of its on.
+/// The times of access and modification that a call sets, given by its numbers from index `from` on.
 fn times(call: &Call, from: usize) -> [Time; 2] {
     let flags = call.small(from + 2);
     let time = |given: u32, now: u32, time: u64| match () {

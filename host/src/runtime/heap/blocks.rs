@@ -1,14 +1,14 @@
-//! Which memory is whose block: a map of the heap that costs little to ask, to copy and to go back to.
+//! A map of the heap's blocks that is cheap to query, to copy and to restore.
 //!
 //! Memory is divided into pages, shared between copies until one of them changes. A page has a byte of
 //! *shadow* for each granule of 8 bytes, as AddressSanitizer does it (Serebryany et al., USENIX ATC 2012),
-//! and the blocks that begin in it. Unlike there, the layout of the heap stays the guest's own: what
-//! surrounds a block is only what its allocator happened to leave.
+//! and the blocks that begin in it. Unlike there, the guest's allocator keeps its own layout of the heap: a
+//! block is surrounded only by the space that the allocator happened to leave.
 //!
-//! - [`FINE`]: nothing is wrong with an access here, as far as is known.
-//! - 1 to 7: this many bytes from the left are the end of a block; behind them is its *gap*.
-//! - [`GAP`]: right behind a block, and of no other one.
-//! - [`FREED`]: some of it was freed and not handed out again; which bytes, the page's list says.
+//! - [`FINE`]: an access here is no known error.
+//! - 1 to 7: the first bytes, this many, are the end of a block; behind them is its *gap*.
+//! - [`GAP`]: directly behind a block, and part of no other one.
+//! - [`FREED`]: some of its bytes were freed and not handed out again; the page's list says which.
 
 use coyote_strategies::mix;
 use std::sync::{Arc, LazyLock};
@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveBlock {
     pub address: u32,
-    /// As many as the guest asked for.
+    /// Number of bytes that the guest asked for.
     pub bytes: u32,
     /// The event that allocated it.
     pub allocated: u32,
@@ -29,7 +29,7 @@ impl LiveBlock {
     }
 }
 
-/// Memory of a block that was freed, or what is left of it since other blocks were put there.
+/// Memory of a freed block, or the part of it where no other block has been allocated since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
     start: u32,
@@ -41,29 +41,29 @@ pub struct Freed {
 }
 
 impl Freed {
-    /// Whether an address belonged to the block or its gap.
+    /// The range of the memory, which belonged to the block or its gap.
     pub fn range(&self) -> std::ops::Range<u32> {
         self.start..self.end
     }
 }
 
-/// What is wrong with an access.
+/// An error of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeapError {
     /// The memory was freed.
     Freed(Freed),
-    /// It lies behind the end of a block.
+    /// The memory is behind the end of a block.
     Beyond(LiveBlock),
 }
 
-/// What is known of a page of memory.
+/// The state of a page of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shadow<'a> {
-    /// Nothing can be wrong with any access.
+    /// No access is an error.
     Clean,
     /// All of it was freed.
     Freed,
-    /// The state of each granule; 0 if nothing can be wrong with an access.
+    /// The state of each granule; 0 if no access is an error.
     Mixed(&'a [u8]),
 }
 
@@ -79,12 +79,13 @@ const FREED: u8 = 0xff;
 #[derive(Clone)]
 struct Page {
     shadow: [u8; GRANULES],
-    /// Both ascending, by where they begin.
+    /// `live` and `freed` are in ascending order of their first addresses.
     live: Vec<LiveBlock>,
     freed: Vec<Freed>,
 }
 
-/// Large blocks are freed page by page, most of which look like this.
+/// A page that is freed as a whole. Large blocks are freed page by page, and most of these pages are like
+/// this one.
 static ALL_FREED: LazyLock<Arc<Page>> =
     LazyLock::new(|| Arc::new(Page { shadow: [FREED; GRANULES], live: Vec::new(), freed: Vec::new() }));
 
@@ -111,12 +112,12 @@ impl std::fmt::Debug for Blocks {
 }
 
 impl Blocks {
-    /// A sum over all blocks. Equal heaps have equal ones, whatever their history.
+    /// A sum over all blocks. Equal heaps have equal sums, whatever their history.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// What is known of a page of 16 KiB.
+    /// The state of a page of 16 KiB.
     pub fn shadow(&self, page: u32) -> Shadow<'_> {
         match self.pages.get(page as usize) {
             None | Some(None) => Shadow::Clean,
@@ -125,7 +126,7 @@ impl Blocks {
         }
     }
 
-    /// Whether nothing can be wrong with an access of `bytes` bytes, at least 1.
+    /// Whether an access of `bytes` bytes, at least 1, is certainly no error.
     #[inline]
     pub fn clean(&self, address: u64, bytes: u32) -> bool {
         let last = address + u64::from(bytes) - 1;
@@ -139,7 +140,7 @@ impl Blocks {
         }
     }
 
-    /// The same for any range.
+    /// [`Blocks::clean`] for any range.
     fn all_fine(&self, address: u64, last: u64) -> bool {
         let granule = (last >> GRANULE_BITS) as u32;
         let state = self.state(granule);
@@ -165,8 +166,8 @@ impl Blocks {
         None
     }
 
-    /// What is wrong with an access. Reads that are aligned to their size may reach beyond a block that
-    /// they begin or end in: that is how C libraries look for the end of a string, word by word.
+    /// The error of an access, if it is one. Reads that are aligned to their size may reach beyond a block
+    /// that they begin or end in: that is how C libraries look for the end of a string, word by word.
     pub fn wrong(&self, address: u32, bytes: u32, write: bool) -> Option<HeapError> {
         let end = address.saturating_add(bytes);
         let granules = address / GRANULE..end.div_ceil(GRANULE);
@@ -192,7 +193,7 @@ impl Blocks {
         None
     }
 
-    /// Whether a part of a range that lies in this granule has a byte that was not freed and is no gap.
+    /// Whether the part of a range in this granule has a byte that was not freed and is no gap.
     fn has_better(&self, granule: u32, start: u32, end: u32) -> bool {
         let first = granule * GRANULE;
         match self.state(granule) {
@@ -209,17 +210,17 @@ impl Blocks {
         page.live.binary_search_by_key(&address, |l| l.address).ok().map(|i| page.live[i])
     }
 
-    /// The block in use in whose middle an address lies.
+    /// The block in use that contains an address.
     pub fn around(&self, address: u32) -> Option<LiveBlock> {
         self.last_before(address, |p| &p.live, |l| l.address).filter(|live| address < live.end())
     }
 
-    /// How many bytes from the beginning of a block in use are its own or its gap.
+    /// Number of bytes, from the beginning of a block in use, that belong to it or its gap.
     pub fn extent(&self, address: u32) -> u32 {
         self.at(address).map_or(0, |block| self.painted_end(block) - address)
     }
 
-    /// What was freed at an address.
+    /// The freed memory at an address.
     pub fn freed_at(&self, address: u32) -> Option<Freed> {
         self.freed_in(address, address.saturating_add(1))
     }
@@ -235,12 +236,13 @@ impl Blocks {
         self.pages.iter().flatten().flat_map(|page| page.live.iter().copied())
     }
 
-    /// What was freed and not handed out again, ascending.
+    /// Memory that was freed and not handed out again, ascending.
     pub fn freed(&self) -> impl Iterator<Item = Freed> + '_ {
         self.pages.iter().flatten().flat_map(|page| page.freed.iter().copied())
     }
 
-    /// A block is handed out. What it covers belongs to no other block any more, whatever was known of it.
+    /// Adds a block that is handed out. Its memory then belongs to no other block, whatever was known about
+    /// it.
     pub fn allocate(&mut self, block: LiveBlock) {
         let (address, end) = (block.address, block.end());
         for page in self.pages_of(address, end) {
@@ -269,7 +271,7 @@ impl Blocks {
         page.live.insert(at, block);
     }
 
-    /// The block at this address is freed by an event.
+    /// Frees the block at this address, by the event `freed`.
     pub fn free(&mut self, address: u32, freed: u32) -> Option<LiveBlock> {
         let end = self.painted_end(self.at(address)?);
         let block = self.remove_live(address)?;
@@ -280,7 +282,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// The block at this address has another size now.
+    /// Changes the size of the block at this address.
     pub fn resize(&mut self, address: u32, bytes: u32) {
         let Some(block) = self.at(address) else { return };
         let end = self.painted_end(block);
@@ -300,7 +302,7 @@ impl Blocks {
         Arc::make_mut(slot.get_or_insert_with(|| Arc::new(Page::EMPTY)))
     }
 
-    /// Where a page is kept, if there is one.
+    /// The slot of a page, which may be empty.
     fn slot(&mut self, index: usize) -> &mut Option<Arc<Page>> {
         let pages = Arc::make_mut(&mut self.pages);
         if pages.len() <= index {
@@ -314,7 +316,7 @@ impl Blocks {
         page.map_or(FINE, |page| page.shadow[granule as usize % GRANULES])
     }
 
-    /// Numbers of the pages of a range, as far as there are any.
+    /// Numbers of the pages of a range, limited to those that exist.
     fn pages_of(&self, start: u32, end: u32) -> std::ops::Range<usize> {
         let last = (end.max(start + 1) - 1) >> PAGE_BITS;
         (start >> PAGE_BITS) as usize..(last as usize + 1).min(self.pages.len())
@@ -356,7 +358,7 @@ impl Blocks {
         })
     }
 
-    /// Something freed that overlaps a range which is not empty.
+    /// Freed memory that overlaps a range, which must not be empty.
     fn freed_in(&self, start: u32, end: u32) -> Option<Freed> {
         self.last_before(end - 1, |p| &p.freed, |f| f.start).filter(|freed| freed.end > start)
     }
@@ -369,8 +371,8 @@ impl Blocks {
         })
     }
 
-    /// Up to where nothing else begins behind a block: to the end of the granule in which its last byte is
-    /// followed by something. Blocks of allocators that keep no order of 8 bytes have no gap.
+    /// The end of the gap behind a block: that of the granule in which the first byte behind the block is, or
+    /// `end` if another block begins there. Blocks that are not aligned to 8 bytes have no gap.
     fn free_up_to(&self, address: u32, end: u32) -> u32 {
         let gap_end = end.saturating_add(GRANULE) / GRANULE * GRANULE;
         if !address.is_multiple_of(GRANULE) {
@@ -385,7 +387,7 @@ impl Blocks {
         if taken { end } else { gap_end }
     }
 
-    /// Where a block's gap ends, unless another block was put there since.
+    /// The end of a block's gap, or of the block if it has none or another block was allocated there since.
     fn painted_end(&self, block: LiveBlock) -> u32 {
         let end = block.end();
         let valid = (end % GRANULE) as u8;
@@ -413,7 +415,7 @@ impl Blocks {
         page.freed.insert(at, freed);
     }
 
-    /// What was freed in a range is in use again.
+    /// Removes a range from the freed memory, since it is in use again.
     fn take_back(&mut self, start: u32, end: u32) {
         let mut overlapping = Vec::new();
         if self.state(start / GRANULE) == FREED

@@ -1,17 +1,18 @@
 //! Blocks that cannot be freed any more.
 //!
 //! Conservative, as a collector for C is (Boehm and Weiser, Software: Practice and Experience 18(9), 1988):
-//! every aligned word that has a value within a block counts as a pointer to it. So what is reported is lost,
-//! unless its address is kept in another form; and something lost may go unnoticed because a number looks
-//! like its address.
+//! every aligned word that has a value within a block counts as a pointer to it. So a reported block is lost,
+//! unless its address is kept in another form; and a lost block may go unnoticed because a number looks like
+//! its address.
 
 use super::{Heap, LiveBlock};
 use std::ops::Range;
 
 impl Heap {
     /// Blocks allocated since the start that nothing points to: neither a word of memory outside of blocks,
-    /// nor of `roots`, nor of a block that something points to. Ranges in `dead` hold nothing; blocks that
-    /// hold an address of `stacks` are never lost. In the order in which they were allocated.
+    /// nor of `roots`, nor of a block that something points to. Ranges in `dead` hold no pointers; blocks
+    /// that contain an address of `stacks` are never lost. The blocks are in the order in which they were
+    /// allocated.
     pub fn leaks(
         &self,
         memory: &[u8],
@@ -55,15 +56,15 @@ fn range(block: &LiveBlock) -> Range<usize> {
 }
 
 struct Marks<'a> {
-    /// In the order of their addresses.
+    /// Blocks in the order of their addresses.
     blocks: &'a [LiveBlock],
     reached: Vec<bool>,
-    /// Blocks that are reached and not looked into.
+    /// Blocks that were reached and are not yet scanned.
     queue: Vec<usize>,
 }
 
 impl Marks<'_> {
-    /// Takes every aligned word of a range for a pointer.
+    /// Treats every aligned word of a range as a pointer.
     fn scan(&mut self, memory: &[u8], range: Range<usize>, dead: &[Range<usize>]) {
         let (start, end) = (range.start.next_multiple_of(4), range.end.min(memory.len()));
         if start >= end {
@@ -78,7 +79,7 @@ impl Marks<'_> {
         }
     }
 
-    /// The block that a value points to. One without bytes has an address all the same.
+    /// The block that a value points to. A block without bytes has an address too.
     fn points(&self, value: u32) -> Option<usize> {
         let at = self.blocks.partition_point(|b| b.address <= value).checked_sub(1)?;
         let block = self.blocks[at];

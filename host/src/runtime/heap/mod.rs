@@ -1,12 +1,13 @@
-//! What the guest's allocator has handed out and taken back, as its functions say it.
+//! The blocks that the guest's allocator has handed out and taken back, as reported at calls of its
+//! functions.
 //!
-//! The instrumenter reports every outermost call of an allocator: what comes back is checked when the
-//! call begins, and what was done is known when it ends. Both are *events*, numbered from the beginning of
-//! the program: a report names the events of a block, and a second execution of the same schedule finds out
-//! where they were (`diagnose::block_history`).
+//! The instrumenter reports every outermost call of an allocator: a block that is given back is checked when
+//! the call begins, and the result is known when it ends. A call that changes blocks is an *event*; events
+//! are numbered from the beginning of the program: a report names the events of a block, and a second
+//! execution of the same schedule finds out where they were (`diagnose::block_history`).
 //!
-//! What a block's memory is checked for is in `blocks`. Nothing is claimed of memory that no known
-//! function handed out, nor of anything if the guest has allocator functions of an unknown kind.
+//! The checks of a block's memory are in `blocks`. There are no reports about memory that no known function
+//! handed out, and none at all after a call of an allocator function of an unknown kind.
 
 mod blocks;
 mod leaks;
@@ -24,36 +25,36 @@ use xxhash_rust::xxh3::xxh3_64;
 /// See the module's documentation. A part of the program's state.
 #[derive(Clone, Debug, Default)]
 pub struct Heap {
-    /// Whether errors are looked for. If not, only sizes of blocks are known.
+    /// Whether errors are searched for. If not, only sizes of blocks are known.
     watching: bool,
     /// Whether there was a call of an allocator function of an unknown kind.
     unknown: bool,
     blocks: Blocks,
-    /// Events so far, and how many there were when iterations start.
+    /// Number of events so far, and when iterations start.
     events: u32,
     start: u32,
     /// See [`Heap::requested`].
     requested: u64,
-    /// How deep in allocators each worker is.
+    /// The depth of nested allocator calls of each worker.
     depths: Vec<u32>,
 }
 
-/// An allocator takes no more than this besides a block's own bytes: its header, and what makes it aligned.
+/// Maximum number of bytes that an allocator takes besides a block's own: for its header and alignment.
 const OVERHEAD_BYTES: u64 = 32;
 
-/// What an allocator did.
+/// A change of blocks by an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The block that it took back: its address, and its size if that is known.
     pub old: Option<(u32, Option<u32>)>,
-    /// The block that it handed out.
+    /// The block that it handed out: its address and size.
     pub new: Option<(u32, u32)>,
     /// The event's number.
     pub event: u32,
 }
 
 impl Change {
-    /// The block that is given back: not one that stays where it is with another size.
+    /// The block that is given back; `None` if it was resized in place.
     pub fn freed(&self) -> Option<(u32, Option<u32>)> {
         self.old.filter(|(old, _)| self.new.is_none_or(|(new, _)| new != *old))
     }
@@ -62,11 +63,11 @@ impl Change {
 /// The block that an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRef {
-    /// What is wrong with its use: a memory error.
+    /// The kind of the memory error.
     pub kind: BugKind,
-    /// Where it begins.
+    /// Its address.
     pub address: u32,
-    /// As many as the guest asked for.
+    /// Number of bytes that the guest asked for.
     pub bytes: u32,
     /// The event that allocated it; the first `start` events are those before the iteration.
     pub allocated: u32,
@@ -84,9 +85,9 @@ impl Heap {
         Heap { start: self.events, requested: 0, depths: Vec::new(), ..self.clone() }
     }
 
-    /// A hash of what decides verdicts.
+    /// A hash of the state that decides verdicts.
     pub fn digest(&self) -> u64 {
-        // Events are numbers for reports; what was requested says which steps depend on each other, and decides nothing.
+        // Events are numbers for reports; requested bytes only say which steps depend on each other.
         let Heap { watching, unknown, blocks, events: _, start: _, requested: _, depths } = self;
         let inside: Vec<_> = depths.iter().enumerate().filter(|(_, depth)| **depth > 0).collect();
         if !inside.is_empty() || *unknown {
@@ -96,18 +97,18 @@ impl Heap {
         blocks.digest()
     }
 
-    /// Events before the iteration began.
+    /// Number of events before the iteration began.
     pub fn start(&self) -> u32 {
         self.start
     }
 
-    /// How many events there have been.
+    /// Number of events so far.
     pub fn events(&self) -> u32 {
         self.events
     }
 
-    /// Bytes that the iteration has requested so far, freed ones too: more than this no order of its requests and
-    /// frees takes.
+    /// Bytes that the iteration has requested so far, including freed ones: no order of its requests and frees takes
+    /// more.
     pub fn requested(&self) -> u64 {
         self.requested
     }
@@ -117,18 +118,19 @@ impl Heap {
         self.depths.get(worker.index()).is_some_and(|depth| *depth > 0)
     }
 
-    /// Whether nothing can be wrong with an access of `bytes` bytes, at least 1. False says nothing.
+    /// Whether an access of `bytes` bytes, at least 1, is certainly no error. False does not mean that it is
+    /// one.
     #[inline]
     pub fn clean(&self, address: u64, bytes: u32) -> bool {
         self.blocks.clean(address, bytes) || !self.watching
     }
 
-    /// What is known of a page of 16 KiB, whether or not errors are looked for.
+    /// The state of a page of 16 KiB, whether or not errors are searched for.
     pub fn shadow(&self, page: u32) -> Shadow<'_> {
         self.blocks.shadow(page)
     }
 
-    /// What is wrong with an access.
+    /// The error of an access, if it is one.
     pub fn wrong(&self, address: u32, bytes: u32, write: bool) -> Option<HeapError> {
         let looks = self.watching && bytes > 0;
         if looks { self.blocks.wrong(address, bytes, write) } else { None }
@@ -144,12 +146,12 @@ impl Heap {
         self.blocks.around(address)
     }
 
-    /// How many bytes from the beginning of a block in use are its own or its gap.
+    /// Number of bytes, from the beginning of a block in use, that belong to it or its gap.
     pub fn extent(&self, address: u32) -> u32 {
         self.blocks.extent(address)
     }
 
-    /// What was freed at an address.
+    /// The freed memory at an address.
     pub fn freed_at(&self, address: u32) -> Option<Freed> {
         self.blocks.freed_at(address)
     }
@@ -165,7 +167,8 @@ impl Heap {
         outermost && new == 0 && bytes > 0 && bytes != ALLOCATOR_UNKNOWN
     }
 
-    /// A worker enters an allocator, to give the block `old` back unless it is 0. What is wrong with that.
+    /// Records that a worker enters an allocator, to give the block `old` back unless it is 0. Returns the
+    /// error in that, if there is one.
     pub fn enter(&mut self, worker: WorkerId, old: u32) -> Option<BlockRef> {
         if self.depths.len() <= worker.index() {
             self.depths.resize(worker.index() + 1, 0);
@@ -174,7 +177,7 @@ impl Heap {
         self.free_error(worker, old)
     }
 
-    /// What is wrong with giving this address back, in the call of an allocator that the worker has entered.
+    /// The error in giving this address back, in the call of an allocator that the worker has entered.
     pub fn free_error(&self, worker: WorkerId, old: u32) -> Option<BlockRef> {
         let outermost = self.depths.get(worker.index()) == Some(&1);
         if !outermost || !self.watching || old == 0 || self.blocks.at(old).is_some() {
@@ -187,8 +190,8 @@ impl Heap {
         self.blocks.around(old).map(|block| BlockRef::new(BugKind::InvalidFree, block, None))
     }
 
-    /// The worker leaves an allocator, which took back the block `old` and handed out `new` of `bytes`
-    /// bytes; 0 stands for none. What an allocator that is called by another one says does not count.
+    /// Records that the worker leaves an allocator, which took back the block `old` and handed out `new` of
+    /// `bytes` bytes; 0 stands for none. Nested calls of allocators do not count.
     pub fn exit(&mut self, worker: WorkerId, (old, new, bytes): (u32, u32, u32)) -> Option<Change> {
         let depth = self.depths.get_mut(worker.index())?;
         let outermost = *depth == 1;

@@ -1,4 +1,4 @@
-//! Blocks against a naive model: what is known of every byte.
+//! Blocks against a naive model, which has the state of every byte.
 
 use super::blocks::{Blocks, HeapError, LiveBlock};
 use super::{BlockRef, Heap};
@@ -9,14 +9,14 @@ use coyote_strategies::{Iteration, WorkerId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Byte {
     Unknown,
-    /// Of the block that begins there.
+    /// Part of the block that begins there.
     LiveBlock(u32),
-    /// Behind the block that begins there.
+    /// Part of the gap behind the block that begins there.
     Gap(u32),
     Freed,
 }
 
-/// Bytes of the model: over the end of a page.
+/// Number of bytes of the model, which spans the end of a page.
 const SIZE: u32 = 160;
 const BASE: u32 = (1 << 14) - 80;
 
@@ -92,7 +92,7 @@ impl Model {
     }
 }
 
-/// One change of both.
+/// Makes one random change to both.
 fn change(rng: &mut ChoiceRng, model: &mut Model, blocks: &mut Blocks, event: u32) {
     let pick = |rng: &mut ChoiceRng, model: &Model| {
         (!model.blocks.is_empty()).then(|| model.blocks[rng.below(model.blocks.len() as u64) as usize])
@@ -130,7 +130,7 @@ fn change(rng: &mut ChoiceRng, model: &mut Model, blocks: &mut Blocks, event: u3
     }
 }
 
-/// The first access that both see differently.
+/// The first access about which both disagree.
 fn difference(rng: &mut ChoiceRng, model: &Model, blocks: &Blocks) -> Option<String> {
     (0..24).find_map(|_| {
         let bytes = if rng.one_in(3) { 1 + rng.below(40) as u32 } else { 1 << rng.below(5) };
@@ -152,7 +152,7 @@ fn difference(rng: &mut ChoiceRng, model: &Model, blocks: &Blocks) -> Option<Str
     })
 }
 
-/// In how many of some random heaps blocks and model differ.
+/// The differences between blocks and model in random heaps.
 fn differing(gaps_stay: bool) -> Vec<String> {
     (0..400)
         .filter_map(|index| {
@@ -181,7 +181,7 @@ fn agrees_with_a_map_of_bytes() {
     assert_eq!(differing(false), Vec::<String>::new());
 }
 
-/// The test above would notice.
+/// Shows that the test above notices a wrong model.
 #[test]
 fn a_wrong_model_differs() {
     assert!(!differing(true).is_empty());
@@ -285,8 +285,8 @@ fn memory_with(words: &[(u32, u32)]) -> Vec<u8> {
     memory
 }
 
-/// A static points to a block, that to the inside of a second one; a third one is lost, and so is a fourth
-/// that only the third one or a dead stack points to.
+/// A static points to a block, which points to the inside of a second one. A third block is lost, and so is a
+/// fourth to which only the third one or a dead stack points.
 #[test]
 fn what_nothing_points_to_is_lost() {
     let mut heap = Heap::new(true);

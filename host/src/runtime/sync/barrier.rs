@@ -1,31 +1,32 @@
-//! A barrier: how many workers it is for, and who has arrived.
+//! A barrier: its number of workers, and the workers that have arrived.
 
 use super::objects::Object;
 use coyote_strategies::WorkerId;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Barrier {
-    /// 0: it was not initialised.
+    /// 0 if it was not initialised.
     pub count: u32,
-    /// By worker: the order of arrivals carries no meaning.
+    /// Sorted by worker: the order of arrivals carries no meaning.
     pub arrived: Vec<WorkerId>,
 }
 
 impl Object for Barrier {}
 
-/// What an arrival leads to.
+/// The result of an arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Others have to come.
+    /// The worker waits for others to arrive.
     Waits,
-    /// All are there: these others go on. Who came last is the serial one: POSIX does not say who is.
+    /// All have arrived: these other workers go on. The last one to arrive is the serial worker; POSIX does
+    /// not specify which one is.
     Completes(Vec<WorkerId>),
-    /// It was never said for how many it is.
+    /// The barrier was not initialised.
     Misuse,
 }
 
 impl Barrier {
-    /// `None` for no worker.
+    /// `None` if `count` is 0.
     pub fn new(count: u32) -> Option<Barrier> {
         (count > 0).then_some(Barrier { count, arrived: Vec::new() })
     }

@@ -1,37 +1,37 @@
 //! What mutexes, rwlocks and semaphores have in common: availability, acquisition, release.
 //!
-//! Nothing is handed over. Any worker that can go on when a lock is free may take it, waiter or newcomer, and
-//! readers may overtake a writer that waits as well as the other way round: POSIX leaves it open, so all
-//! of it can happen.
+//! A released lock is not handed over. Any worker that can go on when a lock is free may take it, waiter or
+//! newcomer, and readers may overtake a waiting writer as well as the other way round: POSIX leaves this
+//! open, so all of these orders are possible.
 
 use coyote_strategies::WorkerId;
 
-/// Whether a worker can take something now.
+/// Whether a worker can take a lock now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
     Free,
-    /// The worker has it already and can take it once more, which no other worker notices.
+    /// The worker holds it already and can take it once more, which no other worker notices.
     Again,
-    /// Others have to give it back first.
+    /// Other workers must release it first.
     Busy,
     /// The call returns this error number: waiting would not help.
     Refused(i32),
 }
 
-/// What giving back did.
+/// The result of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Released {
-    /// Others may take it now.
+    /// Other workers may take it now.
     Free,
-    /// A reader is gone, others may be left.
+    /// A reader has released it; other readers may be left.
     Shared,
-    /// The worker still has it, which no other worker notices.
+    /// The worker still holds it, which no other worker notices.
     Still,
-    /// Nothing: the call returns this error number.
+    /// Nothing changed: the call returns this error number.
     Refused(i32),
-    /// Nothing: the worker does not have it, which POSIX leaves undefined.
+    /// Nothing changed: the worker does not hold it, which POSIX leaves undefined.
     Misuse,
 }
 
-/// A worker that has a lock, and how many times.
+/// A worker that holds a lock, and how many times.
 pub type Held = (WorkerId, u32);

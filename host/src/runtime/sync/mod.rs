@@ -1,10 +1,10 @@
-//! The sync objects of an execution: what each class of them is, who holds one, and what taking and giving back does.
+//! The sync objects of an execution: their classes, their holders, and the effects of acquire and release.
 //!
 //! - `mutex`, `rwlock`, `semaphore`, `barrier`, `queue`: the state of one object. `objects` finds it by its address.
 //! - `lock`: what locks have in common.
 //!
 //! A new class is a file, a table here, and an arm in each `match` below where it differs from a condvar, which is
-//! nothing but its waiters. What the operations mean for workers is in `locks` and `waits`.
+//! nothing but its waiters. The effects of operations on workers are in `locks` and `waits`.
 
 mod barrier;
 mod lock;
@@ -27,7 +27,7 @@ use rwlock::Rwlock;
 use semaphore::Semaphore;
 use std::hash::Hash;
 
-/// What a worker wants to take, by the address of the object.
+/// A lock that a worker wants to take, by the address of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lock {
     Mutex(u32),
@@ -46,12 +46,12 @@ impl Lock {
         ObjectId { class, address }
     }
 
-    /// What a try returns where a call that waits would block.
+    /// The error of a try where a call that waits would block.
     pub fn busy(self) -> i32 {
         if matches!(self, Lock::Semaphore(_)) { errno::EAGAIN } else { errno::EBUSY }
     }
 
-    /// What a worker that waits for it waits to do, before the name of the object.
+    /// The purpose of a wait for it, as text before the name of the object.
     pub fn purpose(self) -> &'static str {
         match self {
             Lock::Mutex(_) => "to lock",
@@ -112,7 +112,7 @@ impl SyncObjects {
         }
     }
 
-    /// Gives back what the worker has.
+    /// Releases an object that the worker holds.
     pub fn release(&mut self, id: WorkerId, place: ObjectId) -> Released {
         match place.class {
             Class::Mutex => self.mutexes.update(place.address, |m| m.release(id)),
@@ -121,7 +121,7 @@ impl SyncObjects {
         }
     }
 
-    /// Who has an object. A semaphore is held by none.
+    /// The holders of an object. A semaphore has none.
     pub fn holders(&self, place: ObjectId) -> Vec<WorkerId> {
         match place.class {
             Class::Mutex => {
@@ -138,7 +138,7 @@ impl SyncObjects {
         }
     }
 
-    /// All mutexes and rwlocks that a worker has.
+    /// All mutexes and rwlocks that are held.
     pub fn held(&self) -> impl Iterator<Item = ObjectId> {
         let place = |class| move |address| ObjectId { class, address };
         let mutexes = self.mutexes.iter().filter(|(_, m)| m.holder.is_some()).map(|(address, _)| address);
@@ -146,18 +146,19 @@ impl SyncObjects {
         mutexes.map(place(Class::Mutex)).chain(locks.map(|(address, _)| address).map(place(Class::Rwlock)))
     }
 
-    /// Whether a worker has any object.
+    /// Whether a worker holds any object.
     pub fn holds(&self, id: WorkerId) -> bool {
         self.mutexes.iter().any(|(_, m)| m.holder.is_some_and(|held| held.0 == id))
             || self.rwlocks.iter().any(|(_, l)| l.writer == Some(id) || l.readers.iter().any(|r| r.0 == id))
     }
 
-    /// Whether what is given back leaves others that have the object, too.
+    /// Whether a release would be one by a reader, after which other readers may hold the object.
     pub fn is_shared(&self, place: ObjectId) -> bool {
         place.class == Class::Rwlock && self.rwlocks.get(place.address).is_some_and(|l| l.writer.is_none())
     }
 
-    /// Whether an object of the class can be made with a value: a mutex's kind, a semaphore's value, a barrier's count.
+    /// Whether an object of the class can be initialised with a value: a mutex's kind, a semaphore's value, a barrier's
+    /// count.
     pub fn allows(class: Class, value: u32) -> bool {
         match class {
             Class::Mutex => Kind::from_number(value).is_some(),
@@ -167,7 +168,7 @@ impl SyncObjects {
         }
     }
 
-    /// Makes an object anew with a value that is allowed.
+    /// Initialises an object with a value, which must be allowed.
     pub fn init(&mut self, place: ObjectId, value: u32) {
         const ALLOWED: &str = "the value is allowed";
         let address = place.address;
@@ -200,15 +201,15 @@ impl SyncObjects {
         }
     }
 
-    /// The part of a fingerprint. `key`: what stands for a worker in it.
+    /// The part of a fingerprint for sync objects. `key`: the number that stands for a worker.
     pub fn digest(&self, key: &dyn Fn(WorkerId) -> u64) -> u128 {
-        // Whoever adds a class has to decide here.
+        // Every field is listed, so that a new class needs a decision here.
         let SyncObjects {
             mutexes,
             rwlocks,
             semaphores,
             barriers,
-            // Who stands in a queue says so as a worker.
+            // The state of a worker says in which queue it waits.
             condvars: _,
             futexes: _,
         } = self;
@@ -228,7 +229,7 @@ impl SyncObjects {
             sum = sum.wrapping_add(term(9, &|h| (address, semaphore).hash(h)));
         }
         for (address, barrier) in barriers.iter() {
-            // So does who has arrived.
+            // The state of a worker also says where it has arrived.
             sum = sum.wrapping_add(term(10, &|h| (address, barrier.count).hash(h)));
         }
         sum

@@ -1,4 +1,4 @@
-//! A mutex: what kind it is and who holds it, how many times.
+//! A mutex: its kind, its holder, and how many times that worker holds it.
 
 use super::lock::{Availability, Held, Released};
 use super::objects::Object;
@@ -8,17 +8,17 @@ use coyote_strategies::WorkerId;
 /// What happens when the holder locks once more, and when another worker unlocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// It blocks itself; a misuse.
+    /// The holder blocks itself; a misuse.
     #[default]
     Normal,
-    /// It holds it once more; an error.
+    /// The holder holds it once more; an error.
     Recursive,
     /// Both are errors.
     ErrorChecking,
 }
 
 impl Kind {
-    /// As a guest numbers them.
+    /// The kind for the number that guests pass.
     pub fn from_number(number: u32) -> Option<Kind> {
         [Kind::Normal, Kind::Recursive, Kind::ErrorChecking].get(number as usize).copied()
     }
@@ -48,7 +48,7 @@ impl Mutex {
         }
     }
 
-    /// Takes it once more. A look must have allowed that.
+    /// Takes the mutex, possibly once more; its availability must have allowed it.
     pub fn take(&mut self, worker: WorkerId) {
         let times = self.holder.map_or(0, |(_, times)| times);
         self.holder = Some((worker, times + 1));

@@ -1,5 +1,5 @@
-//! Who waits at a condvar or futex. Which waiter a notification wakes is a choice of the strategy,
-//! so the queue's order carries no meaning; it is kept by worker so that equal states are equal.
+//! The workers that wait at a condvar or futex. Which waiter a notification wakes is a choice of the
+//! strategy, so the queue's order carries no meaning; it is sorted by worker, so that equal states are equal.
 
 use super::objects::Object;
 use coyote_strategies::WorkerId;

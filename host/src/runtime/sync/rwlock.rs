@@ -8,7 +8,7 @@ use coyote_strategies::WorkerId;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rwlock {
     pub writer: Option<WorkerId>,
-    /// By worker.
+    /// Sorted by worker.
     pub readers: Vec<Held>,
 }
 
@@ -19,7 +19,7 @@ impl Rwlock {
         self.readers.binary_search_by_key(&worker, |(reader, _)| *reader)
     }
 
-    /// A writer that wants to read as well would wait for itself.
+    /// Whether a worker can take the lock to read. A writer that wants to read as well would wait for itself.
     pub fn availability_to_read(&self, worker: WorkerId) -> Availability {
         match self.writer {
             None => match self.reader(worker) {
@@ -32,7 +32,8 @@ impl Rwlock {
         }
     }
 
-    /// So would a reader that wants to write: there is no way up.
+    /// Whether a worker can take the lock to write. A reader that wants to write would wait for itself too:
+    /// it cannot upgrade.
     pub fn availability_to_write(&self, worker: WorkerId) -> Availability {
         if self.writer == Some(worker) || self.reader(worker).is_ok() {
             return Availability::Refused(errno::EDEADLK);

@@ -11,7 +11,7 @@ pub struct Semaphore {
 
 impl Object for Semaphore {}
 
-/// What POSIX calls SEM_VALUE_MAX.
+/// The maximum value, SEM_VALUE_MAX in POSIX.
 const VALUE_MAX: u32 = i32::MAX as u32;
 
 impl Semaphore {

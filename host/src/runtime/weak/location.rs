@@ -5,10 +5,11 @@ use coyote_strategies::WorkerId;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Stores to a location that are known: older ones cannot be read any more.
+/// Maximum number of stores that are kept for a location: older ones cannot be read any more.
 pub const MESSAGES_MAX: usize = 16;
 
-/// Between the places of a store and of the next one behind it, so that others find a place between them.
+/// Distance between the places of a store and of the next one behind it, which leaves places for stores
+/// between them.
 const GAP: u32 = 1 << 8;
 
 /// A store.
@@ -17,11 +18,12 @@ pub struct Message {
     /// Its place in the modification order of its location.
     pub at: u32,
     pub value: u64,
-    /// Whether it is a read-modify-write, which nothing comes between and the store that it read.
+    /// Whether it is a read-modify-write: no store comes between it and the store that it read.
     pub modifies: bool,
-    /// What who acquires it learns.
+    /// The view that a worker gets by acquiring it.
     pub view: Arc<View>,
-    /// The step that made it, from 1 on, and whose it was; `None` of what was there before. For reports.
+    /// The step that made it, from 1 on, and its worker; `None` for a value that was there before. For
+    /// reports.
     pub origin: Option<(u64, WorkerId)>,
 }
 
@@ -36,9 +38,9 @@ impl Hash for Message {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     pub bytes: u32,
-    /// What views call it.
+    /// Its number in views.
     pub number: u32,
-    /// The place of the last store there ever was.
+    /// The largest place that a store has had so far.
     top: u32,
     /// In modification order. The last one is in memory; empty until it is accessed.
     pub messages: Vec<Message>,
@@ -54,7 +56,7 @@ impl Location {
         self.messages.last()
     }
 
-    /// Forgets all stores: memory has this value now, which is newer than all of them.
+    /// Forgets all stores, and starts with the value that memory has now, which is newer than all of them.
     pub fn restart(&mut self, value: u64, view: View) {
         self.messages.clear();
         let at = self.next();
@@ -83,7 +85,7 @@ impl Location {
         self.messages.iter().position(|message| message.at == at)
     }
 
-    /// Takes a store in at its place.
+    /// Inserts a store at its place.
     pub fn insert(&mut self, message: Message) {
         let index = self.messages.partition_point(|other| other.at <= message.at);
         self.messages.insert(index, message);

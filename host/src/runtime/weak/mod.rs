@@ -1,28 +1,30 @@
 //! Weak memory: which stores an atomic load may read, and which place in modification order a store may take.
 //!
-//! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017) without load buffering, made operational by views, after
-//! the promising semantics without promises (Kang, Hur, Lahav, Vafeiadis, Dreyer, POPL 2017), with C++20's release
-//! sequences: a release store is continued by read-modify-writes alone.
+//! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017) without load buffering, made operational by
+//! views, after the promising semantics without promises (Kang, Hur, Lahav, Vafeiadis, Dreyer, POPL 2017), with C++20's
+//! release sequences: a release store is continued by read-modify-writes alone.
 //!
 //! For each location the last stores are kept in modification order, and for each worker how far it has come in that
 //! order. A load may read any store that is not behind that; a store may take any place after it; a read-modify-write
-//! may read any store that no other one has read, and takes the place right behind it. Which of these, is a *choice*
-//! (0: the newest), made before the access. Memory always holds the newest store. Where an older one is chosen, the
-//! access is executed on its value ([`Weak::take_put`]), and memory is put right behind it ([`Weak::done`]).
+//! may read any store that no other one has read, and takes the place right behind it. Which of these it is, is a
+//! *choice* (0: the newest), made before the access. Memory always holds the newest store. If an older one is chosen,
+//! memory gets its value for the access ([`Weak::take_put`]), and the newest value again right after it
+//! ([`Weak::done`]).
 //!
 //! # What exactly is allowed
-//! - *Coherence*: an access reads or stores nothing before the last store that its worker has read, made, or that
-//!   happens before it. Happens-before comes from releases and acquires, fences, and all sync objects.
+//! - *Coherence*: an access reads no store, and takes no place, before the last store that its worker has read or made,
+//!   or that happens before it. Happens-before comes from releases and acquires, fences, and all sync objects.
 //! - *Atomicity*: see `Location::behind`.
-//! - *SC accesses* (`psc_base` of RC11): one reads no store before the last SC store to its location, nor before a store
-//!   that happened before an SC fence that was executed; an SC store takes a place behind both.
+//! - *SC accesses* (`psc_base` of RC11): one reads no store before the last SC store to its location, nor before a
+//!   store that happened before an SC fence that was executed; an SC store takes a place behind both.
 //! - *SC fences* (`psc_F`): what was seen before one is seen after every later one, and so are SC stores before it.
 //!
-//! Together that is RC11 with one exception: the order of SC accesses and fences is the one in which they are executed. So
-//! `po ∪ rf ∪ psc` has no cycle, where RC11 demands that of `po ∪ rf` and of `psc` alone. The outcome of Z6.U (PLDI 2017,
-//! section 2), which RC11 allows for the sake of Power, is so never seen. `tests` compares both with the axioms (`naive`).
+//! Together that is RC11 with one exception: the order of SC accesses and fences is the one in which they are executed.
+//! So `po ∪ rf ∪ psc` has no cycle, where RC11 demands that of `po ∪ rf` and of `psc` alone. The outcome of Z6.U (PLDI
+//! 2017, section 2), which RC11 allows for the sake of Power, is therefore never seen. `tests` compares both with the
+//! axioms (`naive`).
 //!
-//! What is not known to be weaker counts as sequentially consistent.
+//! An ordering that is not known to be weaker counts as sequentially consistent.
 
 mod location;
 #[cfg(test)]
@@ -42,27 +44,27 @@ use std::hash::Hash;
 use std::sync::Arc;
 use view::View;
 
-/// What a worker knows.
+/// A worker's knowledge of stores.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Knowledge {
     now: View,
-    /// What an acquire fence would add: what relaxed loads have read.
+    /// The view that an acquire fence would add: from the stores that relaxed loads have read.
     read: View,
-    /// What it knew at its last release fence, which its relaxed stores pass on.
+    /// The view at its last release fence, which its relaxed stores pass on.
     fenced: View,
 }
 
 /// The orderings of an access, or twice that of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Orders {
-    /// Of a compare-exchange, where it stores.
+    /// The ordering of a compare-exchange that stores, or of any other access.
     pub success: Ordering,
-    /// Of a compare-exchange that does not store.
+    /// The ordering of a compare-exchange that does not store.
     pub failure: Ordering,
 }
 
 impl Orders {
-    /// Of what cannot fail.
+    /// Orderings of an access that cannot fail.
     pub const fn always(ordering: Ordering) -> Orders {
         Orders { success: ordering, failure: ordering }
     }
@@ -77,7 +79,7 @@ pub struct AtomicAccess {
     pub address: u32,
     /// At most 8, and the address is a multiple of it.
     pub bytes: u32,
-    /// What a compare-exchange compares with.
+    /// The value that a compare-exchange compares with.
     pub expected: u64,
     pub orders: Orders,
     /// The number of its step, from 1 on.
@@ -96,14 +98,15 @@ struct Plan {
     stores: bool,
 }
 
-/// A choice of something that is not the newest, for reports. Steps count from 1.
+/// A choice of a store that is not the newest, for reports. Steps count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale {
     /// The step that chose it.
     pub step: u64,
     /// Whether a store took a place before newer ones, without reading.
     pub places: bool,
-    /// The step of the store that was read, or that it comes right behind; `None` if that was there before.
+    /// The step of the store that was read, or that it comes right behind; `None` if its value was there
+    /// before.
     pub chosen: Option<u64>,
     /// The step of the newest store.
     pub newest: Option<u64>,
@@ -126,18 +129,18 @@ impl std::fmt::Display for Stale {
 pub struct Weak {
     workers: Vec<Knowledge>,
     objects: BTreeMap<HbObject, Released<View>>,
-    /// By address; no two overlap.
+    /// Locations by address; no two overlap.
     locations: BTreeMap<u32, Location>,
-    /// Numbers of locations so far.
+    /// Number of locations that have got a number so far.
     numbers: u32,
-    /// What was seen, and happened, before SC fences.
+    /// Stores that were seen, or that happened, before the SC fences so far.
     fences: View,
-    /// SC stores.
+    /// The last SC stores.
     stores: View,
     plan: Option<Plan>,
-    /// What memory has to hold for the access: an address, a size and a value.
+    /// The value that memory must hold for the access: an address, a size and a value.
     put: Option<(u32, u32, u64)>,
-    /// The last one.
+    /// The last stale choice.
     stale: Option<Stale>,
     /// The last store that is not in memory: its step, its address and its value. For reports.
     hidden: Option<(u64, u32, u64)>,
@@ -159,7 +162,7 @@ impl Weak {
         &mut self.workers[worker.index()]
     }
 
-    /// A worker acquires or releases a sync object.
+    /// Records that a worker acquires or releases a sync object.
     pub fn synchronise(&mut self, event: &SyncEvent) {
         let SyncEvent { worker, object, kind } = *event;
         self.worker(worker);
@@ -167,7 +170,7 @@ impl Weak {
         self.objects.entry(object).or_default().exchange(own, kind);
     }
 
-    /// A worker makes a fence.
+    /// Performs a fence of a worker.
     pub fn fence(&mut self, worker: WorkerId, ordering: Ordering) {
         self.worker(worker);
         let Weak { workers, fences, stores, .. } = self;
@@ -185,7 +188,7 @@ impl Weak {
         }
     }
 
-    /// The host read the newest value of a location on the worker's behalf.
+    /// Records that the host read the newest value of a location on the worker's behalf.
     pub fn host_read(&mut self, worker: WorkerId, address: u32) {
         self.worker(worker);
         let Weak { workers, locations, .. } = self;
@@ -196,7 +199,7 @@ impl Weak {
         }
     }
 
-    /// These bytes have become other memory.
+    /// Forgets the stores to these bytes, which have become other memory.
     pub fn forget(&mut self, address: u32, bytes: u32) {
         let end = u64::from(address) + u64::from(bytes);
         for (at, location) in self.locations.range_mut(address.saturating_sub(7)..) {
@@ -209,13 +212,13 @@ impl Weak {
         }
     }
 
-    /// How many possibilities an access has, at least 1. `value`: what memory holds there.
+    /// Number of possibilities of an access, at least 1. `value`: the value in memory.
     pub fn ways(&mut self, access: &AtomicAccess, value: u64) -> u64 {
         self.know(access, value);
         self.options(access).len() as u64
     }
 
-    /// Sees to it that the location of an access is known, and has in memory what it says.
+    /// Makes sure that the location of an access is known, and that its newest store has the value in memory.
     fn know(&mut self, access: &AtomicAccess, value: u64) {
         let AtomicAccess { address, bytes, .. } = *access;
         self.worker(access.worker);
@@ -240,7 +243,7 @@ impl Weak {
         match location.newest() {
             None => location.restart(value, View::default()),
             Some(newest) if newest.value == value => {}
-            // Something else has stored.
+            // Memory was changed by other means than a known store.
             Some(_) => {
                 let mut view = View::default();
                 workers.iter().for_each(|worker| view.join(&worker.now));
@@ -276,7 +279,8 @@ impl Weak {
         std::iter::once(newest).chain((0..newest).rev().filter(is_option)).collect()
     }
 
-    /// An access reads, or comes behind, the store of this number among its possibilities. [`Weak::ways`] was asked.
+    /// Begins an access, which reads, or comes behind, the store of this number among its possibilities. [`Weak::ways`]
+    /// must have been called for it.
     pub fn begin(&mut self, access: AtomicAccess, choice: u64) {
         let chosen = self.options(&access)[choice as usize];
         let Weak { workers, locations, .. } = self;
@@ -305,7 +309,7 @@ impl Weak {
         self.plan = Some(Plan { access, chosen: message.at, newest: is_newest, stores: stores_value });
     }
 
-    /// What memory has to hold while the access is executed: an address, a size and a value.
+    /// Takes the value that memory must hold while the access is executed: an address, a size and a value.
     pub fn take_put(&mut self) -> Option<(u32, u32, u64)> {
         self.put.take()
     }
@@ -315,7 +319,8 @@ impl Weak {
         self.plan.as_ref().map(|plan| (plan.access.address, plan.access.bytes))
     }
 
-    /// The access was executed, and left this value in memory. What memory is to hold, if that is something else.
+    /// Ends the access, which was executed and left this value in memory. Returns the value that memory must hold
+    /// instead, if it is another one.
     pub fn done(&mut self, value: u64) -> Option<u64> {
         let Plan { access, chosen, newest, stores } = self.plan.take()?;
         let location = self.locations.get_mut(&access.address)?;
@@ -345,13 +350,13 @@ impl Weak {
         place.map(|_| before)
     }
 
-    /// What the access of a step chose, if that is not the newest, as long as none does it after that.
+    /// The choice of a step's access, if that was not the newest store. Only the last such choice is known.
     pub fn stale(&self, step: u64) -> Option<Stale> {
         self.stale.filter(|stale| stale.step == step)
     }
 
-    /// What a step has stored at an address, if that came before newer stores, so that memory has something else; as long
-    /// as no other step does that.
+    /// The value that a step has stored at an address, if the store came before newer ones, so that memory has another
+    /// value. Only the last such store is known.
     pub fn hidden(&self, step: u64, address: u64) -> Option<u64> {
         let hidden = self.hidden.filter(|(by, at, _)| (*by, u64::from(*at)) == (step, address));
         hidden.map(|(.., value)| value)

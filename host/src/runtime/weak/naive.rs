@@ -1,14 +1,14 @@
-//! RC11 by its axioms: every choice of what each read reads, and of every order of stores, checked. Shares nothing with the
-//! operational model but the orderings.
+//! RC11 by its axioms: checks every choice of the store that each read reads, with every order of stores. Shares
+//! nothing with the operational model but the orderings.
 //!
-//! After Lahav, Vafeiadis, Kang, Hur, Dreyer, "Repairing sequential consistency in C/C++11" (PLDI 2017), section 3, with
-//! C++20's release sequences (`rs = [W];(rf;rmw)*`). For tests.
+//! After Lahav, Vafeiadis, Kang, Hur, Dreyer, "Repairing sequential consistency in C/C++11" (PLDI 2017), section 3,
+//! with C++20's release sequences (`rs = [W];(rf;rmw)*`). For tests.
 
 use coyote_abi::Ordering;
 use coyote_strategies::rng::ChoiceRng;
 use std::collections::BTreeSet;
 
-/// An instruction of a litmus test. Locations count from 0 and are 0 at first.
+/// An instruction of a litmus test. Locations are numbered from 0, and hold 0 at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     Load {
@@ -20,13 +20,13 @@ pub enum Op {
         value: u64,
         order: Ordering,
     },
-    /// Adds, and reads what was there.
+    /// Adds, and reads the old value.
     Add {
         location: usize,
         value: u64,
         order: Ordering,
     },
-    /// Stores if it reads what it expects.
+    /// Stores if it reads the expected value.
     Exchange {
         location: usize,
         expected: u64,
@@ -41,24 +41,24 @@ pub enum Op {
 
 pub type Program = Vec<Vec<Op>>;
 
-/// What was read, thread by thread, and what the locations hold in the end.
+/// The values that were read, thread by thread, and those that the locations hold in the end.
 pub type Outcome = (Vec<Vec<u64>>, Vec<u64>);
 
 /// The outcomes of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// By the axioms of RC11.
+    /// Outcomes by the axioms of RC11.
     pub rc11: BTreeSet<Outcome>,
-    /// If moreover `po ∪ rf ∪ psc` has no cycle.
+    /// Those of them where `po ∪ rf ∪ psc` has no cycle.
     pub ordered: BTreeSet<Outcome>,
-    /// If all accesses are sequentially consistent, and executed one after the other.
+    /// Outcomes if all accesses are sequentially consistent, and executed one after the other.
     pub interleaved: BTreeSet<Outcome>,
 }
 
 /// An event of an execution graph.
 #[derive(Clone, Copy, Debug)]
 struct Event {
-    /// `None` of an initialisation.
+    /// `None` for an initialisation.
     op: Option<Op>,
     thread: usize,
     location: Option<usize>,
@@ -69,7 +69,7 @@ struct Event {
     value_written: u64,
 }
 
-/// A relation among at most 32 events: of each, those that it leads to.
+/// A relation among at most 32 events: for each event, the set of those that it leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Relation(Vec<u32>);
 
@@ -135,7 +135,7 @@ pub fn outcomes(program: &Program) -> Outcomes {
     outcomes
 }
 
-/// How many locations it has.
+/// Number of locations of a program.
 pub fn locations(program: &Program) -> usize {
     program.iter().flatten().filter_map(location_of).max().map_or(0, |last| last + 1)
 }
@@ -172,7 +172,7 @@ fn choose_sources(
     sources[at] = None;
 }
 
-/// The events, if these sources give values to all.
+/// The events, if these sources give a value to every read.
 fn events(ops: &[Instruction], sources: &[Option<usize>]) -> Option<Vec<Event>> {
     let mut events: Vec<Option<Event>> = vec![None; ops.len()];
     for _ in 0..ops.len() {
@@ -326,7 +326,7 @@ impl<'a> Graph<'a> {
         let modifies = |i: usize| self.events[i].reads && self.events[i].writes;
         let between = self.fr().then(&self.mo);
         let atomic = (0..self.events.len()).all(|i| !modifies(i) || !between.has(i, i));
-        // It comes after what it reads.
+        // A read-modify-write comes after the store that it reads.
         let after = (0..self.events.len())
             .all(|i| !modifies(i) || (0..self.events.len()).all(|w| !self.rf.has(w, i) || self.mo.has(w, i)));
         let thin_air = self.po.or(&self.rf).acyclic();

@@ -18,7 +18,7 @@ struct Machine {
 
 const BYTES: u32 = 4;
 
-/// Every schedule and every choice.
+/// The outcomes of every schedule and every choice.
 fn all(program: &Program) -> BTreeSet<Outcome> {
     let mut ends = BTreeSet::new();
     let machine = Machine {
@@ -107,7 +107,7 @@ fn fence(order: Ordering) -> Op {
     Op::Fence { order }
 }
 
-/// What threads read, in the order of threads and instructions, without what is left in memory.
+/// The values that threads read, in the order of threads and instructions, without those left in memory.
 fn reads(program: &Program) -> BTreeSet<Vec<u64>> {
     let known = outcomes(program);
     let ends = all(program);
@@ -115,7 +115,7 @@ fn reads(program: &Program) -> BTreeSet<Vec<u64>> {
     ends.into_iter().map(|(read, _)| read.concat()).collect()
 }
 
-/// All values below two, but for these.
+/// All combinations of the values 0 and 1, except these.
 fn all_but(count: u32, missing: &[&[u64]]) -> BTreeSet<Vec<u64>> {
     let all = (0..1 << count).map(|bits: u64| (0..count).map(|i| bits >> (count - 1 - i) & 1).collect());
     all.filter(|read: &Vec<u64>| !missing.contains(&read.as_slice())).collect()
@@ -127,7 +127,7 @@ fn all_but(count: u32, missing: &[&[u64]]) -> BTreeSet<Vec<u64>> {
 #[test]
 fn known_litmus_tests_have_their_outcomes() {
     let (x, y, z) = (0, 1, 2);
-    // MP: the message is there, and what was stored before it is not.
+    // MP: the message is seen, but the store before it is not.
     let mp = |s, l| vec![vec![store(x, 1, Relaxed), store(y, 1, s)], vec![load(y, l), load(x, Relaxed)]];
     for (s, l) in [(Relaxed, Relaxed), (Release, Relaxed), (Relaxed, Acquire), (Relaxed, SeqCst)] {
         assert_eq!(reads(&mp(s, l)), all_but(2, &[]), "{s:?} {l:?}");
@@ -144,7 +144,7 @@ fn known_litmus_tests_have_their_outcomes() {
     assert_eq!(reads(&mp_fences(Release, Release)), all_but(2, &[]));
     assert_eq!(reads(&mp_fences(SeqCst, SeqCst)), all_but(2, &[&[1, 0]]));
 
-    // SB: both read what was there before.
+    // SB: both read the old values.
     let sb = |s, l| vec![vec![store(x, 1, s), load(y, l)], vec![store(y, 1, s), load(x, l)]];
     for (s, l) in [(Relaxed, Relaxed), (Release, Acquire), (Relaxed, SeqCst), (SeqCst, Acquire)] {
         assert_eq!(reads(&sb(s, l)), all_but(2, &[]), "{s:?} {l:?}");
@@ -193,7 +193,7 @@ fn known_litmus_tests_have_their_outcomes() {
     let corw = vec![vec![load(x, Relaxed), store(x, 1, Relaxed)], vec![]];
     assert_eq!(reads(&corw), BTreeSet::from([vec![0]]));
 
-    // WRC: what a thread has read is passed on with its own release.
+    // WRC: a thread passes on what it has read with its own release.
     let wrc = |s, l| {
         let second = vec![load(x, l), store(y, 1, s)];
         vec![vec![store(x, 1, s)], second, vec![load(y, l), load(x, Relaxed)]]
@@ -209,7 +209,7 @@ fn known_litmus_tests_have_their_outcomes() {
     assert_eq!(reads(&isa2(Release, Acquire)), all_but(3, &[&[1, 1, 0]]));
     assert_eq!(reads(&isa2(Release, Relaxed)), all_but(3, &[]));
 
-    // Release sequences: a read-modify-write goes on with what a release store passes on, a store does not (C++20).
+    // Release sequences: a read-modify-write continues one, a store does not (C++20).
     let sequence = |op| {
         let first = vec![store(x, 1, Relaxed), store(y, 1, Release)];
         vec![first, vec![op], vec![load(y, Acquire), load(x, Relaxed)]]
@@ -245,7 +245,8 @@ fn known_litmus_tests_have_their_outcomes() {
     assert!(!reads(&z6u).contains(&vec![1, 3, 0]));
 }
 
-/// Equal sets of outcomes on generated programs, and how often the model is stronger than RC11 by its letter.
+/// Checks for equal sets of outcomes on generated programs, and counts how often the model is stronger than
+/// RC11.
 #[test]
 fn generated_programs_have_the_outcomes_of_rc11() {
     let (mut weak, mut stronger) = (0, 0);
@@ -263,10 +264,11 @@ fn generated_programs_have_the_outcomes_of_rc11() {
         weak += usize::from(interleaved.len() < ends.len());
         stronger += usize::from(ends.len() < rc11.len());
     }
-    // Many programs show something weak; in which order SC accesses are executed hardly ever tells.
+    // Many programs have weak outcomes; the order in which SC accesses are executed hardly ever makes a
+    // difference.
     assert!(weak > PROGRAMS as usize / 10, "{weak}");
     assert!(stronger <= PROGRAMS as usize / 100, "{stronger}");
 }
 
-/// Programs that are generated.
+/// Number of generated programs.
 const PROGRAMS: u64 = 400;

@@ -1,22 +1,22 @@
-//! What is known of atomic locations: how far a worker has come in the modification order of each.
+//! Views of atomic locations: how far a worker has come in the modification order of each.
 
 use super::Join;
 
-/// Of one location. Positions are places in its modification order: see [`super::Message::at`].
+/// The view of one location. Positions are places in its modification order: see [`super::Message::at`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Mark {
-    /// Nothing before this can be read any more: coherence.
+    /// No store before this one can be read any more: coherence.
     seen: u32,
     /// The last store that happened before, whether it was read or not. Never behind `seen`.
     done: u32,
 }
 
-/// By the number of the location.
+/// A mark for each location, by its number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct View(Vec<Mark>);
 
 impl View {
-    /// Up to where the location was seen.
+    /// The place up to which the location was seen.
     pub fn seen(&self, location: u32) -> u32 {
         self.0.get(location as usize).map_or(0, |mark| mark.seen)
     }
@@ -34,20 +34,20 @@ impl View {
         &mut self.0[index]
     }
 
-    /// A store at this place was read.
+    /// Records that the store at this place was read.
     pub fn see(&mut self, location: u32, at: u32) {
         let mark = self.mark(location);
         mark.seen = mark.seen.max(at);
     }
 
-    /// A store was made at this place.
+    /// Records that a store was made at this place.
     pub fn store(&mut self, location: u32, at: u32) {
         let mark = self.mark(location);
         mark.seen = mark.seen.max(at);
         mark.done = mark.done.max(at);
     }
 
-    /// May read nothing that the other may not read. Does not happen after what happened before that.
+    /// Takes over the bounds on reads of the other view, but not what happened before it.
     pub fn join_seen(&mut self, other: &View) {
         self.merge(other, false);
     }

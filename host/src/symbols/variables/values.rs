@@ -1,6 +1,6 @@
-//! From the name of a variable to what lies there: fields, elements, what pointers point to.
+//! Finds the value of a variable by its name: fields, elements, targets of pointers.
 //!
-//! An expression is `VARIABLE`, then any of `.FIELD`, `[INDEX]`; `*EXPRESSION` is what a pointer points to. `0xADDRESS`
+//! An expression is `VARIABLE`, then any of `.FIELD`, `[INDEX]`; `*EXPRESSION` is the target of a pointer. `0xADDRESS`
 //! is a number of 4 bytes, `0xADDRESS:BYTES` a range.
 
 use super::{DEPTH_MAX, Encoding, Field, Type, TypeId, Variable, Variables};
@@ -8,18 +8,18 @@ use super::{DEPTH_MAX, Encoding, Field, Type, TypeId, Variable, Variables};
 /// A piece of memory with a name, and a type if it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// As an expression that leads there.
+    /// An expression for the place.
     pub name: String,
-    /// Where it lies.
+    /// Its address.
     pub address: u64,
-    /// How long it is.
+    /// Its size in bytes.
     pub bytes: u64,
     ty: Option<TypeId>,
 }
 
-/// So many elements of an array are shown.
+/// Maximum number of elements of an array that are shown.
 const ELEMENTS_MAX: u64 = 16;
-/// Nested values are shown so far.
+/// Maximum depth to which nested values are shown.
 const SHOWN_DEPTH_MAX: usize = 4;
 
 impl Variables {
@@ -31,10 +31,10 @@ impl Variables {
         self.variables.values().filter(own).map(place)
     }
 
-    /// What an expression means in this memory.
+    /// The place that an expression means in this memory.
     ///
     /// # Errors
-    /// There is no such variable, or it has no such part: why, as half a sentence.
+    /// There is no such variable, or it has no such part; the text says why, as half a sentence.
     pub fn find(&self, expression: &str, memory: &[u8]) -> Result<Place, String> {
         let expression = expression.trim();
         if let Some(rest) = expression.strip_prefix('*') {
@@ -90,7 +90,7 @@ impl Variables {
         self.part(next, rest, memory)
     }
 
-    /// The parts of a place: fields, elements, or what a pointer points to.
+    /// The parts of a place: fields, elements, or the target of a pointer.
     pub fn children(&self, of: &Place, memory: &[u8]) -> Vec<(String, Place)> {
         match self.shape(of) {
             Some(Type::Record { .. }) => self.fields(of),
@@ -111,7 +111,7 @@ impl Variables {
         !self.children(of, memory).is_empty()
     }
 
-    /// The value that lies there.
+    /// The value at a place, as text.
     pub fn show(&self, of: &Place, memory: &[u8]) -> String {
         self.shown(of, memory, 0)
     }
@@ -149,7 +149,7 @@ impl Variables {
         }
     }
 
-    /// The type of a place, without other names for it and without what a library wraps around a value.
+    /// The type of a place, without aliases and without a library's wrappers around a value.
     fn shape(&self, of: &Place) -> Option<&Type> {
         self.unwrapped(of.ty?, 0)
     }
@@ -176,7 +176,7 @@ impl Variables {
         let Some(Type::Record { fields, .. }) = self.shape(of) else { return Vec::new() };
         let field = |(index, field): (usize, &Field)| {
             let name = field.name.clone().unwrap_or_else(|| format!("base{index}"));
-            // A field of what a pointer points to is found through the pointer.
+            // A field of a pointer's target is named through the pointer.
             let path = format!("{}.{name}", of.name.strip_prefix('*').unwrap_or(&of.name));
             let bytes = self.size(field.ty, 0).filter(|bytes| *bytes > 0)?;
             let address = of.address.checked_add(field.offset)?;
@@ -236,7 +236,7 @@ fn range(expression: &str) -> Result<Place, String> {
     }
 }
 
-/// Memory of a guest, if all of it is there.
+/// A range of guest memory; `None` if a part of it is outside.
 pub(crate) fn slice(memory: &[u8], address: u64, bytes: u64) -> Option<&[u8]> {
     let start = usize::try_from(address).ok()?;
     memory.get(start..start.checked_add(usize::try_from(bytes).ok()?)?)
@@ -253,7 +253,7 @@ fn number(bytes: &[u8], encoding: Encoding) -> String {
     }
 }
 
-/// A number of so many bytes as its encoding has it.
+/// A number of `bytes` bytes as text, by its encoding.
 pub(crate) fn number_text(value: u64, bytes: u32, encoding: Encoding) -> String {
     let unused = 64 - 8 * bytes.clamp(1, 8);
     match encoding {

@@ -1,7 +1,8 @@
-//! A crash: in how many ways it can leave the files, and what each leaves.
+//! Crashes: the ways in which a crash can leave the files.
 //!
-//! A way is a number below [`Disk::ways`] whose digits, one for each queue, say what the crash takes of it. The number 0
-//! takes nothing, and less is lost of a queue by a smaller digit, so that minimising a trace leaves little lost.
+//! A way is a number below [`Disk::ways`]. Its digits, one for each queue, say what the crash loses of that queue. The
+//! digit 0 loses nothing, except with [`CrashRule::None`], and a smaller digit loses less, so minimising a trace leaves
+//! little lost.
 
 use super::super::{Files, Inode, ROOT, Table, Tree};
 use super::{Change, CrashRule, Disk, Node, Origin, Pending, apply, entries};
@@ -10,33 +11,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Ways that there are at most: a value of a trace is below 2^32.
+/// Maximum number of ways: a value of a trace is below 2^32.
 const WAYS_MAX: u64 = u32::MAX as u64 - 2;
 
-/// What a crash took.
+/// The losses of a crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// Steps executed before.
+    /// Number of steps executed before the crash.
     pub step: u64,
-    /// In the order in which it was done.
+    /// Lost operations, in the order in which they were done.
     pub lost: Vec<Lost>,
 }
 
-/// An operation that a crash took, or the part of it that is gone.
+/// An operation that a crash lost as a whole or in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The path of the file or the entry as it was before the crash, from the root; its number if it had none.
     pub path: String,
-    /// Bytes that were written and are not there.
+    /// The written bytes that were lost; only of writes.
     pub bytes: Option<Range<u64>>,
-    /// What happened, of all but writes.
+    /// What was lost, in words.
     pub what: &'static str,
-    /// Who did it.
+    /// The call that made the operation.
     pub origin: Origin,
 }
 
-/// What a digit takes of a queue: the operations from an index on, but for some bytes of the first of them; or those of
-/// a set.
+/// The part of a queue that a digit loses: the operations from an index on, except the first `kept` bytes of the first
+/// of them; or the operations of a set.
 enum Taken {
     From { index: usize, kept: u64 },
     Set(u64),
@@ -57,7 +58,7 @@ impl Disk {
         files.chain(names).collect()
     }
 
-    /// How many digits a queue has.
+    /// Number of values of a queue's digit.
     fn radix(&self, queue: &Queue) -> u64 {
         let length = queue.indices.len() as u64;
         match self.model.rule {
@@ -71,7 +72,8 @@ impl Disk {
         }
     }
 
-    /// In how many ways a crash can leave the files, now. More than a trace can tell are not all tried.
+    /// Number of ways in which a crash can leave the files now. If there are more than a trace can express,
+    /// not all are tried.
     pub fn ways(&self) -> u32 {
         let product = self.queues().iter().map(|queue| self.radix(queue)).try_fold(1u64, u64::checked_mul);
         product.unwrap_or(WAYS_MAX).min(WAYS_MAX) as u32
@@ -84,7 +86,7 @@ impl Disk {
             CrashRule::Subset if !queue.of_names => Taken::Set(digit),
             CrashRule::Prefix | CrashRule::Subset => Taken::From { index: length - digit as usize, kept: 0 },
             CrashRule::Torn(sector) => {
-                // The later the first that is lost, the smaller the digit; the more is left of it, too.
+                // A smaller digit loses later operations, and keeps more of the first one that is lost.
                 let mut left = digit;
                 let mut index = length;
                 while left > 0 {
@@ -105,7 +107,7 @@ impl Disk {
         }
     }
 
-    /// What is lost in a way: of each pending operation so many bytes are kept; `None`: it survives.
+    /// The losses in a way: the number of bytes that are kept of each pending operation; `None`: it survives.
     fn losses(&self, way: u32) -> Vec<Option<u64>> {
         let mut losses = vec![None; self.pending.len()];
         let mut rest = u64::from(way);
@@ -124,7 +126,7 @@ impl Disk {
         losses
     }
 
-    /// What is on the disk after a crash in one of the [`Disk::ways`].
+    /// The nodes on the disk after a crash in one of the [`Disk::ways`].
     fn survivors(&self, way: u32) -> BTreeMap<Ino, Node> {
         let mut nodes = self.nodes.clone();
         for (Pending { change, .. }, loss) in self.pending.iter().zip(self.losses(way)) {
@@ -141,7 +143,8 @@ impl Disk {
     }
 }
 
-/// How many bytes of a write may survive, the most first, if it reaches over several sectors: up to the end of a sector.
+/// The numbers of bytes of a torn write that may survive, largest first: up to the end of each of its sectors but the
+/// last.
 fn tears(change: &Change, sector: u32) -> impl Iterator<Item = u64> + use<> {
     let (offset, length) = match change {
         Change::Write { offset, bytes, .. } => (*offset, bytes.len() as u64),
@@ -153,17 +156,18 @@ fn tears(change: &Change, sector: u32) -> impl Iterator<Item = u64> + use<> {
 }
 
 impl Files {
-    /// From now on it is known what a crash would leave.
+    /// Begins to record what a crash would leave.
     pub fn follow_disk(&mut self, model: super::CrashModel) {
         self.disk = Some(Arc::new(Disk::of(&self.tree, self.table.clone(), model)));
     }
 
-    /// In how many ways a crash can leave the files, now. At least one.
+    /// Number of ways in which a crash can leave the files now; at least one.
     pub fn crash_ways(&self) -> u32 {
         self.disk.as_ref().map_or(1, |disk| disk.ways())
     }
 
-    /// A crash: what is there is what was on the disk, in one of the ways, and open is what was in the beginning.
+    /// Crashes in one of the ways: the files are those that were on the disk, and the descriptors those of the
+    /// beginning.
     pub fn crash(&mut self, way: u32, step: u64) -> Crash {
         let Some(disk) = self.disk.clone() else { return Crash { step, lost: Vec::new() } };
         let paths = paths(&self.tree);
@@ -171,7 +175,7 @@ impl Files {
         let lost = lost.filter_map(|(pending, kept)| Some(lost_of(pending, kept?, &paths))).collect();
         let tree = rebuild(disk.survivors(way), &self.tree);
         let mut table = Table::clone(&disk.begun);
-        // What was open from the beginning and is no more was removed for good.
+        // A file that was open from the beginning and does not exist any more was removed durably.
         let is_there = |open: &Open| match open {
             Open::File { inode, .. } | Open::Directory { inode, .. } => tree.inodes.contains_key(inode),
             _ => true,
@@ -189,7 +193,7 @@ impl Files {
     }
 }
 
-/// The path of everything that has a name.
+/// The paths of all files, directories and links that have a name.
 fn paths(tree: &Tree) -> BTreeMap<Ino, String> {
     let mut paths = BTreeMap::from([(ROOT, String::new())]);
     let mut next = vec![ROOT];
@@ -227,7 +231,7 @@ fn lost_of(pending: &Pending, kept: u64, paths: &BTreeMap<Ino, String>) -> Lost 
     Lost { path, bytes, what, origin: pending.origin.clone() }
 }
 
-/// The tree of what can be reached on the disk.
+/// The tree of the nodes that can be reached on the disk.
 fn rebuild(mut nodes: BTreeMap<Ino, Node>, before: &Tree) -> Tree {
     let mut links: BTreeMap<Ino, u64> = BTreeMap::from([(ROOT, 1)]);
     let mut parents: BTreeMap<Ino, Ino> = BTreeMap::from([(ROOT, ROOT)]);

@@ -1,20 +1,20 @@
-//! What a crash leaves of the files: what was durable, and what had been done since, in order.
+//! The state that a crash leaves of the files: keeps what is durable, and the operations since, in order.
 //!
-//! An operation is *pending* from its call until a sync makes it durable. Pending operations stand in *queues*: those on
-//! the bytes of a file in one of its own, those on names in one for each directory, where directories that a pending
-//! rename connects share one, and all of them if a directory was moved. What becomes of a crash, in terms of queues, says
-//! [`CrashModel`].
+//! An operation is *pending* from its call until a sync makes it durable. Pending operations form *queues*. Each file
+//! has a queue for operations on its bytes, and each directory one for operations on its names. Directories that a
+//! pending rename connects share one queue; if a directory was moved, all of them do. [`CrashModel`] says what may
+//! survive of each queue.
 //!
-//! - `fsync` of a file makes its bytes and size durable, and so does `fdatasync`, and each write through a descriptor with
-//!   `O_SYNC` or `O_DSYNC`. The *name* of a file becomes durable by `fsync` of its directory; with
-//!   [`CrashModel::ordered_names`] by that of the file as well, as in ext4, whose journal is in order: with all that was
-//!   done to names before.
-//! - What one call does to names is one operation: a rename is atomic.
-//! - What is there when the test begins is durable. Times of files are as they were: nothing is lost of them.
+//! - `fsync` of a file makes its bytes and size durable, and so does `fdatasync`, and each write through a descriptor
+//!   with `O_SYNC` or `O_DSYNC`. The *name* of a file becomes durable by `fsync` of its directory; with
+//!   [`CrashModel::ordered_names`] by `fsync` of the file as well, together with all earlier operations on names, as in
+//!   ext4, whose journal is in order.
+//! - All changes of names by one call are one operation: a rename is atomic.
+//! - Files that exist when the test begins are durable. Times of files are never lost.
 //!
-//! Source: the study of application-level crash vulnerabilities (Pillai et al., OSDI 2014) for what differs between file
-//! systems, and CrashMonkey (Mohan et al., OSDI 2018) for where crashes matter. What we deviate in: of a write that is
-//! torn, a beginning survives, never an end or a middle; sizes change with the bytes that are written, not before.
+//! Source: the study of application-level crash vulnerabilities (Pillai et al., OSDI 2014) for what differs between
+//! file systems, and CrashMonkey (Mohan et al., OSDI 2018) for where crashes matter. Deviations: of a torn write, a
+//! beginning survives, never an end or a middle; sizes change with the bytes that are written, not before.
 
 mod crash;
 mod model;
@@ -31,22 +31,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// What is on the disk, as an object of the relation: no class has it beside this.
+/// The object of the disk in the relation, which differs from all others.
 pub const OBJECT: u64 = 1 << 42;
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
 pub struct Disk {
     pub model: CrashModel,
-    /// What is open when the program begins.
+    /// The descriptors that are open when the program begins.
     begun: Arc<Table>,
     /// Files, directories and links as they are on the disk, reachable or not.
     nodes: BTreeMap<Ino, Node>,
-    /// What is not there yet, in the order of the calls.
+    /// Operations that are not durable yet, in the order of the calls.
     pending: Vec<Pending>,
 }
 
-/// Where an operation comes from does not count.
+/// The origins of operations are left out.
 impl Hash for Disk {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.nodes.hash(hasher);
@@ -61,18 +61,18 @@ struct Pending {
     origin: Origin,
 }
 
-/// What made a pending operation.
+/// The call that made a pending operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Who, if it was not done before the test began.
+    /// The worker; `None` if it was done before the test began.
     pub worker: Option<WorkerId>,
-    /// Steps executed, with its own.
+    /// Number of steps executed, including its own.
     pub step: u64,
-    /// Where, innermost first.
+    /// The stack of the call, innermost first.
     pub stack: Arc<[Location]>,
 }
 
-/// What an operation changes.
+/// The change that an operation makes.
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
 pub enum Change {
     Write {
@@ -84,21 +84,21 @@ pub enum Change {
         file: Ino,
         bytes: u64,
     },
-    /// Entries that are made (with whose name they are) or removed, all at once.
+    /// Entries that are created (with the number that they name) or removed, all at once.
     Names {
         entries: Vec<(Ino, Arc<str>, Option<Ino>)>,
-        /// Whether a directory gets another place.
+        /// Whether a directory is moved.
         moves_directory: bool,
     },
 }
 
 impl Change {
-    /// A name that was given.
+    /// The creation of a name.
     pub fn named(directory: Ino, name: &str, what: Ino) -> Change {
         Change::Names { entries: vec![(directory, name.into(), Some(what))], moves_directory: false }
     }
 
-    /// A name that was taken away.
+    /// The removal of a name.
     pub fn unnamed(directory: Ino, name: &str) -> Change {
         Change::Names { entries: vec![(directory, name.into(), None)], moves_directory: false }
     }
@@ -119,13 +119,13 @@ impl Change {
 }
 
 impl Disk {
-    /// All that is there is durable.
+    /// A disk on which the whole tree is durable.
     fn of(tree: &Tree, begun: Arc<Table>, model: CrashModel) -> Disk {
         let nodes = tree.inodes.iter().map(|(number, inode)| (*number, inode.node.clone())).collect();
         Disk { model, begun, nodes, pending: Vec::new() }
     }
 
-    /// A file, directory or link was made, of which nothing refers to on the disk yet.
+    /// Adds a new file, directory or link, to which nothing on the disk refers yet.
     pub(super) fn made(&mut self, number: Ino, node: &Node) {
         self.nodes.insert(number, node.clone());
     }
@@ -134,7 +134,7 @@ impl Disk {
         self.pending.push(Pending { change, origin });
     }
 
-    /// `fsync` or `fdatasync`, of a file or a directory: what it makes durable.
+    /// Makes durable what an `fsync` of a file or a directory covers, or an `fdatasync` with `data_alone`.
     pub(super) fn sync(&mut self, number: Ino, data_alone: bool) {
         let file = |pending: &Pending| pending.change.file() == Some(number);
         let mut durable: BTreeSet<usize> = self.indices(file).collect();
@@ -189,7 +189,7 @@ impl Disk {
         queues.into_iter().map(|(_, indices)| indices).collect()
     }
 
-    /// Forgets what no name on the disk leads to and none that is pending will.
+    /// Forgets nodes to which no name on the disk leads, and no pending name will.
     fn forget_unreachable(&mut self) {
         let pending = self.pending.iter().flat_map(|pending| pending.change.entries());
         let mut next: Vec<Ino> =
@@ -203,13 +203,13 @@ impl Disk {
                 next.extend(entries.values());
             }
         }
-        // A file that is open and has no name is gone after a crash.
+        // A file that is open but has no name does not survive a crash.
         self.nodes.retain(|number, _| reached.contains(number));
         self.pending.retain(|pending| pending.change.file().is_none_or(|file| reached.contains(&file)));
     }
 }
 
-/// Does what an operation does to what is on the disk.
+/// Applies an operation to the nodes on the disk.
 fn apply(nodes: &mut BTreeMap<Ino, Node>, change: &Change) {
     let content = |nodes: &mut BTreeMap<Ino, Node>, file: &Ino, change: &dyn Fn(&mut Content)| {
         if let Some(Node::File(content)) = nodes.get_mut(file) {
@@ -217,7 +217,7 @@ fn apply(nodes: &mut BTreeMap<Ino, Node>, change: &Change) {
         }
     };
     match change {
-        // It was possible when it was done.
+        // The change cannot fail: it was possible when the call was made.
         Change::Write { file, offset, bytes } => {
             content(nodes, file, &|content| _ = content.write(*offset, bytes, u64::MAX));
         }

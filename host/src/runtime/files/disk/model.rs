@@ -6,10 +6,10 @@ use std::str::FromStr;
 /// What may survive a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CrashModel {
-    /// What may survive of what is pending.
+    /// What may survive of a queue of pending operations.
     pub rule: CrashRule,
-    /// Whether operations on names become durable in the order in which they were done, and by `fsync` of the file, too: as
-    /// in ext4. Otherwise each directory has to be synced itself.
+    /// Whether operations on names become durable in the order in which they were done, and also by `fsync` of the
+    /// file, as in ext4. Otherwise each directory has to be synced itself.
     pub ordered_names: bool,
 }
 
@@ -18,11 +18,13 @@ pub struct CrashModel {
 pub enum CrashRule {
     /// Nothing.
     None,
-    /// Any number of them, the earlier ones first.
+    /// Any number of operations, the earlier ones first.
     Prefix,
-    /// Any of the operations on a file's bytes, in their order; of those on names as [`CrashRule::Prefix`].
+    /// Any subset of the operations on a file's bytes, in their order; of operations on names as
+    /// [`CrashRule::Prefix`].
     Subset,
-    /// As [`CrashRule::Prefix`], and of the first write that does not survive its first sectors of so many bytes may.
+    /// As [`CrashRule::Prefix`]; of the first write that does not survive as a whole, any number of its first
+    /// sectors, of this size in bytes, may survive.
     Torn(u32),
 }
 
@@ -48,7 +50,7 @@ impl fmt::Display for CrashModel {
     }
 }
 
-/// The text is none of a model.
+/// The text names no crash model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} is no crash model: give none, prefix, subset, torn or torn:4096, and +ext4 behind it for ordered names"

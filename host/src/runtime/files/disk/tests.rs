@@ -1,4 +1,5 @@
-//! Crash states against a naive model, which keeps every operation since the beginning and enumerates what may be there.
+//! Crash states against a naive model, which keeps every operation since the beginning and enumerates the possible
+//! states.
 
 use super::{Change, CrashModel, CrashRule};
 use crate::runtime::Runtime;
@@ -8,7 +9,7 @@ use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is there: paths of directories, and of files with their bytes.
+/// The content of the file system: paths of directories, and of files with their bytes.
 type Image = BTreeMap<String, Option<Vec<u8>>>;
 
 fn image(files: &Files) -> Image {
@@ -41,7 +42,7 @@ enum Op {
         file: usize,
         bytes: usize,
     },
-    /// Of one directory each, but for a rename.
+    /// Changes of names of one directory, or of two for a rename.
     Names(Vec<(String, Option<usize>)>),
 }
 
@@ -67,7 +68,7 @@ impl Naive {
         number
     }
 
-    /// Whether two operations stand in one queue, by definition.
+    /// Whether two operations belong to one queue, by definition.
     fn share(one: &Op, other: &Op) -> bool {
         let dirs = |op: &Op| match op {
             Op::Names(names) => names.iter().map(|(path, _)| parent(path).to_string()).collect(),
@@ -119,7 +120,7 @@ impl Naive {
 
     /// Everything that a crash may leave.
     fn images(&self, rule: CrashRule) -> BTreeSet<Image> {
-        // What survives of each operation: all, or so many bytes.
+        // What survives of each operation: all of it (`None`), or a number of bytes.
         let all: Vec<Option<usize>> = vec![None; self.ops.len()];
         let mut states = vec![all];
         for queue in self.queues() {
@@ -333,7 +334,7 @@ fn what_a_crash_leaves_is_what_a_naive_model_says() {
     assert!(states > 20_000 && most > 100, "{states} {most}");
 }
 
-/// Every image has what was synced, under the names that were, whatever else happens.
+/// Every image has the synced data under the synced names, whatever else happens.
 #[test]
 fn what_is_synced_is_never_lost() {
     for model in ["none", "prefix", "subset", "torn", "none+ext4", "prefix+ext4"] {
@@ -357,7 +358,7 @@ fn what_is_synced_is_never_lost() {
     }
 }
 
-/// With names in order, what a sync of a file makes durable has its name, and all names before it.
+/// With names in order, a sync of a file also makes its name durable, and all names before it.
 #[test]
 fn names_in_order_are_those_of_the_journal() {
     let mut both = Both::new("prefix+ext4".parse().unwrap());
