@@ -499,6 +499,10 @@ impl System for Execution {
         self.error = self.error.take().or(self.machine.choose(value).err());
     }
 
+    fn is_held_up(&self) -> bool {
+        self.runtime().is_held_up()
+    }
+
     fn ends_program(&self) -> bool {
         let scheduler = self.machine.scheduler();
         match scheduler.masked.as_ref().or(scheduler.outcome.as_ref()) {

@@ -70,6 +70,13 @@ pub trait System {
     /// Answers [`Status::Choosing`].
     fn choose(&mut self, value: u64);
 
+    /// Whether something will happen that no pick stands for as yet, such as a timeout that fires once the workers do
+    /// nothing more. Then the states that can follow are more than those that picks lead to, and a circle of them is
+    /// no livelock.
+    fn is_held_up(&self) -> bool {
+        false
+    }
+
     /// Restores the start of the program.
     fn restart(&mut self);
 

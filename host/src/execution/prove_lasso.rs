@@ -18,7 +18,7 @@ use crate::detect::rounds::Wanted;
 use crate::evidence::{HotMonitor, HotWhen, RoundKind};
 use crate::lasso::{Lasso, RoundStep};
 use crate::machine::MachineError;
-use crate::outcome::{Bug, Outcome};
+use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::monitors::{Heat, MonitorId};
 use coyote_strategies::{Decision, Iteration, OpKind, Pick, Status, System, WorkerId, WorkerState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -234,7 +234,7 @@ fn hot_for_ever(passed: &[Passed]) -> Option<MonitorId> {
 }
 
 /// Executes the iteration that has just ended in a lasso again, and ends it where the round begins. Returns the bug at
-/// that point.
+/// that point: a deadlock if workers wait in a circle by then while others can go on.
 ///
 /// # Errors
 /// Errors of the machine; also if there is no round when it is executed again, which is a bug in this tool.
@@ -243,7 +243,7 @@ pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
     let fair = execution.machine().scheduler().fair;
     path.extend(execution.lasso().iter().flat_map(|lasso| &lasso.tail));
     match execution.run_into_round(&path, fair)? {
-        Outcome::Bug(bug) if execution.lasso().is_some() => Ok(bug),
+        Outcome::Bug(bug) if execution.lasso().is_some() || bug.kind == BugKind::Deadlock => Ok(bug),
         outcome => {
             Err(MachineError::Internal(format!("a lasso is none when it is executed again: {outcome:?}")))
         }

@@ -1,17 +1,23 @@
 //! Conditions under which a state can be a livelock: see `execution::prove_livelock`.
 
-use super::Runtime;
+use super::{Runtime, Timers};
 use coyote_strategies::{OpKind, WorkerId, WorkerState};
 
 impl Runtime {
     /// Whether nothing keeps this state from being part of a livelock: no assumption failed, no worker loops inside of
-    /// an atomic function, where scheduling points are rare, and the remaining workers are not merely those that a
-    /// program leaves behind at its end.
+    /// an atomic function, where scheduling points are rare, the remaining workers are not merely those that a program
+    /// leaves behind at its end, and no timeout is held up.
     pub fn may_livelock(&self) -> bool {
         let loops_inside = |id: WorkerId| {
             self.worker(id).atomic_depth > 0 && self.pending(id).operation.kind == OpKind::Loop
         };
-        !self.assumed_away && !self.ids().any(loops_inside) && !self.only_leftovers()
+        !self.assumed_away && !self.is_held_up() && !self.ids().any(loops_inside) && !self.only_leftovers()
+    }
+
+    /// Whether a timeout is pending that is not among the choices, although its time will come: with
+    /// [`Timers::Ordered`], workers that wait by writing (`while lock.swap(true) {}`) keep it from firing.
+    pub fn is_held_up(&self) -> bool {
+        self.timers == Timers::Ordered && self.awaits_time()
     }
 
     /// Whether the first worker has ended, and the end of the test does not wait for the others.

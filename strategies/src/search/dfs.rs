@@ -224,6 +224,8 @@ impl<S: System> Dfs<S> {
             if status.is_final() {
                 // It is not known how an execution that was cut off would continue.
                 graph.ends(state);
+            } else if system.is_held_up() {
+                graph.held_up(state);
             }
         }
         self.counts.states = self.cache.states();
@@ -322,6 +324,7 @@ impl<S: System> Dfs<S> {
     fn next_livelock(&mut self, system: &mut S) -> Advance {
         let Some(path) = self.graph.as_mut().and_then(Graph::next_livelock) else {
             self.counts.cyclic &= self.graph.is_none();
+            self.counts.unfinished += u64::from(self.graph.as_mut().is_some_and(Graph::take_unknown));
             return Advance::Exhausted;
         };
         self.path.clear();

@@ -11,6 +11,10 @@ pub struct Graph {
     edges: Vec<(u32, u32)>,
     /// States in which an execution ends, or was cut off, so that its continuation is not known.
     ends: Vec<u32>,
+    /// States in which [`System::is_held_up`](crate::System::is_held_up).
+    held_up: Vec<u32>,
+    /// Whether there are states from which no end but such a state can be reached.
+    unknown: bool,
     /// Paths to livelocks that were not reported yet, the next one last; `None` before the first request.
     livelocks: Option<Vec<Vec<u32>>>,
 }
@@ -29,6 +33,17 @@ impl Graph {
         self.ends.push(state);
     }
 
+    /// Records that what follows a state is not only what its edges lead to.
+    pub fn held_up(&mut self, state: u32) {
+        self.held_up.push(state);
+    }
+
+    /// Whether it is not known of some states whether an end can be reached from them: once, after livelocks were
+    /// requested.
+    pub fn take_unknown(&mut self) -> bool {
+        std::mem::take(&mut self.unknown)
+    }
+
     /// The states of a shortest path to a state from which no end can be reached, without the first state.
     /// The graph must be complete. There is one path for each set of such states in which each can reach each
     /// and no others; no state is reported twice.
@@ -43,15 +58,10 @@ impl Graph {
         let states = self.edges.iter().map(|(a, b)| a.max(b) + 1).chain([1]).max().unwrap_or(1) as usize;
         let backward = Adjacent::new(states, self.edges.iter().map(|(from, to)| (*to, *from)));
         let mut ending = vec![false; states];
-        let mut open = std::mem::take(&mut self.ends);
-        open.iter().for_each(|state| ending[*state as usize] = true);
-        while let Some(state) = open.pop() {
-            for &before in backward.of(state) {
-                if !std::mem::replace(&mut ending[before as usize], true) {
-                    open.push(before);
-                }
-            }
-        }
+        mark(&mut ending, std::mem::take(&mut self.ends), &backward);
+        let held_up = std::mem::take(&mut self.held_up);
+        self.unknown = held_up.iter().any(|state| !ending[*state as usize]);
+        mark(&mut ending, held_up, &backward);
         if ending.iter().all(|ending| *ending) {
             return Vec::new();
         }
@@ -84,6 +94,18 @@ impl Graph {
             path
         };
         told.into_iter().rev().map(path).collect()
+    }
+}
+
+/// Marks states, and all from which they can be reached.
+fn mark(marked: &mut [bool], mut open: Vec<u32>, backward: &Adjacent) {
+    open.iter().for_each(|state| marked[*state as usize] = true);
+    while let Some(state) = open.pop() {
+        for &before in backward.of(state) {
+            if !std::mem::replace(&mut marked[before as usize], true) {
+                open.push(before);
+            }
+        }
     }
 }
 
@@ -206,6 +228,26 @@ mod tests {
         // No end can be reached even from the first state.
         assert_eq!(told(&[(0, 1), (1, 0)], &[]), [Vec::<u32>::new()]);
         assert_eq!(told(&[], &[0]), Vec::<Vec<u32>>::new());
+    }
+
+    /// A circle in which something else can still happen is no livelock, and not known to end.
+    #[test]
+    fn what_is_held_up_is_unknown() {
+        let told = |held_up: &[u32]| {
+            let mut graph = Graph::default();
+            [(0, 1), (1, 2), (2, 1), (0, 3), (3, 3), (0, 4)]
+                .iter()
+                .for_each(|(from, to)| graph.add(*from, *to));
+            graph.ends(4);
+            held_up.iter().for_each(|state| graph.held_up(*state));
+            let told: Vec<Vec<u32>> = std::iter::from_fn(|| graph.next_livelock()).collect();
+            (told, graph.take_unknown())
+        };
+        assert_eq!(told(&[]), (vec![vec![1], vec![3]], false));
+        assert_eq!(told(&[2]), (vec![vec![3]], true));
+        assert_eq!(told(&[1, 3]), (vec![], true));
+        // An end can be reached all the same.
+        assert_eq!(told(&[0]), (vec![vec![1], vec![3]], false));
     }
 
     #[test]

@@ -75,6 +75,7 @@ impl<S: System> Dpor<S> {
                 Status::Unfinished => cut = true,
                 _ if self.ending.contains(&fingerprint) => return (Reach::AnEnd, stack),
                 _ if seen.insert(fingerprint) => {
+                    cut |= system.is_held_up();
                     let left = decisions(system);
                     stack.push(Open { snapshot: system.snapshot(), fingerprint, left });
                 }
