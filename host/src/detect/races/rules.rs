@@ -34,10 +34,6 @@ impl Suppression {
             |number, line| format!("line {}: `{line}` is no suppression, such as `race:GLOB`", number + 1);
         lines.map(|(number, line)| Suppression::parse(line).ok_or_else(|| wrong(number, line))).collect()
     }
-
-    fn matches(&self, name: &str) -> bool {
-        matches(self.glob.as_bytes(), name.as_bytes())
-    }
 }
 
 impl fmt::Display for Suppression {
@@ -65,6 +61,16 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
     }
     pattern[p..].iter().all(|c| *c == b'*')
 }
+
+/// Functions with races that the authors of their crates know and state in the source: accesses of the buffer of a deque
+/// that are volatile instead of atomic (Chase and Lev's algorithm; the crate's own CI suppresses them for
+/// ThreadSanitizer), and optimistic reads of a cell, which are thrown away if a sequence lock shows a write. Programs
+/// that depend on these crates, such as users of rayon, could not do anything about them.
+const KNOWN: [&str; 3] = [
+    "*crossbeam_deque::deque::Buffer<*>::read*",
+    "*crossbeam_deque::deque::Buffer<*>::write*",
+    "*crossbeam_utils::atomic::atomic_cell::atomic_load*",
+];
 
 /// The executions that are watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,22 +105,22 @@ impl Remarks {
 
     /// Whether a race is no bug by these rules. It is then kept for the report.
     pub fn take(&mut self, rules: &Rules, state: &GuestState<'_>, accesses: [&RacingAccess; 2]) -> bool {
-        if !rules.warn && rules.suppressions.is_empty() {
-            return false;
-        }
         let key = RaceRemark::key(accesses);
         if self.0.contains_key(&key) {
             return true;
         }
         let places = accesses.iter().filter_map(|access| access.location);
         let names: Vec<String> = places.flat_map(|place| state.names(place)).collect();
-        let known = rules.suppressions.iter().find(|s| names.iter().any(|name| s.matches(name)));
+        let matching = |glob: &str| names.iter().any(|name| matches(glob.as_bytes(), name.as_bytes()));
+        let given = rules.suppressions.iter().find(|s| matching(&s.glob)).map(Suppression::to_string);
+        let built_in =
+            || KNOWN.iter().find(|glob| matching(glob)).map(|glob| format!("{KIND}{glob} (built in)"));
+        let known = given.or_else(built_in);
         if known.is_none() && !rules.warn {
             return false;
         }
         let [first, second] = accesses.map(Clone::clone);
-        let suppressed_by = known.map(Suppression::to_string);
-        self.0.insert(key, RaceRemark { first, second, suppressed_by });
+        self.0.insert(key, RaceRemark { first, second, suppressed_by: known });
         true
     }
 }
