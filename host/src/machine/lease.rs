@@ -211,6 +211,9 @@ impl Lease {
     fn update(&mut self, table: &mut [u8], of: &Checks) {
         let Checks { bounds, own_word, .. } = *of;
         let bytes = bounds.memory_bytes;
+        if self.bytes == Some(bytes) && !self.stale && self.own_word == own_word && self.changed.is_empty() {
+            return;
+        }
         if self.bytes != Some(bytes) {
             self.bytes = Some(bytes);
             put(table, BYTES, bytes.saturating_sub(1) as u32);
