@@ -108,7 +108,7 @@ pub struct Draft<'a> {
     pub segment_flags: u32,
     /// Whether some instruction changes a table or a reference-typed global.
     pub changes_tables: bool,
-    /// The [`PointPolicy`] of each original function, by index.
+    /// The policy for points of each original function, by index.
     pub policies: Vec<PointPolicy>,
     /// Functions whose accesses belong to an allocator.
     pub allocating: BTreeSet<u32>,

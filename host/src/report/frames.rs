@@ -33,7 +33,7 @@ pub fn lines(stack: &[SourceFrame]) -> Vec<String> {
     lines
 }
 
-/// A stack of places in lines, as by [`lines`].
+/// A stack of places in lines, as by `lines`.
 pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
     lines(&of(stack, symbols))
 }
