@@ -416,7 +416,8 @@ mod tests {
         let sampled = Settings { detectors: Detectors::none().in_some(), ..Settings::default() };
         let written = write(&Options::default(), &sampled);
         let settings = Settings { detectors: Detectors::none(), ..Settings::default() };
-        assert_eq!(read(&written).unwrap(), (Options::default(), settings));
+        let options = Options { edges: true, ..Options::default() };
+        assert_eq!(read(&written).unwrap(), (options, settings));
         for points in [Points::Sync, Points::Atomic] {
             let options = Options { points, ..Options::default() };
             assert_eq!(read(&write(&options, &Settings::default())).unwrap().0, options);
