@@ -20,16 +20,32 @@
 //! [`View::step`] is a multiple of that, so that the steps until then can be predicted ([`Strategy::quiet`]).
 //! The result is fair for every strategy, as long as the numbers of workers and timeouts are finite. Sets are
 //! represented by times: u is in `E[t]` if it has been enabled ever since t's last yield.
+//!
+//! Fairness alone does not end loops in which workers undo each other's progress in step, such as two threads
+//! that each find the other's mark and try again: correct programs rely on threads that drift apart. So, after
+//! `LONG` steps, one in 16 windows of 32 steps is a random walk.
 
 use super::sequence::as_one;
 use super::spins::{Circles, Spins};
-use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId, WorkerState};
+use crate::rng::ChoiceRng;
+use crate::{
+    Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View, WorkerId, WorkerState, mix,
+};
 
 /// Steps without a yield that count as one.
 const PATIENCE: u32 = 1_000;
 
 /// Between memory accesses, yields take effect at steps whose number is a multiple of this.
 const BETWEEN_YIELDS: u64 = 32;
+
+/// Steps after which some windows of [`BETWEEN_YIELDS`] steps are random walks.
+const LONG: u64 = 16_384;
+
+/// One in so many of these windows is a random walk.
+const ONE_RANDOM_IN: u64 = 16;
+
+/// Distinguishes the random walk's stream from that of the inner strategy.
+const STREAM: u64 = 0x72_616e_646f_6d21;
 
 /// See the module's documentation.
 pub struct ChessFair {
@@ -49,6 +65,10 @@ pub struct ChessFair {
     waits: Vec<(WorkerId, WorkerId)>,
     /// The enabled workers that need not wait.
     allowed: Vec<WorkerId>,
+    /// The seed of the iteration's random windows.
+    seed: u64,
+    /// Makes the choices in them.
+    rng: ChoiceRng,
 }
 
 /// A step that was picked.
@@ -89,6 +109,8 @@ impl ChessFair {
             disabled: Vec::new(),
             waits: Vec::new(),
             allowed: Vec::new(),
+            seed: 0,
+            rng: ChoiceRng::default(),
         }
     }
 
@@ -171,6 +193,13 @@ impl ChessFair {
         // Inside an atomic function, the only worker that can be picked may be one that should wait.
         !self.allowed.is_empty() && self.allowed.len() < view.enabled.len()
     }
+
+    /// Whether the next step is one of a random walk.
+    fn is_random(&self, view: &View) -> bool {
+        view.step >= LONG
+            && view.enabled.len() > 1
+            && mix(self.seed ^ view.step / BETWEEN_YIELDS).is_multiple_of(ONE_RANDOM_IN)
+    }
 }
 
 impl Strategy for ChessFair {
@@ -208,11 +237,17 @@ impl Strategy for ChessFair {
         self.changes = None;
         self.disabled.clear();
         self.waits.clear();
+        let own = Iteration { seed: iteration.seed ^ STREAM, ..iteration };
+        self.seed = mix(own.seed ^ mix(own.index));
+        self.rng = ChoiceRng::new(own);
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
         self.update(view);
-        let pick = if !self.waits.is_empty() && self.restrict(view) {
+        let pick = if self.is_random(view) {
+            let worker = view.enabled[self.rng.below(view.enabled.len() as u64) as usize];
+            self.inner.pick(&View { enabled: &[worker], ..*view })?
+        } else if !self.waits.is_empty() && self.restrict(view) {
             self.inner.pick(&View { enabled: &self.allowed, ..*view })?
         } else {
             self.inner.pick(view)?
@@ -235,6 +270,7 @@ impl Strategy for ChessFair {
             return 0;
         }
         let steps = match view.step % BETWEEN_YIELDS {
+            _ if self.is_random(view) => 0,
             0 => 0,
             passed => BETWEEN_YIELDS - passed,
         };

@@ -1,7 +1,8 @@
 //! Fair strategies let nobody wait for ever; those made fair end programs that spin.
 
 use super::contract::{make, names};
-use coyote_strategies::toy::{Instruction::*, Program, Toy};
+use coyote_strategies::rng::ChoiceRng;
+use coyote_strategies::toy::{Instruction, Instruction::*, Program, Toy};
 use coyote_strategies::{Iteration, Pick, Status, Strategy, System};
 
 /// The longest that an enabled worker waited, in picks.
@@ -62,7 +63,7 @@ fn fair_strategies_pass_over_an_enabled_worker_finitely_often() {
 }
 
 /// A worker waits for a flag in each of several ways.
-fn spinning(wait: &[coyote_strategies::toy::Instruction]) -> Program {
+fn spinning(wait: &[Instruction]) -> Program {
     let polls = [wait, &[BackUnless(1, wait.len() as u8)]].concat();
     vec![[polls, vec![Load(1)]].concat(), vec![Rmw(2, 1), Rmw(2, 1), Lock(0), Set(0, 1), Unlock(0)]]
 }
@@ -116,4 +117,66 @@ fn loops_that_write_while_they_wait_end_under_chess_fair() {
             assert!(toy.view().step < 4_000, "{name}, seed {seed}: {} steps", toy.view().step);
         }
     }
+}
+
+/// A worker that sets its own variable and looks at the other's, round and round until it sees what it waits for.
+fn tries_again(rng: &mut ChoiceRng, own: u8, other: u8) -> Vec<Instruction> {
+    let mut code = Vec::new();
+    for _ in 0..2 + rng.below(5) {
+        match rng.below(4) {
+            0 | 1 => code.push(Set(own, rng.below(3) as i8)),
+            2 => code.push(Load(other)),
+            _ => {
+                code.push(Load(other));
+                let back = code.len() as u8 - rng.below(code.len() as u64) as u8;
+                code.push(BackUnless(rng.below(3) as i8, back));
+            }
+        }
+    }
+    code.push(Load(other));
+    code.push(BackUnless(rng.below(3) as i8, code.len() as u8));
+    code.push(Set(own, rng.below(3) as i8));
+    code
+}
+
+/// Runs until one of the threads has ended. Returns the number of steps, `steps_max` if none has by then.
+fn run_to_an_end(toy: &mut Toy, name: &str, seed: u64, steps_max: u64) -> u64 {
+    let mut strategy = make(name);
+    strategy.begin(Iteration { seed, index: 0 });
+    let begun = toy.view().step;
+    while toy.view().enabled.len() > 1 && toy.view().step < begun + steps_max {
+        let pick = strategy.pick(&toy.view()).unwrap();
+        toy.step(pick);
+    }
+    toy.view().step - begun
+}
+
+/// Two threads that a random walk lets meet, and that a deterministic rotation may keep apart for ever.
+#[test]
+fn threads_that_try_again_in_step_end_under_chess_fair() {
+    let (mut programs, mut in_step, mut stuck) = (0, 0, 0);
+    for index in 0..1_500 {
+        let mut rng = ChoiceRng::new(Iteration { seed: 77, index });
+        let program = vec![tries_again(&mut rng, 0, 1), tries_again(&mut rng, 1, 0)];
+        let new = || Toy::new(program.clone());
+        if (0..10).any(|seed| run_to_an_end(&mut new(), "random", seed, 400) == 400) {
+            continue;
+        }
+        programs += 1;
+        for name in ["pct:1+chess-fair", "delay:0+chess-fair"] {
+            for seed in 0..4 {
+                let mut toy = new();
+                let steps = run_to_an_end(&mut toy, name, seed, 60_000);
+                in_step += u64::from(steps > 16_384);
+                // A few of these programs can come to a state from which nothing leads on.
+                if steps == 60_000 {
+                    assert_eq!(run_to_an_end(&mut toy, "random", 1, 60_000), 60_000, "{name}: {program:?}");
+                    stuck += 1;
+                }
+            }
+        }
+    }
+    // Only the random windows of long executions end those.
+    assert!(programs > 100 && in_step - stuck > 20, "{programs} programs: {in_step} in step, {stuck} stuck");
+    println!("{programs} programs: {in_step} in step, {stuck} stuck");
 }
