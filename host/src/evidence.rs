@@ -407,7 +407,7 @@ impl Trap {
             Trap::FunctionType => "call through a function pointer of another type".into(),
             Trap::DivisionByZero => "integer division by zero".into(),
             Trap::IntegerOverflow => "integer overflow".into(),
-            Trap::Conversion => "conversion of a float that no integer can hold".into(),
+            Trap::Conversion => "conversion of NaN to an integer".into(),
             Trap::MisalignedWait { address } => format!("misaligned wait at {address:#x}"),
             Trap::WaitOutside { address } => format!("wait at {address:#x}, outside of memory"),
             Trap::Stub(name) => format!("{name} is called, which is stubbed without an answer"),

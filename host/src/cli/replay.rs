@@ -10,7 +10,7 @@ use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
 use crate::exit::Exit;
-use crate::explain::{self, EXPERIMENTS_TIME, Limits};
+use crate::explain::{self, Allowance, EXPERIMENTS_TIME};
 use crate::machine::MachineError;
 use crate::outcome::{BugKind, Outcome};
 use crate::plural::counted;
@@ -26,7 +26,6 @@ use crate::trace::Trace;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -155,8 +154,8 @@ impl Args {
 fn explained(execution: &mut Execution, found: &mut FoundBug) -> Result<(), MachineError> {
     let lines = Mutex::new(SourceLines::new(execution.machine().artifact()));
     let FoundBug { trace, identity, explanation, .. } = found;
-    let limits = Limits { time: EXPERIMENTS_TIME, interrupted: &AtomicBool::new(false) };
-    explain::experiments(execution, trace, identity, &lines, limits, explanation)
+    let allowance = Allowance::of(EXPERIMENTS_TIME);
+    explain::experiments(execution, trace, identity, &lines, allowance, explanation)
 }
 
 /// The replayed bug in the form that reports use.

@@ -6,7 +6,7 @@ use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
 use crate::exit::Exit;
-use crate::explain::{self, EXPERIMENTS_TIME, Limits};
+use crate::explain::{self, Allowance, EXPERIMENTS_TIME};
 use crate::explore::alarm;
 use crate::machine::MachineError;
 use crate::report::build::Builder;
@@ -53,8 +53,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         let mut found = found_bug(execution, &shrunk.bug, discovery, &lines)?;
         found.explanation.shrinking = Some(shrunk.shrinking);
         let FoundBug { trace, identity, explanation, .. } = &mut found;
-        let limits = Limits { time: limit.max(EXPERIMENTS_TIME), interrupted: &AtomicBool::new(false) };
-        explain::experiments(execution, trace, identity, &lines, limits, explanation)?;
+        let allowance = Allowance::of(limit.max(EXPERIMENTS_TIME));
+        explain::experiments(execution, trace, identity, &lines, allowance, explanation)?;
         let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
         Teller::new(&artifact, &args.module).tell(execution, &mut found, decisive)?;
         Ok(found)

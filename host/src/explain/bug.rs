@@ -1,6 +1,6 @@
 //! A found bug, shrunk and explained.
 
-use super::Limits;
+use super::Allowance;
 use crate::artifact::Artifact;
 use crate::diagnose::{Discovery, SourceLines, found_bug};
 use crate::execution::{Execution, Settings, Test};
@@ -74,11 +74,12 @@ pub fn explain(
     if interrupted.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let limits = Limits { time: limit, interrupted };
+    let allowance = Allowance { time: limit, interrupted };
     let mut explanation = found.explanation.clone();
     let FoundBug { trace, identity, .. } = &*found;
-    super::experiments(&mut execution, trace, identity, &lines, limits, &mut explanation)?;
-    explanation.findability = super::findability(&mut execution, trace, identity, &lines, explored, limits)?;
+    super::experiments(&mut execution, trace, identity, &lines, allowance, &mut explanation)?;
+    explanation.findability =
+        super::findability(&mut execution, trace, identity, &lines, explored, allowance)?;
     if let Some(findability) = explanation.findability {
         let mut trace = found.trace.clone();
         trace.header.options.retain(|(name, _)| name != record::FAILING && name != record::SAMPLED);

@@ -1,6 +1,6 @@
 //! How often a strategy meets the bug, by iterations that are executed to find that out.
 
-use super::{Limits, Subject, in_time};
+use super::{Allowance, Subject, in_time};
 use crate::diagnose::SourceLines;
 use crate::epochs;
 use crate::execution::Execution;
@@ -32,7 +32,7 @@ pub fn measure(
     identity: &BugIdentity,
     lines: &Mutex<SourceLines>,
     explored: Option<Rate>,
-    limits: Limits,
+    allowance: Allowance,
 ) -> Result<Option<Findability>, MachineError> {
     let context = Context { unfair_steps_max: execution.machine().scheduler().limits.unfair_steps_max };
     let Ok(strategy) = by_name(&trace.header.strategy, &context) else { return Ok(None) };
@@ -43,7 +43,7 @@ pub fn measure(
         Some(granules) => Sharing::Only(Arc::new(granules.clone())),
     };
     let mut rate = Rate::default();
-    let sampled = in_time(execution, limits, |execution, time| {
+    let sampled = in_time(execution, allowance, |execution, time| {
         if strategy.needs_profile() {
             let profiler = Profiler::default();
             let profile = profiler.result();

@@ -40,11 +40,19 @@ pub use findability::measure as findability;
 
 /// What ends experiments that are on their way.
 #[derive(Clone, Copy)]
-pub struct Limits<'a> {
+pub struct Allowance<'a> {
     /// From their beginning.
     pub time: Duration,
     /// Raised when the user has had enough.
     pub interrupted: &'a AtomicBool,
+}
+
+impl Allowance<'static> {
+    /// Of time alone.
+    pub fn of(time: Duration) -> Allowance<'static> {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Allowance { time, interrupted: &NEVER }
+    }
 }
 
 /// Why experiments end without a result.
@@ -70,10 +78,10 @@ impl Time<'_> {
 /// Makes experiments; `None` if they did not come to their end in time, or the user interrupted them.
 fn in_time<R>(
     execution: &mut Execution,
-    limits: Limits,
+    allowance: Allowance,
     body: impl FnOnce(&mut Execution, Time) -> Result<R, Ended>,
 ) -> Result<Option<R>, MachineError> {
-    let result = alarm::with(Some(limits.time), limits.interrupted, |stop: &Arc<AtomicBool>| {
+    let result = alarm::with(Some(allowance.time), allowance.interrupted, |stop: &Arc<AtomicBool>| {
         execution.cancel_by(Some(stop.clone()));
         let result = body(execution, Time(stop));
         execution.cancel_by(None);
@@ -119,7 +127,7 @@ pub fn experiments(
     trace: &Trace,
     identity: &BugIdentity,
     lines: &Mutex<SourceLines>,
-    limits: Limits,
+    allowance: Allowance,
     explanation: &mut Explanation,
 ) -> Result<(), MachineError> {
     use coyote_strategies::System;
@@ -131,7 +139,7 @@ pub fn experiments(
     let subject = Subject { identity, lines, path, trace };
     let usual = execution.bound();
     execution.set_bound(Some(STEPS_FACTOR * execution.runtime().steps() + STEPS_MORE));
-    let result = in_time(execution, limits, |execution, time| experiments_on(execution, &subject, time));
+    let result = in_time(execution, allowance, |execution, time| experiments_on(execution, &subject, time));
     execution.set_bound(usual);
     let result = result?;
     explanation.out_of_time |= result.is_none();

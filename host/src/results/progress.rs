@@ -21,7 +21,7 @@ const ONE_IN_MOST: u64 = 256;
 /// then in two, and so on.
 const KEPT: usize = 1 << 16;
 
-/// Whether the iteration with this number is compared, which nearly triples its time: a large share of few iterations,
+/// Whether the iteration with this number is compared, which takes about 2.5 times as long: a large share of few iterations,
 /// for tests with long iterations, and one in 256 of many. The selection is not periodic, so a strategy that alternates
 /// between behaviours has compared iterations of each.
 pub fn is_compared(index: u64) -> bool {

@@ -4,6 +4,7 @@
 use super::examples;
 use super::guest;
 use coyote_wasm::execution::{Execution, Settings};
+use coyote_wasm::instrumenter::Options;
 use coyote_wasm::machine::lease::{Leases, Mutant};
 use coyote_wasm::machine::scheduler::Choice;
 use coyote_wasm::outcome::Outcome;
@@ -123,6 +124,52 @@ fn schedules_are_the_same_with_leases_without_and_with_some() {
     for name in ["random", "pct", "delay", "pos", "surw", "portfolio", "pct:2+chess-fair", "pos+chess-fair"] {
         assert!(under_leases[name] > 1_000, "{name} has leases: {under_leases:?}");
     }
+}
+
+/// Two workers that access memory for longer than strategies with chess-fair go without random windows.
+const LONG: &str = r#"(module
+  (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+  (import "coyote" "join" (func $join (param i32)))
+  (memory (export "memory") 1)
+  (table 1 funcref)
+  (elem (i32.const 0) $adds)
+  (func $adds (param $at i32) (local $rounds i32)
+    (loop $again
+      (i32.store (local.get $at) (i32.add (i32.load (i32.const 0x400)) (i32.load (local.get $at))))
+      (i32.store (i32.const 0x400) (local.get $rounds))
+      (local.set $rounds (i32.add (local.get $rounds) (i32.const 1)))
+      (br_if $again (i32.lt_u (local.get $rounds) (i32.const 6000)))))
+  (func (export "coyote.test.long") (local $worker i32)
+    (local.set $worker (call $spawn (i32.const 0) (i32.const 0x500) (i32.const 0) (i32.const 0)))
+    (call $adds (i32.const 0x600))
+    (call $join (local.get $worker))))"#;
+
+/// Random windows begin and end at the same steps with leases and without.
+#[test]
+fn random_windows_of_long_executions_do_not_depend_on_leases() {
+    let artifact = guest::compile(&wat::parse_str(LONG).unwrap(), &Options::default()).unwrap();
+    let mut settings = settings();
+    settings.limits.fair_steps_max = 100_000;
+    let worker = |choice: &Choice| match choice {
+        Choice::Step { worker, .. } | Choice::Timeout { worker } => Some(*worker),
+        _ => None,
+    };
+    guest::with(&artifact, "long", &settings, |execution| {
+        for name in ["pct:2+chess-fair", "delay+chess-fair", "pos+chess-fair"] {
+            let before = execution.machine_mut().lease_mut().steps_made;
+            let mut of = |leases| courses(execution, make(name).expect("it is known"), leases, 2);
+            let given = of(Leases::Given);
+            assert!(given == of(Leases::SomeRefused) && given == of(Leases::Refused), "{name}");
+            for course in &given {
+                assert_eq!(course.outcome, Outcome::Passed);
+                let workers: Vec<_> = course.choices.iter().map(worker).collect();
+                let late = &workers[16_384..];
+                let switches = late.windows(2).filter(|pair| pair[0] != pair[1]).count();
+                assert!(switches > 20, "{name}: {switches} late switches");
+            }
+            assert!(execution.machine_mut().lease_mut().steps_made - before > 10_000, "{name}");
+        }
+    });
 }
 
 /// The results of some iterations with a planted fault, and whether the table is right after each.
