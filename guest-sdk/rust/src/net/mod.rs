@@ -1,9 +1,9 @@
 //! A network within the guest: nodes with names, links between them, datagrams and streams.
 //!
 //! The order of arrivals, delays and losses are choices of the tool, stored in the trace and replayed. The
-//! [`Delivery`] defines the choices without faults; everything else happens only with a budget: `--faults
-//! net.loss=1` loses one datagram at most in an execution, `--faults net=3` allows three network faults of
-//! any kind. docs/network.md lists all of them.
+//! [`Delivery`] defines the choices without faults; everything else happens only with a budget:
+//! `--faults net.loss=1` loses one datagram at most in an execution, `--faults net=3` allows three network
+//! faults of any kind. docs/network.md lists all of them.
 //!
 //! ```no_run
 //! use coyote::net::{Delivery, Network};
