@@ -147,7 +147,7 @@ fn unfinished(result: &TestResult) -> Option<String> {
         return match (counts.unfinished, counts.executions) {
             (0, 0) => Some("no execution came to its end".into()),
             (0, _) if searched.exhausted && counts.cyclic => {
-                Some("whether each state that was reached again can come to an end was not asked".into())
+                Some("it was not checked that an end can be reached from each repeated state".into())
             }
             (0, _) => None,
             (n, _) => Some(cut_off(n, all, "execution", statistics.steps_max.unfair)),

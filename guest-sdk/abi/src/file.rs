@@ -1,8 +1,8 @@
-//! The functions of WASI preview 1 on descriptors and paths: all of them are scheduling points, unless
-//! what they are called with is a standard stream.
+//! The functions of WASI preview 1 on descriptors and paths. A call is a scheduling point, unless it is about
+//! a standard stream or only describes how the program was started.
 //!
 //! The instrumenter announces such a call ([`crate::rt::CALL`]) and then makes it, of an import of the
-//! same name and type in [`crate::rt::MODULE`]. One table tells everyone what the arguments are.
+//! same name and type in [`crate::rt::MODULE`]. The instrumenter and the host share the table of arguments.
 
 use crate::Type;
 
@@ -23,17 +23,17 @@ pub enum Param {
     Scatter,
     /// Address and length of one buffer that is written.
     Buffer,
-    /// Address of a result: its size, and what the address is aligned to.
+    /// Address of a result, with the size and the alignment of the result.
     Result {
         /// Size of the result.
         bytes: u32,
-        /// What the address must be a multiple of, in bytes.
+        /// Alignment of the address in bytes.
         align: u32,
     },
 }
 
 impl Param {
-    /// The wasm parameters that it takes.
+    /// The wasm parameters that stand for the argument.
     pub const fn types(self) -> &'static [Type] {
         match self {
             Param::Descriptor | Param::I32 | Param::Result { .. } => &[Type::I32],
@@ -49,32 +49,32 @@ const PRESTAT: Param = Param::Result { bytes: 8, align: 4 };
 const FDSTAT: Param = Param::Result { bytes: 24, align: 8 };
 const FILESTAT: Param = Param::Result { bytes: 64, align: 8 };
 
-/// A function. Its result is an error number.
+/// A function of WASI. Its result is an error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileCall {
     /// The import's name in `wasi_snapshot_preview1`.
     pub name: &'static str,
-    /// Its arguments, in their order.
+    /// The arguments, in order.
     pub params: &'static [Param],
-    /// Whether it is a scheduling point: not if all it tells is how the program was started.
+    /// Whether a call is a scheduling point. It is not if it only describes how the program was started.
     pub point: bool,
 }
 
 impl FileCall {
-    /// Its wasm parameters.
+    /// The wasm parameters of the import.
     pub fn types(&self) -> impl Iterator<Item = Type> + '_ {
         self.params.iter().flat_map(|p| p.types().iter().copied())
     }
 
-    /// Which wasm parameter is its first descriptor.
+    /// The index of the wasm parameter that is the first descriptor.
     pub fn descriptor(&self) -> usize {
         let before = self.params.iter().take_while(|p| **p != Param::Descriptor);
         before.map(|p| p.types().len()).sum()
     }
 }
 
-/// Where a program may crash, with faults of class `crash`: before and after what makes something durable, and after
-/// what changes names or gives a file up. In between, what a crash leaves is among what it leaves there.
+/// Whether a fault of class `crash` can be injected before and after a call: before and after a sync, and after a
+/// call that changes names or closes a file. A crash elsewhere leaves files that one of these crashes leaves, too.
 pub fn crashes(name: &str) -> (bool, bool) {
     let syncs = matches!(name, "fd_sync" | "fd_datasync");
     let names = [
@@ -89,7 +89,7 @@ pub fn crashes(name: &str) -> (bool, bool) {
     (syncs, syncs || names.contains(&name))
 }
 
-/// The function of a name.
+/// Looks a function up by name.
 pub fn call(name: &str) -> Option<&'static FileCall> {
     CALLS.iter().find(|c| c.name == name)
 }
@@ -104,7 +104,7 @@ const fn start(name: &'static str, params: &'static [Param]) -> FileCall {
 
 use Param::{Buffer, Descriptor, Gather, I32, I64, Scatter, Text};
 
-/// All of them, by name.
+/// All functions, sorted by name.
 pub const CALLS: &[FileCall] = &[
     file("fd_advise", &[Descriptor, I64, I64, I32]),
     file("fd_allocate", &[Descriptor, I64, I64]),

@@ -1,5 +1,5 @@
-//! Identifies the contract by its text: caches of instrumented modules are keyed by it, so that a change of
-//! the contract that forgot [`VERSION`](crate::VERSION) is noticed all the same.
+//! Identifies the contract by its text. Caches of instrumented modules use it as a key, so that they notice a
+//! change of the contract even if [`VERSION`](crate::VERSION) was not increased.
 
 /// FNV-1a over texts (Fowler, Noll and Vo), with their lengths.
 const fn fnv(texts: &[&str]) -> u64 {

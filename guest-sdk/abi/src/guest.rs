@@ -1,4 +1,4 @@
-//! What a guest may import from module `coyote`, and how it names its tests.
+//! The functions that a guest may import from module `coyote`, and the names of its exports.
 
 use crate::{OpKind, Type, Type::*};
 
@@ -14,7 +14,7 @@ pub const SETUP: &str = "coyote.setup";
 /// An export of this name and type `() -> ()` runs after a crash, instead of the test: see docs/crashes.md.
 pub const RECOVER: &str = "coyote.recover";
 
-/// Stack size in bytes that the SDKs give a worker unless told otherwise.
+/// Default size in bytes of the stack that the SDKs give a worker.
 pub const STACK_BYTES: u32 = 64 * 1024;
 
 /// One function of module `coyote`.
@@ -22,13 +22,13 @@ pub const STACK_BYTES: u32 = 64 * 1024;
 pub struct Import {
     /// The import's name within [`MODULE`].
     pub name: &'static str,
-    /// Its parameters with the names that `coyote.h` gives them.
+    /// The parameters, with their names in `coyote_raw.h`.
     pub params: &'static [(&'static str, Type)],
-    /// Its result, if it has one.
+    /// The type of the result, if there is one.
     pub result: Option<Type>,
     /// The operation that a call announces. `None`: the call is not a scheduling point.
     pub operation: Option<OpKind>,
-    /// One sentence for `coyote.h`.
+    /// Documentation for `coyote_raw.h`.
     pub doc: &'static str,
 }
 
@@ -51,18 +51,18 @@ const fn plain(
     Import { name, params, result, operation: None, doc }
 }
 
-/// The imports that the instrumenter implements within the module.
+/// An import that the instrumenter implements within the module: calls a function of the table.
 pub const CALL_ENTRY: &str = "call_entry";
 /// See [`CALL_ENTRY`]; this one calls the program's `main`.
 pub const CALL_MAIN: &str = "call_main";
-/// The import that the instrumenter takes out of the module.
+/// An import whose calls the instrumenter removes from the module.
 pub const ORDER: &str = "order";
 
 /// Every function that a guest may import from [`MODULE`].
 ///
-/// Sync objects are known by their addresses, and one that nobody has used is in its initial state. What is
-/// not said to return something else returns an error number of [`crate::errno`]. A span of virtual time,
-/// `timeout_ns`, that is negative has no end; when it is up: ETIMEDOUT, and nothing is taken.
+/// Sync objects are identified by their addresses; one that was never used is in its initial state. Unless its
+/// documentation says otherwise, a result is an error number of [`crate::errno`]. A negative `timeout_ns`, a span
+/// of virtual time, never expires; after a timeout, the result is ETIMEDOUT and the caller has acquired nothing.
 pub const IMPORTS: &[Import] = &[
     point(
         "spawn",
@@ -74,12 +74,12 @@ pub const IMPORTS: &[Import] = &[
     ),
     point("join", &[("worker", I32)], None, OpKind::Join, "Blocks until the worker has ended."),
     point("exit", &[], None, OpKind::Exit, "Ends the calling worker. Does not return."),
-    plain("detach", &[("worker", I32)], None, "Declares that nobody will join the worker."),
+    plain("detach", &[("worker", I32)], None, "Detaches the worker: no worker will join it."),
     plain(
         "current",
         &[],
         Some(I32),
-        "The calling worker's handle; 0 is the worker that the test started in.",
+        "Returns the calling worker's handle; 0 is the worker that the test started in.",
     ),
     plain(
         "set_name",
@@ -100,27 +100,27 @@ pub const IMPORTS: &[Import] = &[
             ("more", I32),
         ],
         None,
-        "Says for reports what the calling worker awaits when it blocks in a semaphore_wait on `semaphore`, and that it \
-         does so where this is called: an object, by a UTF-8 text, the file and the line in which it was made, and its \
-         address. Without a text it is not known. If `more` is 0, what was said before does not hold any more.",
+        "Tells reports what the calling worker awaits when it blocks in a semaphore_wait on `semaphore`, and that it \
+         waits at the place of this call: an object, given by a UTF-8 text, the file and the line of its creation, and \
+         its address. An empty text means that it is unknown. If `more` is 0, this replaces earlier calls.",
     ),
     point("yield", &[], None, OpKind::Yield, "Lets other workers run."),
     point("sleep", &[("nanoseconds", I64)], None, OpKind::Sleep, "Blocks for a span of virtual time."),
-    plain("now", &[], Some(I64), "Virtual time since the start of the test, in nanoseconds."),
+    plain("now", &[], Some(I64), "Returns the virtual time since the start of the test in nanoseconds."),
     point(
         "mutex_init",
         &[("mutex", I32), ("kind", I32)],
         Some(I32),
         OpKind::Init,
-        "Makes the mutex at this address one of a kind: 0 normal, 1 recursive, 2 error-checking; any other is \
-         EINVAL. One that was never initialised is normal.",
+        "Initialises the mutex at this address with a kind: 0 normal, 1 recursive, 2 error-checking; any other is \
+         EINVAL. A mutex that was never initialised is normal.",
     ),
     point(
         "mutex_destroy",
         &[("mutex", I32)],
         Some(I32),
         OpKind::Destroy,
-        "Forgets the mutex; a bug of the guest if somebody holds it or waits for it.",
+        "Destroys the mutex; a bug of the guest if a worker holds it or waits for it.",
     ),
     point(
         "mutex_lock",
@@ -150,21 +150,21 @@ pub const IMPORTS: &[Import] = &[
         &[("rwlock", I32)],
         Some(I32),
         OpKind::Init,
-        "Makes the rwlock at this address a free one, as one is that was never initialised.",
+        "Initialises the rwlock at this address as free. One that was never initialised is free.",
     ),
     point(
         "rwlock_destroy",
         &[("rwlock", I32)],
         Some(I32),
         OpKind::Destroy,
-        "Forgets the rwlock; a bug of the guest if somebody holds it or waits for it.",
+        "Destroys the rwlock; a bug of the guest if a worker holds it or waits for it.",
     ),
     point(
         "rwlock_read",
         &[("rwlock", I32), ("timeout_ns", I64)],
         Some(I32),
         OpKind::ReadLock,
-        "Locks the rwlock together with other readers, several times if need be; EDEADLK if the caller has \
+        "Locks the rwlock for reading; a worker may hold several read locks of it. EDEADLK if the caller holds \
          it for writing.",
     ),
     point(
@@ -172,29 +172,29 @@ pub const IMPORTS: &[Import] = &[
         &[("rwlock", I32)],
         Some(I32),
         OpKind::TryReadLock,
-        "As rwlock_read if nobody has it for writing, else EBUSY.",
+        "As rwlock_read if no worker holds it for writing, else EBUSY.",
     ),
     point(
         "rwlock_write",
         &[("rwlock", I32), ("timeout_ns", I64)],
         Some(I32),
         OpKind::WriteLock,
-        "Locks the rwlock for the caller alone; EDEADLK if the caller has it already, also for reading.",
+        "Locks the rwlock for writing; EDEADLK if the caller holds it already, also for reading.",
     ),
     point(
         "rwlock_try_write",
         &[("rwlock", I32)],
         Some(I32),
         OpKind::TryWriteLock,
-        "As rwlock_write if nobody has it, else EBUSY.",
+        "As rwlock_write if no worker holds it, else EBUSY.",
     ),
     point(
         "rwlock_unlock",
         &[("rwlock", I32)],
         Some(I32),
         OpKind::RwUnlock,
-        "Gives back what the caller has of the rwlock, one read lock at a time; a bug of the guest if that \
-         is nothing.",
+        "Releases the caller's write lock, or one of its read locks; a bug of the guest if the caller does not \
+         hold the rwlock.",
     ),
     point(
         "semaphore_init",
@@ -209,7 +209,7 @@ pub const IMPORTS: &[Import] = &[
         &[("semaphore", I32)],
         Some(I32),
         OpKind::Destroy,
-        "Forgets the semaphore; a bug of the guest if somebody waits for it.",
+        "Destroys the semaphore; a bug of the guest if a worker waits for it.",
     ),
     point(
         "semaphore_wait",
@@ -223,64 +223,64 @@ pub const IMPORTS: &[Import] = &[
         &[("semaphore", I32)],
         Some(I32),
         OpKind::SemaphoreTryWait,
-        "Takes 1 from the value, EAGAIN if it is 0.",
+        "Takes 1 from the value; EAGAIN if it is 0.",
     ),
     point(
         "semaphore_post",
         &[("semaphore", I32)],
         Some(I32),
         OpKind::SemaphorePost,
-        "Adds 1 to the value, EOVERFLOW if it is 2^31 - 1.",
+        "Adds 1 to the value; EOVERFLOW if it is 2^31 - 1.",
     ),
     point(
         "semaphore_value",
         &[("semaphore", I32)],
         Some(I32),
         OpKind::SemaphoreValue,
-        "The value, which is no error number.",
+        "Returns the value, not an error number.",
     ),
     point(
         "barrier_init",
         &[("barrier", I32), ("count", I32)],
         Some(I32),
         OpKind::Init,
-        "Makes the barrier at this address one for so many workers; EINVAL for 0.",
+        "Initialises the barrier at this address for `count` workers; EINVAL for 0.",
     ),
     point(
         "barrier_destroy",
         &[("barrier", I32)],
         Some(I32),
         OpKind::Destroy,
-        "Forgets the barrier; a bug of the guest if somebody waits at it.",
+        "Destroys the barrier; a bug of the guest if a worker waits at it.",
     ),
     point(
         "barrier_wait",
         &[("barrier", I32)],
         Some(I32),
         OpKind::BarrierWait,
-        "Blocks until as many workers have arrived as the barrier is for, then lets them all go. Returns -1 \
-         to the last that arrived, else 0; a bug of the guest if the barrier was not initialised.",
+        "Blocks until as many workers have arrived as the barrier is for, then wakes them all. Returns -1 to \
+         the last one that arrived, else 0; a bug of the guest if the barrier was not initialised.",
     ),
     point(
         "condvar_init",
         &[("condvar", I32)],
         Some(I32),
         OpKind::Init,
-        "Makes the condvar at this address one without waiters, as one is that was never initialised.",
+        "Initialises the condvar at this address. One that was never initialised has no waiters.",
     ),
     point(
         "condvar_destroy",
         &[("condvar", I32)],
         Some(I32),
         OpKind::Destroy,
-        "Forgets the condvar; a bug of the guest if somebody waits for it.",
+        "Destroys the condvar; a bug of the guest if a worker waits for it.",
     ),
     point(
         "condvar_wait",
         &[("condvar", I32), ("mutex", I32), ("timeout_ns", I64)],
         Some(I32),
         OpKind::Wait,
-        "Unlocks the mutex, waits for a notification and locks the mutex again, also if the time is up. One \
+        "Unlocks the mutex, waits for a notification and locks the mutex again, also after a timeout. A mutex \
          that the caller does not hold is treated as by mutex_unlock.",
     ),
     point(
@@ -312,61 +312,61 @@ pub const IMPORTS: &[Import] = &[
         OpKind::FutexNotify,
         "memory.atomic.notify: wakes at most `count` waiters and returns how many.",
     ),
-    point("choose_bool", &[], Some(I32), OpKind::ChooseBool, "A value, 0 or 1, that the tool chooses."),
+    point("choose_bool", &[], Some(I32), OpKind::ChooseBool, "Returns 0 or 1, chosen by the tool."),
     point(
         "choose_int",
         &[("bound", I32)],
         Some(I32),
         OpKind::ChooseInt,
-        "A value from 0 up to, but not including, the unsigned `bound`, that the tool chooses.",
+        "Returns a value, chosen by the tool, from 0 up to, but not including, the unsigned `bound`.",
     ),
     point(
         "fault",
         &[("name", I32), ("length", I32), ("ways", I32)],
         Some(I32),
         OpKind::Fault,
-        "A fault point of this UTF-8 name, which a zero byte ends if its length is 2^32 - 1: 0 if nothing is to go wrong here, else in which of `ways` ways, from 1 on. \
-         Always 0, and no scheduling point, unless the user gave points of this name a budget.",
+        "A fault point with this UTF-8 name, zero-terminated if `length` is 2^32 - 1. Returns 0 if no fault \
+         happens here, else which one, from 1 to `ways`. Always 0, and no scheduling point, unless the user gave points of this name a budget.",
     ),
     plain(
         "fault_stop",
         &[],
         None,
-        "From now on no fault happens in this execution, of whatever class. No scheduling point.",
+        "Disables faults of all classes for the rest of this execution. This is no scheduling point.",
     ),
     plain(
         "monitor",
         &[("name", I32), ("length", I32), ("number", I32), ("heat", I32)],
         None,
-        "What the monitor of this UTF-8 name, which a zero byte ends if its length is 2^32 - 1, and of this number is from \
-         now on: 0 cold, at first; 1 warm; 2 hot, which it must not stay for ever. No scheduling point.",
+        "Sets the monitor with this UTF-8 name, zero-terminated if `length` is 2^32 - 1, and this number: 0 cold, as it is \
+         at first; 1 warm; 2 hot, which a monitor must not stay for ever. No scheduling point.",
     ),
     point(
         "assume",
         &[("condition", I32)],
         None,
         OpKind::Assume,
-        "If the condition is 0, the calling worker goes no further, and an execution in which that happens \
-         has no verdict unless it has a bug elsewhere. Else it is no scheduling point.",
+        "If the condition is 0, the calling worker is not executed any further, and the execution has no \
+         verdict unless another worker has a bug. Otherwise no scheduling point.",
     ),
     plain(
         "hint",
         &[("value", I64)],
         None,
-        "Tells an explorer that knows this program what it cannot see; others ignore it.",
+        "Informs a strategy that was written for this program; other strategies ignore it.",
     ),
     plain(
         "happens_before",
         &[("object", I32)],
         None,
-        "What the calling worker has done so far happens before what follows `happens_after` of the same address, for \
-         detectors of data races: for synchronisation that they cannot know. No scheduling point.",
+        "For detectors of data races: what the calling worker has done so far happens before what follows \
+         `happens_after` of the same address. Describes synchronisation that they cannot see. No scheduling point.",
     ),
     plain(
         "happens_after",
         &[("object", I32)],
         None,
-        "What follows happens after all that came before `happens_before` of the same address. No scheduling point.",
+        "What follows happens after all that preceded `happens_before` of the same address. No scheduling point.",
     ),
     plain(
         "fail",
@@ -378,52 +378,52 @@ pub const IMPORTS: &[Import] = &[
         "unsupported",
         &[("text", I32), ("length", I32)],
         None,
-        "Says that the program needs what the tool cannot do, by a UTF-8 name such as pthread_cancel. Ends the \
+        "Reports a feature that the tool does not support, by a UTF-8 name such as pthread_cancel. Ends the \
          run without a verdict. Does not return.",
     ),
     plain(
         "mutex_kind",
         &[("mutex", I32), ("kind", I32)],
         None,
-        "Says of what kind, as in mutex_init, a mutex is that its static initialiser made. A mutex that was in \
-         the same memory before, and that nobody waits for, is forgotten.",
+        "Sets the kind, as in mutex_init, of a mutex that a static initialiser made. An earlier mutex at the \
+         same address is forgotten if no worker waits for it.",
     ),
     plain(
         "own_word",
         &[("address", I32)],
         None,
-        "From now on each worker has a value of its own in the four bytes at this address, 0 at first: for the \
-         errno of a C library that was built without threads. Accesses of it are no scheduling points.",
+        "Gives each worker a separate value of the four bytes at this address, 0 at first: for the errno of a C \
+         library that was built without threads. Accesses of these bytes are no scheduling points.",
     ),
     plain(
         "atomic_begin",
         &[],
         None,
-        "Until the matching atomic_end of the same worker no other one runs, unless it has to wait for one. \
-         No scheduling point: others may want to come before it, as at a fence.",
+        "Begins an atomic section: until the matching atomic_end, other workers run only while this one is \
+         blocked. No scheduling point: a fence before it is one.",
     ),
-    plain("atomic_end", &[], None, "Ends what atomic_begin began."),
+    plain("atomic_end", &[], None, "Ends an atomic section."),
     plain(
         CALL_MAIN,
         &[("entry", I32), ("count", I32), ("arguments", I32), ("environment", I32)],
         Some(I32),
-        "Calls table entry `entry`, a program's main, by its own type, which may leave out arguments from the \
-         last on, and the result. A result that is missing is 0.",
+        "Calls table entry `entry`, a program's main, by its own type, which may lack the last arguments and \
+         the result. A missing result is 0.",
     ),
     plain(
         CALL_ENTRY,
         &[("entry", I32), ("argument", I32)],
         Some(I32),
-        "Calls table entry `entry` by its own type, which may leave out the argument and the result. A result \
-         that is missing is 0.",
+        "Calls table entry `entry` by its own type, which may lack the argument and the result. A missing \
+         result is 0.",
     ),
     plain(
         ORDER,
         &[("orders", I32)],
         None,
         "The memory order of the next atomic operation of the calling function, as in C: 0 relaxed, 1 consume, 2 \
-         acquire, 3 release, 4 acq_rel, 5 seq_cst; plus 16 times that of a compare-exchange that fails, or 112 for \
-         the same. The call is not in the instrumented module. See coyote_order.h.",
+         acquire, 3 release, 4 acq_rel, 5 seq_cst; plus 16 times that of a failed compare-exchange, or plus 112 if \
+         it follows from this order. The instrumenter removes the call. See coyote_order.h.",
     ),
     plain("log", &[("text", I32), ("length", I32)], None, "Writes a UTF-8 line to the log of the iteration."),
 ];

@@ -3,7 +3,7 @@
 //! Three parties meet here and nowhere else: a guest's SDK declares the imports of [`guest`], the
 //! instrumenter turns them into the runtime imports of [`rt`], and the host implements those. [`mod@file`]
 //! lists the functions of WASI that are scheduling points.
-//! `coyote.h` is generated from [`guest::IMPORTS`]. No dependencies, no `std`.
+//! `coyote_raw.h` is generated from [`guest::IMPORTS`]. No dependencies, no `std`.
 #![no_std]
 
 pub mod errno;

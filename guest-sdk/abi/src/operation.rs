@@ -33,7 +33,7 @@ macro_rules! kinds {
 kinds! {
     /// A worker's first step.
     Start = 0 "start",
-    /// Plain memory.
+    /// A plain load.
     Load = 1 "load",
     /// A plain store.
     Store = 2 "store",
@@ -41,7 +41,7 @@ kinds! {
     Copy = 3 "copy",
     /// memory.fill and memory.init: one written range.
     Fill = 4 "fill",
-    /// Atomic memory, sequentially consistent.
+    /// An atomic load.
     AtomicLoad = 5 "atomic-load",
     /// An atomic store.
     AtomicStore = 6 "atomic-store",
@@ -81,9 +81,9 @@ kinds! {
     Signal = 35 "signal",
     /// Wakes all waiters of a condvar.
     Broadcast = 36 "broadcast",
-    /// A sync object, of whatever class, is given its initial state.
+    /// Gives a sync object of any class its initial state.
     Init = 37 "init",
-    /// A sync object, of whatever class, is forgotten.
+    /// Ends the life of a sync object of any class.
     Destroy = 38 "destroy",
     /// A data choice between 0 and 1.
     ChooseBool = 40 "choose-bool",
@@ -117,17 +117,17 @@ kinds! {
     Stub = 61 "stub",
     /// A call of a library function that is one step, and no other kind.
     Call = 62 "call",
-    /// A place where a fault may happen: a value says whether, and how.
+    /// A place where a fault may happen: the chosen value says whether it does, and which one.
     Fault = 63 "fault",
 }
 
-/// The classes of sync objects, as a table for a macro: what is said of each, its name, what reports call it, and the
-/// operations that are about it alone. An initialisation or a destruction is about any.
+/// The classes of sync objects as a table for a macro: documentation, identifier, name in reports, and the
+/// operations of this class alone. `Init` and `Destroy` belong to all classes.
 #[macro_export]
 macro_rules! sync_objects {
     ($table:ident) => {
         $table! {
-            /// A mutex, by its address, as all classes of sync objects.
+            /// A mutex. Sync objects of all classes are identified by their address.
             Mutex "mutex" [Lock, TryLock, Unlock, Relock],
             /// A lock that several readers can hold.
             Rwlock "rwlock" [ReadLock, TryReadLock, WriteLock, TryWriteLock, RwUnlock],
@@ -135,9 +135,9 @@ macro_rules! sync_objects {
             Semaphore "semaphore" [SemaphoreWait, SemaphoreTryWait, SemaphorePost, SemaphoreValue],
             /// A barrier.
             Barrier "barrier" [BarrierWait],
-            /// A condition variable: who waits at it.
+            /// A condition variable: the workers that wait for it.
             Condvar "condvar" [Wait, Signal, Broadcast],
-            /// Who waits at an address of memory, apart from what the memory holds.
+            /// The workers that wait at an address of memory; not the contents of this memory.
             Futex "futex" [FutexWait, FutexNotify],
         }
     };
@@ -158,12 +158,12 @@ impl OpKind {
         )
     }
 
-    /// Whether the operation gives back what others may wait for.
+    /// Whether the operation releases an object for which other workers may wait.
     pub const fn releases(self) -> bool {
         matches!(self, OpKind::Unlock | OpKind::RwUnlock | OpKind::SemaphorePost)
     }
 
-    /// Whether a worker that does this may be somewhere else than before: what waits in a loop does nothing of the kind.
+    /// Whether the operation is progress of its worker: a worker that waits in a loop executes no such operation.
     #[inline]
     pub const fn is_progress(self) -> bool {
         self.writes()
@@ -199,7 +199,7 @@ impl OpKind {
         )
     }
 
-    /// Whether two workers may do this at once without a data race.
+    /// Whether two workers may execute the operation concurrently without a data race.
     #[inline]
     pub const fn is_atomic(self) -> bool {
         !matches!(self, OpKind::Load | OpKind::Store | OpKind::Copy | OpKind::Fill)

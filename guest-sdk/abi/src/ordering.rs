@@ -1,7 +1,7 @@
 //! Memory orderings of atomic accesses, as Rust and C++ name them.
 
-/// What an atomic access or a fence orders. The numbers are those of C's `memory_order`; its `consume` is
-/// [`Ordering::Acquire`], as compilers have it.
+/// The memory ordering of an atomic access or a fence. The numbers are those of C's `memory_order`; `consume`
+/// is [`Ordering::Acquire`], as in compilers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Ordering {
@@ -11,7 +11,7 @@ pub enum Ordering {
     Acquire = 2,
     /// A store that publishes what came before it.
     Release = 3,
-    /// Both, of a read-modify-write or a fence.
+    /// Acquire and release, for a read-modify-write or a fence.
     AcqRel = 4,
     /// As [`Ordering::AcqRel`], and in one total order with all others of this kind.
     SeqCst = 5,
@@ -22,7 +22,7 @@ impl Ordering {
     pub const ALL: [Ordering; 5] =
         [Ordering::Relaxed, Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
 
-    /// The ordering that Rust calls so.
+    /// The ordering with this name in Rust.
     pub fn from_name(name: &str) -> Option<Ordering> {
         Self::ALL.into_iter().find(|ordering| ordering.name() == name)
     }

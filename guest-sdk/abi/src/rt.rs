@@ -30,7 +30,7 @@ pub const POINT: &str = "point";
 /// `atomic_point(site, address, expected: i64)`: an atomic access or a fence; what a compare-exchange expects. Takes the
 /// place of [`POINT`] in modules that are instrumented for weak memory. Suspending.
 pub const ATOMIC_POINT: &str = "atomic_point";
-/// `atomic_inside(site, address, expected: i64)`: the same of one that is no scheduling point.
+/// `atomic_inside(site, address, expected: i64)`: the same for an access or fence that is no scheduling point.
 pub const ATOMIC_INSIDE: &str = "atomic_inside";
 /// `atomic_done()`: the access that was announced last was executed.
 pub const ATOMIC_DONE: &str = "atomic_done";
@@ -43,23 +43,23 @@ pub const ATOMIC_ENTER: &str = "atomic_enter";
 /// `atomic_exit()`.
 pub const ATOMIC_EXIT: &str = "atomic_exit";
 /// `touch(address, bytes, write: i32) -> i32`: an access of memory that may not be the running worker's
-/// alone. Whether it is a scheduling point: see [`OWNERS`].
+/// alone. Returns whether it is a scheduling point: see [`OWNERS`].
 pub const TOUCH: &str = "touch";
 /// `allocator_enter(old)`: as `atomic_enter`, and what is accessed until the exit is the allocator's, to
 /// which the block at `old` is about to be given back, unless it is 0.
 pub const ALLOCATOR_ENTER: &str = "allocator_enter";
 /// `allocator_exit(old, new, bytes)`: the allocator took back the block at `old` and handed out one of
-/// `bytes` bytes at `new`; 0 stands for none. `(0, 0, _)` says nothing, and neither does a `new` of 0
-/// with bytes that were asked for: then there was no memory for it. If `old` and `new` are the same, the
-/// block has another size now.
+/// `bytes` bytes at `new`; 0 stands for none. `(0, 0, _)` reports no change, and neither does a `new` of 0
+/// with a request for bytes: the allocator had no memory for it. If `old` and `new` are the same, the block
+/// has another size now.
 pub const ALLOCATOR_EXIT: &str = "allocator_exit";
-/// As `bytes` without a block: nobody knows what this allocator function did.
+/// In place of `bytes`, without a block: the effect of this allocator function is unknown.
 pub const ALLOCATOR_UNKNOWN: u32 = u32::MAX;
 /// `seen(what, object, size: i32)`: the running step touches what it did not announce: see [`Seen`]. Only in
-/// modules that tell what their steps touch.
+/// modules that are instrumented for footprints.
 pub const SEEN: &str = "seen";
-/// `thread_name(name)`: the thread that this worker starts next is called what the `Option<String>` of
-/// Rust's standard library at this address says.
+/// `thread_name(name)`: names the thread that this worker starts next. `name` is the address of an
+/// `Option<String>` of Rust's standard library.
 pub const THREAD_NAME: &str = "thread_name";
 /// `futex_wait(address, expected, timeout: i64, site) -> i32`: also what `memory.atomic.wait32`
 /// becomes. Traps where that does: on an address that is misaligned or out of bounds. Suspending.
@@ -87,7 +87,7 @@ pub const ALLOCATION_FAILED: &str = "allocation_failed";
 /// `test_begin(site)`: a test harness in the guest calls the test function. Suspending. Does nothing
 /// unless the host follows the harness.
 pub const TEST_BEGIN: &str = "test_begin";
-/// `test_end(site)`: the test function has returned to the harness. Suspending.
+/// `test_end(site)`: the test function has returned to the test harness. Suspending.
 pub const TEST_END: &str = "test_end";
 /// `test_unwound(site)`: as `test_end`, but the test function is left by an exception. Suspending.
 pub const TEST_UNWOUND: &str = "test_unwound";
@@ -116,7 +116,7 @@ pub enum Action {
     Resume = 2,
 }
 
-/// What may fail behind a call of [`FAULT_HOOK`].
+/// The call that may fail after a call of [`FAULT_HOOK`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum FaultHook {
@@ -128,7 +128,7 @@ pub enum FaultHook {
     Random = 2,
     /// An allocator that is asked for a number of bytes, the object. `what` is 1 in a program with Rust code.
     Allocation = 3,
-    /// A poll of the task that is the object: whether it is put off.
+    /// A poll of the task that is the object; the fault delays the poll.
     Poll = 4,
     /// A crash before or after a call of [`crate::file`].
     Crash = 5,
@@ -142,13 +142,13 @@ impl FaultHook {
     }
 }
 
-/// In [`SEEN`]: the access is in a function that the user has left out.
+/// A flag of [`SEEN`]: the access is in a function that the user has left out.
 pub const LEFT_OUT: u32 = 1;
-/// In [`SEEN`], of an access that is left out: the instruction is atomic.
+/// A flag of [`SEEN`] for accesses that are left out: the instruction is atomic.
 pub const ATOMIC: u32 = 2;
 
-/// What a call of [`SEEN`] is about, in the lower 8 bits of its first argument. In the others is the number of
-/// the table, global or segment; of an access of memory, [`LEFT_OUT`] and [`ATOMIC`].
+/// The kind of a call of [`SEEN`], in the lower 8 bits of its first argument. The upper bits hold the number
+/// of the table, global or segment, or, for an access of memory, [`LEFT_OUT`] and [`ATOMIC`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Seen {
@@ -156,13 +156,13 @@ pub enum Seen {
     MemoryRead = 0,
     /// Writes `size` bytes of memory at the address `object`.
     MemoryWrite = 1,
-    /// Asks for the size of memory.
+    /// Reads the size of memory.
     MemorySize = 2,
     /// Reads `size` entries of a table from the one at `object` on.
     TableRead = 3,
     /// Writes `size` entries of a table from the one at `object` on.
     TableWrite = 4,
-    /// Asks for the size of a table.
+    /// Reads the size of a table.
     TableSize = 5,
     /// Makes the table larger, or tries to.
     TableGrow = 6,
@@ -178,7 +178,7 @@ pub enum Seen {
     ElementsRead = 11,
     /// Drops a passive element segment.
     ElementsDrop = 12,
-    /// Makes a fence of sequential consistency.
+    /// Executes a sequentially consistent fence.
     Fence = 13,
 }
 
@@ -213,16 +213,16 @@ impl Seen {
     }
 }
 
-/// The state of a granule in [`OWNERS`]. Worker `w` that has had a granule to itself gives it the byte
-/// `2 w + 2` as long as it has only read there, and `2 w + 3`, its own byte, from its first write on.
+/// The state of a granule in [`OWNERS`]. A granule that only one worker has accessed has the byte of a segment of
+/// this worker: `2 n + 2` for segment `n` as long as it was only read, `2 n + 3` from the first write on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Granule {
-    /// Nobody has accessed it since the start snapshot.
+    /// No worker has accessed it since the start snapshot.
     Untouched = 0,
-    /// Several workers have read it and nobody has written it.
+    /// Several workers have read it and none has written it.
     Read = 1,
-    /// The allocator has it.
+    /// It belongs to the allocator.
     Freed = 254,
     /// Every access is a scheduling point.
     Shared = 255,
@@ -236,16 +236,16 @@ pub const MEMORY: &str = "__cy_memory";
 pub const FRAMES: &str = "__cy_frames";
 /// One byte for each chunk of guest memory, 1 if the chunk was written since the host last cleared it.
 pub const DIRTY: &str = "__cy_dirty";
-/// The lease memory: what the running worker may do without asking. See [`lease`]. Only in modules whose
-/// points are gated.
+/// The lease memory: the accesses that the running worker may make without a call of the host. See [`lease`].
+/// Only in modules whose points are gated.
 pub const LEASE: &str = "__cy_lease";
 /// The owner table: one byte for each granule of guest memory, see [`Granule`]. Only if scheduling points
 /// are left out where memory is not shared. An index is the granule's number plus, for an access that is
 /// not aligned to its size, the misalignment times 2^26: there the table is always 0.
 pub const OWNERS: &str = "__cy_owners";
-/// The name of a worker global: the byte of [`OWNERS`] with which the worker passes, or [`NOBODY`].
+/// The name of a worker global: the byte of [`OWNERS`] that marks the worker's own granules, or [`NOBODY`].
 pub const ME: &str = "__cy_me";
-/// What no byte of [`OWNERS`] is.
+/// A value that no byte of [`OWNERS`] has.
 pub const NOBODY: u32 = 256;
 /// The memory through which the shared mutable globals are read and written. Exported, with
 /// [`SAVE_GLOBALS`] and [`LOAD_GLOBALS`], only if there is such a global.
@@ -263,10 +263,10 @@ pub const SLACK_PAGES: u64 = 64;
 /// A table of all functions that a reference of the module can be to, and a null: only where it changes tables. Calls
 /// through its tables are made through this one.
 pub const FUNCTIONS: &str = "__cy_functions";
-/// `function_index(funcref) -> i32`: where a function is in [`FUNCTIONS`].
+/// `function_index(funcref) -> i32`: the index of a function in [`FUNCTIONS`].
 pub const FUNCTION_INDEX: &str = "function_index";
-/// What the guest has of tables and of mutable globals that hold references is exported with this prefix and a number:
-/// only where the module changes tables or such globals.
+/// Prefix of the exports, followed by a number, of the guest's tables and of its mutable globals that hold
+/// references. Only if the module changes tables or such globals.
 pub const REFERENCES_PREFIX: &str = "__cy_references_";
 /// A mutable i32 global that the module sets to 1 when it changes a table or a reference-typed global.
 pub const TABLES_CHANGED: &str = "__cy_tables_changed";
@@ -279,13 +279,13 @@ pub const BUDGET: &str = "__cy_budget";
 /// Worker global number `n` is exported as `__cy_worker_global_n`: a start function may have changed
 /// its initial value for the worker that a test starts in.
 pub const WORKER_GLOBAL_PREFIX: &str = "__cy_worker_global_";
-/// Exports with this prefix are ours.
+/// Prefix of the exports that the instrumenter adds.
 pub const EXPORT_PREFIX: &str = "__cy_";
 
-/// What stands where in the memory [`LEASE`]. All numbers are little-endian.
+/// The layout of the memory [`LEASE`]. All numbers are little-endian.
 ///
 /// - From 0 on, a byte for each [`GRANULE`](lease::GRANULE) of guest memory: 1 if accesses of it may pass, else 0.
-/// - At [`AT`](lease::AT), an i32: where the next step is written down; [`END`](lease::END) if no lease is left.
+/// - At [`AT`](lease::AT), an i32: the address for the next step's record; [`END`](lease::END) if no lease is left.
 /// - At [`BYTES`](lease::BYTES), an i32: the last byte of guest memory; 0 if it has none.
 /// - Up to [`END`](lease::END), the steps that were made under the lease, 8 bytes each: the site, and the address
 ///   without the instruction's offset.
@@ -296,9 +296,9 @@ pub const EXPORT_PREFIX: &str = "__cy_";
 pub mod lease {
     /// Bytes of guest memory that a byte of the table stands for.
     pub const GRANULE: u32 = 8;
-    /// Bytes of guest memory that can be closed at once.
+    /// Bytes of guest memory that a byte of the table of pages stands for.
     pub const PAGE: u32 = 1 << 14;
-    /// Steps that a lease may have.
+    /// Maximum number of steps of a lease.
     pub const STEPS_MAX: u32 = 64;
     /// See the module's documentation.
     pub const AT: u32 = 1 << 29;
@@ -313,7 +313,7 @@ pub mod lease {
     /// See the module's documentation.
     pub const NEVER: u32 = u32::MAX;
 
-    /// Pages of 64 KiB that the memory has for so many sites.
+    /// Size of the memory for this number of sites, in pages of 64 KiB.
     pub const fn pages(sites: u32) -> u64 {
         (SITES as u64 + 8 * sites as u64).div_ceil(1 << 16)
     }
@@ -322,7 +322,7 @@ pub mod lease {
 /// Size of a chunk of guest memory in bytes. A store marks the chunk of its first byte only; it may
 /// reach at most 15 bytes into the next one.
 pub const CHUNK: usize = 1024;
-/// Size of a granule of guest memory in bytes: what [`OWNERS`] speaks of.
+/// Size of a granule of guest memory in bytes: [`OWNERS`] has a byte for each.
 pub const GRANULE: u32 = 64;
 /// Loop rounds or recursive calls without a scheduling point before one is forced.
 pub const COUNTDOWN: i32 = 1000;

@@ -11,7 +11,7 @@ list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
 
 set(CMAKE_C_COMPILER coyote-cc)
 set(CMAKE_CXX_COMPILER coyote-cxx)
-# Headers and libraries of the machine's own are none of ours.
+# Do not use the headers and libraries of this machine.
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

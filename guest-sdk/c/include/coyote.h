@@ -59,13 +59,13 @@ extern "C" {
   COYOTE_EXPORT("coyote.test." #name) void coyote_test_##name(void);                  \
   void coyote_test_##name(void)
 
-/* Defines what runs once before the snapshot that all iterations start from:  COYOTE_SETUP { ... } */
+/* Defines the setup, which runs once before the start snapshot of all iterations:  COYOTE_SETUP { ... } */
 #define COYOTE_SETUP                                                                   \
   COYOTE_EXPORT("coyote.setup") void coyote_setup(void);                                    \
   void coyote_setup(void)
 
-/* Defines what runs after a crash (--faults crash), on the files that survived it, instead of the test that crashed:
- * COYOTE_RECOVER { ... } A program with main that has none is started again: docs/crashes.md. */
+/* Defines the recovery, which runs after a crash (--faults crash) instead of the test, on the files that survived:
+ * COYOTE_RECOVER { ... } Without one, a program with main is started again: docs/crashes.md. */
 #define COYOTE_RECOVER                                                                 \
   COYOTE_EXPORT("coyote.recover") void coyote_recover(void);                                \
   void coyote_recover(void)
@@ -92,7 +92,7 @@ static inline void coyote_log(const char *text) {
   coyote_raw_log(coyote_address(text), coyote_text_length(text));
 }
 
-/* Reports a failed assertion, with a text of so many bytes, and ends the iteration. */
+/* Reports a failed assertion, with a text of `length` bytes, and ends the iteration. */
 __attribute__((noreturn)) static inline void coyote_fail_sized(const char *text, uint32_t length) {
   coyote_raw_fail(coyote_address(text), length);
   __builtin_unreachable();
@@ -103,26 +103,26 @@ __attribute__((noreturn)) static inline void coyote_fail(const char *text) {
   coyote_fail_sized(text, coyote_text_length(text));
 }
 
-/* The calling worker goes no further if `condition` is false, and the iteration has no verdict unless
- * another worker has a bug. */
+/* Discards executions in which `condition` is false: the calling worker is not executed any further, and
+ * the iteration has no verdict unless another worker has a bug. */
 static inline void coyote_assume(int condition) {
   coyote_raw_assume(condition != 0);
 }
 
-/* Tells an explorer that was written for this program what it cannot see, such as that the start-up is
- * over. What a value means is between the two; other strategies ignore it. */
+/* Informs a strategy that was written for this program, for example that the start-up is over. Program
+ * and strategy define the meaning of the value; other strategies ignore it. */
 static inline void coyote_hint(int64_t value) {
   coyote_raw_hint(value);
 }
 
-/* For detectors of data races: what the calling worker has done so far happens before what follows
- * coyote_happens_after of the same address. For synchronisation that they cannot know. Orders nothing that is
- * executed, and is no scheduling point. */
+/* Tells detectors of data races that what the calling worker has done so far happens before what follows a
+ * coyote_happens_after of the same address: for synchronisation that they cannot see. The schedule does not
+ * depend on it, and it is no scheduling point. */
 static inline void coyote_happens_before(const volatile void *object) {
   coyote_raw_happens_before((uint32_t)(uintptr_t)object);
 }
 
-/* What follows happens after all that came before coyote_happens_before of the same address. */
+/* Tells them that what follows happens after all that came before coyote_happens_before of the same address. */
 static inline void coyote_happens_after(const volatile void *object) {
   coyote_raw_happens_after((uint32_t)(uintptr_t)object);
 }
@@ -130,7 +130,7 @@ static inline void coyote_happens_after(const volatile void *object) {
 #define COYOTE_STRING_(token) #token
 #define COYOTE_STRING(token) COYOTE_STRING_(token)
 
-/* Fails with a string literal, whose length needs no look at memory. */
+/* Fails with a string literal, whose length is known without memory accesses. */
 #define COYOTE_FAIL_LITERAL(text) coyote_fail_sized(text, sizeof(text) - 1)
 
 /* Fails unless the condition holds, naming file and line. */
@@ -157,7 +157,7 @@ static inline uint32_t coyote_choose_int(uint32_t bound) {
   return coyote_raw_choose_int(bound);
 }
 
-/* A value from `low` to `high`, both included. All of int32_t at once is one value too many. */
+/* A value from `low` to `high`, both included. The range of all values of int32_t is not supported. */
 static inline int32_t coyote_choose_between(int32_t low, int32_t high) {
   if (low > high || (low == INT32_MIN && high == INT32_MAX)) {
     coyote_fail("coyote_choose_between: the range is empty or has 2^32 values");
@@ -165,21 +165,21 @@ static inline int32_t coyote_choose_between(int32_t low, int32_t high) {
   return (int32_t)((uint32_t)low + coyote_raw_choose_int((uint32_t)high - (uint32_t)low + 1));
 }
 
-/* ---- Fault points: what may go wrong that hardly ever does. docs/faults.md ---- */
+/* ---- Fault points: places where the tool can inject a fault that is rare in practice. docs/faults.md ---- */
 
-/* In which of `ways` ways something goes wrong here, from 1 on; 0 for none, which is all that happens unless the
- * user gives points of this name a budget (--faults point=1, --faults point.disk=2). */
+/* Chooses which of `ways` faults happens here, from 1 to `ways`; 0 if none does. Always 0 unless the user gives
+ * fault points of this name a budget (--faults point=1, --faults point.disk=2). */
 static inline uint32_t coyote_fault_choose(const char *name, uint32_t ways) {
   return coyote_raw_fault((uint32_t)(uintptr_t)name, UINT32_MAX, ways);
 }
 
-/* Whether something goes wrong here. */
+/* Whether a fault happens here. */
 static inline int coyote_fault_point(const char *name) {
   return coyote_fault_choose(name, 1) != 0;
 }
 
-/* The same, for what says it better: an operation fails, a message is lost or arrives twice, an operation takes
- * longer than its caller waits. */
+/* The same under names that say what the fault is: an operation fails, a message is lost or arrives twice, an
+ * operation takes longer than its caller waits. */
 static inline int coyote_fault_fail(const char *name) {
   return coyote_fault_point(name);
 }
@@ -193,17 +193,17 @@ static inline int coyote_fault_timeout(const char *name) {
   return coyote_fault_point(name);
 }
 
-/* A value below `bound`, which is 0 unless something goes wrong. */
+/* A value below `bound`: 0 unless a fault happens here, and 0 if `bound` is 0. */
 static inline uint32_t coyote_fault_value(const char *name, uint32_t bound) {
   return bound > 1 ? coyote_fault_choose(name, bound - 1) : 0;
 }
 
-/* Which of `count` things that wait comes first: the one at index 0 unless something goes wrong. */
+/* The index of the next of `count` waiting items: 0 unless a fault happens here. */
 static inline uint32_t coyote_fault_reorder(const char *name, uint32_t count) {
   return coyote_fault_value(name, count);
 }
 
-/* Sleeps for a span of virtual time, or does not. Returns whether it did. */
+/* Sleeps for a span of virtual time if a fault happens here. Returns whether it did. */
 static inline int coyote_fault_delay(const char *name, int64_t nanoseconds) {
   int late = coyote_fault_point(name);
   if (late) {
@@ -212,7 +212,7 @@ static inline int coyote_fault_delay(const char *name, int64_t nanoseconds) {
   return late;
 }
 
-/* Flips a bit of one of the bytes, or none. Returns whether it did. */
+/* Flips one bit if a fault happens here. Returns whether it did. */
 static inline int coyote_fault_corrupt(const char *name, void *bytes, uint32_t length) {
   uint32_t bit = length < 0x10000000u ? coyote_fault_choose(name, length * 8) : 0;
   if (bit == 0) {
@@ -222,19 +222,19 @@ static inline int coyote_fault_corrupt(const char *name, void *bytes, uint32_t l
   return 1;
 }
 
-/* No fault happens in the rest of this execution, of whatever class: for the time in which a program is to
+/* Disables faults of all classes for the rest of this execution: for the time in which a program is to
  * recover. */
 static inline void coyote_fault_stop(void) {
   coyote_raw_fault_stop();
 }
 
 /* ---- Objects that several workers must not use at once, as most containers. docs/liveness.md ----
- * Zeroed at first. Calls between begin and end that overlap by two workers are a failed assertion if one of them writes. A
- * worker that writes may call itself. No lock: nobody waits, and nothing is ordered by it. */
+ * Initialise with zeros. If the uses (from begin to end) of two workers overlap and one of them writes, an assertion
+ * fails. Uses of the worker that writes may nest. It is no lock: no worker waits for it, and it does not order accesses. */
 
 typedef struct coyote_unsafe {
-  int32_t users; /* how many read, or -1 - the handle of who writes */
-  uint32_t depth; /* calls within that of who writes */
+  int32_t users; /* the number of readers, or -1 - the handle of the worker that writes */
+  uint32_t depth; /* nested uses of the worker that writes */
 } coyote_unsafe;
 
 static inline int32_t coyote_unsafe_writer(void) {
@@ -284,28 +284,28 @@ static inline void coyote_read_end(coyote_unsafe *object) {
   }
 }
 
-/* ---- Monitors: what must eventually come about. docs/liveness.md ----
- * One that is hot when the test ends, or for too many steps of a fair execution in which no fault can happen any more,
- * is a bug. Cold at first; monitors of the same name and number are the same one. */
+/* ---- Monitors: what must eventually happen. docs/liveness.md ----
+ * It is a bug if a monitor is hot when the test ends, or for too many steps of a fair execution in which no fault can
+ * happen any more. Cold at first; monitors with the same name and number are the same one. */
 
 static inline void coyote_monitor_set(const char *name, uint32_t number, uint32_t heat) {
   coyote_raw_monitor(coyote_address(name), UINT32_MAX, number, heat);
 }
 
-/* It waits for something that must come about. */
+/* Makes the monitor hot: it waits for something that must eventually happen. */
 static inline void coyote_monitor_hot(const char *name) {
   coyote_monitor_set(name, 0, 2);
 }
-/* It waits no more, and what it waited for has not come about either: its temperature stays what it is. */
+/* Makes the monitor warm, between hot and cold: its temperature (the steps that it was hot) does not change. */
 static inline void coyote_monitor_warm(const char *name) {
   coyote_monitor_set(name, 0, 1);
 }
-/* What it waited for is there. */
+/* Makes the monitor cold: what it waited for has happened. */
 static inline void coyote_monitor_cold(const char *name) {
   coyote_monitor_set(name, 0, 0);
 }
 
-/* This must happen from now on, until coyote_happened of the same text. */
+/* Makes a monitor with this text as its name hot, until coyote_happened with the same text. */
 static inline void coyote_eventually(const char *what) {
   coyote_monitor_hot(what);
 }
@@ -320,7 +320,7 @@ typedef struct {
   void *stack;     /* freed by coyote_thread_join */
 } coyote_thread;
 
-/* Starts a worker with a stack of so many bytes. Returns 0, or -1 if there is no memory for it. */
+/* Starts a worker with a stack of `stack_bytes` bytes. Returns 0, or -1 if there is no memory for it. */
 static inline int coyote_thread_create_sized(coyote_thread *thread, void (*entry)(void *),
                                              void *argument, uint32_t stack_bytes) {
   stack_bytes = (stack_bytes + 15u) & ~15u;
@@ -349,12 +349,12 @@ static inline void coyote_thread_join(coyote_thread *thread) {
   thread->stack = NULL;
 }
 
-/* Declares that nobody will join the worker. Its stack is leaked: it cannot free what it runs on. */
+/* Detaches the worker: no worker will join it. Its stack is leaked, since a worker cannot free its own stack. */
 static inline void coyote_thread_detach(coyote_thread *thread) {
   coyote_raw_detach(thread->worker);
 }
 
-/* The worker's name in reports. */
+/* Sets the worker's name in reports. */
 static inline void coyote_thread_set_name(coyote_thread *thread, const char *name) {
   coyote_raw_set_name(thread->worker, coyote_address(name), coyote_text_length(name));
 }
@@ -385,8 +385,8 @@ static inline uint64_t coyote_now_ns(void) {
   return (uint64_t)coyote_raw_now();
 }
 
-/* ---- Locks. The tool knows an object by its address: do not copy one, nor move or free it while
- * somebody holds it or waits for it. Nothing is stored in it, and there is nothing to destroy. ---- */
+/* ---- Locks. The tool identifies an object by its address: do not copy it, and do not move or free it while
+ * a worker holds it or waits for it. No state is stored in it, and it need not be destroyed. ---- */
 
 typedef struct {
   char place;
@@ -419,14 +419,14 @@ static inline void coyote_condvar_wait(coyote_condvar *condvar, coyote_mutex *mu
   coyote_raw_condvar_wait(coyote_address(condvar), coyote_address(mutex), -1);
 }
 
-/* The same for a span of virtual time at most. Returns 1 if the time was up first. */
+/* The same for a span of virtual time at most. Returns 1 after a timeout, else 0. */
 static inline int coyote_condvar_wait_timeout(coyote_condvar *condvar, coyote_mutex *mutex,
                                               uint64_t nanoseconds) {
   return coyote_raw_condvar_wait(coyote_address(condvar), coyote_address(mutex),
                                  nanoseconds > INT64_MAX ? INT64_MAX : (int64_t)nanoseconds) != 0;
 }
 
-/* Wakes one waiter, if any. Which one is a choice of the tool's. */
+/* Wakes one waiter, if any. Which one is a choice of the tool. */
 static inline void coyote_condvar_signal(coyote_condvar *condvar) {
   coyote_raw_condvar_signal(coyote_address(condvar));
 }

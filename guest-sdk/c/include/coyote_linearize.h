@@ -1,8 +1,8 @@
-/* Whether what workers saw of a shared object can be explained by one operation after the other, for C and C++.
+/* Checks whether the results that workers got from a shared object can be explained by a sequential order, for C and C++.
  *
  * A worker records its operations in a history of its own. Once the workers have ended, coyote_linearizable asks whether each
  * operation can be given an instant between its call and its return such that, executed at these instants by a model of
- * the object, they return what they returned. The Rust SDK has the same as coyote::linearize, with its sources.
+ * the object, they return what they returned. The Rust SDK has the same check as coyote::linearize, which cites its sources.
  *
  *   static int counter(void *state, const coyote_operation *operation) {
  *     int64_t before = (*(int64_t *)state)++;
@@ -36,7 +36,7 @@ extern "C" {
 /* An operation: what was called, with an argument, and what it returned. */
 typedef struct {
   int32_t kind;
-  /* Whether it returned. One that did not may have taken effect at any time after its call, or never. */
+  /* Whether it returned. If not, it may have taken effect at any time after its call, or never. */
   uint32_t returned;
   int64_t argument;
   int64_t result;
@@ -52,8 +52,8 @@ typedef struct {
   uint32_t count;
 } coyote_history;
 
-/* Executes an operation on the model's state. Whether it can return what it returned; if not, the state is of no
- * interest. States are compared byte by byte: what is unused in them must be equal. */
+/* Executes an operation on the model's state. Returns whether the model allows its result; if not, the state is
+ * discarded. States are compared byte by byte: unused bytes must be equal. */
 typedef int (*coyote_model)(void *state, const coyote_operation *operation);
 
 __attribute__((weak)) uint64_t coyote_linearize_clock = 0;
@@ -71,7 +71,7 @@ static inline uint32_t coyote_history_begin(coyote_history *log, int32_t kind, i
   return log->count++;
 }
 
-/* Records what it returned. */
+/* Records that the operation has returned, and its result. */
 static inline void coyote_history_end(coyote_history *log, uint32_t at, int64_t result) {
   coyote_operation *operation = &log->operations[at];
   operation->to = __atomic_fetch_add(&coyote_linearize_clock, 1, __ATOMIC_RELAXED);
@@ -79,7 +79,7 @@ static inline void coyote_history_end(coyote_history *log, uint32_t at, int64_t 
   operation->returned = 1;
 }
 
-/* Pairs of what has been executed and the state that were come to: bytes, each entry behind the other. */
+/* Pairs of executed operations and state that the search has reached: bytes, one entry after the other. */
 typedef struct {
   unsigned char *entries;
   uint32_t *slots;
@@ -98,7 +98,7 @@ static inline void coyote_linearize_memory(const void *block) {
   COYOTE_ASSERT_MESSAGE(block != NULL, "coyote_linearizable: there is no memory for the check");
 }
 
-/* Whether an entry is new; then it is in. */
+/* Inserts an entry. Returns whether it is new. */
 static inline int coyote_linearize_insert(coyote_linearize_seen *seen, const unsigned char *entry, size_t bytes) {
   if (2 * (seen->count + 1) > seen->slots_count) {
     uint32_t slots_count = seen->slots_count ? 2 * seen->slots_count : 1024;
@@ -132,7 +132,7 @@ static inline int coyote_linearize_compare(const void *one, const void *other) {
   return a < b ? -1 : a > b;
 }
 
-/* Behind coyote_linearizable. By its name the tool knows that it is no part of the schedule. */
+/* Implements coyote_linearizable. The tool knows it by its name and gives it no scheduling points. */
 __attribute__((noinline, unused)) static int coyote_linearize_search(const coyote_history *logs, uint32_t logs_count,
                                                                       const void *initial, size_t state_bytes,
                                                                       coyote_model model) {
@@ -165,7 +165,7 @@ __attribute__((noinline, unused)) static int coyote_linearize_search(const coyot
       break;
     }
     unsigned char *frame = frames + depth * entry_bytes;
-    /* Nothing that was called after one of those that are left returned comes before that. */
+    /* An operation that was called after a remaining one returned cannot precede that one. */
     uint64_t earliest = UINT64_MAX;
     for (uint32_t i = 0; i < count && sorted[i]->from <= earliest; i++) {
       int taken = frame[i / 8] >> (i % 8) & 1;
@@ -199,7 +199,7 @@ __attribute__((noinline, unused)) static int coyote_linearize_search(const coyot
   return explained;
 }
 
-/* Whether the operations of all histories are linearizable, from this state on. */
+/* Whether the operations of all histories are linearizable, beginning with this state. */
 static inline int coyote_linearizable(const coyote_history *logs, uint32_t logs_count, const void *initial, size_t state_bytes,
                                       coyote_model model) {
   return coyote_linearize_search(logs, logs_count, initial, state_bytes, model);

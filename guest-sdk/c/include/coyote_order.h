@@ -1,8 +1,8 @@
 /* coyote_order.h: tells the tool the memory order of each atomic operation of C and C++.
  *
  * WebAssembly's atomic instructions have no orders. coyote-cc and coyote-cxx include this file before
- * everything else; another clang does with `-include coyote_order.h`. Behind <stdatomic.h>, <atomic> and the
- * functions `__atomic_*` and `__sync_*` are builtins of the compiler. Each becomes a macro: its operands are
+ * everything else; use `-include coyote_order.h` with another clang. <stdatomic.h>, <atomic> and the
+ * functions `__atomic_*` and `__sync_*` are based on builtins of the compiler. Each becomes a macro: its operands are
  * evaluated, in their order, `__coyote_order` is called with the order, and the builtin with the values, so that
  * no other atomic operation comes between. The tool removes the call: it costs nothing and is no scheduling
  * point. An order that is known at run time only is SEQ_CST for the compiler.
@@ -10,13 +10,13 @@
  * Operations that have no instruction (nand, minimum, maximum, sums of floating-point numbers) are written as
  * the loops that the compiler would make of them, whose first load would be a plain one.
  *
- * Operators of `_Atomic` variables are SEQ_CST, and `__sync_synchronize` is; so is what has no order for the tool.
+ * Operators of `_Atomic` variables and `__sync_synchronize` are SEQ_CST; so is an operation without a known order.
  * A call with another number of arguments than its builtin has (a template's comma, or a function of the program
  * of this name) stays as it is. `COYOTE_NO_ORDERINGS` leaves all calls as they are.
  *
- * libc++ has members of such a name: see c++/__atomic/atomic_base.h.
+ * libc++ has members with such names: see c++/__atomic/atomic_base.h.
  *
- * Not possible: such a call outside of all functions, as in the `sizeof` of an array's length there.
+ * Not supported: such a call outside of all functions, as in a `sizeof` in an array's length.
  */
 #if !defined(COYOTE_ORDER_H) && !defined(COYOTE_NO_ORDERINGS) && !defined(__ASSEMBLER__) && defined(__wasm__)
 #define COYOTE_ORDER_H
@@ -26,8 +26,8 @@
 extern "C" {
 #endif
 
-/* The order of the worker's next atomic operation: a memory_order, and 16 times that of a failed
- * compare-exchange, or 7. Not to be merged with calls elsewhere. */
+/* The order of the worker's next atomic operation: a memory_order, plus 16 times that of a failed
+ * compare-exchange, or 16 times 7 without one. `nomerge`: calls at several places stay separate. */
 __attribute__((import_module("coyote"), import_name("order"), nothrow, nomerge)) void
 __coyote_order(unsigned __orders);
 
@@ -55,7 +55,7 @@ typename __coyote_plain<__coyote_t>::type __coyote_value(__coyote_t *);
 #define __COYOTE_TYPE(pointer) __typeof__(__coyote_value(pointer))
 #define __COYOTE_IS_FLOAT(type) __is_floating_point(type)
 #else
-/* A comma makes a value: of an array its address, of an atomic variable or a bit-field what is in it. */
+/* The comma makes a value: of an array its address, of an atomic variable or a bit-field its contents. */
 #define __COYOTE_LET(name, operand) __auto_type name = ((void)0, (operand))
 #define __COYOTE_TYPE(pointer) __typeof__((void)0, *(pointer))
 #define __COYOTE_IS_FLOAT(type)                                                        \
@@ -64,7 +64,7 @@ typename __coyote_plain<__coyote_t>::type __coyote_value(__coyote_t *);
 #define __COYOTE_POINTER(p) __COYOTE_LET(__coyote_p, p)
 #define __COYOTE_OPERAND(v) __COYOTE_TYPE(__coyote_p) __coyote_v = (v)
 
-/* Tells an order, and what the builtin is given for it. The order is evaluated once. */
+/* Tells the tool an order, and is the order for the builtin. Evaluates the order once. */
 #define __COYOTE_TELL(o) __coyote_order((unsigned)(o) | 0x70)
 #define __COYOTE_TELL_BOTH(s, f) __coyote_order((unsigned)(s) | (unsigned)(f) << 4)
 #define __COYOTE_GIVE(o) (__builtin_constant_p(o) ? (o) : __ATOMIC_SEQ_CST)
@@ -95,8 +95,8 @@ typename __coyote_plain<__coyote_t>::type __coyote_value(__coyote_t *);
     builtin(__coyote_p, __coyote_v, __COYOTE_GIVE(o));                                 \
   })
 
-/* Second pointers are evaluated by the builtin: a copy of one in the frame would make all of the frame memory that
- * others may see. If one has an atomic operation in it, the outer one has no order for the tool. */
+/* The builtin evaluates second pointers: a copy of one in the frame would make the whole frame memory that other
+ * workers may access. If one contains an atomic operation, the outer operation has no order for the tool. */
 /* (pointer, pointer, order) */
 #define __COYOTE_MOVE(builtin, p, v, o)                                                \
   __extension__({                                                                      \
@@ -230,7 +230,7 @@ typename __coyote_plain<__coyote_t>::type __coyote_value(__coyote_t *);
     builtin(__coyote_p, __coyote_e, __coyote_v);                                       \
   })
 
-/* What stands at the place of the number of arguments: the macro, or the builtin alone. */
+/* Selects by the number of arguments: the macro, or the builtin alone. */
 #define __COYOTE_NINTH(a, b, c, d, e, f, g, h, ninth, ...) ninth
 #define __COYOTE_IF_1(macro, plain, ...) \
   __COYOTE_NINTH(__VA_ARGS__, plain, plain, plain, plain, plain, plain, plain, macro, plain, )
@@ -245,7 +245,7 @@ typename __coyote_plain<__coyote_t>::type __coyote_value(__coyote_t *);
 #define __COYOTE_IF_6(macro, plain, ...) \
   __COYOTE_NINTH(__VA_ARGS__, plain, plain, macro, plain, plain, plain, plain, plain, plain, )
 
-/* Behind <stdatomic.h> and <atomic>. */
+/* The builtins of <stdatomic.h> and <atomic>. */
 #define __c11_atomic_load(...) \
   __COYOTE_IF_2(__COYOTE_c11_atomic_load, __c11_atomic_load, __VA_ARGS__)(__VA_ARGS__)
 #define __COYOTE_c11_atomic_load(a, b) __COYOTE_LOAD((__c11_atomic_load), a, b)
@@ -385,7 +385,7 @@ typename __coyote_plain<__coyote_t>::type __coyote_value(__coyote_t *);
   __COYOTE_IF_1(__COYOTE_atomic_thread_fence, __atomic_thread_fence, __VA_ARGS__)(__VA_ARGS__)
 #define __COYOTE_atomic_thread_fence(a) __COYOTE_FENCE((__atomic_thread_fence), a)
 
-/* GNU, of old: full barriers but for the two that make a lock. */
+/* The older builtins of GNU: full barriers, except the two for locks. */
 #define __sync_fetch_and_add(...) \
   __COYOTE_IF_2(__COYOTE_sync_fetch_and_add, __sync_fetch_and_add, __VA_ARGS__)(__VA_ARGS__)
 #define __COYOTE_sync_fetch_and_add(a, b) \

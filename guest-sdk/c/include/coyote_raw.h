@@ -1,7 +1,7 @@
 /* Made from coyote_raw.h.in by `cargo xtask codegen`: change that file. */
-/* coyote_raw.h: the functions that the tool provides, as coyote.h, pthread.h and the others use them.
- * Addresses are numbers here. Those marked "point" are scheduling points. Error numbers are WASI's, and
- * so errno.h's. */
+/* coyote_raw.h: the functions that the tool provides, on which coyote.h, pthread.h and the others are built.
+ * Addresses are numbers here. Functions marked "point" are scheduling points. Error numbers are those of WASI
+ * and of errno.h. */
 #ifndef COYOTE_RAW_H
 #define COYOTE_RAW_H
 
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Size of a worker's stack in bytes, unless told otherwise. */
+/* Default size of a worker's stack in bytes. */
 #define COYOTE_STACK_BYTES 65536u
 
 #define COYOTE_IMPORT(name) \
@@ -38,11 +38,11 @@ void coyote_raw_join(uint32_t worker);
 COYOTE_IMPORT("exit")
 void coyote_raw_exit(void);
 
-/* Declares that nobody will join the worker. */
+/* Detaches the worker: no worker will join it. */
 COYOTE_IMPORT("detach")
 void coyote_raw_detach(uint32_t worker);
 
-/* The calling worker's handle; 0 is the worker that the test started in. */
+/* Returns the calling worker's handle; 0 is the worker that the test started in. */
 COYOTE_IMPORT("current")
 uint32_t coyote_raw_current(void);
 
@@ -50,10 +50,10 @@ uint32_t coyote_raw_current(void);
 COYOTE_IMPORT("set_name")
 void coyote_raw_set_name(uint32_t worker, uint32_t text, uint32_t length);
 
-/* Says for reports what the calling worker awaits when it blocks in a semaphore_wait on
- * `semaphore`, and that it does so where this is called: an object, by a UTF-8 text,
- * the file and the line in which it was made, and its address. Without a text it is not
- * known. If `more` is 0, what was said before does not hold any more. */
+/* Tells reports what the calling worker awaits when it blocks in a semaphore_wait on
+ * `semaphore`, and that it waits at the place of this call: an object, given by a UTF-8
+ * text, the file and the line of its creation, and its address. An empty text means
+ * that it is unknown. If `more` is 0, this replaces earlier calls. */
 COYOTE_IMPORT("awaits")
 void coyote_raw_awaits(uint32_t semaphore, uint32_t what, uint32_t length, uint32_t file, uint32_t file_length, uint32_t line, uint32_t object, uint32_t more);
 
@@ -65,17 +65,17 @@ void coyote_raw_yield(void);
 COYOTE_IMPORT("sleep")
 void coyote_raw_sleep(int64_t nanoseconds);
 
-/* Virtual time since the start of the test, in nanoseconds. */
+/* Returns the virtual time since the start of the test in nanoseconds. */
 COYOTE_IMPORT("now")
 int64_t coyote_raw_now(void);
 
-/* Makes the mutex at this address one of a kind: 0 normal, 1 recursive, 2
- * error-checking; any other is EINVAL. One that was never initialised is normal.
+/* Initialises the mutex at this address with a kind: 0 normal, 1 recursive, 2
+ * error-checking; any other is EINVAL. A mutex that was never initialised is normal.
  * (point) */
 COYOTE_IMPORT("mutex_init")
 uint32_t coyote_raw_mutex_init(uint32_t mutex, uint32_t kind);
 
-/* Forgets the mutex; a bug of the guest if somebody holds it or waits for it. (point) */
+/* Destroys the mutex; a bug of the guest if a worker holds it or waits for it. (point) */
 COYOTE_IMPORT("mutex_destroy")
 uint32_t coyote_raw_mutex_destroy(uint32_t mutex);
 
@@ -93,35 +93,35 @@ uint32_t coyote_raw_mutex_try_lock(uint32_t mutex);
 COYOTE_IMPORT("mutex_unlock")
 uint32_t coyote_raw_mutex_unlock(uint32_t mutex);
 
-/* Makes the rwlock at this address a free one, as one is that was never initialised.
- * (point) */
+/* Initialises the rwlock at this address as free. One that was never initialised is
+ * free. (point) */
 COYOTE_IMPORT("rwlock_init")
 uint32_t coyote_raw_rwlock_init(uint32_t rwlock);
 
-/* Forgets the rwlock; a bug of the guest if somebody holds it or waits for it. (point) */
+/* Destroys the rwlock; a bug of the guest if a worker holds it or waits for it. (point) */
 COYOTE_IMPORT("rwlock_destroy")
 uint32_t coyote_raw_rwlock_destroy(uint32_t rwlock);
 
-/* Locks the rwlock together with other readers, several times if need be; EDEADLK if
- * the caller has it for writing. (point) */
+/* Locks the rwlock for reading; a worker may hold several read locks of it. EDEADLK if
+ * the caller holds it for writing. (point) */
 COYOTE_IMPORT("rwlock_read")
 uint32_t coyote_raw_rwlock_read(uint32_t rwlock, int64_t timeout_ns);
 
-/* As rwlock_read if nobody has it for writing, else EBUSY. (point) */
+/* As rwlock_read if no worker holds it for writing, else EBUSY. (point) */
 COYOTE_IMPORT("rwlock_try_read")
 uint32_t coyote_raw_rwlock_try_read(uint32_t rwlock);
 
-/* Locks the rwlock for the caller alone; EDEADLK if the caller has it already, also for
+/* Locks the rwlock for writing; EDEADLK if the caller holds it already, also for
  * reading. (point) */
 COYOTE_IMPORT("rwlock_write")
 uint32_t coyote_raw_rwlock_write(uint32_t rwlock, int64_t timeout_ns);
 
-/* As rwlock_write if nobody has it, else EBUSY. (point) */
+/* As rwlock_write if no worker holds it, else EBUSY. (point) */
 COYOTE_IMPORT("rwlock_try_write")
 uint32_t coyote_raw_rwlock_try_write(uint32_t rwlock);
 
-/* Gives back what the caller has of the rwlock, one read lock at a time; a bug of the
- * guest if that is nothing. (point) */
+/* Releases the caller's write lock, or one of its read locks; a bug of the guest if the
+ * caller does not hold the rwlock. (point) */
 COYOTE_IMPORT("rwlock_unlock")
 uint32_t coyote_raw_rwlock_unlock(uint32_t rwlock);
 
@@ -130,7 +130,7 @@ uint32_t coyote_raw_rwlock_unlock(uint32_t rwlock);
 COYOTE_IMPORT("semaphore_init")
 uint32_t coyote_raw_semaphore_init(uint32_t semaphore, uint32_t value);
 
-/* Forgets the semaphore; a bug of the guest if somebody waits for it. (point) */
+/* Destroys the semaphore; a bug of the guest if a worker waits for it. (point) */
 COYOTE_IMPORT("semaphore_destroy")
 uint32_t coyote_raw_semaphore_destroy(uint32_t semaphore);
 
@@ -138,43 +138,43 @@ uint32_t coyote_raw_semaphore_destroy(uint32_t semaphore);
 COYOTE_IMPORT("semaphore_wait")
 uint32_t coyote_raw_semaphore_wait(uint32_t semaphore, int64_t timeout_ns);
 
-/* Takes 1 from the value, EAGAIN if it is 0. (point) */
+/* Takes 1 from the value; EAGAIN if it is 0. (point) */
 COYOTE_IMPORT("semaphore_try_wait")
 uint32_t coyote_raw_semaphore_try_wait(uint32_t semaphore);
 
-/* Adds 1 to the value, EOVERFLOW if it is 2^31 - 1. (point) */
+/* Adds 1 to the value; EOVERFLOW if it is 2^31 - 1. (point) */
 COYOTE_IMPORT("semaphore_post")
 uint32_t coyote_raw_semaphore_post(uint32_t semaphore);
 
-/* The value, which is no error number. (point) */
+/* Returns the value, not an error number. (point) */
 COYOTE_IMPORT("semaphore_value")
 uint32_t coyote_raw_semaphore_value(uint32_t semaphore);
 
-/* Makes the barrier at this address one for so many workers; EINVAL for 0. (point) */
+/* Initialises the barrier at this address for `count` workers; EINVAL for 0. (point) */
 COYOTE_IMPORT("barrier_init")
 uint32_t coyote_raw_barrier_init(uint32_t barrier, uint32_t count);
 
-/* Forgets the barrier; a bug of the guest if somebody waits at it. (point) */
+/* Destroys the barrier; a bug of the guest if a worker waits at it. (point) */
 COYOTE_IMPORT("barrier_destroy")
 uint32_t coyote_raw_barrier_destroy(uint32_t barrier);
 
-/* Blocks until as many workers have arrived as the barrier is for, then lets them all
- * go. Returns -1 to the last that arrived, else 0; a bug of the guest if the barrier
+/* Blocks until as many workers have arrived as the barrier is for, then wakes them all.
+ * Returns -1 to the last one that arrived, else 0; a bug of the guest if the barrier
  * was not initialised. (point) */
 COYOTE_IMPORT("barrier_wait")
 uint32_t coyote_raw_barrier_wait(uint32_t barrier);
 
-/* Makes the condvar at this address one without waiters, as one is that was never
- * initialised. (point) */
+/* Initialises the condvar at this address. One that was never initialised has no
+ * waiters. (point) */
 COYOTE_IMPORT("condvar_init")
 uint32_t coyote_raw_condvar_init(uint32_t condvar);
 
-/* Forgets the condvar; a bug of the guest if somebody waits for it. (point) */
+/* Destroys the condvar; a bug of the guest if a worker waits for it. (point) */
 COYOTE_IMPORT("condvar_destroy")
 uint32_t coyote_raw_condvar_destroy(uint32_t condvar);
 
-/* Unlocks the mutex, waits for a notification and locks the mutex again, also if the
- * time is up. One that the caller does not hold is treated as by mutex_unlock. (point) */
+/* Unlocks the mutex, waits for a notification and locks the mutex again, also after a
+ * timeout. A mutex that the caller does not hold is treated as by mutex_unlock. (point) */
 COYOTE_IMPORT("condvar_wait")
 uint32_t coyote_raw_condvar_wait(uint32_t condvar, uint32_t mutex, int64_t timeout_ns);
 
@@ -199,50 +199,50 @@ uint32_t coyote_raw_futex_wait64(uint32_t address, int64_t expected, int64_t tim
 COYOTE_IMPORT("futex_notify")
 uint32_t coyote_raw_futex_notify(uint32_t address, uint32_t count);
 
-/* A value, 0 or 1, that the tool chooses. (point) */
+/* Returns 0 or 1, chosen by the tool. (point) */
 COYOTE_IMPORT("choose_bool")
 uint32_t coyote_raw_choose_bool(void);
 
-/* A value from 0 up to, but not including, the unsigned `bound`, that the tool chooses.
- * (point) */
+/* Returns a value, chosen by the tool, from 0 up to, but not including, the unsigned
+ * `bound`. (point) */
 COYOTE_IMPORT("choose_int")
 uint32_t coyote_raw_choose_int(uint32_t bound);
 
-/* A fault point of this UTF-8 name, which a zero byte ends if its length is 2^32 - 1: 0
- * if nothing is to go wrong here, else in which of `ways` ways, from 1 on. Always 0,
- * and no scheduling point, unless the user gave points of this name a budget. (point) */
+/* A fault point with this UTF-8 name, zero-terminated if `length` is 2^32 - 1. Returns
+ * 0 if no fault happens here, else which one, from 1 to `ways`. Always 0, and no
+ * scheduling point, unless the user gave points of this name a budget. (point) */
 COYOTE_IMPORT("fault")
 uint32_t coyote_raw_fault(uint32_t name, uint32_t length, uint32_t ways);
 
-/* From now on no fault happens in this execution, of whatever class. No scheduling
+/* Disables faults of all classes for the rest of this execution. This is no scheduling
  * point. */
 COYOTE_IMPORT("fault_stop")
 void coyote_raw_fault_stop(void);
 
-/* What the monitor of this UTF-8 name, which a zero byte ends if its length is 2^32 -
- * 1, and of this number is from now on: 0 cold, at first; 1 warm; 2 hot, which it must
- * not stay for ever. No scheduling point. */
+/* Sets the monitor with this UTF-8 name, zero-terminated if `length` is 2^32 - 1, and
+ * this number: 0 cold, as it is at first; 1 warm; 2 hot, which a monitor must not stay
+ * for ever. No scheduling point. */
 COYOTE_IMPORT("monitor")
 void coyote_raw_monitor(uint32_t name, uint32_t length, uint32_t number, uint32_t heat);
 
-/* If the condition is 0, the calling worker goes no further, and an execution in which
- * that happens has no verdict unless it has a bug elsewhere. Else it is no scheduling
+/* If the condition is 0, the calling worker is not executed any further, and the
+ * execution has no verdict unless another worker has a bug. Otherwise no scheduling
  * point. (point) */
 COYOTE_IMPORT("assume")
 void coyote_raw_assume(uint32_t condition);
 
-/* Tells an explorer that knows this program what it cannot see; others ignore it. */
+/* Informs a strategy that was written for this program; other strategies ignore it. */
 COYOTE_IMPORT("hint")
 void coyote_raw_hint(int64_t value);
 
-/* What the calling worker has done so far happens before what follows `happens_after`
- * of the same address, for detectors of data races: for synchronisation that they
- * cannot know. No scheduling point. */
+/* For detectors of data races: what the calling worker has done so far happens before
+ * what follows `happens_after` of the same address. Describes synchronisation that they
+ * cannot see. No scheduling point. */
 COYOTE_IMPORT("happens_before")
 void coyote_raw_happens_before(uint32_t object);
 
-/* What follows happens after all that came before `happens_before` of the same address.
- * No scheduling point. */
+/* What follows happens after all that preceded `happens_before` of the same address. No
+ * scheduling point. */
 COYOTE_IMPORT("happens_after")
 void coyote_raw_happens_after(uint32_t object);
 
@@ -250,45 +250,45 @@ void coyote_raw_happens_after(uint32_t object);
 COYOTE_IMPORT("fail")
 void coyote_raw_fail(uint32_t text, uint32_t length);
 
-/* Says that the program needs what the tool cannot do, by a UTF-8 name such as
+/* Reports a feature that the tool does not support, by a UTF-8 name such as
  * pthread_cancel. Ends the run without a verdict. Does not return. */
 COYOTE_IMPORT("unsupported")
 void coyote_raw_unsupported(uint32_t text, uint32_t length);
 
-/* Says of what kind, as in mutex_init, a mutex is that its static initialiser made. A
- * mutex that was in the same memory before, and that nobody waits for, is forgotten. */
+/* Sets the kind, as in mutex_init, of a mutex that a static initialiser made. An
+ * earlier mutex at the same address is forgotten if no worker waits for it. */
 COYOTE_IMPORT("mutex_kind")
 void coyote_raw_mutex_kind(uint32_t mutex, uint32_t kind);
 
-/* From now on each worker has a value of its own in the four bytes at this address, 0
- * at first: for the errno of a C library that was built without threads. Accesses of it
- * are no scheduling points. */
+/* Gives each worker a separate value of the four bytes at this address, 0 at first: for
+ * the errno of a C library that was built without threads. Accesses of these bytes are
+ * no scheduling points. */
 COYOTE_IMPORT("own_word")
 void coyote_raw_own_word(uint32_t address);
 
-/* Until the matching atomic_end of the same worker no other one runs, unless it has to
- * wait for one. No scheduling point: others may want to come before it, as at a fence. */
+/* Begins an atomic section: until the matching atomic_end, other workers run only while
+ * this one is blocked. No scheduling point: a fence before it is one. */
 COYOTE_IMPORT("atomic_begin")
 void coyote_raw_atomic_begin(void);
 
-/* Ends what atomic_begin began. */
+/* Ends an atomic section. */
 COYOTE_IMPORT("atomic_end")
 void coyote_raw_atomic_end(void);
 
-/* Calls table entry `entry`, a program's main, by its own type, which may leave out
- * arguments from the last on, and the result. A result that is missing is 0. */
+/* Calls table entry `entry`, a program's main, by its own type, which may lack the last
+ * arguments and the result. A missing result is 0. */
 COYOTE_IMPORT("call_main")
 uint32_t coyote_raw_call_main(uint32_t entry, uint32_t count, uint32_t arguments, uint32_t environment);
 
-/* Calls table entry `entry` by its own type, which may leave out the argument and the
- * result. A result that is missing is 0. */
+/* Calls table entry `entry` by its own type, which may lack the argument and the
+ * result. A missing result is 0. */
 COYOTE_IMPORT("call_entry")
 uint32_t coyote_raw_call_entry(uint32_t entry, uint32_t argument);
 
 /* The memory order of the next atomic operation of the calling function, as in C: 0
  * relaxed, 1 consume, 2 acquire, 3 release, 4 acq_rel, 5 seq_cst; plus 16 times that of
- * a compare-exchange that fails, or 112 for the same. The call is not in the
- * instrumented module. See coyote_order.h. */
+ * a failed compare-exchange, or plus 112 if it follows from this order. The
+ * instrumenter removes the call. See coyote_order.h. */
 COYOTE_IMPORT("order")
 void coyote_raw_order(uint32_t orders);
 

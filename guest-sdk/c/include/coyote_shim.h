@@ -1,11 +1,11 @@
 /* What pthread.h, semaphore.h, threads.h and sched.h share; not for programs.
  *
- * A function of theirs that blocks or wakes is inlined into its caller, also at -O0: the operation it
- * announces then has its place in the program, not in a library. What it needs besides is in functions
+ * Their functions that block or wake are inlined into the caller, also at -O0, so that the operation that
+ * they announce has its place in the program, not in a library. Everything else that they need is in functions
  * of the library, `__coyote_*`, whose memory accesses are no scheduling points. So a call is one step.
  *
  * Every function exists in the library too, for programs that take its address or were compiled with
- * another pthread.h. Objects are known by their addresses, and have the types of wasi-libc. */
+ * another pthread.h. Objects are identified by their addresses, and have the types of wasi-libc. */
 #ifndef COYOTE_SHIM_H
 #define COYOTE_SHIM_H
 
@@ -37,32 +37,32 @@
 extern "C" {
 #endif
 
-/* The library defines it empty, and so every function outright. */
+/* The library defines this macro differently, so that it contains all functions. */
 #ifndef COYOTE_INLINE
 #define COYOTE_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
 #endif
 
 #define COYOTE_NO_TIMEOUT (-1LL)
 
-/* The address of a mutex that can be used. Tells the tool of its kind, if its static initialiser says one. */
+/* The address of a mutex to be used. Tells the tool its kind, if a static initialiser made it. */
 uint32_t __coyote_mutex(const volatile void *__mutex);
-/* The part of it that tells. */
+/* The part of __coyote_mutex that tells the tool. */
 void __coyote_tell_mutex(volatile unsigned *__word);
-/* What a mutex and a condition variable are to be, written into them: the mutex's kind, the condition
- * variable's address. The attributes may be NULL. */
+/* Writes the attributes, which may be NULL, into a mutex or a condition variable. Returns the mutex's kind,
+ * or the condition variable's address. */
 uint32_t __coyote_new_mutex(volatile void *__mutex, const void *__attributes);
 uint32_t __coyote_new_condvar(volatile void *__condvar, const void *__attributes);
-/* The addresses of other objects. A bug if they were destroyed, and a semaphore if it was not initialised. */
+/* The addresses of other objects. A bug if one was destroyed, or if a semaphore was not initialised. */
 uint32_t __coyote_rwlock(const volatile void *__lock);
 uint32_t __coyote_spin(const volatile void *__lock);
 uint32_t __coyote_condvar(const volatile void *__condvar);
 uint32_t __coyote_semaphore(const volatile void *__semaphore);
 /* The address of an object that is about to be initialised. */
 uint32_t __coyote_new_object(volatile void *__object);
-/* A semaphore was initialised, and an object destroyed, unless there is an error, which they return. */
+/* Mark a semaphore as initialised, an object as destroyed, unless there is an error. Return the error. */
 int __coyote_new_semaphore(volatile void *__semaphore, int __error);
 int __coyote_destroyed(volatile void *__object, int __error);
-/* Nanoseconds from now until then by that clock, at least 0; or -1 if it is no time. */
+/* Nanoseconds until this time of the clock, at least 0; -1 if it is no valid time. */
 int64_t __coyote_span(clockid_t __clock, const struct timespec *__until);
 /* The same by a condition variable's clock. */
 int64_t __coyote_condvar_span(const pthread_cond_t *__condvar, const struct timespec *__until);
@@ -79,16 +79,16 @@ uint32_t __coyote_stack_low(pthread_t __id);
 uint32_t __coyote_stack_high(pthread_t __id);
 /* What a worker runs, a function of type (i32) -> (). */
 void __coyote_thread(uint32_t __id);
-/* A thread was started as this worker. */
+/* Records the worker as which a thread was started. */
 void __coyote_started(pthread_t __id, uint32_t __worker);
-/* Whether it can be joined: an error, or 0. The worker to be joined. What it returned, as a number; the
- * thread is gone then. */
+/* 0 if the thread can be joined, else an error; the worker to be joined; the thread's result as a number,
+ * after which the thread no longer exists. */
 int __coyote_join(pthread_t __id);
 uint32_t __coyote_worker(pthread_t __id);
 uint32_t __coyote_joined(pthread_t __id);
-/* All that a thread does at its end, but the end. */
+/* Everything that a thread does at its end, before its worker ends. */
 void __coyote_finish(uint32_t __result);
-/* Whether the function of a pthread_once is still to be called, and that it was. */
+/* Whether the function of a pthread_once is still to be called; records that it was called. */
 int __coyote_once_begin(const volatile void *__once);
 void __coyote_once_end(volatile void *__once);
 

@@ -1,5 +1,5 @@
-/* Declarations of SV-COMP's functions, for programs that use them without any: the compiler includes this
- * file first, and defines COYOTE_DECLARE_NAME for each that the sources use and do not declare. */
+/* Declarations of SV-COMP's functions, for programs that use them without a declaration: coyote-cc includes
+ * this file first, and defines COYOTE_DECLARE_NAME for each that the sources use and do not declare. */
 #ifndef COYOTE_VERIFIER_H
 #define COYOTE_VERIFIER_H
 

@@ -1,4 +1,4 @@
-/* The C library's, with what it leaves out. */
+/* The C library's malloc.h, with functions that it lacks. */
 #include_next <malloc.h>
 
 #ifndef COYOTE_MALLOC_H

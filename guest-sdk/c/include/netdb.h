@@ -1,4 +1,4 @@
-/* The C library's, if it has one. */
+/* The C library's netdb.h, if it has one. */
 #if __has_include_next(<netdb.h>)
 #include_next <netdb.h>
 #else

@@ -1,7 +1,7 @@
 /* pthread.h for guests of coyote-wasm: POSIX threads over the tool's workers and objects.
  *
- * Complete but for cancellation, signals and named semaphores: a call of those ends the run, naming
- * the function. Misuse for which POSIX defines an error returns it; misuse that POSIX leaves undefined,
+ * Complete except for cancellation, signals and robust mutexes: a call that needs them ends the run, with
+ * the name of the function. Misuse for which POSIX defines an error returns it; misuse that POSIX leaves undefined,
  * such as unlocking a normal mutex that another thread holds, is reported as a bug of the program. */
 #ifndef COYOTE_PTHREAD_H
 #define COYOTE_PTHREAD_H
@@ -115,7 +115,7 @@ int pthread_equal(pthread_t __a, pthread_t __b);
 /* The thread's name in reports: at most 15 bytes. */
 int pthread_setname_np(pthread_t __id, const char *__name);
 int pthread_getname_np(pthread_t __id, char *__name, size_t __size);
-/* Signal 0 asks whether the thread is there; others are not supported. */
+/* Signal 0 checks whether the thread exists; others are not supported. */
 int pthread_kill(pthread_t __id, int __signal);
 int pthread_atfork(void (*__prepare)(void), void (*__parent)(void), void (*__child)(void));
 int pthread_getcpuclockid(pthread_t __id, clockid_t *__clock);
@@ -214,7 +214,7 @@ COYOTE_INLINE int pthread_mutex_unlock(pthread_mutex_t *__mutex) {
   return (int)coyote_raw_mutex_unlock(__coyote_mutex(__mutex));
 }
 
-/* A mutex is never left by a thread that died: there is no robustness to restore. */
+/* No mutex is ever abandoned by a thread that died, so there is no consistency to restore. */
 int pthread_mutex_consistent(pthread_mutex_t *__mutex);
 int pthread_mutex_getprioceiling(const pthread_mutex_t *__restrict __mutex, int *__restrict __ceiling);
 int pthread_mutex_setprioceiling(pthread_mutex_t *__restrict __mutex, int __ceiling,
@@ -237,7 +237,7 @@ int pthread_mutexattr_getrobust(const pthread_mutexattr_t *__restrict __attribut
                                 int *__restrict __robust);
 int pthread_mutexattr_setrobust(pthread_mutexattr_t *__attributes, int __robust);
 
-/* ---- Read-write locks. Whoever can have the lock may get it: neither side is preferred. ---- */
+/* ---- Read-write locks. Neither readers nor writers have priority. ---- */
 
 COYOTE_INLINE int pthread_rwlock_init(pthread_rwlock_t *__restrict __lock,
                                       const pthread_rwlockattr_t *__restrict __attributes) {

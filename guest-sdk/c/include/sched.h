@@ -1,5 +1,5 @@
-/* sched.h for guests of coyote-wasm. There is one processor and no priorities: what sets them is
- * accepted and without effect, so that programs need no change. */
+/* sched.h for guests of coyote-wasm. There is one processor and no priorities: calls that
+ * set them are accepted and have no effect, so that programs need no change. */
 #ifndef COYOTE_SCHED_H
 #define COYOTE_SCHED_H
 

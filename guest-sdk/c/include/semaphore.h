@@ -1,5 +1,5 @@
 /* semaphore.h for guests of coyote-wasm: unnamed semaphores. A call of sem_open, sem_close or
- * sem_unlink ends the run, naming it. */
+ * sem_unlink ends the run, with the name of the function. */
 #ifndef COYOTE_SEMAPHORE_H
 #define COYOTE_SEMAPHORE_H
 

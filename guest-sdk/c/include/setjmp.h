@@ -1,4 +1,4 @@
-/* The C library's, if it has one. */
+/* The C library's setjmp.h, if it has one. */
 #if __has_include_next(<setjmp.h>)
 #include_next <setjmp.h>
 #else

@@ -74,7 +74,7 @@ COYOTE_INLINE void thrd_yield(void) {
 int thrd_detach(thrd_t __id);
 thrd_t thrd_current(void);
 int thrd_equal(thrd_t __a, thrd_t __b);
-/* 0, or -1 and the rest of the time if a signal came: there are none. */
+/* Returns 0. There are no signals that could interrupt it. */
 int thrd_sleep(const struct timespec *__span, struct timespec *__rest);
 
 COYOTE_INLINE void call_once(once_flag *__once, void (*__function)(void)) {

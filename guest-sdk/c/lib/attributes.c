@@ -1,10 +1,10 @@
-/* Attributes: kept as they are set. What has no meaning here (priorities, scope, guards, sharing
- * between processes) is accepted all the same, so that programs need no change. */
+/* Attributes: stored as they are set. Those without an effect here (priorities, scope, guards, sharing
+ * between processes) are accepted, so that programs need no change. */
 #include "library.h"
 #include <errno.h>
 #include <pthread.h>
 
-/* ---- Of threads, in words of pthread_attr_t; a stack size of 0 is the default ---- */
+/* ---- Of threads, in the words of pthread_attr_t; a stack size of 0 is the default ---- */
 
 enum { STACK_SIZE, STACK, DETACHED, GUARD_SIZE, SCOPE, POLICY, PRIORITY, INHERIT };
 

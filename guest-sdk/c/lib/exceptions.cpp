@@ -1,4 +1,4 @@
-// What a throw does: the library was built without exceptions, so the run ends without a verdict.
+// Implements throw: the library was built without exceptions, so the run ends without a verdict.
 #include <cstdlib>
 #include <exception>
 #include <typeinfo>

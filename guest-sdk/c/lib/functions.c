@@ -1,4 +1,4 @@
-/* The functions that headers inline, for who takes their addresses or has other headers. */
+/* The functions that the headers inline, for programs that take their addresses or use other headers. */
 #define COYOTE_INLINE __attribute__((weak))
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,7 +1,7 @@
-/* C++'s static variables of functions, initialised by the first thread that comes. */
+/* C++'s static variables of functions, initialised by the first thread that reaches them. */
 #include "library.h"
 
-/* The first byte says that it is initialised; whoever is at it holds the mutex at that address. */
+/* The first byte says that it is initialised; the thread that initialises it holds the mutex at its address. */
 int __coyote_initialised(const char *guard) {
   return __atomic_load_n(guard, __ATOMIC_ACQUIRE);
 }

@@ -1,5 +1,5 @@
-// The part of libc++'s library that one built without threads lacks: see include/c++/__config_site. Over
-// pthread.h, in the interface that its headers declare.
+// The part of libc++'s library that one built without threads lacks: see include/c++/__config_site. Based on
+// pthread.h, with the interface that its headers declare.
 #include <version>
 
 #ifdef COYOTE_LIBCXX_THREADS
@@ -128,7 +128,7 @@ void recursive_timed_mutex::unlock() noexcept {
   }
 }
 
-// std::shared_mutex is the tool's own lock, known by its address.
+// std::shared_mutex is the tool's rwlock, identified by its address.
 
 static uint32_t address(void *object) {
   return (uint32_t)(uintptr_t)object;
@@ -283,7 +283,7 @@ void condition_variable::__do_timed_wait(
 
 // ---- Once ----
 
-// Its mutex lies at the flag's address: who comes while the function runs waits for its end.
+// The mutex has the flag's address: threads that arrive while the function runs wait for its end.
 void __call_once(volatile once_flag::_State_type &flag, void *argument, void (*function)(void *)) {
   coyote_raw_mutex_lock(COYOTE_ADDRESS(&flag), COYOTE_NO_TIMEOUT);
   if (__atomic_load_n(&flag, __ATOMIC_ACQUIRE) == once_flag::_Unset) {

@@ -9,8 +9,8 @@
 
 _LIBCPP_BEGIN_NAMESPACE_STD
 
-// One that is as long as a futex is waited for itself. Of others, each has a counter, by its address,
-// which a notification moves on.
+// An object with the size of a futex is a futex itself. For others, a counter is selected by the address;
+// a notification increments it.
 
 using counter = __cxx_atomic_contention_t;
 
@@ -40,7 +40,7 @@ void __libcpp_atomic_wait(const volatile counter *object, __cxx_contention_t old
   coyote_raw_futex_wait64(address(object), old, -1);
 }
 
-// Several variables may share a counter, so that all have to look.
+// Several variables may share a counter, so all waiters have to check their variable.
 void __cxx_atomic_notify_all(const volatile void *object) noexcept {
   counter *moved = counter_of(object);
   __cxx_atomic_fetch_add(moved, __cxx_contention_t(1), memory_order_release);
@@ -73,7 +73,7 @@ __barrier_algorithm_base *__construct_barrier_algorithm_base(ptrdiff_t &expected
 
 // Whether the phase is complete.
 bool __arrive_barrier_algorithm_base(__barrier_algorithm_base *barrier, __barrier_phase_t) noexcept {
-  // Read before the arrival: whoever completes the phase may lower it for the next one.
+  // Read before the arrival: the thread that completes the phase may lower it for the next one.
   const ptrdiff_t expected = barrier->expected;
   if (barrier->arrived.fetch_add(1) + 1 < expected) {
     return false;

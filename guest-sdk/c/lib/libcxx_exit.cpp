@@ -1,4 +1,4 @@
-// What libc++ keeps for each thread: what is to be notified and made ready when it ends.
+// libc++'s data of each thread: condition variables to notify and states to make ready when it ends.
 #include <version>
 
 #ifdef COYOTE_LIBCXX_THREADS

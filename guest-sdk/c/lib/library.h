@@ -1,19 +1,19 @@
-/* What the files of the library share. It is compiled by coyote-cc and linked as an archive is: only
- * what a program needs, and after its own definitions.
+/* Declarations that the files of the library share. coyote-cc compiles the library and links it like an
+ * archive: only what a program needs, and after the program's own definitions.
  *
- * Functions are called `__coyote_*`: under that name the instrumenter knows them and sets no scheduling
- * points at their memory accesses. A public name is an alias. */
+ * Functions are called `__coyote_*`: the instrumenter knows them by this name and adds no scheduling
+ * points to their memory accesses. A public name is an alias. */
 #ifndef COYOTE_LIBRARY_H
 #define COYOTE_LIBRARY_H
 
 #include <coyote_shim.h>
 #include <stddef.h>
 
-/* Defines the public function `name`: what `__coyote_<name>` is. */
+/* Defines the public function `name` as an alias of `__coyote_<name>`. */
 #define PUBLIC(name) \
   extern __typeof__(name) name __attribute__((alias("__coyote_" #name), weak))
 
-/* A function of a file's own: inlined, since its name is none that the instrumenter knows. */
+/* A function that is private to a file: inlined, since the instrumenter does not know its name. */
 #define PRIVATE static inline __attribute__((always_inline))
 
 #define KEYS 128
@@ -33,11 +33,11 @@ struct destructor {
 
 struct cleanup;
 
-/* A thread, for as long as the program runs, so that a join that comes too late is always refused. The
- * main thread's is static. Others have a block for their thread-local storage, the values of their keys
+/* A thread. It exists as long as the program runs, so that a second join is always refused. The main
+ * thread's is static. Others have a block for their thread-local storage, the values of their keys
  * and, unless the program gave one, their stack. */
 struct __pthread {
-  /* ALIVE, or it was joined, or it is no thread. */
+  /* ALIVE; otherwise the thread was joined, or this is no thread. */
   unsigned magic;
   uint32_t worker;
   uint32_t entry;
@@ -45,14 +45,14 @@ struct __pthread {
   uint32_t result;
   uint32_t stack_low;
   uint32_t stack_high;
-  /* Freed when nobody runs on it any more. */
+  /* Freed when no thread runs on it any more. */
   char *block;
   /* Its thread-local storage. */
   void *storage;
   struct value *values;
   char detached;
   char joining;
-  /* It does nothing more but end. */
+  /* Whether it has nothing left to do but to end. */
   char finished;
   /* Whether it ever set a value for a key. */
   char has_values;
@@ -77,14 +77,14 @@ PRIVATE uint32_t text_length(const char *text) {
 }
 
 struct __pthread *__coyote_self(void);
-/* What becomes of threads that are detached and have finished. */
+/* Frees the blocks of threads that are detached and have finished. */
 void __coyote_bury(void);
 void __coyote_retire(struct __pthread *thread);
 /* Calls the destructors of thread-local objects and of keys. */
 void __coyote_destroy_objects(struct __pthread *self);
 void __coyote_destroy_values(struct __pthread *self);
 
-/* Ends the run: the program needs what cannot be had. */
+/* Ends the run: the program needs a feature that is not supported. */
 _Noreturn void __coyote_unsupported(const char *what);
 /* The same with a text in parts, up to NULL. */
 _Noreturn void __coyote_unsupported_parts(const char *const *parts);

@@ -1,16 +1,16 @@
-/* Functions for aligned memory that the C library leaves out. */
+/* Functions for aligned memory that the C library lacks. */
 #include "library.h"
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
 
-/* As sysconf says it. */
+/* The page size that sysconf returns. */
 #define PAGE ((size_t)PAGESIZE)
 
 void *__coyote_memalign(size_t alignment, size_t bytes) {
   void *block = NULL;
-  /* At least what posix_memalign asks for: a power of two that is so large. */
+  /* posix_memalign requires a power of two that is at least the size of a pointer. */
   size_t least = alignment < sizeof(void *) ? sizeof(void *) : alignment;
   int error = posix_memalign(&block, least, bytes);
   if (error) {

@@ -1,4 +1,4 @@
-/* What the inlined functions on mutexes, condition variables and the like need besides the tool. */
+/* Helpers of the inlined functions on mutexes, condition variables and other objects. */
 #include "library.h"
 #include <errno.h>
 #include <pthread.h>
@@ -7,14 +7,14 @@
 #include <wasi/api.h>
 
 #define KIND 3u
-/* In a mutex's first word: the tool knows its kind. One without it was made by a static initialiser, whatever
- * there was in this memory before. */
+/* In a mutex's first word: the tool knows its kind. A mutex without it was made by a static initialiser, even if
+ * another object was in this memory before. */
 #define TOLD 0x100u
 /* In the first word of an object that was destroyed, until something else is written there. */
 #define DESTROYED 0xdead0b1eu
 /* In the first word of a semaphore that was initialised: it has no static initialiser. */
 #define INITIALISED 0x5e3a0b1eu
-/* Where a condition variable keeps its clock, in words. */
+/* The index of the word in which a condition variable stores its clock. */
 #define CLOCK_WORD 4
 
 /* The address of an object that was not destroyed. */
@@ -26,7 +26,7 @@ PRIVATE uint32_t alive(const volatile void *object, const char *what) {
   return COYOTE_ADDRESS(object);
 }
 
-/* Says of which kind a mutex is, which is the same whenever it is said: the tool takes it for no part of a step. */
+/* Tells the tool a mutex's kind. The time of the call has no effect, so it is no part of a step's footprint. */
 __attribute__((noinline)) void __coyote_tell_mutex(volatile unsigned *word) {
   if (!(*word & TOLD)) {
     *word |= TOLD;

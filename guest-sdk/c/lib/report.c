@@ -1,14 +1,14 @@
-/* Ends of a run: failed assertions, aborts, errors of programs in SV-COMP's style. */
+/* Functions that end a run: failed assertions, aborts, errors of programs in SV-COMP's style. */
 #include "library.h"
 #include <stdlib.h>
 
-/* The C library's, there if the program writes at all: writes what is left in its buffers, which belongs to
- * the report. */
+/* A function of the C library, linked if the program writes: writes the contents of its buffers, which belong
+ * to the report. */
 extern void __stdio_exit(void) __attribute__((weak));
 
 static char text[1024];
 
-/* Puts a text together, and returns its length. The program is over. */
+/* Joins the parts of a text, and returns its length. The program ends afterwards. */
 PRIVATE uint32_t last_words(const char *const *parts) {
   uint32_t length = 0;
   for (; *parts; parts++) {
@@ -51,7 +51,7 @@ PRIVATE const char *file_name(const char *path) {
   return name;
 }
 
-/* What assert calls. */
+/* The function that assert calls. */
 _Noreturn void __coyote___assert_fail(const char *condition, const char *file, int line,
                                       const char *function) {
   (void)function;

@@ -1,4 +1,4 @@
-/* What has no effect here, and what cannot be had. */
+/* Functions without an effect here, and functions that are not supported. */
 #include "library.h"
 #include <errno.h>
 #include <pthread.h>
@@ -140,7 +140,7 @@ int __coyote_thrd_sleep(const struct timespec *span, struct timespec *rest) {
 }
 PUBLIC(thrd_sleep);
 
-/* ---- What cannot be had ---- */
+/* ---- Not supported ---- */
 
 int __coyote_pthread_cancel(pthread_t thread) {
   (void)thread;

@@ -1,13 +1,13 @@
-/* The beginning of a program whose main is not `int main(void)`: also of those that return nothing, or
- * take the environment as a third argument. A linker drops a main of an unusual type silently; here it
- * is called by the type that it has. */
+/* The start of a program whose main is not `int main(void)`: also of one that returns nothing, or takes
+ * the environment as a third argument. A linker silently drops a main with an unusual type; here it is
+ * called by its own type. */
 #include "library.h"
 #include <stdlib.h>
 #include <unistd.h>
 #include <wasi/api.h>
 
-/* As compilers call it if it has arguments, and if it has none or is unusual. Only their addresses are
- * taken, so that the linker does not look at their types. */
+/* The names that compilers give to a main with arguments, and to one without arguments or with an unusual
+ * type. Only their addresses are taken, so that the linker does not check their types. */
 extern void with_arguments(void) __asm__("__main_argc_argv") __attribute__((weak));
 extern void unusual(void) __asm__("main") __attribute__((weak));
 

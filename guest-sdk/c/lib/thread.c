@@ -11,15 +11,15 @@ void __wasm_init_tls(void *storage);
 static struct value main_values[KEYS];
 static struct __pthread main_thread = {.magic = ALIVE, .name = "main", .values = main_values};
 static _Thread_local struct __pthread *this_thread;
-/* All but the main one, also when they are over. */
+/* All threads except the main one, including those that have ended. */
 static struct __pthread *newest;
-/* Detached threads that have finished: the next thread that comes or goes frees their blocks, since none
- * can free the stack on which it runs. */
+/* Detached threads that have finished: the next thread that starts or ends frees their blocks, since no
+ * thread can free the stack on which it runs. */
 static struct __pthread *finished;
-/* Threads that run or are about to, but the main one. */
+/* The number of threads that run or are about to, without the main one. */
 static unsigned running;
 static char main_left;
-/* That of the libc, if anything in the program sets it. */
+/* The libc's errno, if the program contains code that sets it. */
 extern int libc_errno __asm__("errno") __attribute__((weak));
 
 struct __pthread *__coyote_self(void) {
@@ -30,7 +30,7 @@ PRIVATE size_t rounded(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) & ~(alignment - 1);
 }
 
-/* Which thread does this means nothing to the program: what it touches is not told. */
+/* The program cannot observe which thread does this: its accesses are not part of footprints. */
 __attribute__((noinline)) void __coyote_bury(void) {
   while (finished) {
     free(finished->block);
@@ -38,7 +38,7 @@ __attribute__((noinline)) void __coyote_bury(void) {
   }
 }
 
-/* Of a thread that is detached or has finished, by now both perhaps. */
+/* For a thread that is detached or has finished: adds it to `finished` once it is both. */
 __attribute__((noinline)) void __coyote_retire(struct __pthread *thread) {
   if (thread->detached && thread->finished && thread != &main_thread) {
     thread->next = finished;
@@ -113,7 +113,7 @@ void __coyote_thread(uint32_t argument) {
   __coyote_finish(coyote_raw_call_entry(self->entry, self->argument));
 }
 
-/* That thread, which has to be there. */
+/* The thread with this id, which must exist. */
 PRIVATE struct __pthread *known(pthread_t thread, const char *function) {
   struct __pthread *known = (struct __pthread *)thread;
   if (!known || known->magic != ALIVE) {

@@ -1,4 +1,4 @@
-/* Values of a thread's own: keys with destructors, and C++'s thread-local objects. */
+/* Thread-specific values: keys with destructors, and C++'s thread-local objects. */
 #include "library.h"
 #include <errno.h>
 #include <pthread.h>
@@ -82,7 +82,7 @@ int __coyote_tss_set(tss_t key, void *value) {
 }
 PUBLIC(tss_set);
 
-/* Again and again while destructors set new values, but not for ever. */
+/* Repeats while destructors set new values, a limited number of times. */
 void __coyote_destroy_values(struct __pthread *self) {
   for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
     int called = 0;
@@ -114,7 +114,7 @@ static void at_exit(void) {
   __coyote_destroy_objects(__coyote_self());
 }
 
-/* What a C++ compiler calls when a thread-local object has been constructed. */
+/* C++ compilers call this function when a thread-local object has been constructed. */
 int __coyote___cxa_thread_atexit(void (*function)(void *), void *object, void *library) {
   (void)library;
   static char registered;

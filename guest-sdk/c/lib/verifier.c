@@ -1,8 +1,8 @@
 /* The functions of SV-COMP's programs. A program that defines one itself keeps its own.
  *
- * A value of a type cannot be any: a search would never come to an end. It is chosen among some that
- * programs tend to tell apart, see VALUES; the ones of 8 bits and of truth are too. Who needs others
- * chooses them with coyote_choose_between. */
+ * A value is not chosen from all values of its type, since a search would never end. It is chosen from a few
+ * that programs tend to distinguish, also for types of 8 bits: see SIGNED and UNSIGNED. Programs that need
+ * other values choose them with coyote_choose_between. */
 #include "library.h"
 #include <limits.h>
 
@@ -59,7 +59,7 @@ double __coyote___VERIFIER_nondet_double(void) {
 double __VERIFIER_nondet_double(void);
 PUBLIC(__VERIFIER_nondet_double);
 
-/* NULL, or the address of some memory that nobody else has. */
+/* NULL, or the address of some unused memory. */
 void *__coyote___VERIFIER_nondet_pointer(void) {
   static char memory[64] __attribute__((aligned(16)));
   return coyote_raw_choose_bool() ? memory : NULL;
@@ -88,8 +88,8 @@ _Noreturn void __coyote_abandon(void) {
 }
 _Noreturn void coyote_abandon(void) __attribute__((alias("__coyote_abandon")));
 
-/* A section that others come before or after, but not into. Functions called `__VERIFIER_atomic_...` are
- * such sections by their name, and so these two have other ones within a module. */
+/* An atomic section: other workers run before or after it, not during it. Functions called
+ * `__VERIFIER_atomic_...` are atomic sections by their name, so these two have different names within a module. */
 void coyote_atomic_begin(void) {
   __c11_atomic_thread_fence(__ATOMIC_SEQ_CST); /* a scheduling point */
   coyote_raw_atomic_begin();

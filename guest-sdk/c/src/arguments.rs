@@ -1,19 +1,19 @@
-//! The options of a program's build, in words that fit the target.
+//! Translates the options of a program's build to options for the target.
 
 use crate::Error;
 
-/// What is left of a command line.
+/// A translated command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
-    /// For clang, in their order.
+    /// The arguments for clang, in order.
     pub kept: Vec<String>,
-    /// Whether a module comes out, not an object or a text.
+    /// Whether the result is a module, not an object or a text.
     pub links: bool,
-    /// The user said which debug information there is to be.
+    /// Whether the user chose a level of debug information.
     pub debug_info: bool,
 }
 
-/// Options that mean nothing here, whole.
+/// Options without an effect here, as whole words.
 const DROPPED: &[&str] = &[
     "-pthread",
     "-pthreads",
@@ -38,11 +38,11 @@ const DROPPED: &[&str] = &[
     "-fno-plt",
     "-fexceptions",
     "-m32",
-    // Names tell the stack pointer, allocators and source lines.
+    // The tool needs names for the stack pointer, allocators and source lines.
     "-s",
 ];
 
-/// The same, by how they begin: processors, link-time optimisation, hardening.
+/// Prefixes of options without an effect here: processors, link-time optimisation, hardening.
 const DROPPED_PREFIXES: &[&str] = &[
     "-march=",
     "-mtune=",
@@ -58,7 +58,7 @@ const DROPPED_PREFIXES: &[&str] = &[
     "-D_FORTIFY_SOURCE",
 ];
 
-/// Options of other linkers, whole or by how they begin.
+/// Options of other linkers, as whole words or prefixes.
 const LINKER_DROPPED: &[&str] = &[
     "--as-needed",
     "--no-as-needed",
@@ -90,7 +90,7 @@ const LINKER_DROPPED: &[&str] = &[
 /// Options of the linker that are followed by a part of their own in `-Wl,option,value`.
 const LINKER_WITH_VALUE: &[&str] = &["-rpath", "--rpath", "-soname", "-z", "-Map", "--version-script"];
 
-/// What follows `-z` elsewhere.
+/// Values of `-z` for other linkers.
 const Z_DROPPED: &[&str] =
     &["relro", "norelro", "now", "lazy", "noexecstack", "defs", "nodlopen", "text", "origin"];
 
@@ -109,7 +109,7 @@ const NOT_LINKING: &[&str] = &[
     "--help",
 ];
 
-/// What cannot be had, and what to do.
+/// Options that are not supported, and what to do instead.
 const REFUSED: &[(&str, &str)] = &[
     ("-fsanitize=thread", "coyote-wasm explores the schedules itself and needs no sanitizer: leave it out"),
     ("-fsanitize=address", "there is none for this target: leave it out"),
@@ -123,10 +123,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("-target", "it is wasm32-wasi: leave it out"),
 ];
 
-/// Sorts a command line: options that mean nothing here are left out, those of the linker are adapted.
+/// Translates a command line: drops options without an effect here, and adapts those of the linker.
 ///
 /// # Errors
-/// An option that the target cannot have; the text says what to do instead.
+/// An option is not supported; the text says what to do instead.
 pub fn translate(arguments: &[String]) -> Result<Arguments, Error> {
     let mut result = Arguments { links: true, ..Arguments::default() };
     let mut inputs = false;
@@ -189,7 +189,7 @@ pub fn translate(arguments: &[String]) -> Result<Arguments, Error> {
     Ok(result)
 }
 
-/// The linker options that wasm-ld knows.
+/// Selects the linker options that wasm-ld knows.
 fn linker_options<'a>(options: &[&'a str]) -> Vec<&'a str> {
     let mut kept = Vec::new();
     let mut rest = options.iter().copied();

@@ -8,12 +8,12 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// What every file is compiled with. Without -matomics an atomic operation is none. A C++ function that ends
-/// without its `return` goes on, as it does on most machines: a trap there would hide what the program is
-/// tested for.
+/// Options for every file. Without -matomics, atomic operations are not atomic. A C++ function that ends
+/// without its `return` continues, as it does on most machines: a trap there would hide the bugs that the
+/// program is tested for.
 const COMPILE: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory", "-fno-strict-return"];
 
-/// By which the tool knows the memory orders of atomic operations; included before everything else.
+/// The header that tells the tool the memory orders of atomic operations; included before everything else.
 const ORDERS: &str = "coyote_order.h";
 
 /// Parts of the C library that emulate what WASI lacks, with the macros that declare them.
@@ -24,9 +24,9 @@ const EMULATED: &[(&str, &str)] = &[
     ("-D_WASI_EMULATED_GETPID", "-lwasi-emulated-getpid"),
 ];
 
-/// How modules are linked. With a shared memory, thread-local variables are per thread; the C library
+/// Options for linking. With a shared memory, thread-local variables are per thread; the C library
 /// was built without threads, which the linker would refuse. (The tool makes the memory a private one.)
-/// The two globals are a worker's own: the tool knows them by name.
+/// Each worker has its own values of the two globals: the tool knows them by name.
 const LINK: &[&str] = &[
     "-Wl,--shared-memory,--no-check-features,--max-memory=1073741824",
     "-Wl,--export=__stack_pointer,--export=__tls_base",
@@ -48,7 +48,7 @@ impl Compiler {
         Ok(Compiler { toolchain, sdk: Sdk::unpack(cache)? })
     }
 
-    /// Clang, with what the user asks for in `arguments`.
+    /// The command line of clang for the user's `arguments`.
     ///
     /// # Errors
     /// As [`translate`]; or the library that comes with the SDK could not be compiled.
@@ -82,7 +82,7 @@ impl Compiler {
         Ok(command)
     }
 
-    /// What the library and the user's files are compiled with.
+    /// Options for compiling the library and the user's files.
     fn options(&self, language: Language) -> Vec<OsString> {
         let mut options: Vec<OsString> = COMPILE.iter().map(OsString::from).collect();
         // The program's own directories come before these.

@@ -1,15 +1,15 @@
 //! `coyote-cc` and `coyote-cxx`: compilers for C and C++ guests of coyote-wasm.
 //!
-//! Programs are compiled as they are, as `CC=coyote-cc ./configure` or `coyote-cc -pthread *.c` would.
-//! Behind it is a clang with a library for WASI; what it lacks, threads, comes with this crate: headers
-//! (`include`) and a library (`lib`), both part of the executable and written to a cache directory. So is a
-//! stand-in (`bin`) for an optimiser that clang would run on what it links.
+//! Programs are compiled without changes, by `CC=coyote-cc ./configure` or `coyote-cc -pthread *.c`. The
+//! compiler is a clang with a library for WASI. Threads, which that library lacks, come with this crate:
+//! headers (`include`) and a library (`lib`), which are part of the executable and written to a cache
+//! directory. So is a stand-in (`bin`) for an optimiser that clang would run on what it links.
 //!
-//! - [`arguments`]: what a program's build asks for, in words that fit the target; what cannot be had is
-//!   refused.
-//! - [`toolchain`]: which clang, and where its library is.
+//! - [`arguments`]: translates the options of a program's build to the target; refuses options that are not
+//!   supported.
+//! - [`toolchain`]: finds clang and its library for WASI.
 //! - [`sdk`]: headers, library and stand-in in the cache directory.
-//! - [`verifier`]: SV-COMP's functions that a program uses without a declaration.
+//! - [`verifier`]: declares SV-COMP's functions that a program uses without a declaration.
 //! - [`build`]: the command line of clang.
 
 pub mod arguments;
@@ -20,7 +20,7 @@ pub mod verifier;
 
 use std::fmt;
 
-/// What a source is written in, which selects the compiler and the runtime's objects.
+/// The language of a source, which selects the compiler and the runtime's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// C11 and later, by `coyote-cc`.
@@ -39,12 +39,12 @@ impl Language {
     }
 }
 
-/// Something is wrong with the command line or the machine. Says what to do about it.
+/// An error in the command line or on the machine. The text says what to do about it.
 #[derive(Debug)]
 pub struct Error(String);
 
 impl Error {
-    /// An error with its whole text: a lowercase sentence, and what to do about it.
+    /// An error with this text: a lowercase sentence, and what to do about it.
     pub fn new(text: impl Into<String>) -> Error {
         Error(text.into())
     }

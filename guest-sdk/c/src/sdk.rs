@@ -1,6 +1,6 @@
-//! Headers, library and a stand-in for wasm-opt, written to a cache directory whose name is the hash of what is in it.
+//! Headers, library and a stand-in for wasm-opt, written to a cache directory whose name is the hash of its contents.
 //!
-//! Several compilers may run at once: everything is written under another name first, and renamed.
+//! Several compilers may run at once: everything is first written under a temporary name, and then renamed.
 
 use crate::toolchain::{INSTALL, Toolchain};
 use crate::{Error, Language};
@@ -60,7 +60,7 @@ pub const NAME: &str = "/coyote-sdk";
 /// The directory of programs.
 const PROGRAMS: &str = "bin";
 
-/// Headers, library and CMake files, as they lie on disk.
+/// Headers, library and CMake files on disk.
 pub struct Sdk {
     directory: PathBuf,
 }
@@ -88,17 +88,17 @@ impl Sdk {
         Ok(Sdk { directory })
     }
 
-    /// Where the files lie: a folder of the cache, named by their contents.
+    /// The directory of the files: a folder of the cache, named by the hash of their contents.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The option by which debug information does not tell where the cache lies.
+    /// The option that hides the path of the cache in debug information.
     pub fn renamed(&self) -> String {
         format!("-ffile-prefix-map={}={NAME}", self.directory.display())
     }
 
-    /// The option by which clang finds our programs before any others.
+    /// The option by which clang finds the SDK's programs before any others.
     pub fn programs(&self) -> String {
         format!("-B{}", self.directory.join(PROGRAMS).display())
     }
@@ -160,7 +160,7 @@ impl Sdk {
     }
 }
 
-/// Calls of strlen would be of the C library, where accesses are scheduling points.
+/// Calls of strlen would call the C library, whose accesses are scheduling points.
 const C_FLAGS: &[&str] = &["-std=gnu17", "-fno-builtin-strlen"];
 const CPP_FLAGS: &[&str] = &["-std=gnu++20", "-fno-exceptions"];
 
@@ -197,7 +197,7 @@ fn once(directory: &Path, fill: impl FnOnce(&Path) -> Result<(), Error>) -> Resu
     result
 }
 
-/// Where compilers of this user keep what they write.
+/// The cache directory of this user's compilers.
 pub fn cache() -> PathBuf {
     let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     variable("COYOTE_CC_CACHE").unwrap_or_else(|| {
@@ -209,7 +209,7 @@ pub fn cache() -> PathBuf {
     })
 }
 
-/// FNV-1a of texts, with their lengths: a name for what we wrote ourselves, nothing to rely on otherwise.
+/// FNV-1a of texts, with their lengths: names the SDK's own files, and offers no protection against others.
 fn hash(texts: &[impl AsRef<str>]) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for text in texts {

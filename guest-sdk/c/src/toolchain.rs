@@ -1,4 +1,4 @@
-//! Which clang, and where its library for WASI is.
+//! Finds clang and its library for WASI.
 
 use crate::{Error, Language};
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use std::process::Command;
 /// Older linkers do not know what the library needs (`--start-lib`).
 pub const VERSION_MIN: u32 = 18;
 
-/// Tried in this order; 19 is the one that this is tested with.
+/// Versions of clang, in the order of search; the SDK is tested with 19.
 const VERSIONS: &[u32] = &[19, 22, 21, 20, 18];
 
-/// Where distributions put a wasi-sdk.
+/// The usual directory of a wasi-sdk.
 const WASI_SDK: &str = "/opt/wasi-sdk";
 
-/// Where a wasi-sdk has its library, from the directory of its programs.
+/// The path of a wasi-sdk's library, relative to the directory of its programs.
 const OWN_SYSROOT: &str = "../share/wasi-sysroot";
 
-/// Where Debian and Ubuntu have the headers of theirs.
+/// The directory of the library's headers on Debian and Ubuntu.
 const DISTRIBUTION: &str = "/usr/include/wasm32-wasi";
 
-/// What to do where something is missing.
+/// Instructions for installing what is missing.
 pub const INSTALL: &str = "on Debian and Ubuntu `apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32`, \
      for C++ also libc++-19-dev-wasm32 libc++abi-19-dev-wasm32; elsewhere set WASI_SDK_PATH to a wasi-sdk, or \
      COYOTE_CLANG to a clang";
@@ -27,11 +27,11 @@ pub const INSTALL: &str = "on Debian and Ubuntu `apt-get install clang-19 lld-19
 /// A clang that can compile for WASI.
 #[derive(Clone, Debug)]
 pub struct Toolchain {
-    /// The C compiler; the one for C++ lies beside it, under the same version.
+    /// The C compiler; the C++ compiler of the same version is in the same directory.
     pub clang: PathBuf,
     /// First line of `--version`.
     pub version: String,
-    /// What `WASI_SYSROOT` names; without it clang looks in its own places.
+    /// The value of `WASI_SYSROOT`; without it, clang searches its own directories.
     pub sysroot: Option<PathBuf>,
 }
 
@@ -69,9 +69,9 @@ impl Toolchain {
 }
 
 impl Toolchain {
-    /// Where the library's headers are, if clang has to be told: those that come before its own, and those after.
+    /// The directories of the library's headers if clang must be given them: one before its own, one after.
     ///
-    /// A clang of a distribution takes the headers of this machine for those that its library for WASI lacks.
+    /// A clang of a distribution uses the headers of this machine for those that its library for WASI lacks.
     pub fn headers(&self, language: Language) -> (Option<PathBuf>, Option<PathBuf>) {
         let own = self.clang.parent().is_some_and(|bin| bin.join(OWN_SYSROOT).is_dir());
         let last = PathBuf::from(DISTRIBUTION);

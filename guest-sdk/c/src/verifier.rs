@@ -1,10 +1,10 @@
 //! SV-COMP's functions in programs that use them without a declaration.
 //!
-//! Programs written for verifiers often do. Compilers refuse that, or take such a function for one that returns a
-//! number, which is another function on this target. To declare them in every program would disturb those
-//! that declare or define them otherwise (as static, of other types). So sources are looked through, by
-//! words: what a source uses and does not declare itself is declared in front of it, by
-//! `coyote_verifier.h`.
+//! Programs written for verifiers often contain such uses. Compilers refuse them, or assume a function that
+//! returns an `int`, which has another type on this target. Declarations in every program would conflict with
+//! those of programs that declare or define the functions differently (as static, of other types). So sources
+//! are searched word by word: functions that a source uses and does not declare are declared in front of it,
+//! by `coyote_verifier.h`.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ const MACRO: &str = "COYOTE_DECLARE_";
 
 const HEADER: &str = include_str!("../include/coyote_verifier.h");
 
-/// How names of C sources end; others are no text that we could read.
+/// Extensions of C and C++ sources; other inputs are not read.
 const SOURCES: &[&str] = &["c", "i", "cc", "cpp", "cxx", "c++", "C", "ii"];
 
-/// Options by which these sources find what they use declared.
+/// Options that declare the functions that these sources use without a declaration.
 pub fn options(arguments: &[String]) -> Vec<String> {
     let source = |argument: &&String| {
         let extension = Path::new(argument).extension().and_then(|e| e.to_str());
@@ -24,7 +24,7 @@ pub fn options(arguments: &[String]) -> Vec<String> {
     };
     let mut options: Vec<String> = Vec::new();
     for path in arguments.iter().filter(source) {
-        // What cannot be read is clang's to complain about.
+        // Clang reports files that cannot be read.
         let Ok(bytes) = std::fs::read(path) else { continue };
         let text = String::from_utf8_lossy(&bytes);
         for name in undeclared(&text) {
@@ -45,9 +45,9 @@ fn known() -> impl Iterator<Item = &'static str> {
     HEADER.lines().filter_map(|line| line.strip_prefix("#ifdef ")?.strip_prefix(MACRO))
 }
 
-/// What a source calls though it neither declares nor defines it.
+/// The functions that a source calls and neither declares nor defines.
 fn undeclared(source: &str) -> Vec<&'static str> {
-    // Most sources are done with this.
+    // Most sources need no further search.
     if !source.contains("__VERIFIER_") && !source.contains("reach_error") {
         return Vec::new();
     }
@@ -55,7 +55,7 @@ fn undeclared(source: &str) -> Vec<&'static str> {
     known().filter(|name| uses(&code, name) == Some(true)).collect()
 }
 
-/// Whether all that is done with a name is to call it; `None` if it does not occur.
+/// Whether all uses of a name are calls; `None` if it does not occur.
 fn uses(code: &str, name: &str) -> Option<bool> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let mut called = None;
@@ -88,7 +88,7 @@ fn is_type_before(before: &str) -> bool {
     TYPES.contains(&last) || last.ends_with("_t")
 }
 
-/// Without comments and texts, which may speak of anything.
+/// The source without comments and string literals, which may contain the names.
 fn without_comments(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
@@ -109,7 +109,7 @@ fn without_comments(source: &str) -> String {
     code
 }
 
-/// The length of a text or character, or of its line if it does not end there.
+/// The length of a string or character literal, or of the rest of its line if it does not end there.
 fn literal(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {

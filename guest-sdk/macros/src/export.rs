@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Error, ItemFn, ReturnType, spanned::Spanned};
 
-/// What the function is to become.
+/// The kind of an export.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Test,
@@ -33,8 +33,8 @@ impl Kind {
     }
 }
 
-/// The function and its export, or the function and a compile error: it stays, so that a mistake in
-/// its signature does not make all its uses errors as well.
+/// The function and its export, or the function and a compile error: the function stays, so that a mistake
+/// in its signature does not make all its uses errors as well.
 pub fn expand(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStream {
     let function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
@@ -51,7 +51,7 @@ pub fn expand(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStr
     let native_test = quote!(all(test, not(target_family = "wasm")));
     let (native, elsewhere) = match kind {
         Kind::Test => (native(&function), quote!(#[cfg(not(#native_test))])),
-        // Tests that count on it would test something else.
+        // Tests that rely on the setup would test something else without it.
         Kind::Setup => {
             let refused = quote! {
                 #[cfg(#native_test)]
@@ -65,7 +65,7 @@ pub fn expand(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStr
         Kind::Recover => Default::default(),
     };
     quote! {
-        // Outside of wasm nobody calls it, except in `cargo test`.
+        // Outside of wasm only `cargo test` calls it.
         #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
         #elsewhere
         #function
@@ -74,12 +74,12 @@ pub fn expand(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStr
     }
 }
 
-/// The test in `cargo test`, outside of wasm: an ordinary one of the same name.
+/// The test for `cargo test` outside of wasm: an ordinary one with the same name.
 fn native(function: &ItemFn) -> TokenStream {
     let ident = &function.sig.ident;
     let (attributes, visibility) = (&function.attrs, &function.vis);
     let mut inner = function.clone();
-    // What the function is documented by, expected to do or left out for, is said of the test.
+    // Attributes such as documentation, `should_panic` and `cfg` are those of the test.
     inner.attrs.clear();
     inner.vis = syn::Visibility::Inherited;
     quote! {
@@ -102,7 +102,7 @@ fn export(kind: Kind, function: &ItemFn) -> TokenStream {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code)]
         const _: () = {
-            // SAFETY: the names are the tool's own, and the linker refuses a second export of one.
+            // SAFETY: the names are reserved for the tool, and the linker refuses a second export of a name.
             #[unsafe(export_name = #name)]
             extern "C" fn export() {
                 ::coyote::__private::enter(#ident);
@@ -111,7 +111,7 @@ fn export(kind: Kind, function: &ItemFn) -> TokenStream {
     }
 }
 
-/// Refuses everything but `fn name()`.
+/// Refuses every signature other than `fn name()`.
 fn check(kind: Kind, arguments: &TokenStream, function: &ItemFn) -> Result<(), Error> {
     let attribute = kind.attribute();
     let refuse = |at: &dyn ToTokens, what: &str| {

@@ -7,8 +7,8 @@
 //!                                  extern "C" fn export() { ::coyote::__private::enter(two_deposits) }
 //!                              };
 //! ```
-//! The function stays as it is. The export exists in wasm builds only; elsewhere `cargo test` has an ordinary test of the
-//! function's name.
+//! The function stays as it is. The export exists in wasm builds only. Elsewhere, the function becomes an
+//! ordinary test of `cargo test`.
 
 mod export;
 
@@ -33,11 +33,11 @@ pub fn setup(arguments: TokenStream, item: TokenStream) -> TokenStream {
     export::expand(export::Kind::Setup, arguments.into(), item.into()).into()
 }
 
-/// Makes a function what runs after a crash (`--faults crash`), on the files that survived it, instead of the test that
-/// crashed: it says whether they are what was promised.
+/// Makes a function the module's recovery: it runs after a crash (`--faults crash`) instead of the test that
+/// crashed, and checks the files that survived.
 ///
-/// The function takes no arguments and returns nothing; it fails by panicking. Nothing of the program is left but its files:
-/// memory is what it was when the test began. A module has one such function at most.
+/// The function takes no arguments and returns nothing; it fails by panicking. Of the crashed program, only
+/// its files are left: memory is as it was when the test began. A module has one recovery function at most.
 #[proc_macro_attribute]
 pub fn recover(arguments: TokenStream, item: TokenStream) -> TokenStream {
     export::expand(export::Kind::Recover, arguments.into(), item.into()).into()

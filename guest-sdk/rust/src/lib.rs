@@ -1,4 +1,4 @@
-//! What a Rust guest of coyote-wasm links against: tests, workers, locks and choices that the tool
+//! The Rust SDK for guests of coyote-wasm: tests, workers, locks and choices that the tool
 //! controls.
 //!
 //! ```no_run
@@ -20,8 +20,8 @@
 //! [`nondet`].
 //!
 //! Guests must be built with `-C target-feature=+atomics`. Without it LLVM turns every atomic, also
-//! those inside of `Arc`, into a plain load and a plain store, and the tool would report races of a
-//! program that nobody wrote. `wasm32-wasip1-threads` has the feature by itself.
+//! those inside of `Arc`, into a plain load and a plain store, and the tool would report races that
+//! are not in the source. `wasm32-wasip1-threads` has the feature by default.
 //!
 //! # What differs from std
 //! - A panic ends the iteration as a bug, wherever it happens. So locks are never poisoned:
@@ -31,22 +31,22 @@
 //!   the locks of `std::sync` panic instead of blocking. Use [`sync`] there.
 //!
 //! # Outside of wasm
-//! On any other target a test is one of `cargo test` and runs on threads of the operating system, once, or as often as
-//! the variable `COYOTE_ROUNDS` says. Nothing is explored: the operating system schedules, values are chosen by chance, and
-//! no fault happens. A panic of any worker fails the test, and so does a deadlock of workers that all wait for objects of this crate, or a monitor
-//! that is hot at the end. Time is that of the clock, unless all workers wait for it: then it leaps.
+//! On any other target, `cargo test` runs a test on threads of the operating system, once, or as often as the
+//! variable `COYOTE_ROUNDS` says. Nothing is explored: the operating system schedules, values are random, no fault
+//! happens. A test fails if a worker panics, if all workers wait for objects of this crate (a deadlock), or if a
+//! monitor is hot at the end. Time is that of the clock, but when all workers wait, it leaps to the next timeout.
 //!
 //! - [`thread`]: starting workers and waiting for them.
 //! - [`sync`]: locks, condition variables, semaphores and barriers.
-//! - [`task`]: futures that are workers, and what they share.
+//! - [`task`]: futures that run as workers, with locks and channels for them.
 //! - [`actor`]: state machines that send each other events.
-//! - [`ThreadUnsafe`]: what several workers must not use at once.
+//! - [`ThreadUnsafe`]: values that several workers must not use at once.
 //! - [`nondet`]: values that the tool chooses.
-//! - [`net`]: a network of nodes within the guest, which the tool can disturb.
-//! - [`fault`]: points where something may go wrong.
-//! - [`linearize`]: whether what workers saw can be explained one operation after the other.
-//! - [`monitor`]: what must eventually come about.
-//! - [`report`]: what a guest tells the tool.
+//! - [`net`]: a network of nodes within the guest, in which the tool can inject faults.
+//! - [`fault`]: fault points, where the tool can inject faults.
+//! - [`linearize`]: checks that the histories of workers are linearizable.
+//! - [`monitor`]: liveness properties: what must eventually happen.
+//! - [`report`]: failures, assumptions, hints, and the log.
 
 pub mod actor;
 pub mod fault;
@@ -68,7 +68,7 @@ pub use coyote_macros::{recover, setup, test};
 pub use report::{assume, happens_after, happens_before, hint};
 pub use thread_unsafe::{Reading, ThreadUnsafe, Writing};
 
-/// What the expansion of our macros calls. Not part of the interface.
+/// Functions that the expansion of the SDK's macros calls. Not part of the interface.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::report::{enter, log};

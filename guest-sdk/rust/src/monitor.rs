@@ -1,8 +1,8 @@
-//! What must eventually come about: monitors that are hot until it does.
+//! Monitors: liveness properties. A monitor is hot until something happens that must eventually happen.
 //!
-//! A monitor that is hot when the test ends, or for too many steps of a fair execution in which no fault can happen any
-//! more, is a bug; so is a round of steps that can be repeated for ever while it is hot (`--detect lassos`). Monitors cost a
-//! call and are no scheduling points.
+//! It is a bug if a monitor is hot when the test ends, or for too many steps of a fair execution in which no
+//! fault can happen any more, or during a round of steps that can be repeated for ever (`--detect lassos`).
+//! Setting a monitor costs a call and is no scheduling point.
 //!
 //! ```no_run
 //! use coyote::monitor::{self, Monitor};
@@ -25,7 +25,7 @@
 
 use crate::sys;
 
-/// Something that the program must not wait for for ever. Cold at first.
+/// A monitor for something that must eventually happen. Cold at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Monitor {
     name: &'static str,
@@ -33,27 +33,27 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Monitors of the same name are the same one.
+    /// The monitor with this name. Monitors with the same name are the same one.
     pub const fn new(name: &'static str) -> Monitor {
         Monitor { name, number: 0 }
     }
 
-    /// One of many monitors of this name.
+    /// The monitor with this name and number, for several monitors of one name.
     pub const fn numbered(name: &'static str, number: u32) -> Monitor {
         Monitor { name, number }
     }
 
-    /// From now on it waits for something that must come about.
+    /// Makes the monitor hot: it waits for something that must eventually happen.
     pub fn hot(&self) {
         self.set(2);
     }
 
-    /// It waits no more, and what it waited for has not come about either: its temperature stays what it is.
+    /// Makes the monitor warm, between hot and cold: its temperature (the steps that it was hot) does not change.
     pub fn warm(&self) {
         self.set(1);
     }
 
-    /// What it waited for is there.
+    /// Makes the monitor cold: what it waited for has happened.
     pub fn cold(&self) {
         self.set(0);
     }
@@ -67,13 +67,13 @@ impl Monitor {
     }
 }
 
-/// This must happen from now on: a monitor is hot until [`Eventually::happened`] is called.
+/// Makes the monitor with this name hot until [`Eventually::happened`] is called.
 #[must_use = "call `happened` when it has"]
 pub fn eventually(what: &'static str) -> Eventually {
     of(Monitor::new(what))
 }
 
-/// As [`eventually`], where the same is expected several times at once.
+/// As [`eventually`], with a number: for several expectations of one name at the same time.
 #[must_use = "call `happened` when it has"]
 pub fn eventually_numbered(what: &'static str, number: u32) -> Eventually {
     of(Monitor::numbered(what, number))
@@ -84,12 +84,12 @@ fn of(monitor: Monitor) -> Eventually {
     Eventually(monitor)
 }
 
-/// What must happen. To drop it makes no difference: it still must.
+/// A hot monitor: see [`eventually`]. Dropping this does not change the monitor.
 #[derive(Debug)]
 pub struct Eventually(Monitor);
 
 impl Eventually {
-    /// It has happened.
+    /// Makes the monitor cold.
     pub fn happened(self) {
         self.0.cold();
     }

@@ -1,33 +1,33 @@
-//! What a guest tells the tool: failures, assumptions, hints, and lines of the log.
+//! Reports of a guest to the tool: failures, assumptions, hints, and lines of the log.
 #![allow(unsafe_code)] // Texts are passed as address and length.
 
 use crate::sys;
 use std::fmt;
 use std::panic::PanicHookInfo;
 
-/// The calling worker goes no further if `condition` is false, and the iteration has no verdict unless
-/// another worker has a bug.
+/// Discards executions in which `condition` is false: the calling worker is not executed any further, and
+/// the iteration has no verdict unless another worker has a bug.
 ///
-/// For inputs that a test does not want to see: choose first, then assume. An assumption that hardly
+/// For values that a test does not want to see: choose first, then assume. An assumption that hardly
 /// ever holds makes a slow test; choose from the values you want instead.
 pub fn assume(condition: bool) {
     sys::assume(i32::from(condition));
 }
 
-/// Tells an explorer that was written for this program what it cannot see, such as that the start-up is
-/// over. What a value means is between the two; other strategies ignore it. No scheduling point.
+/// Informs a strategy that was written for this program, for example that the start-up is over. Program and
+/// strategy define the meaning of the value; other strategies ignore it. No scheduling point.
 pub fn hint(value: i64) {
     sys::hint(value);
 }
 
-/// What the calling worker has done so far happens before what follows [`happens_after`] of the same object, for
-/// detectors of data races: for synchronisation that they cannot know, as that of code that is not explored. It orders
-/// nothing that is executed, and is no scheduling point.
+/// Tells detectors of data races that what the calling worker has done so far happens before what follows a
+/// [`happens_after`] of the same object: for synchronisation that they cannot see, as in code that is not
+/// explored. The schedule does not depend on it, and it is no scheduling point.
 pub fn happens_before<T: ?Sized>(object: *const T) {
     sys::happens_before(object.cast::<()>() as usize as i32);
 }
 
-/// What the calling worker does next happens after all that came before [`happens_before`] of the same object.
+/// Tells them that what follows happens after all that came before [`happens_before`] of the same object.
 pub fn happens_after<T: ?Sized>(object: *const T) {
     sys::happens_after(object.cast::<()>() as usize as i32);
 }
@@ -49,7 +49,7 @@ macro_rules! log {
     };
 }
 
-/// Behind `log!`. A text without arguments is not copied, so that it adds no memory accesses.
+/// Implements `log!`. A text without arguments is not copied, so that it adds no memory accesses.
 #[doc(hidden)]
 pub fn log(line: fmt::Arguments) {
     match line.as_str() {
@@ -63,7 +63,7 @@ fn write_log(line: &str) {
     sys::with_text(line, |text, length| unsafe { sys::log(text, length) });
 }
 
-/// Runs a test or a setup function: the body of every export that our macros make.
+/// Runs a test or a setup function: the body of every export that the SDK's macros make.
 #[doc(hidden)]
 pub fn enter(body: fn()) {
     std::panic::set_hook(Box::new(|panic| fail(&describe(panic))));

@@ -1,9 +1,9 @@
 //! The imports of module `coyote`, one to one. A test compares them with the contract.
 //!
 //! Sync objects are addresses to the host: it keeps their state on its side and never touches the
-//! memory there. So these imports are safe to call with any value, and misuse is a verdict. Unsafe
-//! are those that run code or read memory.
-#![allow(unsafe_code)] // Foreign functions; what makes a call sound is said at each of them.
+//! memory there. So most imports are safe to call with any value, and misuse is reported as a bug. Those
+//! that run code or read memory are unsafe.
+#![allow(unsafe_code)] // Foreign functions, each with its safety contract.
 
 macro_rules! imports {
     (
@@ -122,15 +122,15 @@ imports! {
     }
 }
 
-/// A timeout that never comes.
+/// A timeout that never expires.
 pub const FOREVER: i64 = -1;
 
-/// A span of time as the host sees it.
+/// A span of time as an argument of an import, in nanoseconds.
 pub fn span_ns(span: std::time::Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// A reference as the host sees it: an address.
+/// A reference as an argument of an import: an address.
 #[cfg(target_family = "wasm")]
 pub fn address<T>(place: &T) -> i32 {
     std::ptr::from_ref(place) as usize as i32

@@ -1,4 +1,4 @@
-//! What several workers must not use at once: see [`ThreadUnsafe`].
+//! Values that several workers must not use at once: see [`ThreadUnsafe`].
 #![allow(unsafe_code)] // The value is handed out without a lock.
 
 use crate::report::fail;
@@ -7,11 +7,11 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// A value that is not thread-safe, as most containers of other languages are. Uses by two workers that overlap are a failed
-/// assertion if one of them writes.
+/// A value that is not thread-safe, like most containers of other languages. If the uses of two workers
+/// overlap and one of them writes, an assertion fails.
 ///
-/// It is no lock: nobody waits for it, and it orders nothing, so that it hides no data race. The program has to see to it that
-/// uses do not overlap, as by a lock of its own; that is what is tested.
+/// It is no lock: no worker waits for it, and it does not order accesses, so it hides no data race. The
+/// program must ensure that uses do not overlap, for example by a lock; the test checks that it does.
 ///
 /// ```no_run
 /// let cache = coyote::ThreadUnsafe::new(Vec::new());
@@ -20,21 +20,21 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 /// ```
 #[derive(Debug, Default)]
 pub struct ThreadUnsafe<T> {
-    /// How many read, or -1 - the handle of who writes.
+    /// The number of readers, or -1 - the handle of the worker that writes.
     users: AtomicI32,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: a guard is made only as long as no other one is in use that it must not meet; else the iteration ends.
+// SAFETY: a guard is made only while no conflicting guard exists; otherwise the iteration ends.
 unsafe impl<T: Send + Sync> Sync for ThreadUnsafe<T> {}
 
 impl<T> ThreadUnsafe<T> {
-    /// Holds a value.
+    /// Wraps a value.
     pub const fn new(value: T) -> ThreadUnsafe<T> {
         ThreadUnsafe { users: AtomicI32::new(0), value: UnsafeCell::new(value) }
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -83,7 +83,7 @@ impl<T> Deref for Reading<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: as long as this guard exists, `users` is above 0, and nobody gets a guard to write.
+        // SAFETY: as long as this guard exists, `users` is above 0, and there is no guard to write.
         unsafe { &*self.0.value.get() }
     }
 }

@@ -1,7 +1,7 @@
 //! How a closure becomes a worker. The rest of the SDK's threads is safe code on top of this.
 //!
-//! With threads of std's own (`wasm32-wasip1-threads`) a worker is one of those, because only std can
-//! set up its thread-local storage. Else the worker is started by the host on a stack that comes from
+//! Where std has threads (`wasm32-wasip1-threads`), a worker is one of these, because only std can set
+//! up its thread-local storage. Elsewhere the worker is started by the host on a stack that comes from
 //! the guest's heap. Outside of wasm see [`native`](crate::native).
 #![allow(unsafe_code)] // Closures whose lifetime is erased, and stacks.
 
@@ -10,7 +10,7 @@ use crate::sys;
 #[cfg(not(std_threads))]
 use std::alloc::Layout;
 
-/// What a worker runs.
+/// The function that a worker runs.
 pub(crate) type Main<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 /// Stacks are aligned as the ABI of wasm's C demands.
@@ -39,10 +39,10 @@ use crate::native::Running;
 /// Starts a worker.
 ///
 /// # Safety
-/// The worker must have ended before `'a` does: either somebody joins it until then, or `'a` is
+/// The worker must have ended before `'a` ends: either it is joined before that, or `'a` is
 /// `'static`.
 pub(crate) unsafe fn start<'a>(name: Option<String>, stack_bytes: usize, main: Main<'a>) -> Worker {
-    // SAFETY: only the lifetime changes, and by our contract it is not outlived.
+    // SAFETY: only the lifetime changes, and by the caller's contract it is not outlived.
     let main = unsafe { std::mem::transmute::<Main<'a>, Main<'static>>(main) };
     Worker { running: Some(Running::start(name, stack_bytes, main)) }
 }
@@ -78,7 +78,7 @@ impl Running {
         // A thin pointer to the closure's fat one.
         let argument = Box::into_raw(Box::new(main)) as usize;
         let entry: extern "C" fn(i32) = run;
-        // SAFETY: `run` takes what `into_raw` made, once. The stack is ours until `join` frees it.
+        // SAFETY: `run` takes what `into_raw` made, once. The stack belongs to the worker until `join` frees it.
         let handle = unsafe {
             sys::spawn(entry as usize as i32, argument as i32, stack_low as i32, (stack_low + bytes) as i32)
         };
@@ -94,8 +94,8 @@ impl Running {
         unsafe { std::alloc::dealloc(self.stack_low as *mut u8, self.stack) };
     }
 
-    /// The stack is leaked: the worker cannot free the stack that it runs on, and nobody else knows
-    /// when it ends. The next iteration starts from the snapshot, so this adds up within one only.
+    /// Leaks the stack: the worker cannot free the stack that it runs on, and no other worker knows
+    /// when it ends. Each iteration starts from the snapshot, so leaks do not add up over iterations.
     fn detach(self) {
         sys::detach(self.handle);
     }
@@ -121,7 +121,7 @@ impl Running {
 
     fn join(self) {
         if self.0.join().is_err() {
-            // A panic ends the iteration before anybody can join.
+            // A panic ends the iteration before the join returns.
             unreachable!("a worker panicked and the panic was not reported");
         }
     }
@@ -129,7 +129,7 @@ impl Running {
     fn detach(self) {}
 }
 
-/// That is no mistake of the program's: it ends without a verdict.
+/// Reports a limit, which is no bug of the guest: the execution ends without a verdict.
 #[cfg(not(std_threads))]
 fn no_memory_for_a_stack() -> ! {
     let what = "more memory for stacks than --max-memory allows";
@@ -138,7 +138,7 @@ fn no_memory_for_a_stack() -> ! {
     unreachable!("the host does not return from a limit")
 }
 
-/// To be called where workers have been joined: leaves a test that is over, which a guest never sees.
+/// To be called after workers were joined. Outside of wasm, unwinds if the test has ended; no effect in a guest.
 pub(crate) fn have_joined() {
     #[cfg(not(target_family = "wasm"))]
     crate::native::leave_if_over();

@@ -166,7 +166,7 @@ fn many_tasks_end() {
     assert_eq!(all, (0..200).sum());
 }
 
-/// Plays ball with the other one, and halts when it has counted far enough.
+/// A player that sends a ball back and forth, and halts after a number of balls.
 struct Player {
     other: ActorRef,
     halted: &'static AtomicU32,
@@ -195,7 +195,7 @@ impl Actor for Player {
     }
 }
 
-/// Player a halts at 50, which b answers, by a ball that is lost, and halts.
+/// At ball 50, player a halts after its answer; b answers that with a ball that is dropped, and halts.
 #[coyote::test]
 fn actors_play() {
     static HALTED: AtomicU32 = AtomicU32::new(0);
@@ -209,7 +209,7 @@ fn actors_play() {
     assert_eq!(HALTED.load(SeqCst), 2);
 }
 
-/// Who has nothing to do may wait for ever.
+/// An actor that has nothing to do may wait for ever.
 #[coyote::test]
 fn an_idle_actor_is_no_deadlock() {
     let a = actor::named("a");
@@ -261,7 +261,7 @@ fn a_hot_monitor_fails_the_test() {
     ANSWER.hot();
 }
 
-/// An assumption that does not hold makes no failure of what comes of it.
+/// An assumption that does not hold is no failure, and nothing that follows is one.
 #[coyote::test]
 fn what_is_assumed_away_fails_nothing() {
     let never = Semaphore::new(0);

@@ -16,8 +16,8 @@ Arguments before `--` are those of `cargo test`, those behind it are filters and
 
     cargo coyote test -p queue --lib -- queue --strategy dpor
 
-Documentation tests are left out unless --doc asks for them: the harness that runs them is rustdoc's own.
-In the guest the variable COYOTE is 1, so that a test can make fewer rounds where each is explored.";
+Documentation tests are left out unless --doc asks for them, since rustdoc has a harness of its own.
+In the guest, the variable COYOTE is 1: a test can make fewer rounds then, since each is explored.";
 
 /// The guest's environment variable that tells a program that it is being explored.
 const VARIABLE: &str = "COYOTE=1";
@@ -152,7 +152,7 @@ fn path() -> Result<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let ours = ours().parent().map(Path::to_path_buf).filter(|folder| !folder.as_os_str().is_empty());
     std::env::join_paths(ours.into_iter().chain(std::env::split_paths(&path)))
-        .context("cargo-coyote is in a directory that PATH cannot name")
+        .context("the directory of cargo-coyote cannot be part of PATH: its name contains the separator")
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn set_runner(file: &Path) -> Result<&'static str> {
     };
     let shown = file.display();
     let Some(text) = with_runner(&text).with_context(|| shown.to_string())? else {
-        return Ok("has the runner already");
+        return Ok("names the runner already");
     };
     write(file, &text)?;
     Ok("names the runner")
@@ -93,7 +93,7 @@ fn with_runner(text: &str) -> Result<Option<String>> {
     let mut at: &mut Item = document.as_item_mut();
     for key in ["target", TARGET] {
         let inner =
-            at.as_table_like_mut().with_context(|| format!("`{key}` is in something else than a table"))?;
+            at.as_table_like_mut().with_context(|| format!("the parent of `{key}` is not a table"))?;
         // A table that only contains other tables has no heading.
         let new = || {
             Item::Table({
@@ -104,7 +104,7 @@ fn with_runner(text: &str) -> Result<Option<String>> {
         };
         at = inner.entry(key).or_insert_with(new);
     }
-    let table = at.as_table_like_mut().with_context(|| format!("`target.{TARGET}` is no table"))?;
+    let table = at.as_table_like_mut().with_context(|| format!("`target.{TARGET}` is not a table"))?;
     match table.get("runner") {
         Some(there) if there.to_string().contains("coyote-wasm") => Ok(None),
         Some(there) => bail!("it has another runner already: {}", there.to_string().trim()),
@@ -117,21 +117,21 @@ fn with_runner(text: &str) -> Result<Option<String>> {
 
 fn create(file: &Path, text: &str) -> Result<&'static str> {
     if file.exists() {
-        return Ok("is there already");
+        return Ok("exists already");
     }
     write(file, text)?;
-    Ok("created, with comments alone")
+    Ok("created, with comments only")
 }
 
 /// Makes git ignore this tool's output.
 fn ignore(file: &Path) -> Result<&'static str> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     if text.lines().any(|line| line.trim_matches('/') == OUTPUT) {
-        return Ok("ignores our traces already");
+        return Ok("ignores the traces already");
     }
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     write(file, &format!("{text}{gap}{OUTPUT}/\n"))?;
-    Ok("ignores our traces")
+    Ok("ignores the traces")
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

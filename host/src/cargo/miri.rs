@@ -17,7 +17,7 @@ const BUILT_SO: [&str; 2] = ["--cfg", "coyote_like_miri"];
 /// As [`wrapper::add`].
 pub fn prepare(cargo: &mut Command, target: &str) -> Result<()> {
     eprintln!(
-        "note: with cfg(miri), as its authors have it for Miri, the crate may make fewer rounds, leave tests out, and take other ways"
+        "note: with cfg(miri), as in Miri, the crate may make fewer rounds, leave out tests, and execute other code"
     );
     wrapper::add(cargo)?;
     cargo.env(wrapper::LIKE_MIRI, "1");

@@ -63,7 +63,7 @@ impl Drop for Lock {
             && std::fs::read(&path).is_ok_and(|now| now != text)
             && let Err(error) = std::fs::write(&path, text)
         {
-            eprintln!("warning: {} cannot be put back as it was: {error}", path.display());
+            eprintln!("warning: {} cannot be restored: {error}", path.display());
         }
     }
 }
@@ -96,7 +96,7 @@ pub fn prepare(cargo: &mut Command, arguments: &[&str], metadata: &Metadata, all
     let folder = metadata.target_directory.join("coyote/stand-ins");
     for (number, package) in unused.iter().chain(&replaced).enumerate() {
         let path = write(&folder, package).with_context(|| {
-            format!("cannot write to {}: give --locked to go without it", folder.display())
+            format!("cannot write to {}: give --locked to build without stand-ins", folder.display())
         })?;
         let text = |text: &str| toml::Value::String(text.into());
         let (name, path) = (text(&package.name), text(&path.to_string_lossy()));

@@ -48,7 +48,7 @@ impl Draft {
     pub fn write(&self, module: &Path, wasm: &[u8], identity: &str, run: &RunReport) -> Result<()> {
         let bugs = self.bugs.borrow();
         if bugs.is_empty() {
-            eprintln!("note: there is no bug to be bundled: {} was not written", self.path.display());
+            eprintln!("note: no bug was found: {} was not written", self.path.display());
             return Ok(());
         }
         let mut report = Vec::new();
@@ -114,7 +114,7 @@ impl Replayable {
         })?;
         if trace.is_none() && bugs.len() > 1 {
             let others: Vec<&str> = bugs.iter().skip(1).map(|bug| bug.trace.as_str()).collect();
-            eprintln!("note: the bundle has other traces, too, which can be named: {}", others.join(", "));
+            eprintln!("note: the bundle has other traces; to use one, name it: {}", others.join(", "));
         }
         let unpacked = Unpacked::new(&bundle, &bug.trace)?;
         Ok(Replayable {

@@ -129,7 +129,7 @@ fn new(args: &New) -> Result<Exit> {
     let (module, arguments) = args.test.split_first().expect("clap requires it");
     let name = Path::new(module).file_name().filter(|_| !module.starts_with('-'));
     let name = name.context("give the module first, and then options of `coyote-wasm test`")?;
-    let name = name.to_str().context("the module's name is no UTF-8")?.to_string();
+    let name = name.to_str().context("the module's name is not UTF-8: rename the file")?.to_string();
     // Refuses now what `test` would refuse.
     let shard = format!("1/{}", args.units);
     let ours =
@@ -157,7 +157,7 @@ fn new(args: &New) -> Result<Exit> {
     // This file is written last: its existence means that the campaign exists.
     replace_file(&directory.join(FILE), &serde_json::to_vec_pretty(&campaign)?).with_context(cannot)?;
     println!(
-        ". {}: {}; any number of `coyote-wasm campaign work {}` execute them",
+        ". {}: {}; execute them by any number of `coyote-wasm campaign work {}`",
         directory.display(),
         counted(args.units, "unit"),
         directory.display()
@@ -355,10 +355,7 @@ fn status(place: &Place) -> Result<Exit> {
     for unit in &given_up {
         let failures = place.failures(*unit);
         let last = failures.last().map_or("", |last| last);
-        println!(
-            "... Unit {unit} failed {} times and was given up, the last time with {last}",
-            failures.len()
-        );
+        println!("... Unit {unit} was given up after {} failures, the last with {last}", failures.len());
     }
     Ok(if done == units { Exit::NoBug } else { Exit::Inconclusive })
 }

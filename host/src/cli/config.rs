@@ -200,7 +200,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn section(&self, section: Value) -> Result<Section> {
         let Value::Table(mut section) = section else {
-            bail!("`tests` is a list of something else than tables: write [[tests]] above the options");
+            bail!("`tests` is not a list of tables: write [[tests]] above the options");
         };
         let names = match section.remove("names") {
             Some(Value::String(name)) => vec![name],
@@ -237,7 +237,7 @@ impl Reader<'_> {
             bail!("`{key}` is no option: `coyote-wasm test --help` lists them");
         };
         let name = option.get_long().unwrap_or(key);
-        ensure!(!ONE_RUN.contains(&name), "`{key}` is for the command line: it speaks of one run");
+        ensure!(!ONE_RUN.contains(&name), "`{key}` is about one run: give it on the command line");
         ensure!(
             !some_tests || is_per_test(option),
             "`{key}` holds for all tests of a run: write it above the first [[tests]]"
@@ -390,7 +390,7 @@ mod tests {
     fn mistakes_are_named() {
         let of = |text: &str| read(text).unwrap_err();
         assert_eq!(of("strategie = 'x'"), "`strategie` is no option: `coyote-wasm test --help` lists them");
-        assert_eq!(of("list = true"), "`list` is for the command line: it speaks of one run");
+        assert_eq!(of("list = true"), "`list` is about one run: give it on the command line");
         assert_eq!(of("leaks = 3"), "`leaks` takes true or false");
         assert_eq!(of("timeout = { a = 1 }"), "`timeout`: takes a string or a number, not { a = 1 }");
         assert_eq!(of("jobs = 0"), "invalid value '0' for '--jobs <N>': 0 is not in 1..=1024");

@@ -73,8 +73,8 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
     }
     let iterations = iterations(&loaded.trace, given.iterations).ok_or_else(|| {
         anyhow!(
-            "{} does not say how often its bug is met: give --iterations, how many of them without the bug \
-             are enough",
+            "{} does not say how frequent its bug is: give --iterations, the number of iterations without \
+             the bug that is enough",
             trace.display()
         )
     })?;
@@ -106,7 +106,7 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
         Conclusion::NotEnough(why, exit) => (format!("Not enough: {why}"), exit),
         Conclusion::Gone(passed) => (
             format!(
-                "Gone: {} without the bug, which would have been met with 95 % if it were as frequent as before",
+                "Gone: {} without the bug; at its former frequency, they would show it with 95 % probability",
                 counted(passed, "iteration")
             ),
             Exit::NoBug,

@@ -25,7 +25,7 @@ pub fn counted(module: &Path, original: &[u8]) -> Result<Vec<u32>> {
     if counted.is_empty() {
         let module = module.display();
         match symbols.has_lines() {
-            true => bail!("--coverage: {module} has no line of a source that is its own"),
+            true => bail!("--coverage: {module} has source lines of libraries only"),
             false => bail!(
                 "--coverage: {module} has no line table: set debug = \"line-tables-only\" in the profile that built \
                  it (C: -g)"

@@ -30,7 +30,8 @@ pub fn run(args: &Args) -> Result<Exit> {
 fn open(launch: &Launch, cached: bool) -> Result<Opened> {
     let given = match &launch.module {
         Some(module) => Replayable::open(module, Some(&launch.trace))?,
-        None => Replayable::open(&launch.trace, None).context("without \"module\", \"trace\" is a bundle")?,
+        None => Replayable::open(&launch.trace, None)
+            .context("\"trace\" must be a bundle unless \"module\" is given")?,
     };
     let module = &given.shown_module;
     let loaded = TraceOf::load(&given.module, &given.trace, launch.lenient, cached)?;

@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         let total = &totals[test.name.as_str()];
         own.insert(test.name.clone(), test_options(test, total, how, args.result.is_none())?);
     }
-    let first = campaign.tests.first().context("the results are of no test")?;
+    let first = campaign.tests.first().context("the results contain no test")?;
     let options = test_options(first, &totals[first.name.as_str()], how, false)?;
     let harness = artifact.table.libtest;
     let selected = selected(&results, &artifact)?;
@@ -128,7 +128,7 @@ fn united(files: &[PathBuf]) -> Result<Results> {
     let mut results = Results::read(first)?;
     for file in others {
         let other = Results::read(file)?;
-        let named = || format!("{} does not go with {} and what is between", file.display(), first.display());
+        let named = || format!("{} does not fit {} and the files between", file.display(), first.display());
         results.unite(other).map_err(error_of).with_context(named)?;
     }
     Ok(results)
@@ -146,7 +146,7 @@ fn artifact(results: &Results, module: &Path, cached: bool) -> Result<Arc<Artifa
     }
     let wasm = load::read(module).context("--module names the module of the results")?;
     if blake3::hash(&wasm).to_hex().to_string() != campaign.module {
-        bail!("{} is not the module that the results are of: give that one by --module", module.display());
+        bail!("{} is not the module of the results: give that module with --module", module.display());
     }
     load::artifact(module, &campaign.options, cached)
 }

@@ -50,7 +50,7 @@ impl Selection<'_> {
             .map(|test| ToRun { test, ignored: None })
             .collect();
         if tests.is_empty() && !self.may_be_empty {
-            bail!("{} has no test that is selected; --list shows what it has", self.module.display());
+            bail!("no test of {} is selected; --list shows its tests", self.module.display());
         }
         Ok(Selected { filtered_out: count - tests.len(), tests })
     }

@@ -154,7 +154,7 @@ impl Session<'_> {
             let resume = self.resume.borrow_mut().take();
             match &resume {
                 Some(frontier) => frontier.check(&plan, name)?,
-                None if self.resuming => bail!("--resume goes on with one test; --test selects it"),
+                None if self.resuming => bail!("--resume continues one test: select it with --test"),
                 None => {}
             }
             search::explore(&plan, name, resume, &self.interrupted, &progress)

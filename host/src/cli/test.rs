@@ -362,12 +362,10 @@ fn check_directories(args: &Args, options: &TestOptions) -> Result<()> {
         );
     }
     if options.budget.check_determinism {
-        bail!(
-            "--dir: an iteration that is repeated does not meet the same directory; give --preload instead"
-        );
+        bail!("--dir: a repeated iteration does not find the directory unchanged; give --preload instead");
     }
     if args.jobs.is_some_and(|jobs| jobs > 1) {
-        bail!("--dir: jobs would meet each other's files in the directory; give --jobs 1 or --preload");
+        bail!("--dir: jobs would share the files in the directory; give --jobs 1 or --preload");
     }
     Ok(())
 }
@@ -407,7 +405,7 @@ fn searches(args: &Args) -> Result<bool> {
     } else {
         by_name(&args.strategy, &args.execute.strategy_context()).map_err(anyhow::Error::msg)?;
         if args.resume.is_some() {
-            bail!("--resume goes on with a search; {} is none", args.strategy);
+            bail!("--resume continues a search, and {} is none: give a search", args.strategy);
         }
     }
     Ok(searching)

@@ -87,8 +87,8 @@ impl UnitArgs {
             let range = shard.range(iterations);
             return range.map(Some).ok_or_else(|| {
                 anyhow!(
-                    "--shard {shard}: there are {iterations} iterations for so many parts; give fewer parts, or \
-                     more --iterations"
+                    "--shard {shard}: {iterations} iterations are too few for this number of parts; give \
+                     fewer parts, or more --iterations"
                 )
             });
         }
@@ -114,20 +114,20 @@ impl UnitArgs {
         }
         if is_search(strategy) {
             bail!(
-                "{strategy} is a search, whose executions have no numbers by which they could be shared out; \
-                 --resume goes on with one, and --strategy list shows what chooses at random"
+                "{strategy} is a search, whose executions have no numbers by which they could be divided \
+                 into parts; continue a search with --resume, or choose a sampler from --strategy list"
             );
         }
         if !by_name(strategy, context).map_err(Error::msg)?.independent() {
             bail!(
-                "{strategy} learns from one iteration for the next, so that parts of its iterations are not those \
-                 of one run; explore with other seeds instead, or by a strategy whose iterations are independent"
+                "{strategy} learns from one iteration for the next, so that its iterations cannot be divided \
+                 into parts; explore with several seeds, or with a strategy whose iterations are independent"
             );
         }
         if !settings.world.directories.is_empty() {
             bail!(
                 "--dir: what an iteration finds in a directory of the host depends on those before it, so that \
-                 they cannot be shared out; give --preload instead"
+                 they cannot be divided; give --preload instead"
             );
         }
         Ok(())

@@ -79,7 +79,7 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
             early.step
         ),
         Timers::Ordered => format!(
-            "a timeout of {who} fired at step {} while {others} could run, but had changed nothing for long \
+            "a timeout of {who} fired at step {} while {others} could run that had changed nothing for long \
              (docs/wasi.md, \"Time\")",
             early.step
         ),
@@ -88,7 +88,7 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
 
 /// Memory that the program requested and did not get.
 fn memory(runtime: &Runtime) -> Option<String> {
-    let what = "the program was refused memory before: if that is all that is wrong, raise --max-memory";
+    let what = "the program was refused memory before: if this caused the bug, raise --max-memory";
     runtime.memory_refused.then(|| what.into())
 }
 
@@ -113,8 +113,8 @@ fn variable(bug: &Bug) -> Option<String> {
 fn unreachable(bug: &Bug) -> Option<String> {
     let wanted = bug.evidence == Evidence::Trap(Trap::Unreachable);
     wanted.then(|| {
-        "compilers put this trap behind a call of abort, where a C++ function ended without its return, where \
-         -fsanitize=undefined finds something, and where nobody can come if the program keeps its language's rules"
+        "compilers put this trap after a call of abort, where a C++ function ends without its return, where \
+         -fsanitize=undefined finds an error, and at places that only undefined behaviour can reach"
             .into()
     })
 }

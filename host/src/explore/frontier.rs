@@ -88,11 +88,11 @@ pub enum FrontierError {
     Read { path: PathBuf, error: std::io::Error },
     #[error("{} is no frontier of a search: {reason}", path.display())]
     Malformed { path: PathBuf, reason: String },
-    #[error("{} is damaged, and nothing is done with it: {reason}", path.display())]
+    #[error("{} is damaged and is not used: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
     #[error(
-        "{} is of version 1, whose steps do not say all that they touch: what dpor left then would prove too \
-         much; search again from the start",
+        "{} is of version 1, which does not record everything that steps touch: dpor could prove too much \
+         with it; search again from the start",
         path.display()
     )]
     Outdated { path: PathBuf },

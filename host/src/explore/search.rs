@@ -169,7 +169,7 @@ pub fn explore(
     plan.settings.check_search(name).map_err(ExploreError::Strategy)?;
     if search::rests_on_footprints(name) && !plan.artifact.options.footprints {
         return Err(ExploreError::Strategy(format!(
-            "{name} rests on what steps touch, which this module does not tell: instrument it with \
+            "{name} needs the footprints of steps, which this module does not report: instrument it with \
              Options::footprints"
         )));
     }

@@ -49,7 +49,7 @@ fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
     let mut gaps = Vec::new();
     match result.stop {
         Stop::Timeout => gaps.push("the time is up".to_string()),
-        Stop::Memory => gaps.push("what is left has used up the memory that it may have".into()),
+        Stop::Memory => gaps.push("the search reached its memory bound (--search-memory)".into()),
         Stop::Interrupted => gaps.push("it was interrupted".into()),
         Stop::Bug if result.bugs.iter().all(FoundBug::is_limit) => {
             gaps.push("it stopped where there is no verdict".into());
@@ -65,7 +65,7 @@ fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
         gaps.push("some executions hit the bound on steps".into());
     }
     if search.exhausted && counts.cyclic {
-        gaps.push("whether each state that was reached again can come to an end was not asked".into());
+        gaps.push("it was not checked that an end can be reached from each repeated state".into());
     }
     gaps.extend(result.limits.iter().cloned());
     if counts.executions == 0 {
@@ -103,9 +103,7 @@ fn before(f: &mut fmt::Formatter, resumed: &Resumed) -> fmt::Result {
         write!(f, " A bug was found in {} of these{traces}.", counted(done.counts.bugs, "execution"))?;
     }
     if done.unprotected {
-        f.write_str(
-            " A frontier of version 1 has no checksum: had it been damaged, nobody would have noticed.",
-        )?;
+        f.write_str(" A frontier of version 1 has no checksum: damage to it would not have been noticed.")?;
     }
     Ok(())
 }

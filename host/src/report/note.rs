@@ -301,7 +301,7 @@ impl fmt::Display for Note {
             Note::NeverConcurrent { workers } => write!(
                 f,
                 "Of {workers} workers no two could ever run at once: every schedule is the same but for values. \
-                 Does one wait for each other as soon as it has started it?"
+                 Is each worker joined as soon as it is started?"
             ),
             Note::PointsLeftOut(filters) => write!(
                 f,
@@ -336,7 +336,7 @@ impl fmt::Display for Note {
             }
             Note::RefusedCalls(names) => write!(
                 f,
-                "The guest called {}, which nobody serves: the calls failed with ENOTSUP.",
+                "The guest called {}, which is not implemented: the calls failed with ENOTSUP.",
                 joined(names)
             ),
             Note::LeftBlocked(workers) => write!(

@@ -46,7 +46,7 @@ pub enum FileError {
     #[error("{} is a result of version {}, and this tool reads version 1: use the one that wrote it", .0.display(), .1)]
     Version(PathBuf, String),
     /// The file is damaged; the text says how that was noticed.
-    #[error("{} is damaged, and nothing is done with it: {}; execute its iterations again", .0.display(), .1)]
+    #[error("{} is damaged and is not used: {}; execute its iterations again", .0.display(), .1)]
     Damaged(PathBuf, String),
 }
 

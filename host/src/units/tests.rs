@@ -259,7 +259,7 @@ fn what_makes_no_sense_is_refused() {
         change(&mut part);
         results.parts.insert((part.test.clone(), part.first, part.end), part);
         let error = parse(&results.to_bytes()).unwrap_err().to_string();
-        let rest = error.strip_prefix("a.result is damaged, and nothing is done with it: ").unwrap_or(&error);
+        let rest = error.strip_prefix("a.result is damaged and is not used: ").unwrap_or(&error);
         rest.strip_suffix("; execute its iterations again").unwrap_or(rest).to_string()
     };
     let at = "test a, iterations from 3 before 6: ";

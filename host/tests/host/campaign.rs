@@ -153,8 +153,8 @@ fn what_goes_wrong() {
     let ended = process::run(directory, &["campaign", "work", "c"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let status = process::run(directory, &["campaign", "status", "c"]);
-    let text = ". c: 2 of 3 units done, 0 at work, 0 open\n... Unit 2 failed 3 times and was given up, the last time with \
-                signal: 9\n";
+    let text = ". c: 2 of 3 units done, 0 at work, 0 open\n... Unit 2 was given up after 3 failures, the \
+                last with signal: 9\n";
     assert_eq!((status.code, &*status.stdout), (Some(6), text));
     std::fs::remove_file(directory.join("c/failed/2")).unwrap();
     let path = directory.join("c/results/1.result");
@@ -171,9 +171,9 @@ fn what_goes_wrong() {
     for (options, why) in [
         (&["-s", "dpor"][..], "dpor is a search, whose executions have no numbers"),
         (&["-s", "q-learning"], "q-learning learns from one iteration for the next"),
-        (&["--dir", "."], "cannot be shared out; give --preload instead"),
+        (&["--dir", "."], "cannot be divided; give --preload instead"),
         (&["--jobs", "2"], "--jobs: give it to `coyote-wasm campaign work`"),
-        (&["-i", "1"], "there are 1 iterations for so many parts"),
+        (&["-i", "1"], "1 iterations are too few for this number of parts"),
     ] {
         let line = [&["campaign", "new", "d", "--units", "2", "racy_counter.wasm"], options].concat();
         let refused = said(&line);

@@ -263,7 +263,7 @@ fn a_search_that_needs_too_much_memory_stops_with_what_it_has() {
         process::run(directory.path(), &[&base[..], &["-t", "600", "--search-memory", "100"]].concat());
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
     let verdict = stopped.line("... Not everything was explored: ");
-    assert!(verdict.contains("what is left has used up the memory that it may have"), "{verdict}");
+    assert!(verdict.contains("the search reached its memory bound (--search-memory)"), "{verdict}");
     let frontier = verdict.split_once("--resume ").unwrap().1.trim_end_matches('.');
     let resumed = process::run(directory.path(), &[&base[..], &["-t", "1", "--resume", frontier]].concat());
     assert_eq!(resumed.code, Some(0), "{resumed:?}");

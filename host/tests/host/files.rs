@@ -207,7 +207,7 @@ fn answers_of_the_host_are_replayed_without_it() {
 
     for (extra, expected) in [
         (&["--strategy", "dfs"][..], "a search returns to earlier states"),
-        (&["--jobs", "2"][..], "jobs would meet each other's files"),
+        (&["--jobs", "2"][..], "jobs would share the files"),
     ] {
         std::fs::create_dir_all(directory.path().join("data")).unwrap();
         let refused = run(&[&test, extra].concat());

@@ -165,7 +165,7 @@ fn no_damaged_byte_is_overlooked() {
                 }
                 Err(error) => {
                     let error = error.to_string();
-                    let clear = ["is damaged, and nothing is done with it: ", "is no frontier of a search: "];
+                    let clear = ["is damaged and is not used: ", "is no frontier of a search: "];
                     assert!(clear.iter().any(|clear| error.contains(clear)), "{strategy}, {how}: {error}");
                     refused += 1;
                 }
@@ -225,7 +225,7 @@ fn changed(artifact: &Arc<Artifact>, strategy: &str, text: &str) -> Result<u64, 
 fn what_the_program_cannot_do_is_an_error() {
     let artifact = guest::from_file("frontier.wat");
     let misfit = "F: what is stored does not fit the program: after";
-    let damaged = "F is damaged, and nothing is done with it: item 1 of 1:";
+    let damaged = "F is damaged and is not used: item 1 of 1:";
     for (strategy, from, to, error) in [
         (
             "dfs",

@@ -140,7 +140,7 @@ fn bugs_stay_bugs() {
                 Some("where panics unwind, this one would end worker 0.0 alone"),
             ),
             ("reads_a_variable", "panic: ", Some("no environment variables but those given with --env")),
-            ("aborts", "trap: the guest aborted", Some("compilers put this trap behind a call of abort")),
+            ("aborts", "trap: the guest aborted", Some("compilers put this trap after a call of abort")),
         ] {
             let Some(ended) = run(level, test, &[]) else { return };
             assert_eq!(ended.code, Some(2), "{test}: {ended:?}");

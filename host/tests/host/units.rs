@@ -256,7 +256,7 @@ fn refusals() {
         (&["-s", "portfolio:[random,feedback]"], "learns from one iteration for the next"),
         (&["-t", "3"], "cannot be used with"),
         (&["--dir", "."], "--dir: what an iteration finds in a directory of the host depends"),
-        (&["--shard", "1/9", "-i", "8"], "--shard 1/9: there are 8 iterations for so many parts"),
+        (&["--shard", "1/9", "-i", "8"], "--shard 1/9: 8 iterations are too few for this number of parts"),
         (&["--shard", "3/2"], "it is K/N, the K-th of N parts, with K from 1 to N"),
         (&["--shard", "1/2", "--iterations-from", "3"], "cannot be used with"),
         (&["--iterations-from", "18446744073709551615"], "there are no 10000 iterations from there"),
@@ -289,7 +289,7 @@ fn refusals() {
         assert!(stderr.contains(reason), "{other}: {stderr}");
     }
     let wrong = said(&["merge", "a", "--module", "racy_counter.wasm"]);
-    assert!(wrong.contains("racy_counter.wasm is not the module that the results are of"), "{wrong}");
+    assert!(wrong.contains("racy_counter.wasm is not the module of the results"), "{wrong}");
     let whole = std::fs::read(place.path().join("a")).unwrap();
     for at in (0..whole.len()).step_by(whole.len() / 7) {
         let mut bytes = whole.clone();

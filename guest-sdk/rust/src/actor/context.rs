@@ -1,4 +1,4 @@
-//! What an action can do.
+//! The functions that an action can call.
 
 use super::core::Ask;
 use super::event::{Event, short_name};
@@ -18,17 +18,17 @@ impl<A: Actor> Context<A> {
         self.me.clone()
     }
 
-    /// Its name.
+    /// The name of the actor.
     pub fn name(&self) -> &str {
         self.me.name()
     }
 
-    /// The state that it is in: the last one that was entered.
+    /// The present state: the last one that was entered.
     pub fn state(&self) -> A::State {
         self.state
     }
 
-    /// The group of the event that is handled, or what was set since.
+    /// The group of the event that is handled, or the group that was set since.
     pub fn group(&self) -> Option<&EventGroup> {
         self.group.as_ref()
     }
@@ -47,7 +47,7 @@ impl<A: Actor> Context<A> {
         self.message(to, event).send();
     }
 
-    /// An event that is to be sent in the actor's group, with more to be said about it.
+    /// An event to be sent in the actor's group, with further options.
     pub fn message<'a, E: Event>(&self, to: &'a ActorRef, event: E) -> Outgoing<'a> {
         let _section = Section::enter();
         let outgoing = to.message(event);
@@ -65,10 +65,10 @@ impl<A: Actor> Context<A> {
         self.asked = Some(ask);
     }
 
-    /// Handles an event after this action, before all that is in the inbox. It is in the actor's group.
+    /// Handles an event after this action, before all events of the inbox. It is in the actor's group.
     ///
     /// # Panics
-    /// The action has asked for something already, as with the others.
+    /// The action has already asked for a `raise`, `goto`, `push`, `pop` or `halt`.
     #[track_caller]
     pub fn raise<E: Event>(&mut self, event: E) {
         let mut message = Message::new(event);
@@ -96,7 +96,7 @@ impl<A: Actor> Context<A> {
         self.ask(Ask::Push(state));
     }
 
-    /// Leaves the state after this action, and is back in that on which it was pushed.
+    /// Leaves the state after this action, and returns to the one on which it was pushed.
     ///
     /// # Panics
     /// As [`Context::raise`].
@@ -105,7 +105,7 @@ impl<A: Actor> Context<A> {
         self.ask(Ask::Pop);
     }
 
-    /// Halts after this action: what is in the inbox is dropped, timers are stopped, and the actor with them.
+    /// Halts after this action: the events of the inbox are dropped, the timers are stopped, and the actor ends.
     ///
     /// # Panics
     /// As [`Context::raise`].
@@ -114,8 +114,8 @@ impl<A: Actor> Context<A> {
         self.ask(Ask::Halt);
     }
 
-    /// Takes the first event of a type out of the inbox, and waits for it there if it must, in the middle of the action.
-    /// Whatever states say of it does not matter; other events stay where they are.
+    /// Takes the first event of a type out of the inbox, in the middle of the action; blocks until there is
+    /// one. The reactions of states to it do not matter; other events stay where they are.
     ///
     /// # Panics
     /// The action has asked to halt.
@@ -124,7 +124,7 @@ impl<A: Actor> Context<A> {
         self.receive_where(|_: &E| true)
     }
 
-    /// As [`Context::receive`], for an event of which something is true. `wanted` must not block.
+    /// As [`Context::receive`], for an event for which `wanted` is true. `wanted` must not block.
     ///
     /// # Panics
     /// As [`Context::receive`].
@@ -134,7 +134,7 @@ impl<A: Actor> Context<A> {
         message.into_event().unwrap_or_else(|_| unreachable!("it was asked for its type"))
     }
 
-    /// As [`Context::receive`], for an event of one of several types: `wanted` is asked of each, and must not block.
+    /// As [`Context::receive`], for events of several types: `wanted` is called with each event, and must not block.
     ///
     /// # Panics
     /// As [`Context::receive`].
@@ -190,15 +190,15 @@ impl<A: Actor> Context<A> {
 
     /// Sends an event to the actor itself after a span of virtual time, unless the timer is stopped before.
     ///
-    /// A timer is a worker: unless `--timers ordered`, it may fire at any time at which no other timeout comes before it.
+    /// A timer is a worker: without `--timers ordered`, it may fire at any time at which no other timeout is earlier.
     pub fn start_timer<E: Event>(&mut self, delay: Duration, event: E) -> Timer {
         let mut event = Some(event);
         let once = move || event.take().expect("it fires once");
         timer::start(self.me(), delay, None, once)
     }
 
-    /// Sends an event to the actor itself after a span of virtual time, and then again and again: each time when the one before
-    /// was taken and a period has passed, until the timer is stopped.
+    /// Sends an event to the actor itself after a span of virtual time, and then repeatedly, each time when
+    /// the previous one was taken and a period has passed, until the timer is stopped.
     pub fn start_periodic_timer<E: Event + Clone>(
         &mut self,
         delay: Duration,
@@ -208,7 +208,7 @@ impl<A: Actor> Context<A> {
         timer::start(self.me(), delay, Some(period), move || event.clone())
     }
 
-    /// Stops a timer. An event of it that is in the inbox already is ignored. Does nothing for one that is over.
+    /// Stops a timer. Its event is ignored if it is in the inbox already. No effect on a timer that has ended.
     ///
     /// # Panics
     /// It is the timer of another actor.

@@ -1,14 +1,14 @@
-//! What a state machine does next, and which event it takes, as data: no call of the host and none of the program. The
-//! driver executes what [`Machine::next`] says, so that the same rules can be run without a host.
+//! The rules of a state machine as data: what it does next, and which event it takes. This module calls neither the host
+//! nor the program. The driver executes what [`Machine::next`] returns, so the same rules can be run without a host.
 //!
-//! States, events and their kinds are the driver's; an action is a number of its own.
+//! The types of states, events and their kinds are the driver's. An action is a number that the driver chooses.
 
 use std::collections::VecDeque;
 
 /// The number of an action.
 pub(super) type Action = usize;
 
-/// What a state does about events of a kind.
+/// The reaction of a state to events of a kind.
 #[derive(Clone, Debug)]
 pub(super) enum Reaction<S> {
     Do(Action),
@@ -20,7 +20,7 @@ pub(super) enum Reaction<S> {
 }
 
 impl<S> Reaction<S> {
-    /// Whether it holds in states that are pushed on this one, too.
+    /// Whether it also holds in states that are pushed on this one.
     pub(super) fn is_inherited(&self) -> bool {
         match self {
             Reaction::Do(_) | Reaction::Defer | Reaction::Ignore => true,
@@ -67,7 +67,7 @@ pub(super) struct Table<S, K> {
     pub special: Special<K>,
 }
 
-/// What becomes of an event in the inbox.
+/// The fate of an event in the inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Take,
@@ -90,7 +90,7 @@ impl<S: Copy + PartialEq, K: PartialEq> Table<S, K> {
         found.or_else(|| of(&self.everywhere, false))
     }
 
-    /// What becomes of an event of a kind in the inbox of a machine with these states.
+    /// The fate of an event of this kind in the inbox of a machine with these states.
     pub(super) fn fate(&self, stack: &[S], kind: &K) -> Fate {
         match self.reaction(stack, kind) {
             Some(Reaction::Defer) => Fate::Defer,
@@ -99,7 +99,7 @@ impl<S: Copy + PartialEq, K: PartialEq> Table<S, K> {
         }
     }
 
-    /// Whether anything is to be done when there is no other event.
+    /// Whether there is a reaction to the default event.
     pub(super) fn has_default(&self, stack: &[S]) -> bool {
         let kind = &self.special.default;
         self.reaction(stack, kind).is_some() && self.fate(stack, kind) == Fate::Take
@@ -115,7 +115,7 @@ fn reaction_of<'a, S, K: PartialEq>(
     row.reaction(kind, at_top).or_else(|| row.reaction(any?, at_top))
 }
 
-/// What an action asks for, which is done when it has ended.
+/// The request of an action, which is executed when the action has ended.
 #[derive(Debug)]
 pub(super) enum Ask<S, E> {
     Raise(E),
@@ -125,7 +125,7 @@ pub(super) enum Ask<S, E> {
     Halt,
 }
 
-/// What the driver is to do next.
+/// A command for the driver: what to do next.
 #[derive(Debug)]
 pub(super) enum Command<E> {
     /// Execute an action on entry or exit.
@@ -155,7 +155,7 @@ pub(super) enum Mistake<S, E> {
     Undeclared(S),
 }
 
-/// A part of what is still to be done.
+/// A task that the machine has still to do.
 #[derive(Debug)]
 enum Todo<S, E> {
     /// An event that was taken or raised, or one for which states were left.
@@ -165,14 +165,14 @@ enum Todo<S, E> {
     /// Between exit and entry.
     Between(Action, E),
     Leave,
-    /// There must be a state left.
+    /// Checks that a state is left.
     Left,
     Enter(S),
     Handled,
     Halt,
 }
 
-/// Where a machine stands.
+/// The state of a machine's execution.
 #[derive(Debug)]
 pub(super) struct Machine<S, E> {
     /// The present state is the last one.

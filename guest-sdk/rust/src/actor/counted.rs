@@ -1,10 +1,10 @@
-//! A shared reference whose counting is no scheduling point: nobody can tell the difference.
+//! A shared reference whose counting is no scheduling point, since its order has no effect.
 
 use crate::task::section::Section;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// See the module's documentation.
+/// A counted reference: see the module's documentation.
 pub(super) struct Counted<T>(Option<Arc<T>>);
 
 impl<T> Counted<T> {

@@ -14,8 +14,8 @@ pub fn create<A: Actor>(name: impl Into<String>, actor: A) -> ActorRef {
     reference
 }
 
-/// The actor of this name, which may be created later, by [`ActorRef::create`]: the same one whoever asks. Names are for those
-/// who must know each other before they exist; [`create`] takes no notice of them.
+/// The actor with this name, which may be created later by [`ActorRef::create`]. Every call with the same name
+/// returns the same actor. Names are for actors that refer to each other before they exist; [`create`] ignores them.
 #[track_caller]
 pub fn named(name: &str) -> ActorRef {
     let made = Location::caller();

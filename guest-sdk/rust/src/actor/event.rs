@@ -1,17 +1,17 @@
-//! What can be sent.
+//! Events: the values that can be sent to actors.
 
 use std::any::{Any, type_name};
 
-/// What can be sent to actors: values of any type that may go to another worker. Its type is what actors declare.
+/// A value that can be sent to actors: any type that may be sent to another worker. States declare reactions to types.
 pub trait Event: Any + Send {}
 
 impl<T: Any + Send> Event for T {}
 
-/// Halts the actor that does not handle it otherwise: every state without a reaction to it is left first.
+/// Halts an actor that has no other reaction to it: every state without a reaction is left first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Halt;
 
-/// Happens as often as an actor finds no other event to take, in states that react to it.
+/// The event that an actor handles, in states that react to it, whenever it finds no other event to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DefaultEvent;
 

@@ -1,4 +1,4 @@
-//! What belongs together: events that follow from one another, and a value that somebody awaits.
+//! Groups: events that follow from one another, with a value that can be awaited.
 
 use super::counted::Counted;
 use super::event::{Event, short_name};
@@ -16,7 +16,7 @@ use std::fmt;
 /// # fn example(server: actor::ActorRef) {
 /// let (group, answer) = EventGroup::awaited::<u32>("request");
 /// server.message(Request).in_group(&group).send();
-/// // Whoever handles the last event of it calls `group.complete(7)`.
+/// // The actor that handles the last event of the group calls `group.complete(7)`.
 /// assert_eq!(coyote::task::block_on(answer), Ok(7));
 /// # }
 /// ```
@@ -30,12 +30,12 @@ struct Group {
 }
 
 impl EventGroup {
-    /// A group that nobody awaits.
+    /// A group without an awaited value.
     pub fn new(name: impl Into<String>) -> EventGroup {
         EventGroup(Counted::new(Group { name: name.into(), awaited: Shared::new(None) }))
     }
 
-    /// A group with a value that whoever has the receiver waits for, as a future or by
+    /// A group with a value, and the receiver that waits for the value, as a future or by
     /// [`block_on`](crate::task::block_on).
     #[track_caller]
     pub fn awaited<T: Send + 'static>(name: impl Into<String>) -> (EventGroup, oneshot::Receiver<T>) {
@@ -44,7 +44,7 @@ impl EventGroup {
         (EventGroup(Counted::new(Group { name: name.into(), awaited })), receiver)
     }
 
-    /// Its name.
+    /// The name of the group.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -52,7 +52,7 @@ impl EventGroup {
     /// Gives the group its value.
     ///
     /// # Panics
-    /// Nobody awaits a value of this type from it, or it has one already.
+    /// The group has no awaited value of this type, or was given it already.
     #[track_caller]
     pub fn complete<T: Event>(&self, value: T) {
         let awaited = self.0.awaited.step(Option::take);

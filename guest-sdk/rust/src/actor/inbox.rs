@@ -1,4 +1,4 @@
-//! An actor as others see it: who can be sent events.
+//! References to actors, to which events can be sent.
 //!
 //! An inbox has a semaphore, at which its actor waits, and which is posted for each event (`send`).
 
@@ -15,17 +15,17 @@ use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::sync::atomic::AtomicU8;
 
-/// An actor, to send it events. Clones are the same one.
+/// A reference to an actor, to send events to it. Clones refer to the same actor.
 pub struct ActorRef(Counted<Inbox>);
 
 pub(super) struct Inbox {
     number: u32,
     name: String,
     made: &'static Location<'static>,
-    /// Its address is that of the semaphore. Nobody reads or writes it, as the next one.
+    /// Its address identifies the semaphore. Neither this field nor the next one is ever read or written.
     place: AtomicU8,
-    /// Its address is that of a mutex, which the actor holds while it waits for an event in an action: it must come out of
-    /// there, and if it does not, that is a deadlock. An actor that has nothing to do may wait for ever.
+    /// Its address identifies a mutex, which the actor holds while it waits for an event in an action: if the
+    /// event never comes, this is a deadlock. An actor that waits between actions may wait for ever.
     within: AtomicU8,
     pub(super) shared: Shared<State>,
     /// Tells who waits for the actor to halt.
@@ -39,7 +39,7 @@ pub(super) struct State {
     pub(super) timers: Timers,
 }
 
-/// Where an actor is in its life.
+/// The stage of an actor's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     /// It has a name, and does not exist yet.
@@ -65,11 +65,11 @@ impl Inbox {
         sys::address(&self.within)
     }
 
-    /// Changes the state in one step, and says whether there is an event more.
+    /// Changes the state in one step. `change` returns whether it added an event.
     ///
-    /// The semaphore counts the events that the actor has not seen. To try it is the scheduling point; whoever gets something
-    /// by that gives it back in the section, in which the semaphore and the events change together. So it does not
-    /// matter if others run between the point and the section.
+    /// The semaphore counts the events that the actor has not seen. A try-wait on it is the scheduling point;
+    /// a permit that is taken by it is given back in the section, in which the semaphore and the events
+    /// change together. So it does not matter if other workers run between the point and the section.
     pub(super) fn step<R>(&self, change: impl FnOnce(&mut State) -> (bool, R)) -> R {
         let got = sys::semaphore_try_wait(self.semaphore()) == 0;
         let _section = Section::enter();
@@ -80,7 +80,7 @@ impl Inbox {
         result
     }
 
-    /// For reports: the actor waits at its semaphore for something.
+    /// Tells reports what the actor waits for at its semaphore.
     pub(super) fn tell(&self, what: &str) {
         let semaphore = self.semaphore();
         park::say(semaphore, what, (self.made.file(), self.made.line()), semaphore, false);
@@ -106,17 +106,17 @@ impl ActorRef {
         &self.0
     }
 
-    /// Its name.
+    /// The name of the actor.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Whether the actor has halted, and done what it does then. A scheduling point.
+    /// Whether the actor has halted, and `on_halt` has ended. A scheduling point.
     pub fn has_halted(&self) -> bool {
         self.0.shared.look(|state| state.life == Life::Halted)
     }
 
-    /// Blocks the calling worker until the actor has halted, and done what it does then.
+    /// Blocks the calling worker until the actor has halted, and `on_halt` has ended.
     pub fn join(&self) {
         block_on(async {
             let halts = self.0.halts.notified();
@@ -126,7 +126,7 @@ impl ActorRef {
         });
     }
 
-    /// The actor has done all that it does. Tells those that wait for it.
+    /// Records that the actor has ended, and wakes the workers that wait for that.
     pub(super) fn has_ended(&self) {
         self.0.shared.at_once(|state| state.life = Life::Halted);
         self.0.halts.notify_waiters();

@@ -1,4 +1,4 @@
-//! What makes an actor: its states, and what its actions are given.
+//! The definition of an actor: its states, and the context of its actions.
 
 use super::core::{Ask, Table};
 use super::group::EventGroup;
@@ -7,9 +7,9 @@ use super::message::Message;
 use std::any::TypeId;
 use std::fmt::Debug;
 
-/// An actor: what it knows, and its states.
+/// An actor: its data and its states.
 pub trait Actor: Sized + Send + 'static {
-    /// Its states: an enum, or `()` for an actor that has only one.
+    /// The type of the states: an enum, or `()` for an actor that has only one.
     type State: Copy + PartialEq + Debug + Send + 'static;
 
     /// Declares the states. Called once for each actor, when it starts; it must not block.
@@ -41,14 +41,14 @@ pub struct States<A: Actor> {
     pub(super) plain: Vec<Plain<A>>,
 }
 
-/// What is declared of one state. In a state there is one reaction to each type of event.
+/// The declarations of one state. A state has at most one reaction to each type of event.
 pub struct Declaration<'a, A: Actor> {
     pub(super) states: &'a mut States<A>,
     /// `None`: everywhere.
     pub(super) at: Option<usize>,
 }
 
-/// What an action of an actor can do, and what is known of it.
+/// The context of an action: what it can do, and the actor's name, state and group.
 ///
 /// An action may ask for one of [`raise`](Context::raise), [`goto`](Context::goto), [`push`](Context::push),
 /// [`pop`](Context::pop) and [`halt`](Context::halt), which is done when the action has ended, before any other event is

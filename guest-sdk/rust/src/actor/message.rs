@@ -1,4 +1,4 @@
-//! An event that was sent, and what is known of it.
+//! An event that was sent, with its type, its group and its timer.
 
 use super::event::{Event, short_name};
 use super::group::EventGroup;
@@ -6,13 +6,13 @@ use crate::task::section::Section;
 use std::any::{Any, TypeId};
 use std::fmt;
 
-/// Stands for every event, but for [`DefaultEvent`](super::DefaultEvent), to which a state has no other reaction. What it holds is that event.
+/// Any event without another reaction, except [`DefaultEvent`](super::DefaultEvent). Contains the event.
 #[derive(Debug)]
 pub struct AnyEvent(pub Message);
 
-/// An event, with what came with it. To send one is to send the event in it.
+/// An event with its group. Sending a message sends the event in it.
 ///
-/// It is one word, so that passing it on takes no access of memory.
+/// It is one word, so passing it on takes no memory accesses.
 pub struct Message(Box<Parts>);
 
 pub(super) struct Parts {
@@ -20,13 +20,13 @@ pub(super) struct Parts {
     name: &'static str,
     pub(super) group: Option<EventGroup>,
     pub(super) must_handle: bool,
-    /// By which timer of the actor it was sent.
+    /// The number of the actor's timer that sent it.
     pub(super) timer: Option<u32>,
 }
 
 impl Message {
     pub(super) fn new<E: Event>(event: E) -> Message {
-        // Nobody else has seen any of it: a part of the step of whoever sends it.
+        // No other worker knows it yet: a part of the sender's step.
         let _section = Section::enter();
         let value: Box<dyn Any + Send> = Box::new(event);
         match value.downcast::<Message>() {

@@ -1,4 +1,4 @@
-//! What the worker of an actor does: it executes what [`core`](super::core) says, and waits for events.
+//! The worker of an actor: it executes the commands of [`core`](super::core), and waits for events.
 
 use super::core::{Ask, Command, Fate, Machine, Mistake};
 use super::event::DefaultEvent;
@@ -27,7 +27,7 @@ struct Running<A: Actor> {
     states: States<A>,
     machine: Machine<A::State, Message>,
     context: Context<A>,
-    /// The last event was the default one.
+    /// Whether the last event was the default one.
     idles: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Sending.
+//! Sending events to actors.
 //!
 //! A send is one step, and the event is in the inbox when it has ended: senders need no lock, and the actor takes a step for
 //! each event.
@@ -20,7 +20,7 @@ impl ActorRef {
         self.message(event).send();
     }
 
-    /// An event that is to be sent with more to be said about it.
+    /// An event to be sent, with further options.
     pub fn message<E: Event>(&self, event: E) -> Outgoing<'_> {
         let _section = Section::enter();
         Outgoing { to: self, message: Message::new(event), at_most: None }
@@ -37,19 +37,19 @@ pub struct Outgoing<'a> {
 }
 
 impl Outgoing<'_> {
-    /// It is a bug if the actor halts before it has handled the event, or has halted already.
+    /// Makes it a bug if the actor halts before it has handled the event, or has halted already.
     pub fn must_handle(mut self) -> Self {
         self.message.parts_mut().must_handle = true;
         self
     }
 
-    /// It is a bug if more than so many events of this type are in the actor's inbox then.
+    /// Makes it a bug if more than `instances` events of this type are in the actor's inbox after the send.
     pub fn at_most(mut self, instances: usize) -> Self {
         self.at_most = Some(instances);
         self
     }
 
-    /// Sends it in this group.
+    /// Sets the group in which the event is sent.
     pub fn in_group(mut self, group: &EventGroup) -> Self {
         self.message.parts_mut().group = Some(group.clone());
         self
@@ -58,7 +58,7 @@ impl Outgoing<'_> {
     /// Sends it.
     ///
     /// # Panics
-    /// As [`ActorRef::send`], and as was said about it.
+    /// As [`ActorRef::send`], and according to the options.
     #[track_caller]
     pub fn send(self) {
         let section = Section::enter();

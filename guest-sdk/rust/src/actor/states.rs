@@ -30,7 +30,7 @@ impl<A: Actor> States<A> {
         self.state(state)
     }
 
-    /// Another state. Whoever names it again adds to it.
+    /// Declares another state. A second call with the same state adds to its declarations.
     pub fn state(&mut self, state: A::State) -> Declaration<'_, A> {
         let at = self.table.states.iter().position(|(of, _)| *of == state);
         let at = at.unwrap_or_else(|| {
@@ -40,8 +40,8 @@ impl<A: Actor> States<A> {
         Declaration { states: self, at: Some(at) }
     }
 
-    /// What all states do that have no other reaction, as if each of them were pushed on this one. It has no entry and no
-    /// exit, and cannot be left.
+    /// Declares reactions of all states that have no other reaction, as if each state were pushed on this
+    /// one. It has no entry and no exit, and cannot be left.
     pub fn everywhere(&mut self) -> Declaration<'_, A> {
         Declaration { states: self, at: None }
     }
@@ -173,7 +173,7 @@ impl<A: Actor> Declaration<'_, A> {
     }
 }
 
-/// What a handler of this type of events is given.
+/// The argument of a handler of this type of events.
 fn open<E: Event>(message: Message) -> E {
     let message =
         if TypeId::of::<E>() == TypeId::of::<AnyEvent>() { Message::new(AnyEvent(message)) } else { message };

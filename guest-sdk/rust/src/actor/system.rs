@@ -1,4 +1,4 @@
-//! What all actors of a test share: names, and who is told of events that are lost.
+//! The state that all actors of a test share: names, and the function that is called with dropped events.
 
 use super::inbox::ActorRef;
 use super::message::Message;
@@ -41,7 +41,7 @@ impl System {
     }
 }
 
-/// The actor of this name, if anybody asked for it. A scheduling point.
+/// The actor with this name, if it was named before. A scheduling point.
 pub(super) fn named(name: &str) -> Option<ActorRef> {
     SYSTEM.step(|system| system.named(name))
 }
@@ -56,8 +56,8 @@ pub(super) fn keep(actor: ActorRef) -> ActorRef {
     })
 }
 
-/// Has a function called with every event that is lost: sent to an actor that has halted, or left in its inbox when it did. It
-/// is called by the worker that sent it, or that of the actor.
+/// Sets a function that is called with every event that is dropped: sent to an actor that has halted, or left
+/// in its inbox when it halted. The worker of the sender or of the actor calls it.
 pub fn on_dropped(hook: impl Fn(&ActorRef, Message) + Send + Sync + 'static) {
     let hook: Arc<Dropped> = {
         let _section = Section::enter();
@@ -86,7 +86,7 @@ pub(super) fn log(line: impl FnOnce() -> String) {
     }
 }
 
-/// Starts a worker that nobody waits for: it may wait for ever.
+/// Starts a detached worker, which may wait for ever.
 pub(super) fn start(name: String, stack_bytes: usize, main: impl FnOnce() + Send + 'static) {
     let main: worker::Main<'static> = {
         let _section = Section::enter();

@@ -1,4 +1,4 @@
-//! Which timers an actor has.
+//! The timers of an actor.
 
 use super::counted::Counted;
 use super::message::Message;
@@ -63,7 +63,7 @@ impl Timers {
     }
 }
 
-/// Where the worker of a timer waits, and for what its actor wakes it: it is stopped, or its event was taken.
+/// The semaphore of a timer's worker. The actor posts it when the timer is stopped, or when its event was taken.
 #[derive(Clone)]
 pub(super) struct Pulse(Counted<Place>);
 

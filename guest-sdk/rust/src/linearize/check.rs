@@ -1,28 +1,28 @@
-//! The search for an order.
+//! The search for an order of the operations that the model explains.
 //!
-//! Operations are sorted by the time of their call. What is executed next is one that was called before any of those that are
-//! left returned; there are hardly more of them than workers. If none fits, the last decision was wrong. What is left and the
-//! state decide everything that follows, so a pair of them that was come to before is not gone on with (Lowe's cache). Of
-//! several that fit, the one whose span has the earliest middle is tried first: that is the likeliest, and saves most of the
-//! search where a wrong order shows late, as in a queue.
+//! Operations are sorted by the time of their call. The candidates for the next operation are those that were called
+//! before any remaining one returned; there are hardly more of them than workers. If none fits, the search backtracks.
+//! The remaining operations and the state determine everything that follows, so a pair of them that was reached before
+//! is not searched again (Lowe's cache). Of several candidates, the one whose span has the earliest middle is tried
+//! first: it is the most likely one, which saves most of the search where a wrong order shows late, as in a queue.
 
 use super::{Model, Operation, Violation};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Which operations have been executed.
+/// The operations that have been executed.
 struct Taken {
     /// By position in the order of calls, of those that returned.
     done: Vec<bool>,
-    /// The first that has not been executed.
+    /// The position of the first operation that has not been executed.
     first: usize,
     /// Those that never returned.
     pending: Vec<bool>,
 }
 
 impl Taken {
-    /// Behind the first that is left, which ones have been executed, as numbers; then those that never returned. Trailing
-    /// zeros are left out, so that equal sets are equal.
+    /// The executed operations as a key of the cache: the first remaining one, bits for those after it, and
+    /// bits for those that never returned. Trailing zeros are left out, so that equal sets have equal keys.
     fn key(&self, last: usize) -> (usize, Vec<u64>, Vec<u64>) {
         (self.first, bits(&self.done[self.first..last.max(self.first)]), bits(&self.pending))
     }
@@ -48,7 +48,7 @@ fn bits(all: &[bool]) -> Vec<u64> {
     words
 }
 
-/// What can be executed next.
+/// A candidate for the next operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     /// By position in the order of calls.
@@ -57,14 +57,14 @@ enum Next {
     Pending(usize),
 }
 
-/// A decision: what could be executed, what of it was tried, and the state before.
+/// A decision: the candidates, which of them were tried, and the state before.
 struct Frame<S> {
     candidates: Vec<Next>,
     tried: usize,
     state: S,
 }
 
-/// A fast hasher without a key: the same in every execution, and without a random number. What collides is compared.
+/// A fast hasher without a random key: the same in every execution. Entries that collide are compared.
 #[derive(Default)]
 struct Mixer(u64);
 
@@ -98,7 +98,7 @@ impl Hasher for Mixer {
     }
 }
 
-/// Sets with states that were come to.
+/// Pairs of an executed set and a state that the search has reached.
 type Seen<S> = HashSet<((usize, Vec<u64>, Vec<u64>), S), BuildHasherDefault<Mixer>>;
 
 /// The operations of a history by the time of their call.
@@ -124,8 +124,8 @@ impl<'h, C, R> Sorted<'h, C, R> {
         }
     }
 
-    /// What can be executed next, the likeliest first; the operation that returns first of those that are left; and the
-    /// position behind the last that was called by then.
+    /// The candidates for the next operation, the likeliest first; the remaining operation that returns
+    /// first; and the position behind the last operation that was called by then.
     fn candidates(&self, taken: &Taken) -> (Vec<Next>, usize, usize) {
         let mut earliest = usize::MAX;
         let mut return_at = u64::MAX;
@@ -144,7 +144,7 @@ impl<'h, C, R> Sorted<'h, C, R> {
             }
             position += 1;
         }
-        // Those that were called before one was met that returns early are none.
+        // Operations found before an earlier return was found may have been called after it.
         candidates.retain(|next| self.history[self.index(*next)].from <= return_at);
         candidates.sort_by_key(|next| {
             let operation = &self.history[self.index(*next)];
@@ -158,7 +158,7 @@ impl<'h, C, R> Sorted<'h, C, R> {
     }
 }
 
-/// See [`super::check`]. By its name the tool knows that it is no part of the schedule: it must not be inlined.
+/// See [`super::check`]. The tool knows this function by its name and gives it no scheduling points: never inline it.
 #[inline(never)]
 pub fn search<M: Model>(
     model: &M,

@@ -1,4 +1,4 @@
-//! Whether what workers saw of a shared object can be explained by one operation after the other.
+//! Checks whether the results that workers got from a shared object can be explained by a sequential order.
 //!
 //! A history of operations is *linearizable* (Herlihy and Wing, TOPLAS 1990) if each can be given an instant between its
 //! call and its return such that, executed at these instants, a sequential [`Model`] returns what they returned.
@@ -31,21 +31,21 @@
 //! linearize::assert(&Counter, [one, other]);
 //! ```
 //!
-//! Logs go to workers by value or by reference and are collected when these have ended. A log's recordings touch nothing
-//! that another worker has but a counter that orders nothing (`Relaxed`): they hide no data race, and a recorded span is
-//! never shorter than the operation, so that no correct object is accused. The counter's two accesses are scheduling
-//! points.
+//! Logs go to workers by value or by reference and are collected when these have ended. The only memory that
+//! recordings share with other workers is a counter that is accessed with `Relaxed`: they hide no data race.
+//! A recorded span is never shorter than the operation, so that no correct object is reported. The counter's
+//! two accesses are scheduling points.
 //!
 //! An operation that did not return ([`Log::begin`] without [`Log::end`], for workers that are left behind or crash) may
 //! have taken effect at any time after its call, or never.
 //!
-//! Deciding this is NP-complete: it takes long where the order of many overlapping operations shows only much later, as in a
-//! queue that grows long. Keep it short, or histories. The check is that of Wing and Gong (JPDC 1993) as Lowe improved it (*Testing for
-//! linearizability*, 2017): a depth-first search over orders that comes to each set of operations with the same state once.
-//! Under coyote-wasm it is no part of the schedule: it has no scheduling points.
+//! Deciding this is NP-complete: it takes long where the order of many overlapping operations shows only much later,
+//! as in a queue that grows long. Keep such queues, or histories, short. The check is that of Wing and Gong (JPDC
+//! 1993) as Lowe improved it (*Testing for linearizability*, 2017): a depth-first search over orders that visits each
+//! pair of executed operations and state once. Under coyote-wasm the check has no scheduling points.
 //!
-//! What it cannot see: what operations do between two recordings; and a violation that only other schedules show, for which
-//! the schedules are explored.
+//! Limits: the check does not see what operations do between two recordings, and it judges one schedule only;
+//! exploration provides the other schedules.
 
 mod check;
 #[cfg(test)]
@@ -55,20 +55,20 @@ use std::fmt::{self, Debug};
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What an object is to do, one operation after the other.
+/// The sequential specification of an object.
 pub trait Model {
-    /// What is called, with its arguments.
+    /// An operation that can be called, with its arguments.
     type Call;
-    /// What it returns.
+    /// The result of an operation.
     type Return;
-    /// What the object holds.
+    /// The state of the object.
     type State: Clone + Eq + Hash;
 
     /// The state before the first operation.
     fn initial(&self) -> Self::State;
 
-    /// The state after an operation; `None` if it cannot return this in that state. `returned` is `None` of an operation
-    /// that never returned: it may then return anything.
+    /// The state after an operation; `None` if the operation cannot return `returned` in this state.
+    /// `returned` is `None` for an operation that never returned: any result is possible.
     fn step(
         &self,
         state: &Self::State,
@@ -77,12 +77,12 @@ pub trait Model {
     ) -> Option<Self::State>;
 }
 
-/// Puts operations of several workers into an order.
+/// The clock of a history, which orders the calls and returns of several workers.
 #[derive(Debug, Default)]
 pub struct Clock(AtomicU64);
 
 impl Clock {
-    /// At the beginning. It can be a `static`.
+    /// A new clock. It can be a `static`.
     pub const fn new() -> Clock {
         Clock(AtomicU64::new(0))
     }
@@ -141,14 +141,14 @@ impl<C, R> Log<'_, C, R> {
         Begun(self.operations.len() - 1)
     }
 
-    /// Records what it returned.
+    /// Records that the operation has returned, and its result.
     pub fn end(&mut self, begun: Begun, returned: R) {
         let to = self.clock.tick();
         let operation = &mut self.operations[begun.0];
         (operation.returned, operation.to) = (Some(returned), to);
     }
 
-    /// What was recorded.
+    /// The recorded operations.
     pub fn into_operations(self) -> Vec<Operation<C, R>> {
         self.operations
     }
@@ -157,14 +157,14 @@ impl<C, R> Log<'_, C, R> {
 /// A history that no order explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// An order of as many operations as can be explained, as indices of the history.
+    /// The longest order of operations that the model explains, as indices of the history.
     pub explained: Vec<usize>,
-    /// The operation that has to come next at the latest, since it returned, and cannot: index of the history.
+    /// The index in the history of the remaining operation that returns first: no order continues past its return.
     pub stuck: usize,
 }
 
 impl Violation {
-    /// The violation in words, of the history that has it.
+    /// Describes the violation in words, for the history that has it.
     pub fn describe<C: Debug, R: Debug>(&self, history: &[Operation<C, R>]) -> String {
         let line = |operation: &Operation<C, R>| match &operation.returned {
             Some(returned) => {
@@ -199,7 +199,7 @@ impl Violation {
     }
 }
 
-/// Operations that are shown.
+/// The maximum number of operations in each list of a description.
 const LINES: usize = 8;
 
 impl fmt::Display for Violation {
@@ -215,11 +215,11 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// An order of the operations, as indices of the history, in which the model returns what they returned. Operations that
-/// never returned may be left out.
+/// Finds an order of the operations, as indices of the history, in which the model returns what they
+/// returned. Operations that never returned may be left out.
 ///
 /// # Errors
-/// There is none.
+/// There is no such order.
 pub fn check<M: Model>(
     model: &M,
     history: &[Operation<M::Call, M::Return>],
@@ -227,7 +227,7 @@ pub fn check<M: Model>(
     check::search(model, history)
 }
 
-/// Panics if what these logs hold is not linearizable, and says where that shows.
+/// Panics if the operations of these logs are not linearizable, with a description of the violation.
 pub fn assert<'c, M: Model>(model: &M, logs: impl IntoIterator<Item = Log<'c, M::Call, M::Return>>)
 where
     M::Call: Debug + 'c,

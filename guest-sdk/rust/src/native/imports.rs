@@ -1,5 +1,5 @@
-//! The imports of module `coyote`, by the names of the SDK, for threads of the operating system. Starting, joining and
-//! naming is left to those.
+//! The imports of module `coyote`, under their names in the SDK, for threads of the operating system. These
+//! threads implement starting, joining and naming.
 
 use super::text;
 use super::world::{Locked, Object, Over, Place, World, enter_section, leave_section, lock, number, wait};
@@ -7,7 +7,7 @@ use coyote_abi::errno::{EAGAIN, EBUSY, EDEADLK, EINVAL, EOVERFLOW, ETIMEDOUT, SU
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
-/// By which an object is known: addresses are wider here than the contract's numbers.
+/// The number that identifies an object: addresses are wider here than the contract's numbers.
 pub fn address<T>(place: &T) -> i32 {
     lock().number(std::ptr::from_ref(place).expose_provenance())
 }
@@ -23,7 +23,7 @@ fn wait_at<R>(object: i32, timeout_ns: i64, ready: impl FnMut(&mut World) -> Opt
     wait(world, Place::Object(object), deadline, ready)
 }
 
-/// Takes what the caller, by its number, can take of an object: a permit, or the lock in a way.
+/// Tries to take a permit of an object, or the lock for reading or writing, for the worker with this number.
 type Take = fn(&mut Object, i32) -> bool;
 
 /// Waits until something can be taken, as long as the span says.
@@ -33,7 +33,7 @@ fn take_within(object: i32, timeout_ns: i64, take: Take) -> i32 {
     if taken.is_some() { SUCCESS } else { ETIMEDOUT }
 }
 
-/// Takes what can be taken now, else says why not.
+/// Takes the object if possible now, else returns `refused`.
 fn take_now(object: i32, take: Take, refused: i32) -> i32 {
     let me = number();
     if take(lock().object(object), me) { SUCCESS } else { refused }
@@ -63,7 +63,7 @@ pub fn leave_if_over(world: Locked) {
 }
 
 pub fn sleep(nanoseconds: i64) {
-    // A place at which nothing changes, for numbers of workers are not negative.
+    // A place at which nothing changes, since the numbers of workers are not negative.
     let place = Place::End(-1 - number());
     let world = lock();
     let deadline = deadline(&world, nanoseconds.max(0));
@@ -110,7 +110,7 @@ fn take_shared(object: &mut Object, me: i32) -> bool {
     free
 }
 
-/// Whether the caller has the lock in a way in which it can never get what it asks for.
+/// Whether the caller holds the lock, so that its request can never be granted.
 fn has(rwlock: i32, also_reads: bool) -> bool {
     let me = number();
     let mut world = lock();
@@ -228,7 +228,7 @@ pub fn barrier_wait(barrier: i32) -> i32 {
     SUCCESS
 }
 
-/// Waits in an object's queue until it is called out of it, or the time is up. Returns whether it was called.
+/// Waits in an object's queue until it is notified, or the time is up. Returns whether it was notified.
 fn queue(mut world: Locked, object: i32, timeout_ns: i64) -> bool {
     world.tickets += 1;
     let ticket = world.tickets;
@@ -249,7 +249,7 @@ impl Drop for Leaves {
     }
 }
 
-/// Calls so many out of an object's queue, by chance. Returns how many they were.
+/// Notifies at most `count` randomly chosen waiters of an object's queue. Returns how many.
 fn call(object: i32, count: usize) -> usize {
     let mut world = lock();
     let waiting = world.object(object).queue.len();
@@ -275,7 +275,7 @@ pub fn condvar_wait(condvar: i32, mutex: i32, timeout_ns: i64) -> i32 {
     if called { SUCCESS } else { ETIMEDOUT }
 }
 
-/// A timeout that never comes.
+/// A timeout that never expires.
 const FOREVER: i64 = -1;
 
 /// Locks a mutex when it is dropped.

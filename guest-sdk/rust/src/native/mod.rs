@@ -1,17 +1,17 @@
 //! Tests of the SDK outside of wasm: the same code on threads of the operating system, run by `cargo test`.
 //!
-//! Nothing is explored: the operating system schedules, values are chosen by chance, and no fault happens. What the
-//! SDK's own objects know is told: a panic of any worker fails the test, so does a deadlock, and a monitor that is hot at the
-//! end. Time is that of the clock, but for waits of all workers at once, which are cut short.
+//! Nothing is explored: the operating system schedules, values are random, and no fault happens. A test fails
+//! by a panic of any worker, by a deadlock of workers that wait for the SDK's objects, and by a monitor that
+//! is hot at the end. Time is that of the clock, but when all workers wait, it leaps to the next timeout.
 //!
 //! - `run`: a test.
-//! - `imports`: what the host does for a guest.
-//! - `world`: who waits for what.
+//! - `imports`: the functions that the host provides to a guest.
+//! - `world`: the state of a test: workers, objects, and waits.
 //! - `worker`: threads.
-//! - `text`: texts on their way to imports.
+//! - `text`: passes texts to imports.
 #![allow(unsafe_code)] // Imports are unsafe as in a guest, and a futex is a word of memory.
 
-#[allow(dead_code)] // All imports are there, whoever calls them.
+#[allow(dead_code)] // Not all imports are called.
 mod imports;
 mod run;
 mod text;

@@ -1,4 +1,4 @@
-//! A test, as often as `COYOTE_ROUNDS` says.
+//! Runs a test, as often as `COYOTE_ROUNDS` says.
 
 use super::world::{Over, Place, Told, World, becomes, lock, wait};
 use std::any::Any;
@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a test is run.
+/// The environment variable that says how often a test is run.
 const ROUNDS: &str = "COYOTE_ROUNDS";
 
-/// What a monitor is told to be.
+/// The heat of a monitor that is hot.
 const HOT: i32 = 2;
 
 /// How long workers of a test that is over may take to leave.
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Runs a test, before each round of which `forget` is called. Tests of one process take turns: they share statics.
 ///
 /// # Panics
-/// As the test did; by a deadlock; for a monitor that is hot at the end; for rounds that are no number.
+/// If the test panics, in a deadlock, if a monitor is hot at the end, or if `COYOTE_ROUNDS` is no number.
 pub fn run(test: fn(), forget: fn()) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +39,7 @@ pub fn run(test: fn(), forget: fn()) {
     }
 }
 
-/// Runs a test once. Why it failed, if it did.
+/// Runs a test once. Returns why it failed, if it did.
 fn once(test: fn()) -> Option<Box<dyn Any + Send>> {
     let ended = catch_unwind(AssertUnwindSafe(test));
     let mut world = lock();

@@ -1,4 +1,4 @@
-//! Texts that are given to imports, which take numbers only.
+//! Passes texts to imports, which take numbers only.
 
 use std::cell::RefCell;
 

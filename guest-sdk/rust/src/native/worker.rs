@@ -9,7 +9,7 @@ pub struct Running {
     thread: std::thread::JoinHandle<()>,
 }
 
-/// With less, code that is not optimised and the standard library's own need have no room outside of wasm.
+/// The minimum stack size outside of wasm, where unoptimised code and the standard library need more than in a guest.
 const STACK_BYTES_MIN: usize = 512 << 10;
 
 impl Running {
@@ -38,7 +38,7 @@ impl Running {
         Running { handle, thread: thread.expect("the operating system starts a thread") }
     }
 
-    /// Blocks until the worker has ended, also if the test is over: it may use what the caller has lent to it.
+    /// Blocks until the worker has ended, even if the test has ended: the worker may borrow from the caller.
     pub fn join(self) {
         let has_ended = |world: &mut World| world.ended.contains(&self.handle).then_some(());
         let _ = catch_unwind(AssertUnwindSafe(|| wait(lock(), Place::End(self.handle), None, has_ended)));

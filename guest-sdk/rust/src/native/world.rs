@@ -1,8 +1,8 @@
-//! Who waits for what: all of it under one lock, so that it is certain when nobody can go on.
+//! The state of a test: workers, objects and waits, all under one lock, so that a deadlock is certain.
 //!
-//! A wait is a condition on a place that is looked at again whenever something changes there. Whoever waits, and knows
-//! that the condition is false, is *idle*. If all workers are idle, time leaps to the first deadline; without one, the test
-//! has ended, or is in a deadlock if its own function waits as well and nothing happens for a while.
+//! A wait is a condition on a place that is checked again whenever something changes there. A worker that waits, and
+//! knows that the condition is false, is *idle*. If all workers are idle, time leaps to the first deadline. Without a
+//! deadline, the test has ended, or is in a deadlock if its own function waits as well and nothing happens for a while.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-/// Where somebody waits: an address of the program, or a worker's end.
+/// The place of a wait: an object, a worker's end, a section, or the end of all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     Object(i32),
@@ -23,39 +23,39 @@ pub enum Place {
     All,
 }
 
-/// The payload by which a worker of a test that is over leaves what it does.
+/// The panic payload that unwinds a worker of a test that has ended.
 pub struct Over;
 
-/// Why a test failed, where nothing has been printed of it.
+/// Why a test failed, if nothing was printed yet.
 pub struct Told(pub String);
 
-/// A sync object: whatever of these its imports use.
+/// A sync object of any class: each class uses some of the fields.
 #[derive(Default)]
 pub struct Object {
-    /// Who has it alone.
+    /// The worker that holds it exclusively.
     pub owner: Option<i32>,
-    /// Who reads, and how often.
+    /// The workers that hold it for reading, and how often.
     pub readers: HashMap<i32, u32>,
     /// Permits of a semaphore.
     pub permits: i32,
-    /// Of a barrier: for how many it is, how many have arrived, and how often all have.
+    /// Of a barrier: its size, how many have arrived, and how often all have arrived.
     pub barrier: (u32, u32, u64),
     /// Tickets of those that wait for a notification, in their order.
     pub queue: Vec<u64>,
 }
 
-/// What all workers of a test share.
+/// The state that all workers of a test share.
 pub struct World {
     pub objects: HashMap<i32, Object>,
     /// Objects by their addresses; where a number's is.
     numbers: HashMap<usize, i32>,
     pub addresses: HashMap<i32, usize>,
-    /// Who is in a section, and how deep.
+    /// The thread that is in a section, and the depth of the section.
     pub section: Option<(ThreadId, u32)>,
     pub monitors: BTreeMap<(String, i32), i32>,
     /// Workers that have ended.
     pub ended: HashSet<i32>,
-    /// Handed out so far.
+    /// The number of workers so far.
     pub workers: i32,
     pub tickets: u64,
     random: u64,
@@ -65,9 +65,9 @@ pub struct World {
     pub returned: bool,
     /// Which test of this process it is.
     pub test: u64,
-    /// Nothing of this test is of interest any more.
+    /// Whether the test has ended, so that all workers leave.
     pub over: bool,
-    /// Something that it assumes does not hold: it has no verdict.
+    /// Whether an assumption did not hold: the test has no verdict.
     pub assumed_away: bool,
     /// Why it failed.
     pub failure: Option<Box<dyn Any + Send>>,
@@ -105,7 +105,7 @@ pub fn lock() -> Locked {
 impl World {
     fn new() -> World {
         use std::hash::{BuildHasher, Hasher};
-        // The standard library's own source of chance.
+        // The standard library's source of random numbers.
         let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
         World {
             objects: HashMap::new(),
@@ -160,7 +160,7 @@ impl World {
         self.random % bound.max(1)
     }
 
-    /// Who waits here looks again.
+    /// Makes the workers that wait at this place check their conditions again.
     pub fn change(&mut self, place: Place) {
         self.idle.retain(|_, (at, _)| *at != place);
         if let Some(changed) = self.changed.get(&place) {
@@ -168,14 +168,14 @@ impl World {
         }
     }
 
-    /// The test is over: whoever waits leaves.
+    /// Ends the test: all workers that wait leave.
     pub fn end(&mut self) {
         self.over = true;
         self.idle.clear();
         self.changed.values().for_each(|changed| changed.notify_all());
     }
 
-    /// The test fails, unless it has already.
+    /// Makes the test fail, unless it has ended.
     pub fn fail(&mut self, why: Box<dyn Any + Send>) {
         if !self.over {
             self.failure = Some(why);
@@ -187,7 +187,7 @@ impl World {
         !self.over && self.idle.len() >= self.live
     }
 
-    /// What follows at once if everybody is idle.
+    /// If all workers are idle, lets time leap to the first deadline, or ends a test whose function has returned.
     fn settle(&mut self) {
         if !self.is_everybody_idle() {
             return;
@@ -202,7 +202,7 @@ impl World {
         }
     }
 
-    /// A worker less: whoever is the last that waits now sees it.
+    /// Records the end of a worker, and makes waiting workers check whether all are idle now.
     pub fn leave(&mut self) {
         self.live -= 1;
         self.idle.clear();
@@ -214,7 +214,7 @@ impl World {
 struct Part {
     test: u64,
     number: i32,
-    /// Whether nobody but itself says that it has ended.
+    /// Whether the program started the thread by other means, so that only the thread itself reports its end.
     is_foreign: bool,
 }
 
@@ -242,7 +242,7 @@ pub fn number() -> i32 {
     })
 }
 
-/// Whether the calling thread belongs to the test. One that the program started by other means does from now on.
+/// Whether the calling thread belongs to the test. A thread that was started by other means joins the test here.
 pub fn is_of(world: &mut World) -> bool {
     PART.with_borrow_mut(|part| {
         let part = part.get_or_insert_with(|| {
@@ -254,18 +254,18 @@ pub fn is_of(world: &mut World) -> bool {
     })
 }
 
-/// The calling thread is this worker of the present test.
+/// Makes the calling thread this worker of the present test.
 pub fn becomes(number: i32, test: u64) {
     PART.set(Some(Part { test, number, is_foreign: false }));
 }
 
-/// How long everybody is idle before that is called a deadlock: there may be threads that nobody has told of.
+/// How long all workers must be idle before this is a deadlock: there may be threads that are not known yet.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Waits until `ready` has a value, which is looked at again whenever something changes at the place; `None` when the time
-/// is up. Leaves the caller's section meanwhile, as the tool does.
+/// Waits until `ready` has a value, and calls it again whenever something changes at the place; `None` when
+/// the time is up. Leaves the caller's section meanwhile, as the tool does.
 ///
-/// Unwinds if the test is over, unless the thread does already: then what it drops is waited for.
+/// Unwinds if the test has ended, unless the thread unwinds already: then it waits, for the values that it drops.
 pub fn wait<R>(
     mut world: Locked,
     place: Place,
@@ -314,7 +314,7 @@ pub fn wait<R>(
     result
 }
 
-/// Whether the time was up is the second result.
+/// Waits for a notification. The second result is whether the time was up.
 fn wait_for(
     changed: &Condvar,
     world: MutexGuard<'static, Option<World>>,
@@ -327,7 +327,7 @@ fn wait_for(
     (world, up.timed_out())
 }
 
-/// Waits until nobody else is in a section. Nobody is idle here: whoever is in one goes on, or leaves it.
+/// Waits until no other thread is in a section. The caller is not idle meanwhile: the other thread continues or leaves.
 pub fn enter_section(mut world: Locked) -> Locked {
     let me = std::thread::current().id();
     while world.section.is_some_and(|(holder, _)| holder != me) {

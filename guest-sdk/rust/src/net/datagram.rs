@@ -15,7 +15,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What was sent to a socket and is not received yet, in the order in which it was sent.
+/// The datagrams that were sent to a socket and are not received yet, in the order in which they were sent.
 pub(super) struct Mailbox<M> {
     letters: VecDeque<Letter<M>>,
     waiting: Queue<()>,
@@ -24,7 +24,7 @@ pub(super) struct Mailbox<M> {
 struct Letter<M> {
     message: M,
     from: Address,
-    /// When it is there at the earliest; 0 for at once.
+    /// The earliest virtual time at which it arrives; 0 for at once.
     due_ns: i64,
 }
 
@@ -33,7 +33,7 @@ impl<M> Mailbox<M> {
         Mailbox { letters: VecDeque::new(), waiting: Queue::new() }
     }
 
-    /// One of those that may come next, by choice.
+    /// Takes one of the datagrams that may arrive next, by choice.
     fn take(&mut self, to: u32, wires: &Wires) -> Result<(M, Address), Nothing> {
         let arrival = |letter: &Letter<M>| wires.datagram(letter.from.node, to, letter.due_ns);
         let arrivals: Vec<Arrival> = self.letters.iter().map(arrival).collect();
@@ -65,7 +65,7 @@ impl<M> Mailbox<M> {
     }
 }
 
-/// Sends and receives datagrams: see [`Node::bind`]. What was not received when it is dropped is lost.
+/// Sends and receives datagrams: see [`Node::bind`]. Datagrams that were not received when it is dropped are lost.
 ///
 /// Several workers may receive from one socket, each datagram goes to one of them.
 pub struct Socket<M = Vec<u8>> {
@@ -90,15 +90,15 @@ impl<M: Clone + Send> Socket<M> {
         }
     }
 
-    /// Where others send to.
+    /// The address of the socket, to which others send.
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// Sends a message, which never waits. Nobody says whether it arrives.
+    /// Sends a message without waiting. The sender does not learn whether it arrives.
     ///
     /// # Panics
-    /// The address is one of another network.
+    /// The address belongs to another network.
     pub fn send_to(&self, message: M, to: Address) {
         let from = self.address;
         let (inbox, wires) = {
@@ -128,7 +128,7 @@ impl<M: Clone + Send> Socket<M> {
         wake_all(woken);
     }
 
-    /// Waits for a message and says who sent it.
+    /// Waits for a message, and returns it with the address of its sender.
     pub fn recv(&self) -> (M, Address) {
         self.try_recv().unwrap_or_else(|| task::block_on(self.recv_async()))
     }
@@ -144,7 +144,7 @@ impl<M: Clone + Send> Socket<M> {
         inbox.step(|inbox| inbox.mailbox(port).take(node, wires).ok())
     }
 
-    /// As [`Socket::recv`], for tasks. Cancellation safe: what it did not return is not received.
+    /// As [`Socket::recv`], for tasks. Cancellation safe: a message that it did not return stays in the socket.
     pub async fn recv_async(&self) -> (M, Address) {
         let (inbox, wires, Address { node, port, .. }) = self.own();
         let mut wait = Wait::new(inbox, wires, move |inbox| Some(&mut inbox.mailbox(port).waiting));

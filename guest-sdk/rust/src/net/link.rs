@@ -1,4 +1,4 @@
-//! Links: one for each direction between two nodes, and what goes wrong with them.
+//! Links, one for each direction between two nodes, and their faults.
 
 use super::{Config, Delivery};
 use crate::task::section::Shared;
@@ -10,7 +10,7 @@ use std::task::Waker;
 /// A point in time that does not come.
 pub(super) const NEVER: i64 = i64::MAX;
 
-/// All links of a network. Everything here is used in sections alone, each a part of a step that somebody makes.
+/// All links of a network. They are used only in sections, each a part of a worker's step.
 pub(super) struct Wires {
     pub(super) names: Vec<&'static str>,
     pub(super) delivery: Delivery,
@@ -19,7 +19,7 @@ pub(super) struct Wires {
     patience_ns: i64,
     /// That from node `f` to node `t` is the one at `f * names.len() + t`.
     links: Vec<Link>,
-    /// Who is to be told when links are cut or mended.
+    /// The wakers to be called when links are cut or mended.
     pub(super) watchers: Shared<Queue<()>>,
 }
 
@@ -33,7 +33,7 @@ struct Link {
     cut_since_ns: AtomicI64,
     /// Until then nothing arrives, and all of it afterwards.
     held_until_ns: AtomicI64,
-    /// How long everything takes that is sent.
+    /// The latency of everything that is sent.
     latency_ns: AtomicI64,
 }
 
@@ -69,8 +69,8 @@ impl Wires {
         &self.links[from as usize * self.names.len() + to as usize]
     }
 
-    /// Something is sent: asks for what goes wrong with the link from now on, and adds who is to be told. Returns when it
-    /// arrives at the earliest, 0 for at once; `None` if the link is cut.
+    /// Chooses the faults of the link when something is sent, and adds the wakers to be called. Returns the
+    /// earliest time of arrival, 0 for at once; `None` if the link is cut.
     pub(super) fn enter(&self, from: u32, to: u32, woken: &mut Vec<Waker>) -> Option<i64> {
         if from == to {
             return Some(0);
@@ -163,7 +163,7 @@ impl Wires {
     }
 }
 
-/// So much later than now.
+/// The point in virtual time after this span.
 fn in_the_future(span_ns: i64) -> i64 {
     sys::now().saturating_add(span_ns)
 }

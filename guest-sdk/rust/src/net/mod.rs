@@ -1,9 +1,9 @@
 //! A network within the guest: nodes with names, links between them, datagrams and streams.
 //!
-//! What is sent, received, late or lost is a choice of the tool's, stored in the trace and replayed. Which choices there
-//! are without faults says the [`Delivery`]; everything else happens only with a budget: `--faults net.loss=1` loses one
-//! datagram at most in an execution, `--faults net=3` lets three things go wrong, whatever they are. docs/network.md lists
-//! all of them.
+//! The order of arrivals, delays and losses are choices of the tool, stored in the trace and replayed. The
+//! [`Delivery`] defines the choices without faults; everything else happens only with a budget:
+//! `--faults net.loss=1` loses one datagram at most in an execution, `--faults net=3` allows three network
+//! faults of any kind. docs/network.md lists all of them.
 //!
 //! ```no_run
 //! use coyote::net::{Delivery, Network};
@@ -24,12 +24,12 @@
 //! }
 //! ```
 //!
-//! Whatever a node is made of runs as workers or tasks of the guest's, which use the node's sockets and streams and, to
-//! be honest, nothing else in common with other nodes. Functions block the worker; those that end with `_async` are
-//! for tasks of [`task`](crate::task).
+//! The program of a node runs as workers or tasks of the guest, which use the node's sockets and streams. To
+//! model a real network, they must not share memory with other nodes. Functions block the worker; those that
+//! end with `_async` are for tasks of [`task`](crate::task).
 //!
 //! - `datagram`: messages of any type; `stream`: bytes in order.
-//! - `link`: what goes wrong; `wait`: how to wait for what comes late.
+//! - `link`: links and their faults; `wait`: waiting for what arrives later.
 
 mod datagram;
 mod link;
@@ -52,10 +52,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use stream::Backlog;
 
-/// In which order datagrams arrive, and how often, if nothing goes wrong. Streams are in order by what they are.
+/// In which order datagrams arrive, and how often, without faults. Streams are always in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// Each once; those that one node sends to another in the order in which they were sent, of different nodes in any.
+    /// Each once. Those that one node sends to another arrive in the order of sending; those of different nodes in any.
     Ordered,
     /// Each once, in any order.
     Unordered,
@@ -63,22 +63,22 @@ pub enum Delivery {
     UnorderedDuplicating,
 }
 
-/// What a network is made with: begin with [`Config::new`].
+/// The configuration of a network: begin with [`Config::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
     /// In which order datagrams arrive.
     pub delivery: Delivery,
-    /// Virtual time by which things are late where a fault delays them: 10 s by default, longer than most timeouts.
+    /// Virtual time by which a fault delays something: 10 s by default, longer than most timeouts.
     pub lateness: Duration,
-    /// Virtual time after which a link is mended that a fault has cut for a time: 60 s by default.
+    /// Virtual time after which a link that a fault has cut for a time is mended: 60 s by default.
     pub outage: Duration,
     /// Virtual time for which a link must be cut until connections over it fail: 30 s by default.
     pub patience: Duration,
 }
 
 impl Config {
-    /// With the usual spans of time.
+    /// A configuration with the default spans of time.
     pub const fn new(delivery: Delivery) -> Config {
         let [lateness, outage, patience] =
             [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(30)];
@@ -97,19 +97,19 @@ struct Inner<M> {
     inboxes: Vec<Shared<Inbox<M>>>,
 }
 
-/// What is sent to a node.
+/// The sockets and listeners of a node, with what was sent to them.
 struct Inbox<M> {
     sockets: BTreeMap<u16, Mailbox<M>>,
     listeners: BTreeMap<u16, Backlog>,
 }
 
 impl<M> Inbox<M> {
-    /// Of a socket that exists.
+    /// The mailbox of a socket that exists.
     fn mailbox(&mut self, port: u16) -> &mut Mailbox<M> {
         self.sockets.get_mut(&port).expect("a socket has a mailbox until it is dropped")
     }
 
-    /// Of a listener that exists.
+    /// The backlog of a listener that exists.
     fn backlog(&mut self, port: u16) -> &mut Backlog {
         self.listeners.get_mut(&port).expect("a listener has a backlog until it is dropped")
     }
@@ -152,7 +152,7 @@ impl<M: Clone + Send> Network<M> {
     /// The node of this name.
     ///
     /// # Panics
-    /// There is none.
+    /// There is no such node.
     #[track_caller]
     pub fn node(&self, name: &str) -> Node<M> {
         let (number, name) = self.inner.numbered(name);
@@ -186,13 +186,13 @@ impl<M: Clone + Send> Network<M> {
         self.change(node, node, |wires, node, _| wires.isolate(node, NEVER));
     }
 
-    /// Lets nothing arrive that is on its way from one node to another, or will be, until [`Network::heal`], and then all.
+    /// Holds back everything on its way from one node to another until [`Network::heal`]; then all of it arrives.
     #[track_caller]
     pub fn hold(&self, from: &str, to: &str) {
         self.change(from, to, |wires, from, to| wires.hold(from, to));
     }
 
-    /// Lets everything that is sent from one node to another from now on take so much virtual time.
+    /// Sets the latency, in virtual time, of everything that is sent from one node to another from now on.
     #[track_caller]
     pub fn slow(&self, from: &str, to: &str, latency: Duration) {
         self.change(from, to, |wires, from, to| wires.slow(from, to, sys::span_ns(latency)));
@@ -204,7 +204,7 @@ impl<M: Clone + Send> Network<M> {
         self.change(from, to, |wires, from, to| wires.mend(from, to));
     }
 
-    /// Mends all links. With [`fault::stop`](crate::fault::stop) before, nothing goes wrong any more.
+    /// Mends all links. After [`fault::stop`](crate::fault::stop), no link fails again.
     pub fn heal_all(&self) {
         self.inner.change(|wires| {
             let nodes = wires.names.len() as u32;
@@ -230,7 +230,7 @@ impl<M> Inner<M> {
         (number as u32, self.wires.names[number])
     }
 
-    /// Changes links in one step, and tells all who wait for what they keep back.
+    /// Changes links in one step, and wakes all that wait for what the links hold back.
     fn change(&self, change: impl FnOnce(&Wires)) {
         let wires = {
             let _section = Section::enter();
@@ -265,12 +265,12 @@ pub struct Node<M = Vec<u8>> {
 }
 
 impl<M: Clone + Send> Node<M> {
-    /// Its name.
+    /// The name of the node.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The address of one of its ports.
+    /// The address of a port of the node.
     pub fn address(&self, port: u16) -> Address {
         Address { name: self.name, node: self.number, port }
     }
@@ -284,7 +284,7 @@ impl<M: Clone + Send> Node<M> {
         Socket::bind(self, port, Location::caller())
     }
 
-    /// Takes a port for streams. It has nothing to do with that of the same number for datagrams.
+    /// Takes a port for streams, which is independent of the port of the same number for datagrams.
     ///
     /// # Errors
     /// [`AddrInUse`](io::ErrorKind::AddrInUse): another listener has it.
@@ -296,7 +296,7 @@ impl<M: Clone + Send> Node<M> {
     /// Makes a connection to a listener. Blocks while a link between the nodes is cut.
     ///
     /// # Errors
-    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused): nobody listens there.
+    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused): there is no listener.
     /// [`TimedOut`](io::ErrorKind::TimedOut): a link between the nodes was cut for [`Config::patience`].
     /// [`ConnectionReset`](io::ErrorKind::ConnectionReset): by a fault.
     #[track_caller]

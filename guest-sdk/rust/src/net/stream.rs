@@ -1,4 +1,4 @@
-//! Streams: bytes in order, without borders between what was written, over a connection that both ends can lose.
+//! Streams: bytes in order, without borders between writes, over a connection that can break.
 
 use super::link::{Arrival, Wires};
 use super::wait::{Nothing, Wait};
@@ -23,9 +23,9 @@ struct Connection {
 }
 
 struct Pipes {
-    /// What each end writes.
+    /// The bytes that each end writes.
     halves: [Half; 2],
-    /// Why it is lost, which both ends are told.
+    /// Why the connection is lost: the error of both ends.
     lost: Option<ErrorKind>,
 }
 
@@ -33,13 +33,13 @@ struct Pipes {
 #[derive(Default)]
 struct Half {
     segments: VecDeque<Segment>,
-    /// The writer can write no more.
+    /// Whether the writer has shut it down.
     shut: bool,
     /// The end of the bytes is on its way behind them.
     ended: bool,
-    /// What is written is lost, and nobody is told.
+    /// Whether writes are lost without an error.
     silent: bool,
-    /// Nobody will read any more.
+    /// Whether the reader is gone.
     unread: bool,
     reading: Queue<()>,
 }
@@ -47,12 +47,12 @@ struct Half {
 /// Bytes that were written at once, as far as they were not read.
 struct Segment {
     bytes: VecDeque<u8>,
-    /// When they are there at the earliest; 0 for at once.
+    /// The earliest virtual time at which they arrive; 0 for at once.
     due_ns: i64,
 }
 
 impl Half {
-    /// Moves bytes that have arrived to a buffer: all that fit, or by choice fewer.
+    /// Moves bytes that have arrived to a buffer: as many as fit, or by choice fewer.
     fn read(&mut self, buffer: &mut [u8], arrival: impl Fn(i64) -> Arrival) -> Result<usize, Nothing> {
         let arrived = self.segments.iter().take_while(|segment| arrival(segment.due_ns) == Arrival::Now);
         let arrived: usize = arrived.map(|segment| segment.bytes.len()).sum();
@@ -97,7 +97,7 @@ impl Pipes {
         }
     }
 
-    /// Both ends lose it.
+    /// Breaks the connection for both ends.
     fn reset(&mut self, all: &mut Vec<Waker>) {
         self.lost = Some(ErrorKind::ConnectionReset);
         self.halves.iter_mut().for_each(|half| all.extend(half.reading.pop_all()));
@@ -168,8 +168,8 @@ impl Pipes {
     }
 }
 
-/// One end of a connection: see [`Node::connect`] and [`Listener::accept`]. Reading and writing is that of
-/// [`std::io`], also by reference. Dropping it ends what is written, as [`Stream::shutdown`] does.
+/// One end of a connection: see [`Node::connect`] and [`Listener::accept`]. It implements [`std::io::Read`]
+/// and `Write`, also by reference. Dropping it ends the written bytes, as [`Stream::shutdown`] does.
 ///
 /// What is written arrives in order, but a read may return fewer bytes than have arrived, whatever was written at once. A
 /// write takes all bytes and never waits.
@@ -182,7 +182,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The address of this end. That of who has connected has the port 0.
+    /// The address of this end. The end that connected has the port 0.
     pub fn local_address(&self) -> Address {
         self.local
     }
@@ -192,14 +192,14 @@ impl Stream {
         self.peer
     }
 
-    /// Ends what is written: the other end reads what was written before, and then the end.
+    /// Ends the written bytes: the other end reads what was written before, and then the end of the stream.
     pub fn shutdown(&self) {
         let (connection, _, end, _) = self.reads();
         wake_all(connection.shared.step(|pipes| pipes.halves[end].end()));
     }
 
-    /// Reads bytes for tasks: as many as have arrived, or fewer, but at least one; 0 at the end. Cancellation safe: what
-    /// it did not return is not read.
+    /// Reads bytes, for tasks: as many as have arrived, or fewer, but at least one; 0 at the end.
+    /// Cancellation safe: bytes that it did not return stay in the stream.
     ///
     /// # Errors
     /// [`ConnectionReset`](ErrorKind::ConnectionReset); [`TimedOut`](ErrorKind::TimedOut): the link was cut for
@@ -298,8 +298,8 @@ pub(super) struct Backlog {
     waiting: Queue<()>,
 }
 
-/// Accepts connections, in the order in which they were made: see [`Node::listen`]. Those that were not accepted when it is
-/// dropped end.
+/// Accepts connections, in the order in which they were made: see [`Node::listen`]. Dropping it ends the
+/// connections that were not accepted.
 pub struct Listener<M = Vec<u8>> {
     network: Arc<Inner<M>>,
     address: Address,
@@ -321,12 +321,12 @@ impl<M: Clone + Send> Listener<M> {
         }
     }
 
-    /// Where others connect to.
+    /// The address of the listener, to which others connect.
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// Waits for a connection. [`Stream::peer_address`] says who has made it.
+    /// Waits for a connection. [`Stream::peer_address`] is the end that made it.
     pub fn accept(&self) -> Stream {
         let (inbox, _, port) = self.own();
         let accepted = inbox.step(|inbox| inbox.backlog(port).streams.pop_front());
@@ -372,7 +372,7 @@ impl<M> fmt::Debug for Listener<M> {
     }
 }
 
-/// What becomes of an attempt to connect.
+/// The result of an attempt to connect.
 enum Attempt {
     /// The connection is made, at this time; 0 for at once.
     Made(Stream, i64),

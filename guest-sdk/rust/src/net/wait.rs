@@ -1,4 +1,4 @@
-//! How a future waits for what a link brings, or keeps back until a point in time.
+//! Futures that wait for arrivals over a link, or for a point in time until which a link holds them back.
 
 use super::link::{Arrival, NEVER, Wires};
 use crate::task::park::{self, TimerId};
@@ -6,7 +6,7 @@ use crate::task::section::Shared;
 use crate::task::sync::queue::{Place, Queue};
 use std::task::{Context, Poll};
 
-/// Why there is nothing yet.
+/// Why nothing has arrived yet.
 pub(super) enum Nothing {
     /// Nothing was sent.
     Sent,
@@ -16,7 +16,7 @@ pub(super) enum Nothing {
     Arrived(Arrival),
 }
 
-/// A future's place among those who wait, which is left when this is dropped.
+/// A future's place in the queue of waiters; dropping this leaves the queue.
 pub(super) struct Wait<'a, S, Q>
 where
     Q: Fn(&mut S) -> Option<&mut Queue<()>>,
@@ -39,7 +39,7 @@ where
         Wait { shared, wires, queue, place: None, watches: None, timer: None }
     }
 
-    /// Looks in one step for what is awaited.
+    /// Checks in one step for what is awaited.
     pub(super) fn poll<R>(
         &mut self,
         context: &Context,

@@ -1,16 +1,16 @@
-//! Meeting of several workers. Same shape as `std::sync::Barrier`.
+//! Barriers for workers. Same shape as `std::sync::Barrier`.
 
 use super::Place;
 use crate::sys;
 use std::fmt;
 
-/// A point that workers pass together.
+/// A point that a number of workers pass together.
 pub struct Barrier {
     /// On the heap: the host knows the count by the address, and the barrier itself may be moved.
     place: Box<Place>,
 }
 
-/// Which of the workers that passed together this is.
+/// The result of [`Barrier::wait`]: whether the worker is the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierWaitResult(bool);
 
@@ -22,14 +22,14 @@ impl BarrierWaitResult {
 }
 
 impl Barrier {
-    /// A barrier that so many workers pass together; one passes alone, as with 0.
+    /// A barrier for this number of workers. With 0 or 1, each worker passes alone.
     pub fn new(workers: usize) -> Barrier {
         let place = Box::new(Place::new());
         sys::barrier_init(place.address(), workers.max(1) as u32 as i32);
         Barrier { place }
     }
 
-    /// Blocks until all have come. The barrier can be used again at once.
+    /// Blocks until all workers have arrived. The barrier can be used again at once.
     pub fn wait(&self) -> BarrierWaitResult {
         BarrierWaitResult(sys::barrier_wait(self.place.address()) != 0)
     }

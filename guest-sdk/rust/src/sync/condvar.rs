@@ -5,20 +5,20 @@ use crate::sys;
 use std::fmt;
 use std::time::Duration;
 
-/// Workers that wait until another one says that something changed.
+/// A condition variable: workers wait for it until another worker notifies it.
 ///
-/// A notification that nobody waits for is lost. Which waiter [`Condvar::notify_one`] wakes is a
+/// A notification without a waiter is lost. Which waiter [`Condvar::notify_one`] wakes is a
 /// choice of the tool's: code that relies on their order is wrong on every platform.
 pub struct Condvar {
     place: Place,
 }
 
-/// Whether a wait ended because its time was up.
+/// The result of [`Condvar::wait_timeout`]: whether the wait timed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was up before a notification came.
+    /// Whether the wait timed out before a notification came.
     pub fn timed_out(&self) -> bool {
         self.0
     }

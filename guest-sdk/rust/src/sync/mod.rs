@@ -1,10 +1,10 @@
 //! Locks, condition variables, semaphores and barriers that the tool schedules.
 //!
-//! An object is known to the tool by its address, and its state lives outside of the guest's memory.
-//! So an object may be moved or freed while nobody holds it or waits for it, and not otherwise; the
-//! borrow checker sees to that unless a guard is leaked with `mem::forget`.
+//! The tool identifies an object by its address, and keeps its state outside of the guest's memory. So
+//! an object may be moved or freed only while no worker holds it or waits for it; the borrow checker
+//! ensures that, unless a guard is leaked with `mem::forget`.
 //!
-//! A lock that is released is not handed over: whoever comes first takes it, waiter or newcomer.
+//! A released lock is not handed over to a particular worker: any waiter or newcomer may take it.
 
 mod barrier;
 mod condvar;

@@ -10,8 +10,8 @@ use std::ops::{Deref, DerefMut};
 
 /// A value that one worker at a time can use.
 ///
-/// There is no poisoning: a panic of a holder ends the iteration as a bug, so nobody ever finds the
-/// lock in that state. Locking it twice in one worker is a deadlock.
+/// There is no poisoning: a panic of a holder ends the iteration as a bug, so no worker ever finds a
+/// poisoned lock. Locking it twice in one worker is a deadlock.
 pub struct Mutex<T: ?Sized> {
     place: Place,
     value: UnsafeCell<T>,
@@ -47,7 +47,7 @@ impl<T: ?Sized> Mutex<T> {
         locked.then_some(MutexGuard { mutex: self, not_send: PhantomData })
     }
 
-    /// The value, without locking: the exclusive borrow is proof that nobody else can.
+    /// The value, without locking: the exclusive borrow proves that no worker holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -76,7 +76,7 @@ impl<T: ?Sized> fmt::Debug for Mutex<T> {
 #[must_use = "the lock is released at once if its guard is not kept"]
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
-    /// The host takes an unlock by another worker for a bug.
+    /// The host reports an unlock by another worker as a bug.
     not_send: PhantomData<*const ()>,
 }
 

@@ -8,11 +8,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// A value that several workers can look at or one can change.
+/// A value that several workers can read or one can change.
 ///
-/// Neither readers nor writers have a right of way: a reader may come in while a writer waits. A worker
-/// that reads already may read once more. One that wants to write while it has the lock, or to read while
-/// it writes, would wait for itself: that fails the test.
+/// Neither readers nor writers have priority: a reader may get the lock while a writer waits. A worker
+/// may hold several read locks. A worker that asks to write while it holds the lock, or to read while it
+/// writes, would wait for itself: that fails the test.
 pub struct RwLock<T: ?Sized> {
     place: Place,
     value: UnsafeCell<T>,
@@ -24,7 +24,7 @@ unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 impl<T> RwLock<T> {
-    /// A lock that nobody has.
+    /// A free lock.
     pub const fn new(value: T) -> RwLock<T> {
         RwLock { place: Place::new(), value: UnsafeCell::new(value) }
     }
@@ -36,7 +36,7 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Blocks until nobody writes.
+    /// Blocks until no worker writes, and takes the lock for reading.
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         let error = sys::rwlock_read(self.place.address(), sys::FOREVER);
@@ -44,13 +44,13 @@ impl<T: ?Sized> RwLock<T> {
         RwLockReadGuard { lock: self, not_send: PhantomData }
     }
 
-    /// Reads if nobody writes.
+    /// Takes the lock for reading if no worker writes.
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         let locked = sys::rwlock_try_read(self.place.address()) == 0;
         locked.then(|| RwLockReadGuard { lock: self, not_send: PhantomData })
     }
 
-    /// Blocks until nobody reads or writes.
+    /// Blocks until the lock is free, and takes it for writing.
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         let error = sys::rwlock_write(self.place.address(), sys::FOREVER);
@@ -58,13 +58,13 @@ impl<T: ?Sized> RwLock<T> {
         RwLockWriteGuard { lock: self, not_send: PhantomData }
     }
 
-    /// Writes if nobody reads or writes.
+    /// Takes the lock for writing if it is free.
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
         let locked = sys::rwlock_try_write(self.place.address()) == 0;
         locked.then(|| RwLockWriteGuard { lock: self, not_send: PhantomData })
     }
 
-    /// The value, without locking: the exclusive borrow is proof that nobody else can.
+    /// The value, without locking: the exclusive borrow proves that no worker holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -89,11 +89,11 @@ impl<T: ?Sized> fmt::Debug for RwLock<T> {
     }
 }
 
-/// A lock held together with other readers; dropping it gives it back. It stays in its worker.
+/// A lock held for reading; dropping it releases the lock. It stays in the worker that took it.
 #[must_use = "the lock is released at once if its guard is not kept"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// The host takes an unlock by another worker for a bug.
+    /// The host reports an unlock by another worker as a bug.
     not_send: PhantomData<*const ()>,
 }
 
@@ -115,7 +115,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     }
 }
 
-/// A lock held alone; dropping it gives it back. It stays in its worker.
+/// A lock held for writing; dropping it releases the lock. It stays in the worker that took it.
 #[must_use = "the lock is released at once if its guard is not kept"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,

@@ -1,20 +1,20 @@
-//! A counter that workers wait for. std has none; the shape is that of POSIX.
+//! A counting semaphore for workers. std has none; the shape is that of POSIX.
 
 use super::Place;
 use crate::sys;
 use std::fmt;
 use std::time::Duration;
 
-/// A number of permits. Who takes one when there is none waits until somebody adds one.
+/// A number of permits. A worker that takes one when there is none waits until one is added.
 ///
-/// A permit that is added is handed to nobody: whoever comes first takes it, waiter or newcomer.
+/// An added permit is not handed over to a particular worker: any waiter or newcomer may take it.
 pub struct Semaphore {
     /// On the heap: the host knows the value by the address, and the semaphore itself may be moved.
     place: Box<Place>,
 }
 
 impl Semaphore {
-    /// So many permits, at most 2^31 - 1.
+    /// A semaphore with this number of permits, at most 2^31 - 1.
     #[track_caller]
     pub fn new(permits: u32) -> Semaphore {
         let place = Box::new(Place::new());
@@ -23,7 +23,7 @@ impl Semaphore {
         Semaphore { place }
     }
 
-    /// Takes a permit, as soon as there is one.
+    /// Blocks until there is a permit, and takes it.
     pub fn acquire(&self) {
         sys::semaphore_wait(self.place.address(), sys::FOREVER);
     }
@@ -34,7 +34,7 @@ impl Semaphore {
         sys::semaphore_try_wait(self.place.address()) == 0
     }
 
-    /// Takes a permit, as soon as there is one, within a span of virtual time. Returns whether it got one.
+    /// Blocks for a permit for a span of virtual time at most. Returns whether it took one.
     #[must_use = "the time may have been up"]
     pub fn acquire_timeout(&self, span: Duration) -> bool {
         sys::semaphore_wait(self.place.address(), sys::span_ns(span)) == 0
@@ -47,7 +47,7 @@ impl Semaphore {
         assert!(error == 0, "a semaphore has 2147483647 permits already");
     }
 
-    /// Permits at this moment.
+    /// The number of permits at this moment.
     pub fn permits(&self) -> u32 {
         sys::semaphore_value(self.place.address()) as u32
     }
@@ -60,7 +60,7 @@ impl Drop for Semaphore {
 }
 
 impl fmt::Debug for Semaphore {
-    /// Does not show the permits: to look would be a scheduling point.
+    /// Does not show the permits: reading them would be a scheduling point.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Semaphore").finish_non_exhaustive()
     }

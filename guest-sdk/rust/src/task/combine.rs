@@ -4,17 +4,17 @@ use crate::nondet;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
-/// The value of whichever of two futures was ready first.
+/// The value of the first of two futures that was ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Either<A, B> {
-    /// Of the first one.
+    /// The value of the first future.
     Left(A),
-    /// Of the second one.
+    /// The value of the second future.
     Right(B),
 }
 
 /// Runs two futures until one is ready, and drops the other one where it waits. Which of them is polled first is a choice
-/// of the tool's, each time: where both are ready, either can come out.
+/// of the tool each time: if both are ready, the result can be either.
 pub async fn select<A: Future, B: Future>(a: A, b: B) -> Either<A::Output, B::Output> {
     either(a, b, nondet::bool).await
 }
@@ -74,8 +74,8 @@ pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F:
     slots.into_iter().map(value).collect()
 }
 
-/// Runs two or three futures until one is ready, and goes on with that one's value; the others are dropped first, where
-/// they wait. As with [`task::select`](crate::task::select), any of those that are ready can come out.
+/// Runs two or three futures until one is ready, drops the others where they wait, and continues with its
+/// value. As with [`task::select`](crate::task::select), the result can be that of any future that is ready.
 ///
 /// ```no_run
 /// # use coyote::task::{self, sync::mpsc};

@@ -1,15 +1,15 @@
-//! Which task runs in the calling worker.
-#![allow(unsafe_code)] // The host is given a word that each worker has for itself.
+//! The task that runs in the calling worker.
+#![allow(unsafe_code)] // The host keeps a separate value of a word for each worker.
 
 #[cfg(not(std_threads))]
 mod word {
     use crate::sys;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-    /// An address, or 0. `thread_local!` is shared by all workers here, so the host keeps one value for each.
+    /// An address, or 0. `thread_local!` is shared by all workers here, so the host keeps a value for each worker.
     static CURRENT: AtomicU32 = AtomicU32::new(0);
 
-    /// The host is told before each use: until then the word is one that workers share, and its use a scheduling point.
+    /// Makes the word worker-local before each use: until then workers share it, and accesses are scheduling points.
     fn own() -> &'static AtomicU32 {
         // SAFETY: a static of four bytes, and an atomic.
         unsafe { sys::own_word(sys::address(&CURRENT)) };
@@ -47,7 +47,7 @@ pub(super) fn get() -> usize {
     word::get()
 }
 
-/// While it lives, the calling worker polls a task.
+/// A guard: while it exists, the calling worker polls a task.
 pub(super) struct Polling(usize);
 
 impl Polling {

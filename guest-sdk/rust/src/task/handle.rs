@@ -9,8 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Size in bytes of the stack on which a task is polled unless [`Builder::stack_size`] says otherwise: half of that of a
-/// thread, since the future itself lies elsewhere, so that ten thousand tasks have room.
+/// Default size in bytes of the stack on which a task is polled (see [`Builder::stack_size`]): half of that
+/// of a thread, since the future itself is not on the stack, and so that ten thousand tasks fit into memory.
 pub const STACK_BYTES: usize = crate::thread::STACK_BYTES / 2;
 
 /// Starts a task: a worker that runs the future. Its name in reports is the place of this call.
@@ -26,7 +26,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     ParkRef::new().run(std::pin::pin!(future), || false).expect("nobody can cancel it")
 }
 
-/// What can be said about a task before it starts.
+/// Configures a task before it starts: name and stack size.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     name: Option<String>,
@@ -56,7 +56,7 @@ impl Builder {
     pub fn spawn<F: Future<Output: Send> + Send + 'static>(self, future: F) -> JoinHandle<F::Output> {
         let spawned = Location::caller();
         let (park, task, name, main) = {
-            // Nobody else has seen any of it: one step for all.
+            // No other worker knows the task yet: everything is one step.
             let _section = Section::enter();
             let place = || format!("task {}:{}", file_name(spawned.file()), spawned.line());
             let park = ParkRef::new();
@@ -79,7 +79,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// What a task and its handles share.
+/// The state that a task and its handles share.
 struct Task<T>(Shared<State<T>>);
 
 enum State<T> {
@@ -89,16 +89,16 @@ enum State<T> {
         joiner: Option<Waker>,
     },
     Ended(Result<T, JoinError>),
-    /// Somebody has its value.
+    /// A handle has taken its value.
     Joined,
 }
 
-/// What the worker of a task does.
+/// Runs a task in its worker.
 fn run<F: Future>(park: &ParkRef, task: &Task<F::Output>, mut future: Pin<Box<F>>) {
     // To ask is a part of the step in which the task starts or is woken.
     let aborted = || task.0.at_once(|state| matches!(state, State::Running { aborted: true, .. }));
     let value = park.run(future.as_mut(), aborted);
-    // What it held is given back before anybody is told that it has ended.
+    // What the future held is released before others learn that the task has ended.
     drop(future);
     let ended = State::Ended(value.ok_or(JoinError(())));
     let before = task.0.step(|state| std::mem::replace(state, ended));
@@ -121,8 +121,8 @@ impl<T> Task<T> {
     }
 }
 
-/// A task that somebody can wait for, by awaiting the handle or by [`JoinHandle::join`]. Dropping the handle detaches
-/// the task: it runs on, and its value is dropped.
+/// A task that can be joined, by awaiting the handle or by [`JoinHandle::join`]. Dropping the handle detaches
+/// the task: it continues, and its value is dropped.
 ///
 /// Awaiting is cancellation safe: a handle that was polled can be awaited again.
 pub struct JoinHandle<T> {
@@ -145,14 +145,14 @@ impl<T: Send> JoinHandle<T> {
 
 impl<T> JoinHandle<T> {
     /// Asks the task to end. Its future is dropped where it waits, or where it waits next, and never while it is
-    /// polled; a task that ends before that ends as if nobody had asked.
+    /// polled. If the task ends before that, the request has no effect.
     pub fn abort(&self) {
         if self.task.abort() {
             self.park.wake();
         }
     }
 
-    /// What can abort the task and does not wait for it.
+    /// A handle that can abort the task and does not join it.
     pub fn abort_handle(&self) -> AbortHandle
     where
         T: Send + 'static,
@@ -161,7 +161,7 @@ impl<T> JoinHandle<T> {
         AbortHandle { park: self.park.clone(), task }
     }
 
-    /// Whether the task has ended. To ask is a scheduling point.
+    /// Whether the task has ended. A scheduling point.
     pub fn is_finished(&self) -> bool {
         self.task.is_finished()
     }
@@ -252,7 +252,7 @@ impl JoinError {
         true
     }
 
-    /// Whether the task panicked: never, since nobody is left to ask.
+    /// Whether the task panicked: never, since a panic ends the iteration.
     pub fn is_panic(&self) -> bool {
         false
     }

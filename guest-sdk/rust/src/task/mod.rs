@@ -1,4 +1,4 @@
-//! Tasks: futures that the tool schedules. Same shape as tokio's, over ordinary `async` and `await`.
+//! Tasks: futures that the tool schedules. Same shape as tokio's, with ordinary `async` and `await`.
 //!
 //! ```no_run
 //! use coyote::task::{self, sync::mpsc};
@@ -14,14 +14,14 @@
 //! }
 //! ```
 //!
-//! Each task is a worker, with a name, a handle and a part in every schedule, as a thread is: tasks may be polled in any
-//! order, and stop anywhere. A task that is not woken is blocked; if that is for ever, it is a deadlock, whose
-//! report says what the task awaits and where. As with threads, a task that is detached may wait when the test ends.
+//! Each task is a worker with a name and a handle. The tool schedules it like a thread: in any order, and
+//! with switches at its scheduling points. A task that is never woken is a deadlock, whose report says what
+//! the task awaits and where. As with threads, a detached task may still wait when the test ends.
 //!
-//! Any future runs as a task, also those of other crates: all that is asked of it is that it calls its waker. Those
-//! of [`sync`] take one step for each operation; crates take as many as they have accesses of shared memory.
+//! Any future can run as a task, also those of other crates, if it calls its waker. Futures of [`sync`] take
+//! one step for each operation; those of other crates one for each access of shared memory.
 //!
-//! - `handle`: starting tasks, and what becomes of them.
+//! - `handle`: starting, joining and aborting tasks.
 //! - `combine`: several futures in one task; `time`: virtual time.
 //! - [`sync`]: locks, semaphores and channels.
 //! - `park`: where a worker waits for its task to be woken; `current`: which task that is; `section`: steps.

@@ -1,8 +1,8 @@
 //! Where a worker waits until its task is woken.
 //!
-//! A wake-up is a post of the task's semaphore, and so is never lost: one that comes while the task is polled
-//! lets it be polled once more. Several of them are as good as one, so a worker that goes on takes them all. A task
-//! that nobody wakes is blocked, for strategies and for detectors of deadlocks, and does not spin.
+//! A wake-up is a post of the task's semaphore, and so is never lost: one that comes while the task is polled makes
+//! the worker poll it once more. Several wake-ups have the effect of one, so the worker takes all of them at once. A
+//! task that is not woken is blocked, for strategies and for detectors of deadlocks, and does not spin.
 #![allow(unsafe_code)] // Wakers are made by hand, and each task has state that its own worker alone uses.
 
 use super::current::{self, Polling};
@@ -18,12 +18,12 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// See the module's documentation.
 pub(super) struct Park {
-    /// Its address is that of the semaphore. Nobody reads or writes it.
+    /// Its address identifies the semaphore. It is never read or written.
     place: AtomicU8,
     own: UnsafeCell<Own>,
 }
 
-/// What the task's own worker alone uses.
+/// State that only the task's own worker uses.
 struct Own {
     /// The task woke itself since it was last polled.
     woken: bool,
@@ -37,7 +37,7 @@ struct Own {
     next_timer: u32,
 }
 
-/// Somebody is to be woken at a point in virtual time.
+/// A waker to be called at a point in virtual time.
 struct Timer {
     number: u32,
     deadline_ns: i64,
@@ -49,7 +49,7 @@ unsafe impl Sync for Park {}
 // SAFETY: as above; a task stays in its worker.
 unsafe impl Send for Park {}
 
-/// A count of a task's references. Counting is no scheduling point: nobody can tell the difference.
+/// A counted reference to a task. Counting is no scheduling point, since its order has no effect.
 pub(super) struct ParkRef(ManuallyDrop<Arc<Park>>);
 
 impl ParkRef {
@@ -152,7 +152,7 @@ impl Park {
         }
     }
 
-    /// Blocks until somebody wakes the task, or until a timer of its is due.
+    /// Blocks until the task is woken, or until a timer of the task is due.
     fn wait(&self) {
         // SAFETY: this worker is the task's.
         let earliest = unsafe { self.own(|own| own.timers.iter().map(|timer| timer.deadline_ns).min()) };
@@ -178,7 +178,7 @@ impl Park {
         due.into_iter().for_each(|timer| timer.waker.wake());
     }
 
-    /// Several wake-ups are as good as one.
+    /// Takes all wake-ups: several have the effect of one.
     fn take_wakes(&self) {
         let _section = Section::enter();
         while sys::semaphore_try_wait(self.address()) == 0 {}
@@ -205,7 +205,7 @@ pub(crate) struct TimerId {
     number: u32,
 }
 
-/// Lets the calling task wake somebody at a point in virtual time. With `id`: of a timer that it has already.
+/// Sets a timer of the calling task, which calls the waker at a point in virtual time; or replaces the waker of `id`.
 #[track_caller]
 pub(crate) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) -> TimerId {
     let park = polled();
@@ -228,7 +228,7 @@ pub(crate) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) ->
     TimerId { park: park.addr(), number }
 }
 
-/// Forgets a timer, unless another task has it: that one is woken once for nothing.
+/// Removes a timer of the calling task. A timer of another task stays, and wakes that task once without effect.
 pub(crate) fn drop_timer(id: TimerId) {
     let park = polled();
     if park.addr() == id.park {
@@ -238,7 +238,7 @@ pub(crate) fn drop_timer(id: TimerId) {
     }
 }
 
-/// A waker for an object of this SDK to keep, which says itself what is awaited.
+/// Clones a waker for an object of this SDK, which itself reports what is awaited.
 pub(crate) fn keep(waker: &Waker) -> Waker {
     let park = polled();
     if park.is_null() {
@@ -252,7 +252,7 @@ pub(crate) fn keep(waker: &Waker) -> Waker {
     kept
 }
 
-/// Says for reports that the calling task awaits an object, and where.
+/// Tells reports that the calling task awaits an object, and where.
 pub(crate) fn tell(what: &'static str, made: &'static Location<'static>, object: i32) {
     tell_of(what, made.file(), made.line(), object);
 }
@@ -274,7 +274,7 @@ fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
     say(park.address(), what, (file, line), object, more);
 }
 
-/// Says for reports what is awaited at a semaphore, and where that was made; `more`: besides what was said before.
+/// Tells reports what is awaited at a semaphore, and where that was created; `more`: in addition to earlier calls.
 pub(crate) fn say(semaphore: i32, what: &str, (file, line): (&str, u32), object: i32, more: bool) {
     sys::with_text(what, |what, length| {
         sys::with_text(file, |file, file_length| {
@@ -308,7 +308,7 @@ unsafe fn borrowed(pointer: *const ()) -> ManuallyDrop<ParkRef> {
 }
 
 unsafe fn clone(pointer: *const ()) -> RawWaker {
-    // Whoever keeps it is what the task awaits, if it says nothing else.
+    // The object that keeps the waker is what the task awaits, if nothing else is reported.
     tell_of("", "", 0, 0);
     // SAFETY: the pointer of a waker.
     let park = unsafe { borrowed(pointer) };

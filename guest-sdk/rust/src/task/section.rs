@@ -6,7 +6,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-/// As long as it lives, no other worker runs. It must not be kept over what may block.
+/// A guard: while it exists, no other worker runs. It must not be kept over an operation that may block.
 pub(crate) struct Section(());
 
 impl Section {
@@ -22,8 +22,8 @@ impl Drop for Section {
     }
 }
 
-/// A value that is used in sections, each right behind a scheduling point: an access of `turn`, by which strategies
-/// and searches know which object it is, and whether it is only looked at.
+/// A value that is used in sections, each directly after a scheduling point: an access of `turn`, which shows
+/// strategies and searches the object, and whether it is only read.
 pub(crate) struct Shared<S> {
     turn: AtomicU32,
     state: UnsafeCell<S>,
@@ -37,7 +37,7 @@ impl<S> Shared<S> {
         Shared { turn: AtomicU32::new(1), state: UnsafeCell::new(state) }
     }
 
-    /// By which the host knows the object.
+    /// The address by which the host identifies the object.
     pub(crate) fn address(&self) -> i32 {
         sys::address(&self.turn)
     }
@@ -50,13 +50,13 @@ impl<S> Shared<S> {
         self.at_once(change)
     }
 
-    /// Looks at the state in one step.
+    /// Reads the state in one step.
     pub(crate) fn look<R>(&self, look: impl FnOnce(&S) -> R) -> R {
         self.turn.load(Acquire);
         self.at_once(|state| look(state))
     }
 
-    /// As a part of the step that the worker makes.
+    /// Changes the state as a part of the worker's present step.
     pub(crate) fn at_once<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
         let _section = Section::enter();
         sys::happens_after(self.address());

@@ -7,8 +7,8 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Is ready after a span of virtual time, which costs no real time: others may run before and after. The span begins
-/// with this call, as tokio's does.
+/// A future that is ready after a span of virtual time, which takes no real time; other workers may run
+/// before and after. The span begins with this call, as tokio's does.
 ///
 /// Cancellation safe: dropping it forgets the timer.
 #[must_use = "a future does nothing unless it is awaited"]
@@ -44,11 +44,11 @@ impl Drop for Sleep {
     }
 }
 
-/// Runs a future for a span of virtual time at most, and drops it then. A future that is ready when the time is up
-/// has come in time.
+/// Runs a future for a span of virtual time at most, and drops it then. A future that is ready when the time
+/// expires is in time.
 ///
 /// # Errors
-/// The time was up.
+/// The time expired.
 pub async fn timeout<F: Future>(span: Duration, future: F) -> Result<F::Output, Elapsed> {
     let (mut future, mut sleep) = (pin!(future), pin!(sleep(span)));
     std::future::poll_fn(|context| {
@@ -60,7 +60,7 @@ pub async fn timeout<F: Future>(span: Duration, future: F) -> Result<F::Output, 
     .await
 }
 
-/// The time of a [`timeout`] was up.
+/// The error of a [`timeout`] that expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed(());
 

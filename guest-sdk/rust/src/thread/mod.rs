@@ -24,7 +24,7 @@ pub fn yield_now() {
     sys::yield_now();
 }
 
-/// Blocks for a span of virtual time: it costs no real time, and others may run before and after.
+/// Blocks for a span of virtual time. This takes no real time; other workers may run before and after.
 pub fn sleep(span: Duration) {
     sys::sleep(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
 }
@@ -35,7 +35,7 @@ pub fn current_id() -> u32 {
     sys::current() as u32
 }
 
-/// What can be said about a worker before it starts.
+/// Configures a worker before it starts: name and stack size.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     name: Option<String>,
@@ -77,8 +77,8 @@ impl Builder {
     }
 }
 
-/// A worker that somebody can wait for. Dropping the handle detaches the worker: it runs on, its value
-/// is dropped when it ends, and its stack is leaked for the rest of the iteration.
+/// A worker that can be joined. Dropping the handle detaches the worker: it continues, its value is
+/// dropped when it ends, and its stack is leaked for the rest of the iteration.
 pub struct JoinHandle<T> {
     worker: worker::Worker,
     packet: Arc<Packet<T>>,

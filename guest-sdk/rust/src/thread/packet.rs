@@ -1,4 +1,4 @@
-//! The way of a worker's value to whoever joins it.
+//! Passes the value of a worker to the worker that joins it.
 #![allow(unsafe_code)] // The cell is written before the worker ends and read after.
 
 use super::Builder;
@@ -6,7 +6,7 @@ use crate::worker::{self, Worker};
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
-/// Where a worker leaves its value.
+/// The place in which a worker leaves its value.
 pub(super) struct Packet<T>(UnsafeCell<Option<T>>);
 
 // SAFETY: the worker alone uses the cell until it drops its `Arc`; then whoever owns the last `Arc`.
@@ -34,7 +34,7 @@ pub(super) fn start<T: Send + 'static>(
     unsafe { start_unchecked(builder, packet, main) }
 }
 
-/// As [`start`], for what lives shorter.
+/// As [`start`], for a worker that borrows.
 ///
 /// # Safety
 /// The worker must be joined before anything that `main` borrows or `T` contains ends.
@@ -46,10 +46,10 @@ pub(super) unsafe fn start_unchecked<'a, T: Send + 'a>(
     let packet = Arc::clone(packet);
     let main = Box::new(move || {
         let value = main();
-        // SAFETY: nobody else uses the cell before this `Arc` is dropped, at the end of this closure.
+        // SAFETY: no other worker uses the cell before this `Arc` is dropped, at the end of this closure.
         unsafe { *packet.0.get() = Some(value) };
     });
     let stack_bytes = builder.stack_bytes.unwrap_or(super::STACK_BYTES);
-    // SAFETY: our contract is that of `worker::start`.
+    // SAFETY: this function has the contract of `worker::start`.
     unsafe { worker::start(builder.name, stack_bytes, main) }
 }

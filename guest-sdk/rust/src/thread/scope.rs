@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// Runs `body` and then waits for every worker that was started in the scope.
 ///
-/// Unlike std's, a scope belongs to the worker that opened it: the others cannot start more in it,
-/// and handles stay where they were made. Open a scope inside of the worker instead.
+/// Unlike std's, a scope belongs to the worker that opened it: other workers cannot start workers in it,
+/// and handles stay in the worker that made them. Open a new scope inside of a worker instead.
 pub fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
     let scope = Scope { workers: RefCell::default(), scope: PhantomData, env: PhantomData };
     // Joins on drop: also when a build with unwinding leaves `body` by a panic.
@@ -20,7 +20,7 @@ pub fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>)
     body(&scope)
 }
 
-/// Those not yet joined are `Some`.
+/// The workers of a scope; `None` once joined.
 type Workers = RefCell<Vec<Rc<Cell<Option<Worker>>>>>;
 
 struct JoinAll<'a>(&'a Workers);
@@ -36,7 +36,7 @@ impl Drop for JoinAll<'_> {
     }
 }
 
-/// Where workers that borrow are started. See [`scope`].
+/// A scope in which workers can borrow. See [`scope`].
 pub struct Scope<'scope, 'env: 'scope> {
     workers: Workers,
     /// Both lifetimes are invariant, as in std: a worker must not get a shorter one for a longer.

@@ -1,5 +1,5 @@
-//! In the place of rusty-fork where there are no processes: proptest builds with its feature `fork`, which it has by
-//! default, and a test that wants a process says that there is none.
+//! Replacement of rusty-fork for targets without processes: proptest builds with its feature `fork`, which
+//! is on by default, and a test that starts a process fails with an error.
 
 use std::fs::File;
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::io;
 use std::process::{Child, Command, Output};
 use std::time::Duration;
 
-/// Why there is no process.
+/// The error of [`fork`]: processes are not supported.
 #[derive(Debug)]
 pub struct Error {
     #[allow(dead_code, reason = "it is printed")]
@@ -34,11 +34,11 @@ where
     Err(Error { kind: io::ErrorKind::Unsupported })
 }
 
-/// There is none.
+/// A child process. No value exists.
 #[derive(Debug)]
 pub enum ChildWrapper {}
 
-/// There is none.
+/// The exit status of a child process. No value exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatusWrapper {}
 

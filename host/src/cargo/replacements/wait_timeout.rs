@@ -1,4 +1,5 @@
-//! In the place of wait-timeout where there are no processes: proptest and rusty-fork build, and say so when they start one.
+//! Replacement of wait-timeout for targets without processes: proptest and rusty-fork build, and waiting for
+//! a child process is an error.
 
 use std::io;
 use std::process::{Child, ExitStatus};

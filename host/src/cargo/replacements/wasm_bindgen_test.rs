@@ -1,10 +1,10 @@
-//! In the place of wasm-bindgen-test where there is no browser: its tests are tests of the standard harness.
+//! Replacement of wasm-bindgen-test for runs without a browser: its tests run in the standard test harness.
 
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 
 const TEST: &str = "#[::core::prelude::v1::test]";
 
-/// Polls a future to its end; its worker waits where that does.
+/// A block that polls `future` until it is ready; the worker parks while the future is pending.
 const BLOCK_ON: &str = "{
     struct Unpark(::std::thread::Thread);
     impl ::std::task::Wake for Unpark {

@@ -46,7 +46,7 @@ const COMMANDS: &[Command] = &[
     Command {
         names: &["step", "s"],
         takes: "[N]",
-        does: "execute the next step, or N steps, whichever workers they are of",
+        does: "execute the next step, or N steps, of any worker",
         run: |console, text| console.step(Direction::Forward, text),
     },
     Command {
@@ -58,61 +58,61 @@ const COMMANDS: &[Command] = &[
     Command {
         names: &["next", "n"],
         takes: "",
-        does: "on to the next line of the worker; calls and what other workers do are executed",
+        does: "go to the next line of the worker, over calls and steps of other workers",
         run: |console, _| console.line(false, Direction::Forward),
     },
     Command {
         names: &["previous", "rn"],
         takes: "",
-        does: "back to the last other line of the worker",
+        does: "go back to the previous line of the worker",
         run: |console, _| console.line(false, Direction::Back),
     },
     Command {
         names: &["finish", "fin"],
         takes: "",
-        does: "on to where the worker has left the function",
+        does: "go to where the worker has left the function",
         run: |console, _| console.line(true, Direction::Forward),
     },
     Command {
         names: &["switch", "sw"],
         takes: "",
-        does: "on to where another worker goes on",
+        does: "go to the next switch to another worker",
         run: |console, _| Ok(Answer::Moved(console.debugger.to_switch(Direction::Forward)?)),
     },
     Command {
         names: &["rswitch", "rsw"],
         takes: "",
-        does: "back to where another worker goes on",
+        does: "go back to the last switch to another worker",
         run: |console, _| Ok(Answer::Moved(console.debugger.to_switch(Direction::Back)?)),
     },
     Command {
         names: &["goto", "g"],
         takes: "STEP|start|end",
-        does: "go to where a step, by its number in reports, comes next",
+        does: "go to the point before a step, by its number in reports",
         run: Console::go_to,
     },
     Command {
         names: &["continue", "c"],
         takes: "",
-        does: "on to a breakpoint, or behind a step that writes what is watched, or to the end",
+        does: "go to a breakpoint, or past a step that writes watched memory, or to the end",
         run: |console, _| Ok(Answer::Moved(console.debugger.run(Direction::Forward)?)),
     },
     Command {
         names: &["rcontinue", "rc"],
         takes: "",
-        does: "back to a breakpoint, or before a step that writes what is watched, or to the start",
+        does: "go back to a breakpoint, or before a step that writes watched memory, or to the start",
         run: |console, _| Ok(Answer::Moved(console.debugger.run(Direction::Back)?)),
     },
     Command {
         names: &["break", "br"],
         takes: "FILE:LINE|FUNCTION",
-        does: "stop workers at a line, or where they come into a function",
+        does: "stop workers at a line, or when they enter a function",
         run: Console::set_breakpoint,
     },
     Command {
         names: &["watch", "w"],
         takes: "EXPRESSION",
-        does: "stop where this memory is written or changes: a variable as in print, or 0xADDRESS:BYTES",
+        does: "stop when this memory is written or changes: a variable as in print, or 0xADDRESS:BYTES",
         run: Console::watch,
     },
     Command {
@@ -126,7 +126,7 @@ const COMMANDS: &[Command] = &[
     Command {
         names: &["delete", "d"],
         takes: "NUMBER",
-        does: "take a breakpoint or watchpoint out",
+        does: "remove a breakpoint or watchpoint",
         run: Console::delete,
     },
     Command {
@@ -195,7 +195,7 @@ const COMMANDS: &[Command] = &[
     Command {
         names: &["locks"],
         takes: "",
-        does: "show what is held and waited for, and by whom",
+        does: "show the locks, their holders and the workers that wait for them",
         run: |console, _| {
             show::locks(&console.debugger);
             Ok(Answer::Done)
@@ -204,7 +204,7 @@ const COMMANDS: &[Command] = &[
     Command {
         names: &["bug"],
         takes: "",
-        does: "say how the execution ends",
+        does: "show how the execution ends",
         run: |console, _| {
             println!("{}", console.debugger.ending());
             Ok(Answer::Done)
@@ -254,7 +254,7 @@ impl Console {
         };
         let rest = rest.trim();
         if command.takes.is_empty() && !rest.is_empty() {
-            println!("error: {name} takes nothing");
+            println!("error: {name} takes no argument");
             return Ok(Flow::GoOn);
         }
         if rest.is_empty() && !command.takes.is_empty() && !command.takes.starts_with('[') {
@@ -398,7 +398,7 @@ impl Console {
         };
         let Some((file, line)) = place else {
             return Ok(Answer::Refused(match text {
-                "" => "the worker is at no line that is known".into(),
+                "" => "the worker's line is not known: give FILE:LINE".into(),
                 _ => "give FILE:LINE".into(),
             }));
         };

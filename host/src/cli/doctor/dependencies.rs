@@ -46,7 +46,7 @@ const KNOWN: &[Known] = &[
         without: &[],
         without_cfg: TOKIO_UNSTABLE,
         severity: Severity::Error,
-        why: "it refuses this feature on wasm, unless it may be unstable",
+        why: "it refuses this feature on wasm without --cfg tokio_unstable",
         help: "cargo coyote test, or RUSTFLAGS=\"--cfg tokio_unstable\" cargo test --target wasm32-wasip1-threads",
     },
     Known {
@@ -55,9 +55,9 @@ const KNOWN: &[Known] = &[
         without: &[],
         without_cfg: "",
         severity: Severity::Note,
-        why: "tests that use wasm_bindgen_test in place of #[test] on wasm are none for the standard harness",
-        help: "nothing: cargo coyote test makes them ordinary tests; for plain cargo test, let them use it in browsers\n\
-               alone: #[cfg_attr(target_os = \"unknown\", wasm_bindgen_test)] beside #[test]",
+        why: "the standard harness does not run tests that use wasm_bindgen_test in place of #[test] on wasm",
+        help: "nothing: cargo coyote test makes them ordinary tests; for plain cargo test, use it in\n\
+               browsers only: #[cfg_attr(target_os = \"unknown\", wasm_bindgen_test)] beside #[test]",
     },
     Known {
         name: "mio",
@@ -65,7 +65,7 @@ const KNOWN: &[Known] = &[
         without: &[],
         without_cfg: "",
         severity: Severity::Warning,
-        why: "there are no sockets in the guest: whoever opens one gets an error",
+        why: "there are no sockets in the guest: opening one fails",
         help: "leave out the tests that use the network: #[cfg(not(target_family = \"wasm\"))]",
     },
     refused("socket2", "it does not build for WASI preview 1", NOT_ON_WASM),
@@ -75,7 +75,7 @@ const KNOWN: &[Known] = &[
     refused("signal-hook", UNIX, NOT_ON_WASM),
     refused(
         "polling",
-        "it waits for sockets, which WASI preview 1 has not, and does not build; async-io and async-std need it",
+        "it waits for sockets, which WASI preview 1 lacks, and does not build; async-io and async-std need it",
         NOT_ON_WASM,
     ),
     Known {

@@ -173,7 +173,7 @@ impl Sections {
             add(Severity::Note, "it has no debug information: reports show no source lines", help);
         }
         if self.throws {
-            let help = "an execution that comes to a throw has no verdict: docs/c.md, \"What there is not\"";
+            let help = "an execution that reaches a throw has no verdict: docs/c.md, \"What there is not\"";
             add(Severity::Note, "it can throw exceptions of C++, and nothing catches them", help);
         }
         if self.code_bytes > CODE_BYTES_MAX {
@@ -193,13 +193,12 @@ fn of_orderings(subject: &str, counts: Counts) -> Option<Finding> {
     }
     let unordered =
         format!("the memory ordering of {without_ordering} of {atomic} atomic accesses is not known");
-    let unsorted =
-        format!("of {unknown} accesses is not known whether they are atomic, and {plain} are plain");
+    let unsorted = format!("whether {unknown} accesses are atomic is not known, and {plain} are plain");
     Some(Finding::new(
         Severity::Note,
         subject,
         format!("{unordered}; {unsorted}: --detect races takes them for sequentially consistent"),
-        "compile what has no lines with them, and C and C++ with coyote-cc or coyote-cxx: docs/races.md",
+        "compile all code with line tables, and C and C++ with coyote-cc or coyote-cxx: docs/races.md",
     ))
 }
 
@@ -219,7 +218,7 @@ fn of_table(subject: &str, table: &SiteTable) -> Vec<Finding> {
             Severity::Warning,
             subject,
             "none of its memory accesses is a scheduling point",
-            "coyote-wasm instrument MODULE --explain says why of each function",
+            "coyote-wasm instrument MODULE --explain says why for each function",
         ));
     }
     findings

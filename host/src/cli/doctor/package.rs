@@ -101,7 +101,7 @@ fn not_on_target(metadata: &Value) -> Vec<Finding> {
                 Severity::Warning,
                 package["name"].as_str().unwrap_or_default(),
                 format!("tests that are not on this target: {found}"),
-                "where browsers are meant, say so: #[cfg(not(all(target_family = \"wasm\", target_os = \"unknown\")))]",
+                "if only browsers are meant: #[cfg(not(all(target_family = \"wasm\", target_os = \"unknown\")))]",
             ));
         }
     }

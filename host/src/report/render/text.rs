@@ -80,7 +80,7 @@ fn conclusion(run: &RunReport) -> String {
                                 and the filters?"
             .into(),
         Exit::BugFound => format!("Found bugs in {}", some_of("bug")),
-        Exit::Limit => format!("No verdict on {}, for which this tool lacks something", some_of("limit")),
+        Exit::Limit => format!("No verdict on {}, where this tool reached a limit", some_of("limit")),
         Exit::Inconclusive => {
             format!("Inconclusive: executions did not come to an end in {}", some_of("inconclusive"))
         }
@@ -163,13 +163,13 @@ fn search_statistics(statistics: &Statistics, search: &SearchSummary) -> String 
     }
     if counts.abandoned > 0 {
         line(format_args!(
-            "Beside these, {} ended at an assumption that does not hold.",
+            "In addition, {} ended at an assumption that does not hold.",
             counted(counts.abandoned, "execution")
         ));
     }
     if counts.unfinished > 0 {
         line(format_args!(
-            "Beside these, {} hit the max-steps bound of {}: if they should end, try {}.",
+            "In addition, {} hit the max-steps bound of {}: if they should end, try {}.",
             counted(counts.unfinished, "execution"),
             statistics.steps_max.unfair,
             statistics.raised(false, counts.unfinished, counts.executions)

@@ -1,5 +1,5 @@
-// libc++ has functions of its own that are called as a builtin is, with as many commas: the macro of
-// coyote_order.h is not for them.
+// libc++ has functions with the name and the number of arguments of a builtin: the macro of
+// coyote_order.h must not replace them.
 #pragma clang system_header
 #pragma push_macro("__atomic_load")
 #undef __atomic_load

@@ -1,4 +1,4 @@
-//! Meeting of several tasks. Same shape as `tokio::sync::Barrier`.
+//! Barriers for tasks. Same shape as `tokio::sync::Barrier`.
 
 use super::queue::{Place, Queue, wake_all};
 use crate::task::park;
@@ -8,9 +8,9 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// A point that tasks pass together, again and again.
+/// A point that a number of tasks pass together. It can be used repeatedly.
 ///
-/// **Not cancellation safe:** a task that has come counts, even if its future is dropped before the others come.
+/// **Not cancellation safe:** a task that has arrived counts, even if its future is dropped before the others arrive.
 pub struct Barrier {
     tasks: usize,
     shared: Shared<State>,
@@ -19,23 +19,23 @@ pub struct Barrier {
 
 struct State {
     arrived: usize,
-    /// Of each that waits, whether the last one has come.
+    /// For each waiting task, whether the last one has arrived.
     queue: Queue<bool>,
 }
 
-/// Which of the tasks that passed together this is.
+/// The result of [`Barrier::wait`]: whether the task is the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// True for the one that came last.
+    /// True for the task that arrived last.
     pub fn is_leader(&self) -> bool {
         self.0
     }
 }
 
 impl Barrier {
-    /// A barrier that so many tasks pass together; one passes alone, as with 0.
+    /// A barrier for this number of tasks. With 0 or 1, each task passes alone.
     #[track_caller]
     pub const fn new(tasks: usize) -> Barrier {
         let state = State { arrived: 0, queue: Queue::new() };
@@ -43,7 +43,7 @@ impl Barrier {
         Barrier { tasks, shared: Shared::new(state), made: Location::caller() }
     }
 
-    /// Waits until all have come.
+    /// Waits until all tasks have arrived.
     pub async fn wait(&self) -> BarrierWaitResult {
         Wait { barrier: self, place: None }.await
     }

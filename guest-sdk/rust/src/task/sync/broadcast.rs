@@ -18,10 +18,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// A channel that keeps so many messages.
+/// A channel that keeps this number of messages.
 ///
 /// # Panics
-/// For 0 messages.
+/// If `messages` is 0.
 #[track_caller]
 pub fn channel<T: Clone>(messages: usize) -> (Sender<T>, Receiver<T>) {
     assert!(messages > 0, "broadcast channel capacity cannot be zero");
@@ -61,7 +61,7 @@ impl<T> State<T> {
         woken
     }
 
-    /// What the receiver that has had all messages before `next` gets. With `T` still shared.
+    /// The next message, still shared, of a receiver that has received all messages before `next`.
     fn receive(&mut self, next: &mut u64) -> Result<Arc<T>, TryRecvError> {
         let begin = self.begin();
         if *next < begin {
@@ -161,19 +161,19 @@ pub struct Receiver<T> {
 }
 
 impl<T: Clone> Receiver<T> {
-    /// The next message.
+    /// Receives the next message.
     ///
     /// # Errors
-    /// It was missed, with others: the next call goes on with the oldest that is kept. Or none will come any more.
+    /// Messages were missed: the next call returns the oldest that is kept. Or the channel is closed.
     pub async fn recv(&mut self) -> Result<T, RecvError> {
         let message = Recv { receiver: self, place: None }.await?;
         Ok(T::clone(&message))
     }
 
-    /// The next message, if there is one.
+    /// Receives the next message, if there is one.
     ///
     /// # Errors
-    /// As for [`Receiver::recv`], or there is none.
+    /// As for [`Receiver::recv`], or there is no message now.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         let next = &mut self.next;
         let (received, had) = self.channel.shared.step(|state| (state.receive(next), state.forget()));
@@ -251,7 +251,7 @@ impl<T> Drop for Recv<'_, T> {
     }
 }
 
-/// Why there is no next message.
+/// The error of [`Receiver::recv`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecvError {
     /// There will be none any more.

@@ -1,7 +1,7 @@
-//! Locks, semaphores and channels for tasks, with the meaning of tokio's. Each says how it treats those that wait, and
-//! what becomes of an operation whose future is dropped.
+//! Locks, semaphores and channels for tasks, with the semantics of tokio's. The documentation of each says in which
+//! order it serves waiting tasks (fairness), and what happens if the future of an operation is dropped (cancellation).
 //!
-//! An operation that need not wait is one step, and so is each part of one that waits: to begin, to be woken, to end.
+//! An operation that does not wait is one step. One that waits has a step to begin, to be woken and to end.
 
 /// The ends of a channel, whose messages are not shown: to look would be a scheduling point.
 macro_rules! opaque {
@@ -35,7 +35,7 @@ pub use semaphore::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePerm
 
 use std::fmt;
 
-/// A lock could not be taken at once.
+/// The error of a lock that could not be acquired at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TryLockError(());
 

@@ -1,10 +1,10 @@
 //! Channels with several senders and one receiver. Same shape as `tokio::sync::mpsc`.
 //!
 //! **Fair:** senders that wait for room get it in the order of the first polls; nobody overtakes. **Cancellation:** a
-//! [`Sender::send`] that is dropped has not sent, and its message is dropped with it; to lose nothing, wait for room with
-//! [`Sender::reserve`] first. A [`Receiver::recv`] that is dropped has taken nothing. **Close:** when the last sender is
-//! dropped, the receiver gets what was sent and then `None`. When the receiver is dropped or closes the channel, sending
-//! fails, and what was sent can still be received, also by those that had room already.
+//! [`Sender::send`] that is dropped has not sent, and its message is dropped with it; to keep the message, wait for
+//! room with [`Sender::reserve`] first. A [`Receiver::recv`] that is dropped has taken nothing. **Close:** when the
+//! last sender is dropped, the receiver gets what was sent and then `None`. When the receiver is dropped or closes
+//! the channel, sending fails, and what was sent can still be received, also by those that had room already.
 
 pub use super::send_error::SendError;
 
@@ -19,10 +19,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// A channel with room for so many messages.
+/// A channel with room for this number of messages.
 ///
 /// # Panics
-/// For 0 messages.
+/// If `messages` is 0.
 #[track_caller]
 pub fn channel<T>(messages: usize) -> (Sender<T>, Receiver<T>) {
     assert!(messages > 0, "mpsc bounded channel requires buffer > 0");
@@ -301,10 +301,10 @@ impl<T> Sender<T> {
         Ok(Permit { channel: Some(&self.channel) })
     }
 
-    /// Sends a message if there is room and nobody waits for some.
+    /// Sends a message if there is room and no other sender waits.
     ///
     /// # Errors
-    /// There is none, or nobody can receive it any more.
+    /// There is no room, or the channel is closed.
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         self.channel.try_send(message)
     }
@@ -319,13 +319,13 @@ impl<T> Sender<T> {
         self.channel.shared.look(|state| state.closed)
     }
 
-    /// For how many messages there is room.
+    /// The number of messages for which there is room.
     pub fn capacity(&self) -> usize {
         let channel = &self.channel;
         channel.shared.look(|state| channel.messages_max - state.messages.len() - state.reserved)
     }
 
-    /// For how many messages there is room at most.
+    /// The number of messages that the channel can hold.
     pub fn max_capacity(&self) -> usize {
         self.channel.messages_max
     }
@@ -373,7 +373,7 @@ pub struct Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    /// The next message, or `None` once none will come any more.
+    /// Receives the next message; `None` once the channel is closed and empty.
     pub async fn recv(&mut self) -> Option<T> {
         poll_fn(|context| self.poll_recv(context)).await
     }
@@ -410,12 +410,12 @@ impl<T> Receiver<T> {
         received
     }
 
-    /// Lets no more be sent. What was sent can still be received.
+    /// Closes the channel: sending fails from now on. What was sent can still be received.
     pub fn close(&mut self) {
         wake_all(self.channel.shared.step(State::close));
     }
 
-    /// Messages that wait to be received.
+    /// The number of messages that wait to be received.
     pub fn len(&self) -> usize {
         self.channel.shared.look(|state| state.messages.len())
     }

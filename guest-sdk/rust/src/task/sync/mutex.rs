@@ -52,16 +52,16 @@ impl<T: ?Sized> Mutex<T> {
         let Ok(()) = self.permits.acquire(1).await else { unreachable!("nobody closes it") };
     }
 
-    /// Takes the lock if it is free and nobody waits.
+    /// Takes the lock if it is free and no task waits.
     ///
     /// # Errors
-    /// Somebody has it.
+    /// The lock is held, or a task waits for it.
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         self.permits.try_acquire(1).map_err(|_| TryLockError(()))?;
         Ok(MutexGuard { mutex: self })
     }
 
-    /// The value, without locking: the exclusive borrow is proof that nobody else can.
+    /// The value, without locking: the exclusive borrow proves that no task holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }

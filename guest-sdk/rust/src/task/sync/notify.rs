@@ -8,24 +8,24 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// Tells tasks that something happened, and keeps at most one notification that nobody waits for.
+/// Notifies tasks, and keeps at most one notification for which no task waits yet.
 ///
-/// **Fair:** [`Notify::notify_one`] lets the one go that waits for longest. **Cancellation:** a [`Notified`] that is
-/// dropped loses its place; a notification for one that it was given goes to the next, or is kept.
+/// **Fair:** [`Notify::notify_one`] wakes the task that has waited longest. **Cancellation:** a [`Notified`] that is
+/// dropped loses its place; a notification of `notify_one` that it was given goes to the next task, or is kept.
 pub struct Notify {
     shared: Shared<State>,
     made: &'static Location<'static>,
 }
 
 struct State {
-    /// One notification that nobody waited for.
+    /// Whether a notification is kept, for which no task waited.
     kept: bool,
-    /// Calls of `notify_waiters`.
+    /// The number of calls of `notify_waiters`.
     rounds: u64,
     queue: Queue<Option<For>>,
 }
 
-/// For whom a notification was.
+/// The kind of a notification that a waiter was given.
 #[derive(Clone, Copy, PartialEq)]
 enum For {
     One,
@@ -62,25 +62,25 @@ impl State {
 }
 
 impl Notify {
-    /// Nothing has happened.
+    /// An object without a notification.
     #[track_caller]
     pub const fn new() -> Notify {
         let state = State { kept: false, rounds: 0, queue: Queue::new() };
         Notify { shared: Shared::new(state), made: Location::caller() }
     }
 
-    /// Waits for a notification: for that which is kept, the next for one that comes to this task, or the next for all
-    /// after this call, even if the future is polled later.
+    /// Waits for a notification: the kept one, a later `notify_one` that reaches this task, or the next
+    /// `notify_waiters` after this call, even if the future is polled later.
     pub fn notified(&self) -> Notified<'_> {
         Notified { notify: self, rounds: self.shared.look(|state| state.rounds), place: None, done: false }
     }
 
-    /// Lets one task go on. If none waits, the next one that comes does; several such notifications are one.
+    /// Wakes one task. If none waits, the notification is kept for the next one; at most one is kept.
     pub fn notify_one(&self) {
         wake_all(self.shared.step(State::notify_one));
     }
 
-    /// Lets all tasks go on that wait now. It is not kept.
+    /// Wakes all tasks that wait now. This notification is not kept.
     pub fn notify_waiters(&self) {
         let woken: Vec<Waker> = self.shared.step(|state| {
             state.rounds += 1;
@@ -118,8 +118,8 @@ pub struct Notified<'a> {
 }
 
 impl Notified<'_> {
-    /// Begins to wait before the future is polled, so that no notification for one is missed from now on. Returns
-    /// whether there was one already.
+    /// Begins to wait before the future is polled, so that it misses no `notify_one` after this call. Returns
+    /// whether there was a notification already.
     pub fn enable(mut self: Pin<&mut Self>) -> bool {
         self.advance(None)
     }

@@ -28,9 +28,9 @@ struct Channel<T> {
 
 struct State<T> {
     message: Option<T>,
-    /// The sender has neither sent nor gone.
+    /// The sender exists and has not sent.
     sender: bool,
-    /// The receiver is there and has not closed the channel.
+    /// The receiver exists and has not closed the channel.
     receives: bool,
     sending: Option<Waker>,
     receiving: Option<Waker>,
@@ -104,7 +104,7 @@ pub struct Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Lets nothing be sent any more. What was sent can still be received.
+    /// Closes the channel: sending fails from now on. What was sent can still be received.
     pub fn close(&mut self) {
         let woken = self.channel.shared.step(|state| {
             state.receives = false;
@@ -113,7 +113,7 @@ impl<T> Receiver<T> {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// The message, if it was sent.
+    /// Receives the message, if it was sent.
     ///
     /// # Errors
     /// It was not sent yet, or never will be.

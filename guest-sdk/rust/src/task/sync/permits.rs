@@ -1,4 +1,4 @@
-//! Permits that are handed out in order: what semaphores and locks are made of.
+//! Permits that are handed out in order: the basis of semaphores and locks.
 
 use super::queue::{Place, Queue, wake_all};
 use crate::task::park;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 /// See the module's documentation.
 pub(super) struct Permits {
     shared: Shared<State>,
-    /// What it is called in reports.
+    /// The name of the object in reports.
     what: &'static str,
     made: &'static Location<'static>,
 }
@@ -21,7 +21,7 @@ struct State {
     queue: Queue<Wanted>,
 }
 
-/// What a waiter wants, or has.
+/// The permits that a waiter asks for, or was given.
 struct Wanted {
     permits: usize,
     granted: bool,
@@ -37,7 +37,7 @@ pub(super) enum Refused {
 }
 
 impl State {
-    /// Hands out what can be, to the first ones first, and returns who is to be woken.
+    /// Hands out permits in the order of the queue, and returns the wakers to be called.
     fn grant(&mut self) -> Vec<Waker> {
         let mut woken = Vec::new();
         while let Some(wanted) = self.queue.front()
@@ -50,7 +50,7 @@ impl State {
         woken
     }
 
-    /// Takes permits. Nobody overtakes those that wait.
+    /// Takes permits, unless others wait for some.
     fn take(&mut self, permits: usize) -> Result<(), Refused> {
         if self.closed {
             return Err(Refused::Closed);
@@ -87,7 +87,7 @@ impl Permits {
         wake_all(woken.expect("a semaphore has as many permits as fit into a usize"));
     }
 
-    /// Takes away permits that are free, at most so many, and returns how many.
+    /// Removes at most this number of free permits, and returns how many.
     pub(super) fn forget(&self, permits: usize) -> usize {
         self.shared.step(|state| {
             let forgotten = permits.min(state.free);
@@ -96,7 +96,7 @@ impl Permits {
         })
     }
 
-    /// Permits that somebody could take at once.
+    /// The number of permits that can be taken at once.
     pub(super) fn free(&self) -> usize {
         self.shared.look(|state| if state.queue.is_empty() { state.free } else { 0 })
     }
@@ -154,7 +154,7 @@ impl Future for Acquire<'_> {
 }
 
 impl Drop for Acquire<'_> {
-    /// What it was given in the meantime goes to the next ones.
+    /// Passes permits that it was given in the meantime to the next waiters.
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
         let woken = self.permits.shared.step(|state| {

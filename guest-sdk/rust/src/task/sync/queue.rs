@@ -1,4 +1,4 @@
-//! Who waits for an object, in order.
+//! The queue of waiters of an object, in order.
 
 use crate::task::park;
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ impl<W> Queue<W> {
         self.order.is_empty()
     }
 
-    /// Somebody begins to wait, behind all others.
+    /// Adds a waiter at the end.
     pub(crate) fn push(&mut self, what: W, waker: Option<&Waker>) -> Place {
         let waiter = Waiter { what, waker: waker.map(park::keep) };
         let place = self.free.pop().unwrap_or(self.places.len());
@@ -56,7 +56,7 @@ impl<W> Queue<W> {
         &mut self.waiter(place).what
     }
 
-    /// The waiter was polled by another waker, perhaps.
+    /// Updates the waker of a waiter that was polled again.
     pub(crate) fn renew(&mut self, place: Place, waker: &Waker) {
         let waiter = self.waiter(place);
         if !waiter.waker.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
@@ -64,19 +64,19 @@ impl<W> Queue<W> {
         }
     }
 
-    /// What the first one waits for.
+    /// What the first waiter waits for.
     pub(crate) fn front(&mut self) -> Option<&mut W> {
         let place = *self.order.front()?;
         Some(self.what(place))
     }
 
-    /// Lets the first one go, whose waker is to be called afterwards.
+    /// Removes the first waiter from the queue, and returns its waker, which is to be called afterwards.
     pub(crate) fn pop(&mut self) -> Option<Waker> {
         let place = self.order.pop_front()?;
         self.waiter(place).waker.take()
     }
 
-    /// Lets all go, whose wakers are to be called afterwards.
+    /// Removes all waiters from the queue, and returns their wakers, which are to be called afterwards.
     pub(crate) fn pop_all(&mut self) -> Vec<Waker> {
         let mut woken = Vec::new();
         while !self.is_empty() {
@@ -85,7 +85,7 @@ impl<W> Queue<W> {
         woken
     }
 
-    /// The waiter goes, woken or not.
+    /// Removes a waiter, woken or not.
     pub(crate) fn remove(&mut self, place: Place) -> W {
         let waiter = self.places[place].take().expect("a place belongs to its waiter until that leaves");
         self.order.retain(|other| *other != place);

@@ -7,14 +7,14 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// What a writer takes: more than there are tasks.
+/// The permits that a writer takes: more than there are tasks.
 const ALL: usize = (u32::MAX >> 3) as usize;
 
-/// A value that several tasks can look at or one can change, also while they await something else.
+/// A value that several tasks can read or one can change, also while they await something else.
 ///
-/// **Fair:** the lock is handed over in the order of the first polls: a reader that comes after a waiting writer waits
-/// behind it, so that a task that reads already and reads once more may wait for itself. **Cancellation:** as with
-/// [`Mutex`](super::Mutex).
+/// **Fair:** the lock is handed over in the order of the first polls: a reader that arrives after a waiting
+/// writer waits behind it, so a task that holds a read lock and asks for another one may wait for itself.
+/// **Cancellation:** as with [`Mutex`](super::Mutex).
 pub struct RwLock<T: ?Sized> {
     permits: Permits,
     value: UnsafeCell<T>,
@@ -26,7 +26,7 @@ unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 impl<T> RwLock<T> {
-    /// A lock that nobody has.
+    /// A free lock.
     #[track_caller]
     pub const fn new(value: T) -> RwLock<T> {
         RwLock { permits: Permits::new(ALL, "rwlock"), value: UnsafeCell::new(value) }
@@ -39,13 +39,13 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Reads as soon as it is this task's turn.
+    /// Takes the lock for reading as soon as it is this task's turn.
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
         self.take(1).await;
         RwLockReadGuard { lock: self }
     }
 
-    /// Writes as soon as it is this task's turn.
+    /// Takes the lock for writing as soon as it is this task's turn.
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.take(ALL).await;
         RwLockWriteGuard { lock: self }
@@ -55,25 +55,25 @@ impl<T: ?Sized> RwLock<T> {
         let Ok(()) = self.permits.acquire(permits).await else { unreachable!("nobody closes it") };
     }
 
-    /// Reads if nobody writes or waits.
+    /// Takes the lock for reading if no task writes or waits.
     ///
     /// # Errors
-    /// Somebody does.
+    /// A task does.
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         self.permits.try_acquire(1).map_err(|_| TryLockError(()))?;
         Ok(RwLockReadGuard { lock: self })
     }
 
-    /// Writes if nobody reads, writes or waits.
+    /// Takes the lock for writing if no task reads, writes or waits.
     ///
     /// # Errors
-    /// Somebody does.
+    /// A task does.
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.permits.try_acquire(ALL).map_err(|_| TryLockError(()))?;
         Ok(RwLockWriteGuard { lock: self })
     }
 
-    /// The value, without locking: the exclusive borrow is proof that nobody else can.
+    /// The value, without locking: the exclusive borrow proves that no task holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -93,13 +93,13 @@ impl<T: ?Sized> fmt::Debug for RwLock<T> {
     }
 }
 
-/// A lock held together with other readers; dropping it gives it back.
+/// A lock held for reading; dropping it releases the lock.
 #[must_use = "the lock is released at once if its guard is not kept"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
 }
 
-/// A lock held alone; dropping it gives it back.
+/// A lock held for writing; dropping it releases the lock.
 #[must_use = "the lock is released at once if its guard is not kept"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,

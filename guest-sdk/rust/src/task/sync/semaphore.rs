@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 /// Permits that tasks take and give back.
 ///
-/// **Fair:** who waits gets permits in the order of the first polls, also where one that wants many keeps those behind
-/// it waiting that want few; nobody overtakes. **Cancellation:** a future that is dropped loses its place, and gives back
-/// what it was given.
+/// **Fair:** waiting tasks get permits in the order of the first polls, even if a task that asks for many
+/// makes those behind it wait that ask for few. **Cancellation:** a future that is dropped loses its place,
+/// and gives back what it was given.
 pub struct Semaphore {
     permits: Permits,
 }
 
-/// There will be no permits any more: the semaphore was closed.
+/// The error of a semaphore that was closed: it hands out no more permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcquireError(());
 
-/// Why there is no permit at once.
+/// The error of [`Semaphore::try_acquire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryAcquireError {
-    /// There will be none any more.
+    /// The semaphore is closed.
     Closed,
     /// There are too few, or others wait for them.
     NoPermits,
 }
 
 impl Semaphore {
-    /// So many permits.
+    /// A semaphore with this number of permits.
     #[track_caller]
     pub const fn new(permits: usize) -> Semaphore {
         Semaphore { permits: Permits::new(permits, "semaphore") }
@@ -41,7 +41,7 @@ impl Semaphore {
         self.acquire_many(1).await
     }
 
-    /// Takes several permits as soon as there are so many.
+    /// Takes this number of permits as soon as there are enough.
     ///
     /// # Errors
     /// The semaphore is closed.
@@ -60,7 +60,7 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit { semaphore: self, permits: 1 })
     }
 
-    /// Takes a permit if there is one and nobody waits.
+    /// Takes a permit if there is one and no task waits.
     ///
     /// # Errors
     /// There is none, or the semaphore is closed.
@@ -75,23 +75,23 @@ impl Semaphore {
     /// Adds permits.
     ///
     /// # Panics
-    /// If there are more than fit into a `usize` then.
+    /// If the new number does not fit into a `usize`.
     #[track_caller]
     pub fn add_permits(&self, permits: usize) {
         self.permits.release(permits);
     }
 
-    /// Takes away permits that nobody has, at most so many, and returns how many.
+    /// Removes at most this number of free permits, and returns how many.
     pub fn forget_permits(&self, permits: usize) -> usize {
         self.permits.forget(permits)
     }
 
-    /// Permits that somebody could take at this moment.
+    /// The number of permits that are free at this moment.
     pub fn available_permits(&self) -> usize {
         self.permits.free()
     }
 
-    /// Lets all that wait fail, and all that come.
+    /// Closes the semaphore: waiting and later requests for permits fail.
     pub fn close(&self) {
         self.permits.close();
     }
@@ -115,7 +115,7 @@ impl SemaphorePermit<'_> {
         self.permits = 0;
     }
 
-    /// How many they are.
+    /// The number of permits.
     pub fn num_permits(&self) -> usize {
         self.permits
     }
@@ -152,7 +152,7 @@ impl Drop for OwnedSemaphorePermit {
 }
 
 impl fmt::Debug for Semaphore {
-    /// Does not show the permits: to look would be a scheduling point.
+    /// Does not show the permits: reading them would be a scheduling point.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Semaphore").finish_non_exhaustive()
     }

@@ -1,8 +1,8 @@
-//! What the channels say to a sender whom nobody can receive from.
+//! The error of a channel without a receiver.
 
 use std::fmt;
 
-/// Nobody can receive the message, which is given back.
+/// The error of a send to a channel without a receiver. It contains the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 

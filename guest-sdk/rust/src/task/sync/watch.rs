@@ -1,10 +1,10 @@
 //! Channels that keep the last value only. Same shape as `tokio::sync::watch`.
 //!
-//! A receiver learns that the value changed since it last looked, and not how often. **Cancellation:** a
+//! A receiver learns that the value changed since it last read it, and not how often. **Cancellation:** a
 //! [`Receiver::changed`] that is dropped has marked nothing as seen. **Close:** when the last sender is dropped, receivers
 //! see the last value and then get an error; sending fails while there is no receiver.
 //!
-//! A [`Ref`] holds a lock of [`crate::sync`], so that a sender blocks while somebody looks: do not keep one over an `await`.
+//! A [`Ref`] holds a lock of [`crate::sync`], so that a sender blocks while one exists: do not keep one over an `await`.
 #![allow(unsafe_code)] // A loop that returns what it borrowed, which the borrow checker does not see.
 
 pub use super::send_error::SendError;
@@ -81,7 +81,7 @@ impl<T> Sender<T> {
         value
     }
 
-    /// Changes the value. Receivers are told in any case.
+    /// Changes the value, and notifies receivers in any case.
     pub fn send_modify(&self, change: impl FnOnce(&mut T)) {
         self.send_if_modified(|value| {
             change(value);
@@ -89,7 +89,7 @@ impl<T> Sender<T> {
         });
     }
 
-    /// Changes the value, perhaps: receivers are told if `change` says so, which is returned.
+    /// Passes the value to `change`, and notifies receivers if `change` returns true, which is also the result.
     pub fn send_if_modified(&self, change: impl FnOnce(&mut T) -> bool) -> bool {
         let mut value = self.channel.value.write();
         if !change(&mut value) {
@@ -151,7 +151,7 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-/// Looks at the value of a [`channel`].
+/// Reads the value of a [`channel`].
 pub struct Receiver<T> {
     channel: Arc<Channel<T>>,
     /// The version that it has seen.
@@ -159,14 +159,14 @@ pub struct Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    /// The value, which does not count as seen by that.
+    /// The value. Does not mark it as seen.
     pub fn borrow(&self) -> Ref<'_, T> {
         let value = self.channel.value.read();
         let changed = self.channel.shared.look(|state| state.version) != self.seen;
         Ref { value, changed }
     }
 
-    /// The value, which counts as seen.
+    /// The value, which is marked as seen.
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
         let value = self.channel.value.read();
         let version = self.channel.shared.look(|state| state.version);
@@ -186,7 +186,7 @@ impl<T> Receiver<T> {
         Ok(version != self.seen)
     }
 
-    /// Waits for a value that was not seen, and counts it as seen.
+    /// Waits for a value that was not seen, and marks it as seen.
     ///
     /// # Errors
     /// All senders are gone, and the last value was seen.
@@ -196,10 +196,10 @@ impl<T> Receiver<T> {
         Ok(())
     }
 
-    /// Waits until the value is as wanted, which the present one may be, and counts it as seen.
+    /// Waits until `is` is true of the value, which the present one may satisfy, and marks it as seen.
     ///
     /// # Errors
-    /// All senders are gone, and the last value was another.
+    /// All senders are gone, and `is` was false of the last value.
     pub async fn wait_for(&mut self, mut is: impl FnMut(&T) -> bool) -> Result<Ref<'_, T>, RecvError> {
         // SAFETY: `self` stays borrowed for as long as the result lives, and keeps its channel.
         let channel = unsafe { &*Arc::as_ptr(&self.channel) };
@@ -237,8 +237,8 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-/// Waits for another version than the one that was seen, which it returns unless all senders are gone. With none seen: until
-/// all receivers are gone.
+/// Waits for a version other than the one that was seen, and returns it unless all senders are gone. Without
+/// a seen version, waits until all receivers are gone.
 struct Wait<'a, T> {
     channel: &'a Channel<T>,
     place: Option<Place>,
@@ -287,14 +287,14 @@ impl<T> Drop for Wait<'_, T> {
     }
 }
 
-/// The value, which does not change while this is kept.
+/// A borrowed value, which does not change while this exists.
 pub struct Ref<'a, T> {
     value: RwLockReadGuard<'a, T>,
     changed: bool,
 }
 
 impl<T> Ref<'_, T> {
-    /// Whether the receiver had not seen it.
+    /// Whether the receiver had not seen the value before.
     pub fn has_changed(&self) -> bool {
         self.changed
     }
@@ -308,7 +308,7 @@ impl<T> Deref for Ref<'_, T> {
     }
 }
 
-/// All senders are gone.
+/// The error of a receiver: all senders are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError(());
 
