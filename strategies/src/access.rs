@@ -3,8 +3,11 @@
 use coyote_abi::OpKind;
 use serde::{Deserialize, Serialize};
 
+const SINGLE: bool = false;
+const COUNTED: bool = true;
+
 macro_rules! classes {
-    ($($(#[$doc:meta])* $class:ident $noun:literal [$($kind:ident),*],)*) => {
+    ($($(#[$doc:meta])* $class:ident $noun:literal $counted:ident [$($kind:ident),*],)*) => {
         /// The kind of object that an access is of: objects of different classes never overlap.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Class {
@@ -48,6 +51,15 @@ macro_rules! classes {
                 }
             }
 
+            /// Whether a worker may acquire a sync object of the class without its last release, because earlier
+            /// ones were enough.
+            pub const fn is_counted(self) -> bool {
+                match self {
+                    $(Class::$class => $counted,)*
+                    _ => false,
+                }
+            }
+
             /// The name of a sync object of the class in reports.
             pub const fn noun(self) -> &'static str {
                 match self {
@@ -70,8 +82,8 @@ coyote_abi::sync_objects!(classes);
 /// | Write | Acquire or Share | yes | yes, or what took it before the Write can |
 /// | Acquire | Acquire | yes, through the Release between them | yes |
 /// | Acquire | Share, or the other way round | the same | yes |
-/// | Release or Unshare | Acquire | yes | no: the second waits for the first; of a semaphore as by a Write |
-/// | Release | Share | yes | no: the second waits for the first |
+/// | Release or Unshare | Acquire | yes | no: the second waits for the first; of a counted class as by a Write |
+/// | Release | Share | yes | the same |
 /// | Read | Acquire | yes | no: the second waits for a Release between them |
 /// | Read | Share | yes | as by a Write |
 /// | Release | TryAcquire or TryShare | yes | yes: it then fails, which is a Read |

@@ -101,7 +101,9 @@ const TRAITS: [u16; 256] = {
 
 /// The bit of a class of sync objects.
 const fn bit(class: Class) -> u16 {
-    1 << class as u16
+    let bit = 1 << class as u16;
+    assert!(bit < WRITES, "too many classes of sync objects for 16 bits");
+    bit
 }
 
 const SYNC: u16 = !(MEMORY | WRITES);

@@ -121,24 +121,25 @@ kinds! {
     Fault = 63 "fault",
 }
 
-/// The classes of sync objects as a table for a macro: documentation, identifier, name in reports, and the
-/// operations of this class alone. `Init` and `Destroy` belong to all classes.
+/// The classes of sync objects as a table for a macro: documentation, identifier, name in reports, whether an
+/// acquisition needs the last release (`SINGLE`) or may do without it, since earlier ones may have been enough
+/// (`COUNTED`), and the operations of this class alone. `Init` and `Destroy` belong to all classes.
 #[macro_export]
 macro_rules! sync_objects {
     ($table:ident) => {
         $table! {
             /// A mutex. Sync objects of all classes are identified by their address.
-            Mutex "mutex" [Lock, TryLock, Unlock, Relock],
+            Mutex "mutex" SINGLE [Lock, TryLock, Unlock, Relock],
             /// A lock that several readers can hold.
-            Rwlock "rwlock" [ReadLock, TryReadLock, WriteLock, TryWriteLock, RwUnlock],
+            Rwlock "rwlock" SINGLE [ReadLock, TryReadLock, WriteLock, TryWriteLock, RwUnlock],
             /// A counting semaphore.
-            Semaphore "semaphore" [SemaphoreWait, SemaphoreTryWait, SemaphorePost, SemaphoreValue],
+            Semaphore "semaphore" COUNTED [SemaphoreWait, SemaphoreTryWait, SemaphorePost, SemaphoreValue],
             /// A barrier.
-            Barrier "barrier" [BarrierWait],
+            Barrier "barrier" SINGLE [BarrierWait],
             /// A condition variable: the workers that wait for it.
-            Condvar "condvar" [Wait, Signal, Broadcast],
+            Condvar "condvar" SINGLE [Wait, Signal, Broadcast],
             /// The workers that wait at an address of memory; not the contents of this memory.
-            Futex "futex" [FutexWait, FutexNotify],
+            Futex "futex" SINGLE [FutexWait, FutexNotify],
         }
     };
 }

@@ -22,7 +22,7 @@ pub trait Detector: Send {
     fn begin(&mut self, _state: &GuestState<'_>) {}
 
     /// The finding if a worker must not do what it is about to do. Called for what the map of the heap does not plainly
-    /// allow; with [`Interest::VETOES`], for everything.
+    /// allow; with [`Interest::VETOES`], for everything, of a wait also when its worker goes on.
     fn veto(&self, _state: &GuestState<'_>, _worker: WorkerId, _attempt: &Attempt<'_>) -> Option<Finding> {
         None
     }

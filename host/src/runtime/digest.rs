@@ -1,6 +1,6 @@
 //! The runtime's part of a fingerprint.
 
-use super::term::term;
+use super::term::{Part, term};
 use super::{Runtime, Worker};
 use coyote_strategies::{Pending, WorkerId};
 use std::hash::Hash;
@@ -97,7 +97,7 @@ impl Runtime {
                 ordered_site: _,
             } = worker;
             let Pending { operation, state } = pending;
-            let hash = term(1, &|h| {
+            let hash = term(Part::Worker, &|h| {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached);
@@ -110,25 +110,26 @@ impl Runtime {
         sum = sum.wrapping_add(sync.digest(&key));
         // While the current worker is in an atomic function, only that worker goes on.
         let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
-        sum = sum.wrapping_add(term(12, &|h| {
+        sum = sum.wrapping_add(term(Part::Rest, &|h| {
             (faults, over, assumed_away, alone, worker_local_word, harness, key(WorkerId(*first))).hash(h);
         }));
         sum = sum.wrapping_add(monitors.digest());
         sum = sum.wrapping_add(files.digest());
         sum = sum.wrapping_add(u128::from(heap.digest()));
         if let Some(weak) = weak {
-            sum = sum.wrapping_add(term(14, &|h| weak.hash(h)));
+            sum = sum.wrapping_add(term(Part::WeakMemory, &|h| weak.hash(h)));
         }
         // The meaning of a panic depends on it.
         if *memory_refused {
-            sum = sum.wrapping_add(term(15, &|_| ()));
+            sum = sum.wrapping_add(term(Part::MemoryRefused, &|_| ()));
         }
         if *tells_time {
             let (now_ns, reads, reader) = clock.read_state();
-            sum = sum.wrapping_add(term(6, &|h| (now_ns, clock.jumps, reads, reader.map(key)).hash(h)));
+            sum = sum
+                .wrapping_add(term(Part::Clock, &|h| (now_ns, clock.jumps, reads, reader.map(key)).hash(h)));
         }
         for (span, w) in clock.relative() {
-            sum = sum.wrapping_add(term(5, &|h| (span, key(w)).hash(h)));
+            sum = sum.wrapping_add(term(Part::Timeout, &|h| (span, key(w)).hash(h)));
         }
         sum
     }

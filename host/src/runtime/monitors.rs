@@ -7,7 +7,7 @@
 //! would ever repeat.
 
 use super::Runtime;
-use super::term::term;
+use super::term::{Part, term};
 use coyote_strategies::{Class, Effect, WorkerId};
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -151,7 +151,7 @@ impl Monitors {
             deadline: _,
         } = self;
         known.iter().fold(0u128, |sum, (id, Monitor { heat, since: _, by: _, warmth: _ })| {
-            sum.wrapping_add(term(13, &|h| (id, heat).hash(h)))
+            sum.wrapping_add(term(Part::Monitor, &|h| (id, heat).hash(h)))
         })
     }
 }

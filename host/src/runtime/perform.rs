@@ -159,10 +159,10 @@ impl Runtime {
                 Ok(chosen) => {
                     self.touch_plainly(id);
                     match budget {
-                        BudgetId::Class(FaultClass::Io | FaultClass::Clock | FaultClass::Random) => {
+                        BudgetId::Class(FaultClass::Seed) if chosen > 0 => self.change_stream(id, chosen),
+                        BudgetId::Class(class) if class.row().fails_next_call => {
                             self.workers[id.index()].failure = chosen as u32;
                         }
-                        BudgetId::Class(FaultClass::Seed) if chosen > 0 => self.change_stream(id, chosen),
                         _ => {}
                     }
                     Performed::Continue(chosen as i64)

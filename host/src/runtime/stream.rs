@@ -56,7 +56,7 @@ bitflags::bitflags! {
         /// A monitor has been hot for too long.
         const OVERHEATED = 1 << 14;
 
-        /// Interests for which an access must not be executed without asking.
+        /// Interests for which an access must not be executed without asking, so that no lease is given.
         const ASKS = Self::STEPS.bits() | Self::FENCES.bits() | Self::ACCESSES.bits() | Self::VETOES.bits() | Self::STACKS.bits();
     }
 }

@@ -4,7 +4,7 @@
 use super::{examples, guest, process};
 use coyote_wasm::diagnose::{SourceLines, identity};
 use coyote_wasm::execution::Execution;
-use coyote_wasm::explain::{Limits, experiments};
+use coyote_wasm::explain::{Allowance, experiments};
 use coyote_wasm::machine::scheduler::Looks;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::replay::replay;
@@ -14,7 +14,6 @@ use coyote_wasm::strategies::{Decision, Guided, Iteration, Pick, Status, System}
 use coyote_wasm::tester::Tester;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -52,8 +51,8 @@ fn path(execution: &mut Execution, found: &FoundBug) -> Vec<Decision> {
 
 fn explained(execution: &mut Execution, found: &FoundBug, lines: &Mutex<SourceLines>) -> Explanation {
     let mut explanation = Explanation::default();
-    let limits = Limits { time: Duration::from_secs(600), interrupted: &AtomicBool::new(false) };
-    experiments(execution, &found.trace, &found.identity, lines, limits, &mut explanation).unwrap();
+    let allowance = Allowance::of(Duration::from_secs(600));
+    experiments(execution, &found.trace, &found.identity, lines, allowance, &mut explanation).unwrap();
     explanation
 }
 

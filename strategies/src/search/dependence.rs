@@ -33,8 +33,8 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
                 match (a.effect, b.effect) {
                     (Effect::Enable, Effect::Await) => return Order::Forced,
                     (Effect::Write, Effect::Acquire | Effect::Share) => order = Order::Changed,
-                    // Another unit may have been available, or another reader may have made it fail.
-                    (Effect::Release, Effect::Acquire) if a.class == Class::Semaphore => {
+                    // Another unit may have been available.
+                    (Effect::Release, Effect::Acquire | Effect::Share) if a.class.is_counted() => {
                         order = Order::Changed;
                     }
                     (Effect::Read, Effect::Share) => order = Order::Changed,

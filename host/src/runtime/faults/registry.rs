@@ -1,6 +1,7 @@
 //! The classes of faults: one table, which the command line (`--faults`), traces, reports and docs/faults.md read.
 //!
-//! A new class is a row here and the place where it may happen, which calls [`super::super::Runtime::fault`].
+//! A new class is a row here and the place where it may happen, which calls [`super::super::Runtime::fault`]. It is the
+//! last row, since numbers of classes are seeds of random streams.
 
 /// The object of an operation that may fail, by the number of its class or fault point; it differs from all addresses.
 pub fn of_site(number: u32) -> u64 {
@@ -40,6 +41,9 @@ pub struct FaultRow {
     /// The entry of `Options::faults` for which the module must be instrumented, if any. Its opportunities are
     /// additional scheduling points.
     pub hook: Option<&'static str>,
+    /// Whether a chosen fault is kept for the call that follows, which then fails in this way
+    /// ([`super::super::Runtime::take_failure`]).
+    pub fails_next_call: bool,
 }
 
 classes! {
@@ -51,6 +55,7 @@ classes! {
         usual: 2,
         option: Some("failing-try-locks"),
         hook: None,
+        fails_next_call: false,
     }
     /// A wait for a notification returns without one.
     Spurious {
@@ -60,6 +65,7 @@ classes! {
         usual: 2,
         option: Some("spurious-wakeups"),
         hook: None,
+        fails_next_call: false,
     }
     /// A fault point of the guest reports that something goes wrong.
     Point {
@@ -69,6 +75,7 @@ classes! {
         usual: 1,
         option: None,
         hook: None,
+        fails_next_call: false,
     }
     /// A call of WASI on a file fails or does less than it was asked for.
     Io {
@@ -78,6 +85,7 @@ classes! {
         usual: 1,
         option: None,
         hook: Some("io"),
+        fails_next_call: true,
     }
     /// A thread cannot be created.
     Thread {
@@ -87,6 +95,7 @@ classes! {
         usual: 1,
         option: None,
         hook: None,
+        fails_next_call: false,
     }
     /// There is no memory.
     Alloc {
@@ -96,6 +105,7 @@ classes! {
         usual: 1,
         option: None,
         hook: Some("alloc"),
+        fails_next_call: false,
     }
     /// There is no memory, in a program with Rust code.
     AllocRust {
@@ -105,6 +115,7 @@ classes! {
         usual: 1,
         option: None,
         hook: Some("alloc"),
+        fails_next_call: false,
     }
     /// A clock jumps.
     Clock {
@@ -114,6 +125,7 @@ classes! {
         usual: 1,
         option: None,
         hook: Some("clock"),
+        fails_next_call: true,
     }
     /// Random bytes are all 0 or all 255.
     Random {
@@ -123,6 +135,7 @@ classes! {
         usual: 1,
         option: None,
         hook: Some("random"),
+        fails_next_call: true,
     }
     /// An atomic access does not take the newest store: weak memory.
     Stale {
@@ -132,6 +145,7 @@ classes! {
         usual: 4,
         option: Some("memory"),
         hook: Some("weak"),
+        fails_next_call: false,
     }
     /// A worker's random bytes come from another stream from here on.
     Seed {
@@ -141,6 +155,7 @@ classes! {
         usual: 2,
         option: None,
         hook: Some("random"),
+        fails_next_call: false,
     }
     /// A task is scheduled again instead of being polled.
     Poll {
@@ -150,6 +165,7 @@ classes! {
         usual: 3,
         option: None,
         hook: Some("poll"),
+        fails_next_call: false,
     }
     /// The program dies and starts again.
     Crash {
@@ -159,6 +175,7 @@ classes! {
         usual: 1,
         option: None,
         hook: Some("crash"),
+        fails_next_call: false,
     }
     /// Something goes wrong in the SDK's network.
     Net {
@@ -168,6 +185,7 @@ classes! {
         usual: 3,
         option: None,
         hook: None,
+        fails_next_call: false,
     }
 }
 

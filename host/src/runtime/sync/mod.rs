@@ -3,8 +3,8 @@
 //! - `mutex`, `rwlock`, `semaphore`, `barrier`, `queue`: the state of one object. `objects` finds it by its address.
 //! - `lock`: what locks have in common.
 //!
-//! A new class is a file, a table here, and an arm in each `match` below where it differs from a condvar, which is
-//! nothing but its waiters. The effects of operations on workers are in `locks` and `waits`.
+//! A new class is a file, a table here, and an arm in each `match` below. The effects of operations on workers are in
+//! `locks` and `waits`.
 
 mod barrier;
 mod lock;
@@ -14,7 +14,7 @@ mod queue;
 mod rwlock;
 mod semaphore;
 
-use super::term::term;
+use super::term::{Part, term};
 use crate::object_id::ObjectId;
 pub(super) use barrier::{Arrival, Barrier};
 use coyote_abi::errno;
@@ -117,7 +117,8 @@ impl SyncObjects {
         match place.class {
             Class::Mutex => self.mutexes.update(place.address, |m| m.release(id)),
             Class::Rwlock => self.rwlocks.update(place.address, |l| l.release(id)),
-            _ => self.semaphores.update(place.address, Semaphore::release),
+            Class::Semaphore => self.semaphores.update(place.address, Semaphore::release),
+            other => unreachable!("this is a bug in coyote-wasm: a {} is not released", other.noun()),
         }
     }
 
@@ -164,7 +165,8 @@ impl SyncObjects {
             Class::Mutex => Kind::from_number(value).is_some(),
             Class::Semaphore => Semaphore::new(value).is_some(),
             Class::Barrier => Barrier::new(value).is_some(),
-            _ => true,
+            Class::Rwlock | Class::Condvar => true,
+            other => unreachable!("this is a bug in coyote-wasm: a {} is not initialised", other.noun()),
         }
     }
 
@@ -196,8 +198,9 @@ impl SyncObjects {
             Class::Rwlock => self.rwlocks.update(place.address, |l| *l = Rwlock::default()),
             Class::Semaphore => self.semaphores.update(place.address, |s| *s = Semaphore::default()),
             Class::Barrier => self.barriers.update(place.address, |b| *b = Barrier::default()),
-            // A condvar is nothing but its waiters.
-            _ => {}
+            // Nothing but their waiters.
+            Class::Condvar | Class::Futex => {}
+            other => unreachable!("this is a bug in coyote-wasm: a {} is no sync object", other.noun()),
         }
     }
 
@@ -216,21 +219,21 @@ impl SyncObjects {
         let mut sum = 0u128;
         for (address, mutex) in mutexes.iter() {
             let holder = mutex.holder.map(|(w, times)| (key(w), times));
-            sum = sum.wrapping_add(term(2, &|h| (address, mutex.kind, holder).hash(h)));
+            sum = sum.wrapping_add(term(Part::Mutex, &|h| (address, mutex.kind, holder).hash(h)));
         }
         for (address, lock) in rwlocks.iter() {
             let writer = lock.writer.map(key);
-            sum = sum.wrapping_add(term(7, &|h| (address, writer, lock.readers.len()).hash(h)));
+            sum = sum.wrapping_add(term(Part::Rwlock, &|h| (address, writer, lock.readers.len()).hash(h)));
             for (reader, times) in &lock.readers {
-                sum = sum.wrapping_add(term(8, &|h| (address, key(*reader), times).hash(h)));
+                sum = sum.wrapping_add(term(Part::Reader, &|h| (address, key(*reader), times).hash(h)));
             }
         }
         for (address, semaphore) in semaphores.iter() {
-            sum = sum.wrapping_add(term(9, &|h| (address, semaphore).hash(h)));
+            sum = sum.wrapping_add(term(Part::Semaphore, &|h| (address, semaphore).hash(h)));
         }
         for (address, barrier) in barriers.iter() {
             // The state of a worker also says where it has arrived.
-            sum = sum.wrapping_add(term(10, &|h| (address, barrier.count).hash(h)));
+            sum = sum.wrapping_add(term(Part::Barrier, &|h| (address, barrier.count).hash(h)));
         }
         sum
     }

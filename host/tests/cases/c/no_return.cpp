@@ -2,7 +2,7 @@
 // flags: -w
 // run: -i 1
 // exit: 2
-// line: where a C++ function ended without its return
+// line: where a C++ function ends without its return
 struct S { S(); ~S(); };
 S::S() {}
 S::~S() {}
