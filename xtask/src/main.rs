@@ -30,6 +30,7 @@ mod large;
 mod modules;
 mod orderings;
 mod package;
+mod samples;
 mod soak;
 mod std_tests;
 mod suites;
@@ -64,6 +65,7 @@ enum Task {
     Orderings(orderings::Arguments),
     Package(package::Arguments),
     Quick(ci::Quick),
+    Samples(samples::Arguments),
     Soak(soak::Soak),
     StdTests(std_tests::Arguments),
     Suites(suites::Arguments),
@@ -85,6 +87,7 @@ fn main() -> Result<()> {
         Task::Large(arguments) => large::run(&arguments),
         Task::Modules => modules::run(),
         Task::Package(arguments) => package::run(&arguments),
+        Task::Samples(arguments) => samples::run(&arguments),
         Task::StdTests(arguments) => std_tests::run(&arguments),
         Task::Suites(arguments) => suites::run(&arguments),
     }
