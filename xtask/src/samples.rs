@@ -7,7 +7,7 @@
 
 use crate::command::cargo;
 use crate::files;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -198,7 +198,7 @@ impl ChessFair {
     fn is_random(&self, view: &View) -> bool {
         view.step >= LONG
             && view.enabled.len() > 1
-            && mix(self.seed ^ view.step / BETWEEN_YIELDS).is_multiple_of(ONE_RANDOM_IN)
+            && mix(self.seed ^ (view.step / BETWEEN_YIELDS)).is_multiple_of(ONE_RANDOM_IN)
     }
 }
 
