@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             [own, test] => (Some(own), test.to_string()),
             [test] => (None, test.to_string()),
             _ => {
-                anyhow::bail!("a row of samples names a test, and its module if that is another one: {line}")
+                bail!("a row of samples names a test, and its module if that is another one: {line}")
             }
         };
         module = own.map_or(module, String::from);
