@@ -43,8 +43,16 @@ const START: &str = "_start";
 /// The name of the test for a plain program.
 const PROGRAM: &str = "main";
 
+/// Whether the program has a `main`, as far as names of functions tell. The C SDK's start calls it by its address, so
+/// linkers keep it as a function.
+fn has_main(table: &SiteTable) -> bool {
+    let is_there = |names: &[&str]| table.functions.iter().any(|f| names.contains(&f.name.as_str()));
+    !is_there(&["__coyote_main"]) || is_there(&["main", "__main_argc_argv"])
+}
+
 impl Test {
-    /// The tests of a module in the order of their exports; a program with `_start` is one test.
+    /// The tests of a module in the order of their exports; a program with `_start` is one test, unless it is known
+    /// to have no `main`: coyote-cc also links programs that consist of tests alone.
     pub fn all(table: &SiteTable) -> Vec<Test> {
         let exports = table.entries.iter().filter_map(|e| match e {
             Entry::Export(name) => Some(name),
@@ -54,7 +62,7 @@ impl Test {
             .filter_map(|export| {
                 let name = match export.strip_prefix(guest::TEST_PREFIX) {
                     Some(name) => name,
-                    None if export == START => PROGRAM,
+                    None if export == START && has_main(table) => PROGRAM,
                     None => return None,
                 };
                 Some(Test { name: name.into(), export: export.clone(), harness: None })
