@@ -113,6 +113,7 @@ pub const C_SDK_OPERATIONS: &[&str] = &[
     "__coyote_pthread_{key_delete,setspecific}",
     "__coyote_tss_{delete,set}",
     "__coyote_destroy_values",
+    "__coyote_atomic_*",
 ];
 
 /// Internal functions of coyote-cc's C library: a call of pthread_mutex_lock is one step. The state that they

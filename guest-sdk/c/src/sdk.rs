@@ -35,6 +35,7 @@ const FILES: &[File] = files![
     "include/c++/__atomic/atomic_base.h",
     "bin/wasm-opt",
     "lib/library.h",
+    "lib/atomic.c",
     "lib/attributes.c",
     "lib/functions.c",
     "lib/guard.c",

@@ -35,7 +35,8 @@ static volatile size_t found;
 template <class Object, class Use> static void share(Object &object, bool locked, Use use) {
   auto body = [&](int number) {
     std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-    if (locked) lock.lock();
+    if (locked)
+      lock.lock();
     use(object, number);
   };
   std::thread other(body, 1);
@@ -43,9 +44,15 @@ template <class Object, class Use> static void share(Object &object, bool locked
   other.join();
 }
 
-#define CONTAINER(name, type, use)                                                                                   \
-  COYOTE_TEST(name) { type object; share(object, false, [](type &object, int number) { use; }); }                    \
-  COYOTE_TEST(name##_locked) { type object; share(object, true, [](type &object, int number) { use; }); }
+#define CONTAINER(name, type, use)                                                                           \
+  COYOTE_TEST(name) {                                                                                        \
+    type object;                                                                                             \
+    share(object, false, [](type &object, int number) { use; });                                             \
+  }                                                                                                          \
+  COYOTE_TEST(name##_locked) {                                                                               \
+    type object;                                                                                             \
+    share(object, true, [](type &object, int number) { use; });                                              \
+  }
 
 using Map = std::map<int, int>;
 using Hash = std::unordered_map<int, int>;
