@@ -1,11 +1,51 @@
-//! Functions of the system's libc++ whose plain accesses are plain in the source.
+//! Functions on strings of the system's libc and libc++, whose accesses are plain in the source.
 //!
-//! This library is built without atomics, so an access of it may have been atomic: those of reference counts, locales
-//! and streams are. `std::basic_string` has none, and is the container whose functions are compiled there; the others
-//! are templates that are compiled with the program.
+//! These libraries are built without atomics, so an access of them may have been atomic: those of locks, reference
+//! counts, locales and streams are. Strings are not shared by the library, but by the program:
+//!
+//! - `std::basic_string` is the container whose functions are compiled in libc++; the others are templates that are
+//!   compiled with the program.
+//! - Functions of C that write a string write its bytes and no others. They, and those that search it, read whole words,
+//!   and so bytes behind the end, which another worker may write: their loads do not count.
 
-/// Whether a function of this name, as linkers write it, is such a function.
-pub fn is_one(name: &str) -> bool {
+use coyote_abi::OpKind;
+
+/// Functions of musl's `string.h` and `wchar.h` that write a string. `strtok` also writes its own state, which it
+/// does not share safely.
+const WRITERS: &[&str] = &[
+    "strcpy",
+    "stpcpy",
+    "__stpcpy",
+    "strncpy",
+    "stpncpy",
+    "__stpncpy",
+    "strcat",
+    "strncat",
+    "strlcpy",
+    "strlcat",
+    "memccpy",
+    "strtok",
+    "strtok_r",
+    "__strtok_r",
+    "strsep",
+    "wcscpy",
+    "wcpcpy",
+    "wcsncpy",
+    "wcpncpy",
+    "wcscat",
+    "wcsncat",
+    "wmemcpy",
+    "wmemmove",
+    "wmemset",
+    "swab",
+];
+
+/// Whether accesses of this kind are plain in the function of this name, as linkers write it.
+pub fn are_plain(name: &str, kind: OpKind) -> bool {
+    is_of_cxx_string(name) || kind == OpKind::Store && WRITERS.contains(&name)
+}
+
+fn is_of_cxx_string(name: &str) -> bool {
     // The namespace of the library's version has one digit.
     let forms =
         [("std::__", "::basic_string<"), ("_ZNSt3__", "12basic_stringI"), ("_ZNKSt3__", "12basic_stringI")];
@@ -27,7 +67,7 @@ mod tests {
             "_ZNSt3__212basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEE9push_backEc",
             "_ZNKSt3__112basic_stringIwE",
         ] {
-            assert!(is_one(name), "{name}");
+            assert!(are_plain(name, OpKind::Load), "{name}");
         }
         for name in [
             "std::__2::__shared_weak_count::lock()",
@@ -36,7 +76,8 @@ mod tests {
             "_ZNSt3__215basic_streambufIcE",
             "basic_string<char>::size()",
         ] {
-            assert!(!is_one(name), "{name}");
+            assert!(!are_plain(name, OpKind::Store), "{name}");
         }
+        assert!(are_plain("strcpy", OpKind::Store) && !are_plain("strcpy", OpKind::Load));
     }
 }
